@@ -1,0 +1,171 @@
+//! Why a text is not an address of the chain asked for: one cause each, with what would be right.
+
+use crate::chain::ChainId;
+
+/// Why a submitted text is not an address. Positions count characters from one.
+///
+/// The text itself is never repeated in full: it may hold a secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Nothing was submitted.
+    #[error("the address is empty")]
+    Empty,
+    /// A space, tab or line break.
+    #[error("character {position} is white space ({code_point}): remove it")]
+    WhiteSpace {
+        /// Where it stands.
+        position: usize,
+        /// As `U+XXXX`.
+        code_point: CodePoint,
+    },
+    /// A character that is not shown, such as a zero-width space or a direction mark.
+    #[error("character {position} is invisible ({code_point}): remove it")]
+    InvisibleCharacter {
+        /// Where it stands.
+        position: usize,
+        /// As `U+XXXX`.
+        code_point: CodePoint,
+    },
+    /// A character of another script that looks like a letter or digit of an address.
+    #[error(
+        "character {position} is `{character}` ({code_point}), which only looks like `{resembles}`: \
+         do not trust where this text comes from"
+    )]
+    LookAlikeCharacter {
+        /// Where it stands.
+        position: usize,
+        /// The character itself.
+        character: char,
+        /// As `U+XXXX`.
+        code_point: CodePoint,
+        /// The plain character it resembles.
+        resembles: char,
+    },
+    /// A character that this form of address never contains.
+    #[error("character {position} is `{character}`, which is not in the {alphabet} alphabet")]
+    CharacterNotInAlphabet {
+        /// Where it stands.
+        position: usize,
+        /// The character itself.
+        character: char,
+        /// The alphabet's name.
+        alphabet: &'static str,
+    },
+    /// Too short or too long.
+    #[error("wrong length: {found}, expected {expected}")]
+    WrongLength {
+        /// What was found, with its unit.
+        found: String,
+        /// What this form asks for, with its unit.
+        expected: &'static str,
+    },
+    /// The checksum does not match: a character was mistyped, lost or swapped.
+    #[error("wrong {scheme} checksum: at least one character was mistyped")]
+    WrongChecksum {
+        /// The checksum's name.
+        scheme: &'static str,
+    },
+    /// The letters' case is a checksum (EIP-55) and does not match.
+    #[error(
+        "wrong EIP-55 checksum: the case of the letters does not match the address (first at \
+         character {position}); check the address, and only if it is right submit it in lower case"
+    )]
+    CaseMismatch {
+        /// The first letter whose case is wrong.
+        position: usize,
+    },
+    /// Bech32 in both cases at once.
+    #[error("mixed upper and lower case: a bech32 address uses one case only (BIP 173)")]
+    MixedCase,
+    /// The witness version and the checksum variant do not fit.
+    #[error(
+        "witness version {version} needs a {expected} checksum (BIP 350), this one has {found}"
+    )]
+    WrongChecksumVariant {
+        /// The witness version.
+        version: u8,
+        /// The variant this version uses.
+        expected: &'static str,
+        /// The variant found.
+        found: &'static str,
+    },
+    /// The checksum holds but the content is no witness program.
+    #[error("not a witness program: {detail}")]
+    InvalidWitnessProgram {
+        /// What rule it breaks.
+        detail: String,
+    },
+    /// The checksum holds but the version byte belongs to no known kind of address.
+    #[error("unknown version byte 0x{version:02x}: not an address kind of this chain")]
+    UnknownVersion {
+        /// The version byte.
+        version: u8,
+    },
+    /// An address of a test network.
+    #[error("this is a {network} address: test coins have no value and are not assessed")]
+    TestNetwork {
+        /// The network's name.
+        network: &'static str,
+    },
+    /// A valid address, but of other chains.
+    #[error("this is {}: ask for that blockchain", other_chains(.chains))]
+    OtherChain {
+        /// The chains on which it is valid, in the table's order; never empty.
+        chains: Vec<ChainId>,
+    },
+    /// Something else that people paste by mistake; `what` says what it is and what to do.
+    #[error("this is {what}")]
+    NotAnAddress {
+        /// What was recognised.
+        what: &'static str,
+    },
+    /// No form that this chain uses.
+    #[error("not a form of address that this chain uses: expected {expected}")]
+    UnknownForm {
+        /// The forms the chain uses.
+        expected: &'static str,
+    },
+}
+
+impl AddressError {
+    /// A stable identifier of the cause, for programs.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::WhiteSpace { .. } => "white_space",
+            Self::InvisibleCharacter { .. } => "invisible_character",
+            Self::LookAlikeCharacter { .. } => "look_alike_character",
+            Self::CharacterNotInAlphabet { .. } => "character_not_in_alphabet",
+            Self::WrongLength { .. } => "wrong_length",
+            Self::WrongChecksum { .. } => "wrong_checksum",
+            Self::CaseMismatch { .. } => "case_mismatch",
+            Self::MixedCase => "mixed_case",
+            Self::WrongChecksumVariant { .. } => "wrong_checksum_variant",
+            Self::InvalidWitnessProgram { .. } => "invalid_witness_program",
+            Self::UnknownVersion { .. } => "unknown_version",
+            Self::TestNetwork { .. } => "test_network",
+            Self::OtherChain { .. } => "other_chain",
+            Self::NotAnAddress { .. } => "not_an_address",
+            Self::UnknownForm { .. } => "unknown_form",
+        }
+    }
+}
+
+fn other_chains(chains: &[ChainId]) -> String {
+    let ids: Vec<_> = chains.iter().map(|chain| chain.as_str()).collect();
+    match (chains, ids.as_slice()) {
+        ([chain], [id]) => format!("a {} address (`{id}`)", chain.info().asset),
+        _ => format!("an address of {}", ids.join(", ")),
+    }
+}
+
+/// A Unicode code point, shown as `U+200B`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodePoint(pub char);
+
+impl std::fmt::Display for CodePoint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "U+{:04X}", u32::from(self.0))
+    }
+}

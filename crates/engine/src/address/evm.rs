@@ -1,0 +1,77 @@
+//! Addresses of Ethereum and the chains that run its virtual machine: `0x` and 40 hexadecimal digits,
+//! whose letter case may carry a checksum (EIP-55).
+
+use super::{AddressKind, Parsed, Payload, error::AddressError, hash};
+
+const DIGITS: usize = 40;
+const EXPECTED: &str = "`0x` and 40 hexadecimal digits";
+
+pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
+    let Some(digits) = text.strip_prefix("0x") else {
+        return Err(AddressError::UnknownForm { expected: EXPECTED });
+    };
+    let account = decode_hex(digits, 2)?;
+    let canonical = write(&account);
+    let one_case = !(digits.bytes().any(|byte| byte.is_ascii_lowercase())
+        && digits.bytes().any(|byte| byte.is_ascii_uppercase()));
+    if !one_case && text != canonical {
+        let position = text
+            .chars()
+            .zip(canonical.chars())
+            .take_while(|(a, b)| a == b)
+            .count()
+            + 1;
+        return Err(AddressError::CaseMismatch { position });
+    }
+    Ok(Parsed {
+        kind: AddressKind::Account,
+        payload: Payload::Account(account),
+        canonical,
+    })
+}
+
+/// Reads 40 hexadecimal digits that start after `skipped` characters of the text.
+pub(super) fn decode_hex(digits: &str, skipped: usize) -> Result<[u8; 20], AddressError> {
+    let mut account = [0_u8; 20];
+    let mut length = 0;
+    for (index, character) in digits.chars().enumerate() {
+        let Some(value) = character
+            .to_digit(16)
+            .and_then(|value| u8::try_from(value).ok())
+        else {
+            return Err(AddressError::CharacterNotInAlphabet {
+                position: skipped + index + 1,
+                character,
+                alphabet: "hexadecimal",
+            });
+        };
+        if let Some(byte) = account.get_mut(index / 2) {
+            *byte = *byte << 4 | value;
+        }
+        length = index + 1;
+    }
+    if length == DIGITS {
+        Ok(account)
+    } else {
+        Err(AddressError::WrongLength {
+            found: format!("{length} hexadecimal digits"),
+            expected: "40 after the prefix",
+        })
+    }
+}
+
+/// The checksummed form (EIP-55): a letter is upper case where the hash of the lower-case digits has
+/// a digit of eight or more at its place.
+pub(super) fn write(account: &[u8; 20]) -> String {
+    let lower = hex::encode(account);
+    let hash = hash::keccak256(lower.as_bytes());
+    let nibbles = hash.iter().flat_map(|byte| [byte >> 4, byte & 0x0F]);
+    let digits = lower.chars().zip(nibbles).map(|(digit, nibble)| {
+        if nibble >= 8 {
+            digit.to_ascii_uppercase()
+        } else {
+            digit
+        }
+    });
+    "0x".chars().chain(digits).collect()
+}

@@ -1,0 +1,367 @@
+//! Addresses as their users write them, and as they mistype them.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn parse(chain: &str, text: &str) -> Result<CanonicalAddress, AddressError> {
+    CanonicalAddress::parse(chain.parse().unwrap(), text)
+}
+
+fn refusal(chain: &str, text: &str) -> (&'static str, String) {
+    let error = parse(chain, text).expect_err(text);
+    (error.reason(), error.to_string())
+}
+
+#[test]
+fn every_written_form_has_one_canonical_form() {
+    let cases = [
+        (
+            "btc",
+            "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+            "p2pkh",
+            "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+        ),
+        (
+            "btc",
+            "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy",
+            "p2sh",
+            "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy",
+        ),
+        (
+            "btc",
+            "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4",
+            "p2wpkh",
+            "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+        ),
+        (
+            "btc",
+            "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
+            "p2tr",
+            "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
+        ),
+        ("btc", "BC1SW50QGDZ25J", "witness_unknown", "bc1sw50qgdz25j"),
+        (
+            "eth",
+            "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+            "account",
+            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+        ),
+        (
+            "bsc",
+            "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED",
+            "account",
+            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+        ),
+        (
+            "eth",
+            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+            "account",
+            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+        ),
+        (
+            "trx",
+            "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r",
+            "account",
+            "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r",
+        ),
+        (
+            "trx",
+            "41a614f803b6fd780986a42c78ec9c7f77e6ded13c",
+            "account",
+            "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+        ),
+    ];
+    for (chain, text, kind, canonical) in cases {
+        let address = parse(chain, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(
+            (address.kind().as_str(), address.as_str()),
+            (kind, canonical)
+        );
+        assert_eq!(
+            parse(chain, canonical).unwrap(),
+            address,
+            "the canonical form reads as itself"
+        );
+    }
+}
+
+#[test]
+fn tron_hexadecimal_and_base58_are_one_address() {
+    let base58 = parse("trx", "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r").unwrap();
+    let Payload::Account(account) = base58.payload else {
+        panic!("not an account")
+    };
+    let digits = hex::encode_upper(account);
+    for text in [
+        format!("41{digits}"),
+        format!("41{}", digits.to_lowercase()),
+        format!("0x41{digits}"),
+    ] {
+        assert_eq!(parse("trx", &text).unwrap(), base58);
+    }
+}
+
+/// Chain, submitted text, reason and message.
+const REFUSALS: &[(&str, &str, &str, &str)] = &[
+    ("btc", "", "empty", "the address is empty"),
+    (
+        "btc",
+        "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb",
+        "wrong_checksum",
+        "wrong base58check checksum: at least one character was mistyped",
+    ),
+    (
+        "btc",
+        "1A1zP1eP5QGefi2DMPTfTL5SLmv7Div",
+        "wrong_length",
+        "wrong length: 23 bytes when decoded, expected 25 bytes (26 to 34 characters)",
+    ),
+    (
+        "btc",
+        "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfN0",
+        "character_not_in_alphabet",
+        "character 34 is `0`, which is not in the base58 alphabet",
+    ),
+    (
+        "btc",
+        "mzBc4XEFSdzCDcTxAgf6EZXgsZWpztRhef",
+        "test_network",
+        "this is a Bitcoin testnet or signet address: test coins have no value and are not assessed",
+    ),
+    (
+        "btc",
+        "tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7",
+        "test_network",
+        "this is a Bitcoin testnet or signet address: test coins have no value and are not assessed",
+    ),
+    (
+        "btc",
+        "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5",
+        "wrong_checksum",
+        "wrong bech32 checksum: at least one character was mistyped",
+    ),
+    (
+        "btc",
+        "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3b4",
+        "character_not_in_alphabet",
+        "character 41 is `b`, which is not in the bech32 alphabet",
+    ),
+    (
+        "btc",
+        "bc1qW508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+        "mixed_case",
+        "mixed upper and lower case: a bech32 address uses one case only (BIP 173)",
+    ),
+    (
+        "btc",
+        "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kemeawh",
+        "wrong_checksum_variant",
+        "witness version 0 needs a bech32 checksum (BIP 350), this one has bech32m",
+    ),
+    (
+        "btc",
+        "bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7k7grplx",
+        "wrong_checksum_variant",
+        "witness version 1 needs a bech32m checksum (BIP 350), this one has bech32",
+    ),
+    (
+        "btc",
+        "LaizKtS5DUhPuP1nTQcc83MS7HwK6vk85z",
+        "unknown_version",
+        "unknown version byte 0x30: not an address kind of this chain",
+    ),
+    (
+        "btc",
+        "hello",
+        "unknown_form",
+        "not a form of address that this chain uses: expected `1...` (P2PKH), `3...` (P2SH) or `bc1...` (segregated witness)",
+    ),
+    (
+        "btc",
+        "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r",
+        "other_chain",
+        "this is a TRX address (`trx`): ask for that blockchain",
+    ),
+    (
+        "eth",
+        "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+        "other_chain",
+        "this is a BTC address (`btc`): ask for that blockchain",
+    ),
+    (
+        "trx",
+        "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+        "other_chain",
+        "this is an address of eth, etc, bsc, polygon, arbitrum, optimism, base, avalanche: ask for that blockchain",
+    ),
+    (
+        "eth",
+        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD",
+        "case_mismatch",
+        "wrong EIP-55 checksum: the case of the letters does not match the address (first at character 42); check the address, and only if it is right submit it in lower case",
+    ),
+    (
+        "eth",
+        "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae",
+        "wrong_length",
+        "wrong length: 39 hexadecimal digits, expected 40 after the prefix",
+    ),
+    (
+        "eth",
+        "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaeg",
+        "character_not_in_alphabet",
+        "character 42 is `g`, which is not in the hexadecimal alphabet",
+    ),
+    (
+        "eth",
+        "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+        "unknown_form",
+        "not a form of address that this chain uses: expected `0x` and 40 hexadecimal digits",
+    ),
+    (
+        "eth",
+        "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b",
+        "not_an_address",
+        "this is 32 bytes in hexadecimal: a transaction id or a private key",
+    ),
+    (
+        "eth",
+        "vitalik.eth",
+        "not_an_address",
+        "this is a name, not an address: resolve it and submit the address",
+    ),
+    (
+        "btc",
+        "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+        "not_an_address",
+        "this is a payment link or prefixed text: submit only the address in it",
+    ),
+    (
+        "btc",
+        "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ",
+        "not_an_address",
+        "this is a private key: it was not kept, but treat it as exposed and move its funds",
+    ),
+    (
+        "trx",
+        "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg31",
+        "wrong_checksum",
+        "wrong base58check checksum: at least one character was mistyped",
+    ),
+    (
+        "btc",
+        "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa ",
+        "white_space",
+        "character 35 is white space (U+0020): remove it",
+    ),
+];
+
+#[test]
+fn a_refusal_names_the_cause_and_the_place() {
+    for (chain, text, reason, message) in REFUSALS {
+        assert_eq!(
+            refusal(chain, text),
+            (*reason, (*message).to_owned()),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_list_is_read_as_its_author_meant_it() {
+    let chain = ChainId::ETH;
+    let expected = parse("eth", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed").unwrap();
+    for dirty in [
+        " 0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed\n",
+        "0x5aaeb6053f3e94c9b9a09f33\u{200B}669435e7ef1beaed",
+        "0x5\u{430}aeb6053f3e94c9b9a09f33669435e7ef1beaed",
+        "0X5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED",
+        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD",
+    ] {
+        assert_eq!(
+            CanonicalAddress::parse_published(chain, dirty).unwrap(),
+            expected,
+            "{dirty:?}"
+        );
+    }
+    let broken =
+        CanonicalAddress::parse_published(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb");
+    assert_eq!(broken.unwrap_err().reason(), "wrong_checksum");
+}
+
+#[test]
+fn one_key_is_recognised_in_all_its_addresses() {
+    // BIP 141's example key: the P2WPKH and the P2SH-P2WPKH address of one public key hash.
+    let native = parse("btc", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4").unwrap();
+    let legacy = parse("btc", "1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH").unwrap();
+    let nested = parse("btc", "3JvL6Ymt8MVWiCNHC7oWU6nLeHNJKLZGLN").unwrap();
+    let other = parse("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap();
+    let shared = |a: &CanonicalAddress, b: &CanonicalAddress| {
+        a.key_identities()
+            .iter()
+            .any(|identity| b.key_identities().contains(identity))
+    };
+    assert!(shared(&native, &legacy) && shared(&native, &nested) && shared(&legacy, &nested));
+    assert!(!shared(&native, &other));
+
+    let tron = parse("trx", "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r").unwrap();
+    let ethereum = CanonicalAddress::from_payload(ChainId::ETH, tron.payload.clone()).unwrap();
+    assert!(shared(&tron, &ethereum));
+}
+
+#[test]
+fn an_address_does_not_reach_a_debug_log() {
+    let address = parse("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap();
+    assert_eq!(format!("{address:?}"), "CanonicalAddress(btc, p2pkh)");
+}
+
+fn chain() -> impl Strategy<Value = ChainId> {
+    prop::sample::select(ChainId::all().collect::<Vec<_>>())
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_fatal(chain in chain(), text in "\\PC{0,100}") {
+        let _ = CanonicalAddress::parse(chain, &text);
+        let _ = CanonicalAddress::parse_published(chain, &text);
+    }
+
+    #[test]
+    fn what_is_written_reads_back(chain in chain(), hash in any::<[u8; 20]>(), program in any::<[u8; 32]>()) {
+        let payloads = [
+            Payload::PublicKeyHash(hash),
+            Payload::ScriptHash(hash),
+            Payload::Account(hash),
+            Payload::Witness { version: 0, program: hash.to_vec() },
+            Payload::Witness { version: 0, program: program.to_vec() },
+            Payload::Witness { version: 1, program: program.to_vec() },
+        ];
+        for payload in payloads {
+            if let Some(written) = CanonicalAddress::from_payload(chain, payload.clone()) {
+                let read = CanonicalAddress::parse(chain, written.as_str()).unwrap();
+                prop_assert_eq!(&read, &written);
+                prop_assert_eq!(read.payload, payload);
+            }
+        }
+    }
+
+    #[test]
+    fn one_changed_character_is_refused_where_there_is_a_checksum(
+        hash in any::<[u8; 20]>(), place in any::<prop::sample::Index>(), replacement in "[1-9A-HJ-NP-Za-km-z]", kind in 0..3_u8,
+    ) {
+        let (chain, payload) = match kind {
+            0 => (ChainId::BTC, Payload::PublicKeyHash(hash)),
+            1 => (ChainId::TRX, Payload::Account(hash)),
+            _ => (ChainId::BTC, Payload::Witness { version: 0, program: hash.to_vec() }),
+        };
+        let original = CanonicalAddress::from_payload(chain, payload).unwrap();
+        let mut text: Vec<char> = original.as_str().chars().collect();
+        let place = place.index(text.len());
+        text[place] = replacement.chars().next().unwrap();
+        let text: String = text.into_iter().collect();
+        prop_assume!(text != original.as_str());
+        let read = CanonicalAddress::parse(chain, &text);
+        prop_assert!(read.is_err(), "{} read as an address", text);
+    }
+}

@@ -1,0 +1,125 @@
+//! Characters that do not belong in an address but are hard to see: invisible ones and look-alikes.
+
+use super::error::{AddressError, CodePoint};
+
+/// The first white-space, invisible, look-alike or other non-ASCII character of `text`, if any.
+pub(super) fn check(text: &str) -> Result<(), AddressError> {
+    for (index, character) in text.chars().enumerate() {
+        let (position, code_point) = (index + 1, CodePoint(character));
+        if character.is_whitespace() {
+            return Err(AddressError::WhiteSpace {
+                position,
+                code_point,
+            });
+        }
+        if is_invisible(character) {
+            return Err(AddressError::InvisibleCharacter {
+                position,
+                code_point,
+            });
+        }
+        if !character.is_ascii() {
+            return Err(match resembles(character) {
+                Some(resembles) => AddressError::LookAlikeCharacter {
+                    position,
+                    character,
+                    code_point,
+                    resembles,
+                },
+                None => AddressError::CharacterNotInAlphabet {
+                    position,
+                    character,
+                    alphabet: "ASCII",
+                },
+            });
+        }
+    }
+    Ok(())
+}
+
+/// `text` without white space and invisible characters, and with look-alikes replaced by what they
+/// resemble: how a list's author meant it. Only a checksum can tell whether the guess is right.
+pub(super) fn repaired(text: &str) -> String {
+    text.chars()
+        .filter(|character| !character.is_whitespace() && !is_invisible(*character))
+        .map(|character| resembles(character).unwrap_or(character))
+        .collect()
+}
+
+/// Control characters and Unicode's default-ignorable code points, which most programs show as
+/// nothing.
+fn is_invisible(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}'
+            | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}'
+            | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// The ASCII letter or digit that a non-ASCII character looks like, by Unicode's confusables (UTS 39).
+fn resembles(character: char) -> Option<char> {
+    if character.is_ascii() {
+        return None;
+    }
+    let text = character.to_string();
+    let mut skeleton = unicode_security::confusable_detection::skeleton(&text);
+    match (skeleton.next(), skeleton.next()) {
+        (Some(plain), None) if plain.is_ascii_alphanumeric() => Some(plain),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_and_disguised_characters_are_named_with_their_place() {
+        let cases = [
+            (
+                "1A\u{200B}b",
+                "character 3 is invisible (U+200B): remove it",
+            ),
+            (
+                "\u{FEFF}1Ab",
+                "character 1 is invisible (U+FEFF): remove it",
+            ),
+            ("1Ab\n", "character 4 is white space (U+000A): remove it"),
+            (
+                "1\u{A0}Ab",
+                "character 2 is white space (U+00A0): remove it",
+            ),
+            ("1\0Ab", "character 2 is invisible (U+0000): remove it"),
+            (
+                "1Аb",
+                "character 2 is `А` (U+0410), which only looks like `A`: do not trust where this text comes from",
+            ),
+            (
+                "1Ａb",
+                "character 2 is `Ａ` (U+FF21), which only looks like `A`: do not trust where this text comes from",
+            ),
+            (
+                "bс1",
+                "character 2 is `с` (U+0441), which only looks like `c`: do not trust where this text comes from",
+            ),
+            (
+                "1Αb",
+                "character 2 is `Α` (U+0391), which only looks like `A`: do not trust where this text comes from",
+            ),
+            (
+                "1字b",
+                "character 2 is `字`, which is not in the ASCII alphabet",
+            ),
+        ];
+        for (text, message) in cases {
+            assert_eq!(check(text).unwrap_err().to_string(), message);
+        }
+        assert_eq!(check("1Ab"), Ok(()));
+    }
+
+    #[test]
+    fn repair_gives_the_plain_text() {
+        assert_eq!(repaired(" 1Аb\u{200B}с \n"), "1Abc");
+    }
+}

@@ -1,0 +1,265 @@
+//! What ties the address to others: the same key, and the co-spend cluster.
+
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
+
+use super::{Floor, Rank, Term, Warnings, labels, listings};
+use crate::{
+    address::CanonicalAddress,
+    assessment::{
+        AssociatedWallet, ComponentKind, EvidenceKind, EvidenceReference, Reason, Relation,
+        ScoringComponent, Warning,
+    },
+    evidence::{Label, Listing, ListingStatus, Tier},
+    facts::{AccountControl, Cluster, Facts, SameKey},
+    fixed::Fraction,
+    names::ListId,
+    policy::{Force, Policy, SAME_KEY_SCORE},
+    score::{Confidence, Score},
+    taxonomy::{Category, RISKY_FROM},
+};
+
+/// What the same address of a contract, or the same key on an informative list, is worth: a review.
+const REVIEW: Score = Score::from_points(50);
+
+#[derive(Default)]
+pub(super) struct Judged {
+    pub(super) terms: Vec<Term>,
+    pub(super) floors: Vec<Floor>,
+    pub(super) reasons: Vec<Reason>,
+    pub(super) wallets: Vec<AssociatedWallet>,
+    pub(super) warnings: Warnings,
+}
+
+pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
+    let mut judged = Judged::default();
+    let mut others: Vec<_> = facts.same_key.iter().collect();
+    others.sort_by(|a, b| a.address.cmp(&b.address));
+    same_key_listings(&others, policy, today, &mut judged);
+    same_key_labels(&others, policy, today, &mut judged);
+    for other in &others {
+        judged.wallets.push(wallet(
+            &other.address,
+            Relation::SameKey,
+            "same_key",
+            Confidence::CERTAIN,
+            (&other.labels, &other.listings),
+            today,
+        ));
+    }
+    if let Some(cluster) = &facts.cluster {
+        judge_cluster(cluster, policy, today, &mut judged);
+    }
+    judged
+}
+
+/// A list that names the key on several chains names it once.
+fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: &mut Judged) {
+    let mut named: BTreeSet<(&ListId, Tier, Fraction)> = BTreeSet::new();
+    let listed = others
+        .iter()
+        .flat_map(|other| active(&other.listings, today).map(move |listing| (*other, listing)));
+    for (other, listing) in listed {
+        let (tier, worth) = match (other.control, policy.force(&listing.list)) {
+            (AccountControl::Contract, _) => (Tier::Heuristic, REVIEW.fraction()),
+            (_, Force::Binding) => (Tier::Cryptographic, SAME_KEY_SCORE.fraction()),
+            (_, Force::Informative) => (Tier::Cryptographic, REVIEW.fraction()),
+        };
+        if !named.insert((&listing.list, tier, worth)) {
+            continue;
+        }
+        let place = format!("{} address {}", other.address.chain(), other.address);
+        let detail = match other.control {
+            AccountControl::Contract => format!(
+                "the same account address as {place}, on {} for {}; a contract there",
+                listing.list_name, listing.entity.name
+            ),
+            AccountControl::Key | AccountControl::Unknown => format!(
+                "controlled by the same key as {place}, on {} for {}",
+                listing.list_name, listing.entity.name
+            ),
+        };
+        if other.control == AccountControl::Unknown
+            && matches!(other.address.kind(), crate::address::AddressKind::Account)
+        {
+            judged.warnings.push(Warning {
+                code: "account_control_unknown",
+                message: format!(
+                    "{place} is taken to be controlled by a key; were it a contract, the same \
+                     address here could belong to somebody else"
+                ),
+            });
+        }
+        judged.reasons.push(Reason {
+            code: "same_key_listed",
+            message: detail.clone(),
+        });
+        judged.terms.push(Term {
+            rank: if tier == Tier::Cryptographic {
+                Rank::ListedKey
+            } else {
+                tier.into()
+            },
+            worth,
+            claim: Some((Category::Sanctions, format!("list {}", listing.list))),
+            component: ScoringComponent {
+                kind: ComponentKind::Association,
+                worth: Score::from_fraction(worth),
+                detail,
+                category: Some(Category::Sanctions),
+                entity: Some(listing.entity.name.clone()),
+                tier: Some(tier),
+                source: Some(listing.source.clone()),
+                evidence: vec![
+                    address_reference(&other.address),
+                    listings::reference(listing),
+                ],
+                ..ScoringComponent::default()
+            },
+        });
+    }
+}
+
+/// Risky claims about the same key count like the address's own, and each claim once.
+fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &mut Judged) {
+    let labelled = others.iter().flat_map(|other| {
+        let in_force = other.labels.iter().filter(|label| label.in_force(today));
+        in_force.map(move |label| (*other, label))
+    });
+    for (other, label) in labelled {
+        let severity = policy.severity(label.category);
+        if severity < RISKY_FROM || label.cites_list.is_some() {
+            continue;
+        }
+        let tier = label.tier.weaker(match other.control {
+            AccountControl::Contract => Tier::Heuristic,
+            AccountControl::Key | AccountControl::Unknown => Tier::Cryptographic,
+        });
+        let worth = policy.risk(severity, label.confidence, 1);
+        let name = label.entity.as_deref().unwrap_or("no name given");
+        let detail = format!(
+            "controlled by the same key as {} address {}, labelled {}: {name}",
+            other.address.chain(),
+            other.address,
+            label.category
+        );
+        judged.reasons.push(Reason {
+            code: "same_key_labelled",
+            message: detail.clone(),
+        });
+        judged.terms.push(Term {
+            rank: tier.into(),
+            worth,
+            claim: Some((label.category, label.upstream.clone())),
+            component: ScoringComponent {
+                kind: ComponentKind::Association,
+                worth: Score::from_fraction(worth),
+                detail,
+                category: Some(label.category),
+                entity: label.entity.clone(),
+                tier: Some(tier),
+                severity: Some(severity),
+                confidence: Some(label.confidence),
+                source: Some(label.source.clone()),
+                evidence: vec![address_reference(&other.address), labels::reference(label)],
+                ..ScoringComponent::default()
+            },
+        });
+    }
+}
+
+fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut Judged) {
+    if labels::has_different_services(cluster) {
+        judged.warnings.push(Warning {
+            code: "cluster_conflict",
+            message: format!(
+                "the co-spend cluster {} holds addresses of different services: none of its labels \
+                 is passed on",
+                cluster.id
+            ),
+        });
+    }
+    let mut listed: Vec<&Listing> = active(&cluster.listings, today).collect();
+    listed.sort_by(|a, b| {
+        let informs = |listing: &Listing| policy.force(&listing.list) == Force::Informative;
+        (informs(a), &a.list, &a.entity.id, &a.address_as_published).cmp(&(
+            informs(b),
+            &b.list,
+            &b.entity.id,
+            &b.address_as_published,
+        ))
+    });
+    if let Some(first) = listed.first() {
+        judged.floors.push(Floor {
+            reason: Reason {
+                code: "cluster_listed",
+                message: format!(
+                    "its co-spend cluster {} holds an address on {}: {}",
+                    cluster.id, first.list_name, first.entity.name
+                ),
+            },
+            evidence: listed
+                .iter()
+                .map(|listing| listings::reference(listing))
+                .collect(),
+        });
+    }
+    judged.wallets.push(wallet(
+        &cluster.id,
+        Relation::SameOwner,
+        "co_spend",
+        cluster.confidence,
+        (&cluster.labels, &cluster.listings),
+        today,
+    ));
+}
+
+fn active(listings: &[Listing], today: Date) -> impl Iterator<Item = &Listing> {
+    listings
+        .iter()
+        .filter(move |listing| listing.status(today) == ListingStatus::Active)
+}
+
+fn wallet(
+    address: &CanonicalAddress,
+    relation: Relation,
+    heuristic: &str,
+    confidence: Confidence,
+    (labels, listings): (&[Label], &[Listing]),
+    today: Date,
+) -> AssociatedWallet {
+    let mut categories: BTreeSet<_> = labels
+        .iter()
+        .filter(|label| label.in_force(today))
+        .map(|label| label.category)
+        .collect();
+    let listing = active(listings, today).min_by(|a, b| a.entity.id.cmp(&b.entity.id));
+    if listing.is_some() {
+        categories.insert(Category::Sanctions);
+    }
+    let labelled = labels.iter().filter_map(|label| label.entity.clone()).min();
+    AssociatedWallet {
+        blockchain: address.chain(),
+        address: address.as_str().to_owned(),
+        relation,
+        heuristic: heuristic.to_owned(),
+        confidence,
+        categories: categories.into_iter().collect(),
+        listed: listing.is_some(),
+        entity: listing
+            .map(|listing| listing.entity.name.clone())
+            .or(labelled),
+        transactions: vec![],
+        first_seen: None,
+        last_seen: None,
+        amounts: vec![],
+    }
+}
+
+fn address_reference(address: &CanonicalAddress) -> EvidenceReference {
+    EvidenceReference {
+        kind: EvidenceKind::Address,
+        reference: format!("{} {address}", address.chain()),
+    }
+}

@@ -1,0 +1,78 @@
+//! What the address does: patterns, which alone never reach review.
+
+use super::{Rank, Term};
+use crate::{
+    assessment::{
+        AssessedPattern, ComponentKind, EvidenceKind, EvidenceReference, ScoringComponent,
+    },
+    evidence::{ChainState, PatternFact, PatternRole, Tier},
+    facts::Facts,
+    policy::Policy,
+    score::Score,
+};
+
+#[derive(Default)]
+pub(super) struct Judged {
+    pub(super) views: Vec<AssessedPattern>,
+    pub(super) terms: Vec<Term>,
+}
+
+pub(super) fn judge(facts: &Facts, policy: &Policy) -> Judged {
+    let ChainState::Followed(chain) = &facts.chain else {
+        return Judged::default();
+    };
+    let mut patterns: Vec<&PatternFact> = chain.patterns.iter().collect();
+    patterns.sort_by(|a, b| {
+        (a.pattern, a.role, b.confidence, &a.transactions).cmp(&(
+            b.pattern,
+            b.role,
+            a.confidence,
+            &b.transactions,
+        ))
+    });
+    let scored = |fact: &PatternFact| fact.role != PatternRole::Victim;
+    Judged {
+        views: patterns
+            .iter()
+            .map(|fact| AssessedPattern {
+                pattern: fact.pattern,
+                role: fact.role,
+                scored: scored(fact),
+                confidence: fact.confidence,
+                transactions: fact.transactions.clone(),
+            })
+            .collect(),
+        terms: patterns
+            .into_iter()
+            .filter(|fact| scored(fact))
+            .map(|fact| term(fact, policy))
+            .collect(),
+    }
+}
+
+fn term(fact: &PatternFact, policy: &Policy) -> Term {
+    let severity = policy.pattern_severity(fact.pattern);
+    let worth = policy.risk(severity, fact.confidence, 1);
+    Term {
+        rank: Rank::Behaviour,
+        worth,
+        claim: None,
+        component: ScoringComponent {
+            kind: ComponentKind::Behaviour,
+            worth: Score::from_fraction(worth),
+            detail: format!("pattern {}", fact.pattern.as_str()),
+            tier: Some(Tier::Behaviour),
+            severity: Some(severity),
+            confidence: Some(fact.confidence),
+            evidence: fact
+                .transactions
+                .iter()
+                .map(|transaction| EvidenceReference {
+                    kind: EvidenceKind::Transaction,
+                    reference: transaction.clone(),
+                })
+                .collect(),
+            ..ScoringComponent::default()
+        },
+    }
+}

@@ -1,0 +1,186 @@
+//! How all evidence comes together to one score, and what each piece contributes.
+//!
+//! `F = max(flows(all parts), flows(risky parts) (+) terms)`, where `(+)` is noisy-OR and terms are
+//! everything that is no flow. The score is the least of `F(all evidence)` and, for every rank `r`,
+//! `cap(r) (+) F(evidence stronger than r)`, so that nothing jumps when stronger evidence appears.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Claim, Rank, Term,
+    contributions::{Item, contributions, split, weight},
+    flows::{Choice, Flows, Reading},
+};
+use crate::{
+    assessment::ScoringComponent, evidence::Tier, fixed::Fraction, policy::Policy, score::Score,
+};
+
+/// What one piece of evidence of investigation tier or stronger must be worth by itself for a block.
+const BLOCK_NEEDS: Score = Score::from_points(50);
+
+/// The score of the evidence, before floors, and its components with their contributions.
+pub(super) struct Combined {
+    pub(super) score: Score,
+    pub(super) components: Vec<ScoringComponent>,
+}
+
+pub(super) fn combine(
+    mut terms: Vec<Term>,
+    flows: &Flows,
+    policy: &Policy,
+    capped_tiers: &BTreeSet<Tier>,
+) -> Combined {
+    // Rounding depends on the order, so there is one order: strongest first, the rest as judged.
+    terms.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| b.worth.cmp(&a.worth)));
+    let below_block = policy.spec().thresholds.block.just_below();
+    let cap = |rank: Rank| {
+        let contradicted = rank.tier().is_some_and(|tier| capped_tiers.contains(&tier));
+        let cap = rank.cap(policy);
+        if contradicted {
+            cap.min(below_block)
+        } else {
+            cap
+        }
+    };
+
+    let everything = strength(&terms, flows, Some(Rank::Behaviour));
+    let mut value = everything.value;
+    let mut stronger: Option<Rank> = None;
+    for rank in Rank::ALL {
+        let without = strength(&terms, flows, stronger);
+        value = value.min(cap(rank).fraction().noisy_or(without.value));
+        stronger = Some(rank);
+    }
+    let mut score = Score::from_fraction(value);
+    if !can_block(&terms, flows) {
+        score = score.min(below_block);
+    }
+
+    let items = items(terms, flows, &everything);
+    let budget = |rank| weight(logarithm(cap(rank).fraction()));
+    Combined {
+        score,
+        components: contributions(score, items, budget),
+    }
+}
+
+/// `F` of a choice of evidence.
+struct Strength {
+    value: Fraction,
+    /// The flows that count, and whether they stand alone because `flows(all parts)` is the larger.
+    reading: Reading,
+    choice: Choice,
+    flows_alone: bool,
+}
+
+/// `F` of the evidence of rank `weakest` and stronger; of none where there is no such rank.
+fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>) -> Strength {
+    let any = Choice {
+        weakest: weakest.map(Rank::weakest_flows),
+        risky_only: false,
+    };
+    let risky = Choice {
+        risky_only: true,
+        ..any
+    };
+    let (all_flows, risky_flows) = (flows.strongest(any), flows.strongest(risky));
+    let heard = terms
+        .iter()
+        .take_while(|term| weakest.is_some_and(|weakest| term.rank <= weakest));
+    let with_terms = best_of_claims(heard)
+        .into_iter()
+        .fold(risky_flows.worth(), Fraction::noisy_or);
+    if all_flows.worth() > with_terms {
+        Strength {
+            value: all_flows.worth(),
+            reading: all_flows,
+            choice: any,
+            flows_alone: true,
+        }
+    } else {
+        Strength {
+            value: with_terms,
+            reading: risky_flows,
+            choice: risky,
+            flows_alone: false,
+        }
+    }
+}
+
+/// What independent pieces of evidence are worth: of pieces that repeat one claim, the best one.
+///
+/// Were it the one of the strongest tier, hearing a better proof that is less sure would lower the
+/// score; were it the surest, hearing a surer rumour would.
+fn best_of_claims<'a>(heard: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
+    let mut claims: BTreeMap<&Claim, usize> = BTreeMap::new();
+    let mut worths: Vec<Fraction> = Vec::new();
+    for term in heard {
+        let known = term.claim.as_ref().and_then(|claim| claims.get(claim));
+        if let Some(best) = known.and_then(|place| worths.get_mut(*place)) {
+            *best = term.worth.max(*best);
+            continue;
+        }
+        if let Some(claim) = &term.claim {
+            claims.insert(claim, worths.len());
+        }
+        worths.push(term.worth);
+    }
+    worths
+}
+
+/// Whether evidence of investigation tier or stronger is worth 50 by itself: one term, or the risky
+/// flows of such tiers together.
+///
+/// Flows count together and not part by part, because a sum split over many addresses or categories
+/// is worth what it is worth whole.
+fn can_block(terms: &[Term], flows: &Flows) -> bool {
+    let needed = BLOCK_NEEDS.fraction();
+    let choice = Choice {
+        weakest: Some(Tier::Investigation),
+        risky_only: true,
+    };
+    terms
+        .iter()
+        .any(|term| term.rank <= Rank::Investigation && term.worth >= needed)
+        || flows.strongest(choice).worth() >= needed
+}
+
+/// What something worth this much weighs: noisy-OR adds up in `-log(1 - worth)`.
+fn logarithm(worth: Fraction) -> u64 {
+    worth.complement().negative_log2()
+}
+
+/// Every piece of evidence with its weight. A term weighs its logarithm, less what stronger proof of
+/// the same claim already weighs; so do the flows together, split among their parts by `e x r^2.5`.
+fn items(terms: Vec<Term>, flows: &Flows, everything: &Strength) -> Vec<Item> {
+    let mut claimed: BTreeMap<Claim, u64> = BTreeMap::new();
+    let mut added = |term: &Term| {
+        let own = logarithm(term.worth);
+        let Some(claim) = &term.claim else { return own };
+        let known = claimed.entry(claim.clone()).or_default();
+        let added = own.saturating_sub(*known);
+        *known = own.max(*known);
+        added
+    };
+    let mut items: Vec<Item> = terms
+        .into_iter()
+        .map(|term| Item {
+            rank: term.rank,
+            weight: if everything.flows_alone {
+                0
+            } else {
+                weight(added(&term))
+            },
+            component: term.component,
+        })
+        .collect();
+    let parts = flows.weighted(everything.reading, everything.choice);
+    let proportions: Vec<u128> = parts.iter().map(|part| part.weight).collect();
+    let weights = split(logarithm(everything.reading.worth()), &proportions);
+    items.extend(parts.into_iter().zip(weights).map(|(part, weight)| Item {
+        rank: part.tier.into(),
+        weight,
+        component: part.component,
+    }));
+    items
+}

@@ -1,0 +1,149 @@
+//! Splitting a score into contributions that sum to it exactly.
+//!
+//! Noisy-OR adds up in logarithms, so each piece of evidence weighs `-log(1 - worth)`. A rank's cap
+//! rations what its evidence and all weaker evidence may weigh together, strongest first. What is left
+//! is spread over the score's tenths by largest remainder.
+
+use std::collections::BTreeMap;
+
+use ruint::aliases::U256;
+
+use super::Rank;
+use crate::{assessment::ScoringComponent, fixed::apportion, score::Score};
+
+/// Weights are logarithms times 2^24, so that a logarithm can be split into small parts.
+const SCALE_BITS: u32 = 24;
+
+/// A weight: a logarithm as [`crate::fixed::Fraction::negative_log2`] gives it, times 2^24.
+pub(super) fn weight(logarithm: u64) -> u128 {
+    u128::from(logarithm) << SCALE_BITS
+}
+
+/// Splits the weight of a logarithm in proportion.
+pub(super) fn split(logarithm: u64, proportions: &[u128]) -> Vec<u128> {
+    // A logarithm is below 2^38, so that the shift loses nothing.
+    apportion(logarithm << SCALE_BITS, proportions)
+        .into_iter()
+        .map(u128::from)
+        .collect()
+}
+
+/// A piece of evidence and its weight.
+pub(super) struct Item {
+    pub(super) rank: Rank,
+    pub(super) weight: u128,
+    pub(super) component: ScoringComponent,
+}
+
+/// The components of `items`, largest contribution first; contributions sum exactly to `score`.
+/// `budget` says what a rank's cap allows it and all weaker ones to weigh together.
+pub(super) fn contributions(
+    score: Score,
+    items: Vec<Item>,
+    budget: impl Fn(Rank) -> u128,
+) -> Vec<ScoringComponent> {
+    let mut asked: BTreeMap<Rank, u128> = BTreeMap::new();
+    for item in &items {
+        *asked.entry(item.rank).or_default() += item.weight;
+    }
+    let granted = ration(&asked, budget);
+    let weights: Vec<u128> = items
+        .iter()
+        .map(
+            |item| match (asked.get(&item.rank), granted.get(&item.rank)) {
+                (Some(asked), Some(granted)) if *asked > 0 => {
+                    let share = U256::from(item.weight) * U256::from(*granted) / U256::from(*asked);
+                    u128::try_from(share).unwrap_or(item.weight)
+                }
+                _ => 0,
+            },
+        )
+        .collect();
+    let tenths = apportion(score.tenths().into(), &weights);
+    let mut components: Vec<ScoringComponent> = items
+        .into_iter()
+        .zip(tenths)
+        .map(|(item, tenths)| ScoringComponent {
+            contribution: Score::from_tenths(u16::try_from(tenths).unwrap_or(u16::MAX)),
+            ..item.component
+        })
+        .collect();
+    components.sort_by_key(|component| std::cmp::Reverse(component.contribution));
+    components
+}
+
+/// What each rank gets of what it asks for.
+///
+/// A rank and all weaker ones together get at most the rank's budget; within it the rank itself comes
+/// first. That is the same rule as the least of `F(all)` and `cap(r) (+) F(stronger than r)`, in
+/// logarithms.
+fn ration(asked: &BTreeMap<Rank, u128>, budget: impl Fn(Rank) -> u128) -> BTreeMap<Rank, u128> {
+    let mut from_here_on: BTreeMap<Rank, u128> = BTreeMap::new();
+    let mut weaker = 0;
+    for rank in Rank::ALL.into_iter().rev() {
+        let own = asked.get(&rank).copied().unwrap_or(0);
+        weaker = (own + weaker).min(budget(rank));
+        from_here_on.insert(rank, weaker);
+    }
+    let mut left = u128::MAX;
+    from_here_on
+        .into_iter()
+        .map(|(rank, allowed)| {
+            let available = allowed.min(left);
+            let own = asked.get(&rank).copied().unwrap_or(0).min(available);
+            left = available - own;
+            (rank, own)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{fixed::Fraction, policy::Policy};
+
+    fn caps(rank: Rank) -> u128 {
+        weight(
+            rank.cap(&Policy::default())
+                .fraction()
+                .complement()
+                .negative_log2(),
+        )
+    }
+
+    #[test]
+    fn a_certain_listing_leaves_nothing_for_weaker_evidence() {
+        let certain = weight(Fraction::ZERO.negative_log2());
+        let asked = BTreeMap::from([(Rank::OfficialList, certain), (Rank::Community, certain)]);
+        let granted = ration(&asked, caps);
+        assert_eq!(
+            (granted[&Rank::OfficialList], granted[&Rank::Community]),
+            (certain, 0)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_rank_and_its_weaker_ones_exceed_its_budget(asked in prop::collection::vec(0..1_u128 << 62, 7)) {
+            let asked: BTreeMap<_, _> = Rank::ALL.into_iter().zip(asked).collect();
+            let granted = ration(&asked, caps);
+            for rank in Rank::ALL {
+                let from_here_on: u128 = granted.range(rank..).map(|(_, weight)| weight).sum();
+                prop_assert!(from_here_on <= caps(rank));
+                prop_assert!(granted[&rank] <= asked[&rank]);
+            }
+        }
+
+        #[test]
+        fn contributions_sum_exactly(score in 0..=1000_u16, weights in prop::collection::vec((0..7_usize, 1..1_u128 << 62), 1..9)) {
+            let items = weights.into_iter().map(|(rank, weight)| Item {
+                rank: Rank::ALL[rank], weight, component: ScoringComponent::default(),
+            }).collect();
+            let components = contributions(Score::from_tenths(score), items, caps);
+            let sum: u16 = components.iter().map(|component| component.contribution.tenths()).sum();
+            prop_assert_eq!(sum, score);
+        }
+    }
+}

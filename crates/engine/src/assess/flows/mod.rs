@@ -1,0 +1,51 @@
+//! What flows of money are worth.
+//!
+//! A part of a flow carries risk `r = severity x confidence x decay`. Parts combine by a power sum,
+//! both directions together: `min(1, (sum of e x r^2.5)^0.4)`, where `e` is a part's effective share
+//! on the basis ([`reading::Basis`]) on which the sum is largest.
+//!
+//! - `parts`: what each part is worth, and which parts count
+//! - `reading`: how parts add up
+//! - `floors`: what lifts a score to review whatever the shares are
+//! - `view`: how flows are shown
+
+mod floors;
+mod parts;
+mod reading;
+mod view;
+
+pub(super) use reading::{Choice, Reading};
+
+use parts::Way;
+
+use crate::{
+    evidence::{ChainState, Direction},
+    policy::Policy,
+};
+
+/// All flows of a subject, judged part by part.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flows {
+    /// One way in and one out for every ledger, in the ledgers' order.
+    ways: Vec<Way>,
+}
+
+impl Flows {
+    pub(super) fn new(chain: &ChainState, policy: &Policy) -> Self {
+        let ChainState::Followed(facts) = chain else {
+            return Self::default();
+        };
+        let ways = facts
+            .flows
+            .ledgers
+            .iter()
+            .enumerate()
+            .flat_map(|(index, ledger)| {
+                [Direction::Source, Direction::Destination]
+                    .map(|direction| Way::judge(index, ledger, direction, policy))
+            });
+        Self {
+            ways: ways.collect(),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! How parts of flows add up.
+//!
+//! Everything here is exact until one final rounding for a sum, so that splitting a part changes
+//! nothing and calling it riskier never lowers a sum.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use ruint::aliases::U256;
+
+use super::{
+    Flows,
+    parts::{Part, Way},
+};
+use crate::{
+    assessment::ScoringComponent,
+    evidence::Tier,
+    fixed::{Fraction, Power, PowerSum},
+    taxonomy::RISKY_FROM,
+};
+
+/// How effective shares are read. The basis with the largest sum counts, as a whole: choosing it part
+/// by part would make the sum depend on how money is split, and calling money riskier could lower it
+/// (`docs/scoring.md` shows the cases).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// A part's share of all money of its direction.
+    Lifetime,
+    /// The same over the last 90 days.
+    Recent,
+    /// What the amount is worth by itself. Amounts lie on the policy's curve from the riskiest down,
+    /// so that each part gets the rise of the curve over its own stretch.
+    Amount,
+}
+
+const BASES: [Basis; 3] = [Basis::Lifetime, Basis::Recent, Basis::Amount];
+
+/// The largest power sum of a choice of parts, and how it was read.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::assess) struct Reading {
+    sum: PowerSum,
+    ledger: usize,
+    basis: Basis,
+}
+
+impl Reading {
+    /// What the flows are worth together.
+    pub(in crate::assess) fn worth(&self) -> Fraction {
+        self.sum.root()
+    }
+}
+
+/// A part's weight `e x r^2.5` in a [`Reading`].
+pub(in crate::assess) struct Weighted {
+    pub(in crate::assess) tier: Tier,
+    pub(in crate::assess) weight: u128,
+    pub(in crate::assess) component: ScoringComponent,
+}
+
+/// Which parts to look at.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::assess) struct Choice {
+    /// Parts of this tier and stronger; `None` takes nothing.
+    pub(in crate::assess) weakest: Option<Tier>,
+    /// Parts of risky categories only.
+    pub(in crate::assess) risky_only: bool,
+}
+
+impl Choice {
+    fn takes(self, part: &Part) -> bool {
+        part.counted
+            && self
+                .weakest
+                .is_some_and(|weakest| part.flow.tier.at_least(weakest))
+            && (!self.risky_only || part.severity >= RISKY_FROM)
+    }
+}
+
+impl Flows {
+    /// The ledger and basis on which the chosen parts weigh most, both directions together.
+    pub(in crate::assess) fn strongest(&self, choice: Choice) -> Reading {
+        let mut best = Reading {
+            sum: PowerSum::default(),
+            ledger: 0,
+            basis: Basis::Lifetime,
+        };
+        let ledgers = self
+            .ways
+            .iter()
+            .map(|way| way.ledger + 1)
+            .max()
+            .unwrap_or(0);
+        for ledger in 0..ledgers {
+            for basis in BASES {
+                let ways = self.ways.iter().filter(|way| way.ledger == ledger);
+                let sum = ways
+                    .map(|way| way.sum(choice, basis))
+                    .fold(PowerSum::default(), PowerSum::plus);
+                if sum > best.sum {
+                    best = Reading { sum, ledger, basis };
+                }
+            }
+        }
+        best
+    }
+
+    /// Every part that can carry risk, with its weight in `reading` where `choice` takes it and none
+    /// where it does not.
+    pub(in crate::assess) fn weighted(&self, reading: Reading, choice: Choice) -> Vec<Weighted> {
+        let mut weighted = Vec::new();
+        for way in &self.ways {
+            let weights = way.weights(choice, reading.basis);
+            let risky = way
+                .parts
+                .iter()
+                .zip(weights)
+                .filter(|(part, _)| part.severity > 0);
+            weighted.extend(risky.map(|(part, weight)| Weighted {
+                tier: part.flow.tier,
+                weight: if way.ledger == reading.ledger {
+                    weight
+                } else {
+                    0
+                },
+                component: way.component(part),
+            }));
+        }
+        weighted
+    }
+}
+
+impl Way {
+    fn sum(&self, choice: Choice, basis: Basis) -> PowerSum {
+        let chosen = self.parts.iter().filter(|part| choice.takes(part));
+        match basis {
+            Basis::Lifetime => PowerSum::weighted(
+                chosen.map(|part| (part.flow.amount, part.power)),
+                self.whole(|part| part.flow.amount),
+            ),
+            Basis::Recent => PowerSum::weighted(
+                chosen.map(|part| (part.flow.recent, part.power)),
+                self.whole(|part| part.flow.recent),
+            ),
+            Basis::Amount => {
+                let steps = self.steps(chosen);
+                PowerSum::of_products(steps.values().map(|step| (step.rise, step.power)))
+            }
+        }
+    }
+
+    /// `e x r^2.5` of every part, comparable among all parts on one basis.
+    fn weights(&self, choice: Choice, basis: Basis) -> Vec<u128> {
+        let steps = self.steps(self.parts.iter().filter(|part| choice.takes(part)));
+        let (lifetime, recent) = (
+            self.whole(|part| part.flow.amount),
+            self.whole(|part| part.flow.recent),
+        );
+        let weight = |part: &Part| {
+            let power = u128::from(part.power.units());
+            match basis {
+                Basis::Lifetime => proportion(part.flow.amount, lifetime, power),
+                Basis::Recent => proportion(part.flow.recent, recent, power),
+                Basis::Amount => steps.get(&Reverse(part.power)).map_or(0, |step| {
+                    let product = step.rise.times(step.power);
+                    proportion(
+                        part.flow.amount,
+                        U256::from(step.amount),
+                        product.units().into(),
+                    )
+                }),
+            }
+        };
+        self.parts
+            .iter()
+            .map(|part| if choice.takes(part) { weight(part) } else { 0 })
+            .collect()
+    }
+
+    /// What a part would be worth alone, on its best basis.
+    pub(super) fn alone(&self, part: &Part) -> Fraction {
+        if !part.counted {
+            return Fraction::ZERO;
+        }
+        let share = |amount, whole| PowerSum::weighted([(amount, part.power)], whole);
+        let height = self.curve.as_ref().map_or_else(Power::default, |curve| {
+            curve.weight(part.flow.amount, self.decimals)
+        });
+        share(part.flow.amount, self.whole(|part| part.flow.amount))
+            .max(share(part.flow.recent, self.whole(|part| part.flow.recent)))
+            .max(PowerSum::of_products([(height, part.power)]))
+            .root()
+    }
+
+    /// The sum of all parts, chosen or not.
+    pub(super) fn whole(&self, amount: impl Fn(&Part) -> u128) -> U256 {
+        self.parts
+            .iter()
+            .fold(U256::ZERO, |sum, part| sum + U256::from(amount(part)))
+    }
+
+    /// The amounts of `chosen` parts laid on the curve from the riskiest down, one step for each risk.
+    fn steps<'a>(&self, chosen: impl Iterator<Item = &'a Part>) -> BTreeMap<Reverse<Power>, Step> {
+        let mut steps: BTreeMap<Reverse<Power>, Step> = BTreeMap::new();
+        let Some(curve) = &self.curve else {
+            return steps;
+        };
+        for part in chosen {
+            let step = steps.entry(Reverse(part.power)).or_default();
+            step.power = part.power;
+            step.amount = step.amount.saturating_add(part.flow.amount);
+        }
+        let (mut total, mut reached) = (0_u128, Power::default());
+        for step in steps.values_mut() {
+            total = total.saturating_add(step.amount);
+            let height = curve.weight(total, self.decimals);
+            step.rise = height.minus(reached);
+            reached = height;
+        }
+        steps
+    }
+}
+
+/// One stretch of the amount curve: all amounts of one risk.
+#[derive(Default)]
+struct Step {
+    power: Power,
+    amount: u128,
+    rise: Power,
+}
+
+/// `amount x power / whole`, rounded down.
+fn proportion(amount: u128, whole: U256, power: u128) -> u128 {
+    if whole.is_zero() {
+        return 0;
+    }
+    u128::try_from(U256::from(amount) * U256::from(power) / whole).unwrap_or(u128::MAX)
+}

@@ -1,0 +1,263 @@
+//! What was looked at, and what that leaves open: mandatory sources, staleness, coverage.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::verdict::Missing;
+use crate::{
+    address::CanonicalAddress,
+    assessment::{AssessedSource, Assurance, Coverage, CoverageBlock, CoverageStatus, Reason},
+    evidence::{ChainFacts, ChainState, SourceKind, SourceState},
+    facts::{Environment, Facts},
+    policy::{MandatorySource, Policy},
+};
+
+pub(super) struct Judged {
+    pub(super) missing: Vec<Missing>,
+    pub(super) coverage: Coverage,
+    pub(super) sources: Vec<AssessedSource>,
+    pub(super) assurance: Assurance,
+    /// The next moment at which something fresh goes stale.
+    pub(super) holds_until: Option<Timestamp>,
+}
+
+pub(super) fn judge(
+    subject: &CanonicalAddress,
+    facts: &Facts,
+    policy: &Policy,
+    now: Timestamp,
+) -> Judged {
+    let mut missing = Vec::new();
+    let mut holds_until: Option<Timestamp> = None;
+    let mut expires = |at: Timestamp| holds_until = Some(holds_until.map_or(at, |now| now.min(at)));
+
+    for wanted in &policy.spec().mandatory_sources {
+        match freshest(facts, wanted) {
+            None => missing.push(never_loaded(wanted)),
+            Some(source) if is_stale(source, wanted, now) => missing.push(stale(source, wanted)),
+            Some(source) => expires(goes_stale(source, wanted)),
+        }
+    }
+    let sanctions_missing = !missing.is_empty();
+    match &facts.chain {
+        ChainState::Followed(chain) => {
+            let limit = longest_tip_age(subject);
+            let stale_from = chain
+                .tip
+                .reported_at
+                .saturating_add(limit)
+                .unwrap_or(Timestamp::MAX);
+            if stale_from < now {
+                missing.push(stale_chain(subject, chain));
+            } else {
+                expires(stale_from);
+            }
+        }
+        ChainState::Unavailable => missing.push(no_flows("its chain source could not be read")),
+        ChainState::NotFollowed if policy.spec().flows_required => {
+            missing.push(no_flows(
+                "the policy requires them and no source follows this chain",
+            ));
+        }
+        ChainState::NotFollowed => {}
+    }
+    Judged {
+        coverage: coverage(facts, sanctions_missing),
+        sources: sources(facts, policy, now),
+        assurance: match facts.chain {
+            ChainState::Followed(_) => Assurance::Full,
+            ChainState::NotFollowed | ChainState::Unavailable => Assurance::ListsOnly,
+        },
+        missing,
+        holds_until,
+    }
+}
+
+/// The source that best satisfies a demand. Made-up sources satisfy nothing outside the sample.
+fn freshest<'a>(facts: &'a Facts, wanted: &MandatorySource) -> Option<&'a SourceState> {
+    facts
+        .sources
+        .iter()
+        .filter(|source| source.provides(&wanted.name))
+        .filter(|source| !source.sample || facts.environment == Environment::Sample)
+        .max_by_key(|source| source.fetched_at)
+}
+
+fn goes_stale(source: &SourceState, wanted: &MandatorySource) -> Timestamp {
+    let age = SignedDuration::from_hours(wanted.maximum_age_hours.into());
+    source
+        .fetched_at
+        .saturating_add(age)
+        .unwrap_or(Timestamp::MAX)
+}
+
+fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> bool {
+    goes_stale(source, wanted) < now
+}
+
+fn longest_tip_age(subject: &CanonicalAddress) -> SignedDuration {
+    SignedDuration::from_secs(subject.chain().info().rules.longest_tip_age_seconds())
+}
+
+fn never_loaded(wanted: &MandatorySource) -> Missing {
+    Missing {
+        reason: Reason {
+            code: "source_missing",
+            message: format!("the mandatory source {} was never imported", wanted.name),
+        },
+        source: Some(wanted.name.clone()),
+    }
+}
+
+fn stale(source: &SourceState, wanted: &MandatorySource) -> Missing {
+    Missing {
+        reason: Reason {
+            code: "source_stale",
+            message: format!(
+                "the mandatory source {} was not verified within {} hours",
+                wanted.name, wanted.maximum_age_hours
+            ),
+        },
+        source: Some(source.id.to_string()),
+    }
+}
+
+fn stale_chain(subject: &CanonicalAddress, chain: &ChainFacts) -> Missing {
+    Missing {
+        reason: Reason {
+            code: "flows_stale",
+            message: format!(
+                "the newest known block of {}, {}, is too old",
+                subject.chain(),
+                chain.tip.height
+            ),
+        },
+        source: None,
+    }
+}
+
+fn no_flows(why: &str) -> Missing {
+    Missing {
+        reason: Reason {
+            code: "flows_missing",
+            message: format!("flows of money are not known: {why}"),
+        },
+        source: None,
+    }
+}
+
+fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
+    let carrying = |kind| {
+        facts
+            .sources
+            .iter()
+            .filter(move |source| source.kind == kind)
+    };
+    let lists: Vec<_> = carrying(SourceKind::Sanctions)
+        .flat_map(|source| &source.lists)
+        .map(ToString::to_string)
+        .collect();
+    let label_sources = carrying(SourceKind::Labels).count();
+    let (sanctions, sanctions_detail) = match (lists.is_empty(), sanctions_missing) {
+        (true, _) => (
+            CoverageStatus::Unavailable,
+            "no sanctions list was imported".to_owned(),
+        ),
+        (false, true) => (
+            CoverageStatus::Partial,
+            format!(
+                "{}; a mandatory source is missing or stale",
+                lists.join(", ")
+            ),
+        ),
+        (false, false) => (CoverageStatus::Assessed, lists.join(", ")),
+    };
+    let labels = if label_sources == 0 {
+        block(CoverageStatus::NotAssessed, "no label source was imported")
+    } else {
+        block(
+            CoverageStatus::Assessed,
+            &format!("{label_sources} label sources"),
+        )
+    };
+    let (association, exposure, behaviour) = match &facts.chain {
+        ChainState::NotFollowed => (
+            block(
+                CoverageStatus::Partial,
+                "the same key on other chains; no co-spend clusters",
+            ),
+            block(CoverageStatus::NotAssessed, "no source follows this chain"),
+            block(CoverageStatus::NotAssessed, "no source follows this chain"),
+        ),
+        ChainState::Unavailable => (
+            block(
+                CoverageStatus::Partial,
+                "the same key on other chains; no co-spend clusters",
+            ),
+            block(
+                CoverageStatus::Unavailable,
+                "the chain source could not be read",
+            ),
+            block(
+                CoverageStatus::Unavailable,
+                "the chain source could not be read",
+            ),
+        ),
+        ChainState::Followed(chain) => {
+            let tip = format!("up to block {}", chain.tip.height);
+            let status = if chain.flows.complete {
+                CoverageStatus::Assessed
+            } else {
+                CoverageStatus::Partial
+            };
+            (
+                block(
+                    CoverageStatus::Assessed,
+                    "the same key on other chains and co-spend clusters",
+                ),
+                block(status, &tip),
+                block(status, &tip),
+            )
+        }
+    };
+    Coverage {
+        sanctions: block(sanctions, &sanctions_detail),
+        labels,
+        association,
+        exposure,
+        behaviour,
+    }
+}
+
+fn block(status: CoverageStatus, detail: &str) -> CoverageBlock {
+    CoverageBlock {
+        status,
+        detail: detail.to_owned(),
+    }
+}
+
+fn sources(facts: &Facts, policy: &Policy, now: Timestamp) -> Vec<AssessedSource> {
+    let mut sources: Vec<AssessedSource> = facts
+        .sources
+        .iter()
+        .map(|source| {
+            let demands = || {
+                let wanted = policy.spec().mandatory_sources.iter();
+                wanted.filter(|wanted| source.provides(&wanted.name))
+            };
+            AssessedSource {
+                id: source.id.clone(),
+                kind: source.kind,
+                lists: source.lists.clone(),
+                published_at: source.published_on,
+                fetched_at: source.fetched_at,
+                digest: source.digest.clone(),
+                entries: source.entries,
+                mandatory: demands().next().is_some(),
+                stale: demands().any(|wanted| is_stale(source, wanted, now)),
+                sample: source.sample,
+            }
+        })
+        .collect();
+    sources.sort_by(|a, b| a.id.cmp(&b.id));
+    sources
+}

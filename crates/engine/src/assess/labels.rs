@@ -1,0 +1,360 @@
+//! What sources say the address is: which labels count, which contradict each other, and whether they
+//! make the address a service.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::civil::Date;
+
+use super::{Claim, Term};
+use crate::{
+    assessment::{
+        AssessedLabel, ComponentKind, Conflict, ConflictResolution, Entity, EvidenceKind,
+        EvidenceReference, LabelStatus, Reason, ScoringComponent,
+    },
+    evidence::{Label, ListingStatus, Tier},
+    facts::{Cluster, Facts},
+    policy::Policy,
+    score::Score,
+    taxonomy::{Category, RISKY_FROM},
+};
+
+#[derive(Default)]
+pub(super) struct Judged {
+    pub(super) views: Vec<AssessedLabel>,
+    pub(super) conflicts: Vec<Conflict>,
+    pub(super) terms: Vec<Term>,
+    pub(super) reasons: Vec<Reason>,
+    /// Tiers whose cap is below the block threshold because of a conflict between equals.
+    pub(super) capped_tiers: BTreeSet<Tier>,
+    /// The category that makes the address a service.
+    pub(super) service: Option<Category>,
+    pub(super) entity: Option<Entity>,
+}
+
+/// A label under judgement.
+struct Candidate {
+    label: Label,
+    /// Inherited from the co-spend cluster.
+    inherited: bool,
+    status: LabelStatus,
+    severity: u8,
+}
+
+pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
+    let mut candidates: Vec<Candidate> = facts
+        .labels
+        .iter()
+        .map(|label| (label.clone(), false))
+        .chain(
+            facts
+                .cluster
+                .iter()
+                .flat_map(inherited)
+                .map(|label| (label, true)),
+        )
+        .map(|(mut label, inherited)| {
+            label.tier = label.tier.weaker(Tier::Cryptographic);
+            let status = standing(&label, facts, today);
+            let severity = policy.severity(label.category);
+            Candidate {
+                label,
+                inherited,
+                status,
+                severity,
+            }
+        })
+        .collect();
+    candidates.sort_by(|a, b| {
+        let worth = |candidate: &Candidate| {
+            u16::from(candidate.severity) * u16::from(candidate.label.confidence.percent())
+        };
+        let key = |candidate: &Candidate| (candidate.label.tier, candidate.label.category);
+        (a.status.cmp(&b.status))
+            .then_with(|| worth(b).cmp(&worth(a)))
+            .then_with(|| key(a).cmp(&key(b)))
+            .then_with(|| a.label.source.cmp(&b.label.source))
+            .then_with(|| a.label.upstream.cmp(&b.label.upstream))
+            .then_with(|| a.label.entity.cmp(&b.label.entity))
+            .then_with(|| a.inherited.cmp(&b.inherited))
+    });
+    mark_repeated(&mut candidates);
+    let (conflicts, capped_tiers) = settle_conflicts(&mut candidates);
+    let contradicted = conflicts
+        .iter()
+        .any(|conflict| conflict.resolution != ConflictResolution::RiskyOverruled);
+
+    let counted = || {
+        candidates
+            .iter()
+            .filter(|candidate| candidate.status == LabelStatus::InForce)
+    };
+    let service = if contradicted {
+        None
+    } else {
+        service(counted())
+    };
+    Judged {
+        terms: counted().map(|candidate| term(candidate, policy)).collect(),
+        reasons: counted()
+            .filter(|candidate| candidate.severity >= RISKY_FROM)
+            .map(reason)
+            .collect(),
+        entity: counted()
+            .min_by_key(|candidate| candidate.label.tier)
+            .and_then(entity),
+        views: candidates
+            .iter()
+            .filter(|candidate| !candidate.inherited)
+            .map(view)
+            .collect(),
+        conflicts,
+        capped_tiers,
+        service,
+    }
+}
+
+/// The labels that a cluster passes on: none where its members carry different services' names.
+///
+/// An inherited label is no surer than the clustering and at most of investigation tier.
+fn inherited(cluster: &Cluster) -> Vec<Label> {
+    if has_different_services(cluster) {
+        return Vec::new();
+    }
+    cluster
+        .labels
+        .iter()
+        .map(|label| Label {
+            confidence: label.confidence.min(cluster.confidence),
+            tier: label.tier.weaker(Tier::Investigation),
+            ..label.clone()
+        })
+        .collect()
+}
+
+/// Whether members of a cluster are labelled as different services: the clustering must be wrong.
+pub(super) fn has_different_services(cluster: &Cluster) -> bool {
+    let services: BTreeSet<_> = cluster
+        .labels
+        .iter()
+        .filter(|label| label.category.info().service)
+        .filter_map(|label| label.entity.as_deref())
+        .collect();
+    services.len() > 1
+}
+
+/// Whether a label counts by itself, before others are looked at.
+fn standing(label: &Label, facts: &Facts, today: Date) -> LabelStatus {
+    if !label.in_force(today) {
+        return LabelStatus::OutOfForce;
+    }
+    let Some(list) = &label.cites_list else {
+        return LabelStatus::InForce;
+    };
+    if !facts
+        .sources
+        .iter()
+        .any(|source| source.lists.contains(list))
+    {
+        // The list itself is not at hand, so that the claim stands on its own.
+        return LabelStatus::InForce;
+    }
+    let listed = facts
+        .listings
+        .iter()
+        .any(|listing| listing.list == *list && listing.status(today) == ListingStatus::Active);
+    if listed {
+        LabelStatus::Repeated
+    } else {
+        LabelStatus::NotListed
+    }
+}
+
+/// A label that repeats a claim in no stronger form than another (which comes before it) adds nothing.
+fn mark_repeated(candidates: &mut [Candidate]) {
+    let mut strongest: BTreeMap<Claim, Tier> = BTreeMap::new();
+    for candidate in candidates {
+        if candidate.status != LabelStatus::InForce {
+            continue;
+        }
+        let claim = (candidate.label.category, candidate.label.upstream.clone());
+        match strongest.get(&claim) {
+            Some(tier) if tier.at_least(candidate.label.tier) => {
+                candidate.status = LabelStatus::Repeated;
+            }
+            _ => {
+                strongest.insert(claim, candidate.label.tier);
+            }
+        }
+    }
+}
+
+/// A risky and a benign label contradict each other: the stronger tier wins; between equals the risky
+/// one stands and its tier cannot block.
+fn settle_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Tier>) {
+    let strongest_benign = candidates
+        .iter()
+        .filter(|candidate| {
+            candidate.status == LabelStatus::InForce && candidate.severity < RISKY_FROM
+        })
+        .min_by_key(|candidate| candidate.label.tier)
+        .map(|candidate| candidate.label.clone());
+    let (mut conflicts, mut capped) = (Vec::new(), BTreeSet::new());
+    let Some(benign) = strongest_benign else {
+        return (conflicts, capped);
+    };
+    let risky = candidates.iter_mut().filter(|candidate| {
+        candidate.status == LabelStatus::InForce && candidate.severity >= RISKY_FROM
+    });
+    for candidate in risky {
+        let resolution = match candidate.label.tier.cmp(&benign.tier) {
+            std::cmp::Ordering::Less => ConflictResolution::RiskyStands,
+            std::cmp::Ordering::Equal => {
+                capped.insert(candidate.label.tier);
+                ConflictResolution::NoBlock
+            }
+            std::cmp::Ordering::Greater => {
+                candidate.status = LabelStatus::Overruled;
+                ConflictResolution::RiskyOverruled
+            }
+        };
+        conflicts.push(Conflict {
+            risky: candidate.label.category,
+            risky_source: candidate.label.source.clone(),
+            benign: benign.category,
+            benign_source: benign.source.clone(),
+            resolution,
+        });
+    }
+    (conflicts, capped)
+}
+
+/// The category that makes the address a service: attributed by an investigation or better, or by two
+/// independent community sources.
+fn service<'a>(counted: impl Iterator<Item = &'a Candidate> + Clone) -> Option<Category> {
+    let of_services = counted.filter(|candidate| candidate.label.category.info().service);
+    let investigated = of_services
+        .clone()
+        .filter(|candidate| candidate.label.tier.at_least(Tier::Investigation))
+        .map(|candidate| candidate.label.category)
+        .next();
+    investigated.or_else(|| {
+        let reported = || {
+            of_services
+                .clone()
+                .filter(|candidate| candidate.label.tier == Tier::Community)
+        };
+        reported()
+            .map(|candidate| candidate.label.category)
+            .find(|category| {
+                let upstreams: BTreeSet<_> = reported()
+                    .filter(|candidate| candidate.label.category == *category)
+                    .map(|candidate| &candidate.label.upstream)
+                    .collect();
+                upstreams.len() > 1
+            })
+    })
+}
+
+fn term(candidate: &Candidate, policy: &Policy) -> Term {
+    let Candidate {
+        label,
+        inherited,
+        severity,
+        ..
+    } = candidate;
+    let worth = policy.risk(*severity, label.confidence, 1);
+    let name = label.entity.as_deref().unwrap_or("no name given");
+    let (kind, detail) = if *inherited {
+        (
+            ComponentKind::Association,
+            format!("co-spend cluster labelled {}: {name}", label.category),
+        )
+    } else {
+        (
+            ComponentKind::Ownership,
+            format!("labelled {}: {name}", label.category),
+        )
+    };
+    Term {
+        rank: label.tier.into(),
+        worth,
+        claim: Some((label.category, label.upstream.clone())),
+        component: ScoringComponent {
+            kind,
+            worth: Score::from_fraction(worth),
+            detail,
+            category: Some(label.category),
+            entity: label.entity.clone(),
+            tier: Some(label.tier),
+            severity: Some(*severity),
+            confidence: Some(label.confidence),
+            source: Some(label.source.clone()),
+            evidence: vec![reference(label)],
+            ..ScoringComponent::default()
+        },
+    }
+}
+
+/// Names the label that makes a claim.
+pub(super) fn reference(label: &Label) -> EvidenceReference {
+    EvidenceReference {
+        kind: EvidenceKind::Label,
+        reference: format!("{} ({})", label.source, label.upstream),
+    }
+}
+
+fn reason(candidate: &Candidate) -> Reason {
+    let Label {
+        category,
+        entity,
+        source,
+        ..
+    } = &candidate.label;
+    let name = entity
+        .as_ref()
+        .map(|name| format!(" ({name})"))
+        .unwrap_or_default();
+    Reason {
+        code: "labelled",
+        message: format!("labelled {category}{name} by {source}"),
+    }
+}
+
+fn entity(candidate: &Candidate) -> Option<Entity> {
+    let label = &candidate.label;
+    let name = label.entity.clone()?;
+    Some(Entity {
+        id: format!("{}:{name}", label.source),
+        name,
+        category: label.category,
+        is_vasp: label.category.info().vasp,
+        country: None,
+    })
+}
+
+fn view(candidate: &Candidate) -> AssessedLabel {
+    let Label {
+        category,
+        entity,
+        tier,
+        confidence,
+        source,
+        upstream,
+        cites_list: _,
+        reason,
+        valid_from,
+        valid_until,
+    } = candidate.label.clone();
+    AssessedLabel {
+        category,
+        entity,
+        tier,
+        confidence,
+        source,
+        upstream,
+        reason,
+        valid_from,
+        valid_until,
+        status: candidate.status,
+    }
+}

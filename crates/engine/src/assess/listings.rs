@@ -1,0 +1,224 @@
+//! What official lists say about the address itself.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use super::{Floor, Rank, Term};
+use crate::{
+    assessment::{
+        AssessedListing, ComponentKind, Entity, EvidenceKind, EvidenceReference, Reason,
+        ScoringComponent,
+    },
+    evidence::{Listing, ListingStatus, Tier},
+    facts::Facts,
+    fixed::Fraction,
+    policy::{Force, Policy},
+    score::{Confidence, Score},
+    taxonomy::Category,
+};
+
+pub(super) struct Judged {
+    pub(super) views: Vec<AssessedListing>,
+    pub(super) terms: Vec<Term>,
+    pub(super) floors: Vec<Floor>,
+    pub(super) reasons: Vec<Reason>,
+    pub(super) entity: Option<Entity>,
+}
+
+pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
+    let mut judged: Vec<(ListingStatus, &Listing)> = facts
+        .listings
+        .iter()
+        .map(|listing| (listing.status(today), listing))
+        .filter(|(status, _)| *status != ListingStatus::NotYetListed)
+        .collect();
+    judged.sort_by(|(a_status, a), (b_status, b)| {
+        let key = |status: &ListingStatus, listing: &Listing| {
+            let informs = policy.force(&listing.list) == Force::Informative;
+            (
+                *status,
+                informs,
+                listing.list.clone(),
+                listing.entity.id.clone(),
+            )
+        };
+        key(a_status, a)
+            .cmp(&key(b_status, b))
+            .then_with(|| a.asset_code.cmp(&b.asset_code))
+            .then_with(|| a.source.cmp(&b.source))
+            .then_with(|| a.address_as_published.cmp(&b.address_as_published))
+    });
+
+    // One component, floor and reason a list, however many of its entries name the address.
+    let mut binding: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
+    let mut reviewed: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
+    let mut reasons = Vec::new();
+    for (status, listing) in &judged {
+        match (status, policy.force(&listing.list)) {
+            (ListingStatus::Active, Force::Binding) => {
+                binding.entry(&listing.list).or_default().push(listing);
+            }
+            (ListingStatus::Active, Force::Informative) | (ListingStatus::RecentlyExpired, _) => {
+                reviewed
+                    .entry((&listing.list, *status))
+                    .or_default()
+                    .push(listing);
+            }
+            (ListingStatus::Delisted | ListingStatus::Expired, _) => {
+                reasons.push(ended_reason(*status, listing));
+            }
+            (ListingStatus::NotYetListed, _) => {}
+        }
+    }
+    let terms = binding
+        .values()
+        .filter_map(|listings| term(listings))
+        .collect();
+    let floors = reviewed
+        .iter()
+        .filter_map(|((_, status), listings)| floor(*status, listings))
+        .collect();
+    let mut first: Vec<Reason> = binding
+        .values()
+        .filter_map(|listings| listings.first())
+        .map(|listing| Reason {
+            code: "listed",
+            message: format!("on {}: {}", listing.list_name, who(listing)),
+        })
+        .collect();
+    first.append(&mut reasons);
+
+    Judged {
+        views: judged
+            .iter()
+            .map(|(status, listing)| view(*status, listing, policy))
+            .collect(),
+        terms,
+        floors,
+        reasons: first,
+        entity: judged
+            .iter()
+            .find(|(status, _)| *status == ListingStatus::Active)
+            .map(|(_, listing)| entity(listing)),
+    }
+}
+
+fn term(listings: &[&Listing]) -> Option<Term> {
+    let first = listings.first()?;
+    Some(Term {
+        rank: Rank::OfficialList,
+        worth: Fraction::ONE,
+        claim: None,
+        component: ScoringComponent {
+            kind: ComponentKind::Sanctions,
+            worth: Score::MAXIMUM,
+            detail: format!("named on {}: {}", first.list_name, who(first)),
+            category: Some(Category::Sanctions),
+            entity: Some(first.entity.name.clone()),
+            tier: Some(Tier::OfficialList),
+            severity: Some(100),
+            confidence: Some(Confidence::CERTAIN),
+            source: Some(first.source.clone()),
+            evidence: listings.iter().map(|listing| reference(listing)).collect(),
+            ..ScoringComponent::default()
+        },
+    })
+}
+
+fn floor(status: ListingStatus, listings: &[&Listing]) -> Option<Floor> {
+    let first = listings.first()?;
+    let reason = if status == ListingStatus::Active {
+        Reason {
+            code: "listed_informative",
+            message: format!("on {}: {}", first.list_name, who(first)),
+        }
+    } else {
+        Reason {
+            code: "listing_recently_expired",
+            message: format!(
+                "was on {} until its validity ended: {}",
+                first.list_name,
+                who(first)
+            ),
+        }
+    };
+    Some(Floor {
+        reason,
+        evidence: listings.iter().map(|listing| reference(listing)).collect(),
+    })
+}
+
+fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {
+    let (code, since) = if status == ListingStatus::Delisted {
+        ("delisted", listing.delisted_on)
+    } else {
+        ("listing_expired", listing.expires_on)
+    };
+    let since = since.map(|day| format!(" since {day}")).unwrap_or_default();
+    Reason {
+        code,
+        message: format!(
+            "no longer on {}{since}: {}",
+            listing.list_name,
+            who(listing)
+        ),
+    }
+}
+
+/// The entity and its programmes, in words.
+fn who(listing: &Listing) -> String {
+    let programmes = &listing.entity.programmes;
+    if programmes.is_empty() {
+        listing.entity.name.clone()
+    } else {
+        format!("{} ({})", listing.entity.name, programmes.join(", "))
+    }
+}
+
+/// Names the entry that lists an address.
+pub(super) fn reference(listing: &Listing) -> EvidenceReference {
+    EvidenceReference {
+        kind: EvidenceKind::ListEntry,
+        reference: format!(
+            "{} entity {} {} {}",
+            listing.list, listing.entity.id, listing.asset_code, listing.address_as_published
+        ),
+    }
+}
+
+fn entity(listing: &Listing) -> Entity {
+    Entity {
+        id: format!("{}:{}", listing.list, listing.entity.id),
+        name: listing.entity.name.clone(),
+        category: Category::Sanctions,
+        is_vasp: None,
+        country: None,
+    }
+}
+
+fn view(status: ListingStatus, listing: &Listing, policy: &Policy) -> AssessedListing {
+    let remarks: Vec<&str> = [&listing.entity.remarks, &listing.address_remarks]
+        .into_iter()
+        .filter_map(|remarks| remarks.as_deref())
+        .collect();
+    AssessedListing {
+        list: listing.list.clone(),
+        list_name: listing.list_name.clone(),
+        force: policy.force(&listing.list),
+        status,
+        entity_id: listing.entity.id.clone(),
+        entity: listing.entity.name.clone(),
+        aliases: listing.entity.aliases.clone(),
+        programmes: listing.entity.programmes.clone(),
+        remarks: (!remarks.is_empty()).then(|| remarks.join(" | ")),
+        asset_code: listing.asset_code.clone(),
+        address_as_published: listing.address_as_published.clone(),
+        entity_listed_on: listing.entity.listed_on,
+        listed_on: listing.listed_on,
+        delisted_on: listing.delisted_on,
+        expires_on: listing.expires_on,
+        ended_reason: status.ended_reason(),
+        source: listing.source.clone(),
+    }
+}

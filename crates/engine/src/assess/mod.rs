@@ -1,0 +1,194 @@
+//! From facts to an answer: `docs/scoring.md` states the model, the modules here follow it step by step.
+
+mod association;
+mod behaviour;
+mod combine;
+mod contributions;
+mod flows;
+mod knowledge;
+mod labels;
+mod listings;
+mod rank;
+mod verdict;
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use rank::Rank;
+
+use crate::{
+    address::CanonicalAddress,
+    assessment::{
+        Activity, ActivityCounts, ActivityStatus, Assessment, EvidenceReference, Reason,
+        ScoringComponent, Warning,
+    },
+    evidence::ChainState,
+    facts::Facts,
+    fixed::Fraction,
+    policy::Policy,
+    taxonomy::Category,
+};
+
+/// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
+/// another assessment.
+pub const MODEL_VERSION: &str = "1.0";
+
+/// Judges one address by the facts about it.
+///
+/// Pure: the same arguments give the same assessment on every machine. Time enters only through what
+/// it decides: what is stale, expired or within the last 90 days.
+#[must_use]
+pub fn assess(
+    subject: &CanonicalAddress,
+    facts: &Facts,
+    policy: &Policy,
+    now: Timestamp,
+) -> Assessment {
+    let today = now.to_zoned(TimeZone::UTC).date();
+
+    let listings = listings::judge(facts, policy, today);
+    let labels = labels::judge(facts, policy, today);
+    let association = association::judge(facts, policy, today);
+    let flows = flows::Flows::new(&facts.chain, policy);
+    let behaviour = behaviour::judge(facts, policy);
+    let knowledge = knowledge::judge(subject, facts, policy, now);
+
+    // Who moves other people's money is judged by what it is, not by who pays it.
+    let is_service = labels.service.is_some();
+    let mut floors = listings.floors;
+    floors.extend(association.floors);
+    let mut terms = listings.terms;
+    terms.extend(labels.terms);
+    terms.extend(association.terms);
+    let mut shown = Vec::new();
+    if is_service {
+        shown.extend(behaviour.terms.into_iter().map(|term| term.component));
+        shown.extend(flows.components());
+    } else {
+        floors.extend(flows.floors(policy));
+        terms.extend(behaviour.terms);
+    }
+    let counted_flows = if is_service {
+        flows::Flows::default()
+    } else {
+        flows.clone()
+    };
+
+    let combined = combine::combine(terms, &counted_flows, policy, &labels.capped_tiers);
+    let outcome = verdict::decide(combined, shown, floors, &knowledge.missing, policy);
+
+    let mut reasons = listings.reasons;
+    reasons.extend(association.reasons);
+    reasons.extend(labels.reasons);
+    reasons.extend(outcome.reasons);
+    if reasons.is_empty() {
+        reasons.push(Reason {
+            code: "nothing_found",
+            message: "nothing that speaks against the address was found in what was looked at"
+                .into(),
+        });
+    }
+
+    Assessment {
+        blockchain: subject.chain(),
+        address: subject.as_str().to_owned(),
+        risk_score: outcome.score,
+        risk_level: outcome.level,
+        verdict: outcome.verdict,
+        is_final: knowledge.missing.is_empty(),
+        reasons,
+        entity: listings.entity.or(labels.entity),
+        labels: labels.views,
+        conflicts: labels.conflicts,
+        sanctions: listings.views,
+        scoring_components: outcome.components,
+        exposure: flows.exposure(),
+        associated_wallets: association.wallets,
+        transaction_patterns: behaviour.views,
+        activity: activity(&facts.chain),
+        warnings: association.warnings,
+        coverage: knowledge.coverage,
+        sources: knowledge.sources,
+        assurance: knowledge.assurance,
+        environment: facts.environment,
+        data_revision: facts.data_revision.clone(),
+        model_version: MODEL_VERSION.to_owned(),
+        policy_revision: policy.revision().to_owned(),
+        valid_until: valid_until(facts, today, knowledge.holds_until),
+    }
+}
+
+/// A piece of evidence other than flows of money.
+#[derive(Clone, Debug)]
+struct Term {
+    rank: Rank,
+    /// What it is worth alone.
+    worth: Fraction,
+    /// What it claims, where several pieces may repeat one claim: such pieces count once, at the best
+    /// that is heard.
+    claim: Option<Claim>,
+    component: ScoringComponent,
+}
+
+/// Something said about the address: the category, and who says so first.
+type Claim = (Category, String);
+
+/// A rule that lifts the score to review.
+#[derive(Clone, Debug)]
+struct Floor {
+    reason: Reason,
+    evidence: Vec<EvidenceReference>,
+}
+
+/// What the association and label modules hand on besides terms.
+type Warnings = Vec<Warning>;
+
+fn activity(chain: &ChainState) -> Activity {
+    let (status, facts) = match chain {
+        ChainState::Followed(facts) if facts.activity.is_some() => {
+            (ActivityStatus::Seen, facts.activity.as_ref())
+        }
+        ChainState::Followed(_) => (ActivityStatus::None, None),
+        ChainState::NotFollowed | ChainState::Unavailable => (ActivityStatus::NotAssessed, None),
+    };
+    Activity {
+        status,
+        first_seen: facts.map(|facts| facts.first_seen),
+        last_seen: facts.map(|facts| facts.last_seen),
+        counts: facts.map(|facts| ActivityCounts {
+            transfers_in: facts.transfers_in,
+            transfers_out: facts.transfers_out,
+        }),
+        r#in: vec![],
+        out: vec![],
+        balance: vec![],
+    }
+}
+
+/// The first moment at which time alone would change the assessment.
+fn valid_until(facts: &Facts, today: Date, sources: Option<Timestamp>) -> Option<Timestamp> {
+    let cluster = facts.cluster.as_ref();
+    let listings = facts
+        .listings
+        .iter()
+        .chain(facts.same_key.iter().flat_map(|other| &other.listings))
+        .chain(cluster.into_iter().flat_map(|cluster| &cluster.listings));
+    let labels = facts
+        .labels
+        .iter()
+        .chain(facts.same_key.iter().flat_map(|other| &other.labels))
+        .chain(cluster.into_iter().flat_map(|cluster| &cluster.labels));
+    let label_days = labels
+        .flat_map(|label| [label.valid_from, label.valid_until])
+        .flatten();
+    let tomorrow = match facts.chain {
+        ChainState::Followed(_) => today.tomorrow().ok(),
+        ChainState::NotFollowed | ChainState::Unavailable => None,
+    };
+    let turn = listings
+        .flat_map(|listing| listing.turning_days(today))
+        .chain(label_days.filter(|day| *day > today))
+        .chain(tomorrow)
+        .min()
+        .and_then(|day| day.to_zoned(TimeZone::UTC).ok())
+        .map(|midnight| midnight.timestamp());
+    [turn, sources].into_iter().flatten().min()
+}

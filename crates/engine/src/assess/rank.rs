@@ -1,0 +1,72 @@
+//! The order in which evidence is heard: tiers, and between the two strongest one step more.
+
+use crate::{evidence::Tier, policy::Policy, score::Score};
+
+/// A rung of the order, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// Official lists.
+    OfficialList,
+    /// The key of a listed address. A cryptographic fact, but one that no contradiction between labels
+    /// of that tier may weaken.
+    ListedKey,
+    /// Every other cryptographic or on-chain fact.
+    Cryptographic,
+    /// Investigations.
+    Investigation,
+    /// Users' reports and scraped lists.
+    Community,
+    /// Heuristics.
+    Heuristic,
+    /// Behaviour.
+    Behaviour,
+}
+
+impl Rank {
+    /// Every rank, strongest first.
+    pub(super) const ALL: [Self; 7] = [
+        Self::OfficialList,
+        Self::ListedKey,
+        Self::Cryptographic,
+        Self::Investigation,
+        Self::Community,
+        Self::Heuristic,
+        Self::Behaviour,
+    ];
+
+    /// The tier whose cap applies; flows are heard with it, except that none is a listed key.
+    pub(super) const fn tier(self) -> Option<Tier> {
+        match self {
+            Self::OfficialList => Some(Tier::OfficialList),
+            Self::ListedKey => None,
+            Self::Cryptographic => Some(Tier::Cryptographic),
+            Self::Investigation => Some(Tier::Investigation),
+            Self::Community => Some(Tier::Community),
+            Self::Heuristic => Some(Tier::Heuristic),
+            Self::Behaviour => Some(Tier::Behaviour),
+        }
+    }
+
+    /// The weakest tier of flows that is heard once this rank is.
+    pub(super) fn weakest_flows(self) -> Tier {
+        self.tier().unwrap_or(Tier::OfficialList)
+    }
+
+    /// The highest score that evidence of this rank and weaker ones can reach together.
+    pub(super) fn cap(self, policy: &Policy) -> Score {
+        self.tier().map_or(Score::MAXIMUM, |tier| policy.cap(tier))
+    }
+}
+
+impl From<Tier> for Rank {
+    fn from(tier: Tier) -> Self {
+        match tier {
+            Tier::OfficialList => Self::OfficialList,
+            Tier::Cryptographic => Self::Cryptographic,
+            Tier::Investigation => Self::Investigation,
+            Tier::Community => Self::Community,
+            Tier::Heuristic => Self::Heuristic,
+            Tier::Behaviour => Self::Behaviour,
+        }
+    }
+}

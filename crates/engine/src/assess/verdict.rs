@@ -1,0 +1,107 @@
+//! From the score of the evidence to the answer: floors, what is missing, band and verdict.
+
+use super::{Floor, combine::Combined};
+use crate::{
+    assessment::{ComponentKind, EvidenceKind, EvidenceReference, Reason, ScoringComponent},
+    policy::Policy,
+    score::{RiskLevel, Score, Verdict},
+    taxonomy::RISKY_FROM,
+};
+
+pub(super) struct Outcome {
+    pub(super) score: Score,
+    pub(super) level: RiskLevel,
+    pub(super) verdict: Verdict,
+    pub(super) components: Vec<ScoringComponent>,
+    pub(super) reasons: Vec<Reason>,
+}
+
+/// Something mandatory that is missing or stale.
+pub(super) struct Missing {
+    pub(super) reason: Reason,
+    /// The source, where it is one.
+    pub(super) source: Option<String>,
+}
+
+pub(super) fn decide(
+    combined: Combined,
+    shown: Vec<ScoringComponent>,
+    floors: Vec<Floor>,
+    missing: &[Missing],
+    policy: &Policy,
+) -> Outcome {
+    let Combined {
+        mut score,
+        mut components,
+    } = combined;
+    components.extend(shown);
+    let mut reasons = Vec::new();
+
+    let review = policy.spec().thresholds.review;
+    for floor in floors {
+        components.push(ScoringComponent {
+            kind: ComponentKind::Floor,
+            contribution: review.minus(score),
+            worth: review,
+            detail: floor.reason.message.clone(),
+            evidence: floor.evidence,
+            ..ScoringComponent::default()
+        });
+        score = score.max(review);
+        reasons.push(floor.reason);
+    }
+
+    let risky_flows = components.iter().filter(|component| {
+        component.kind == ComponentKind::Exposure
+            && component
+                .severity
+                .is_some_and(|severity| severity >= RISKY_FROM)
+            && component.contribution > Score::ZERO
+    });
+    if let Some(largest) = risky_flows.max_by_key(|component| component.contribution) {
+        reasons.push(Reason {
+            code: "exposure",
+            message: largest.detail.clone(),
+        });
+    }
+
+    let mut verdict = policy.verdict(score);
+    let mut level = policy.level(score);
+    if !missing.is_empty() && verdict == Verdict::Allow {
+        verdict = Verdict::Indeterminate;
+        level = RiskLevel::Unknown;
+        components.push(incomplete(review.minus(score), review, missing));
+        score = score.max(review);
+    }
+    reasons.extend(missing.iter().map(|missing| missing.reason.clone()));
+    Outcome {
+        score,
+        level,
+        verdict,
+        components,
+        reasons,
+    }
+}
+
+/// The line that lifts an answer nobody can rely on: many callers look at the score only.
+fn incomplete(contribution: Score, worth: Score, missing: &[Missing]) -> ScoringComponent {
+    let what: Vec<_> = missing
+        .iter()
+        .map(|missing| missing.reason.message.as_str())
+        .collect();
+    ScoringComponent {
+        kind: ComponentKind::Incomplete,
+        contribution,
+        worth,
+        detail: what.join("; "),
+        evidence: missing
+            .iter()
+            .filter_map(|missing| missing.source.clone())
+            .map(|reference| EvidenceReference {
+                kind: EvidenceKind::Source,
+                reference,
+            })
+            .collect(),
+        ..ScoringComponent::default()
+    }
+}

@@ -1,0 +1,534 @@
+//! The answer: what an assessment says, as it is printed, stored and digested.
+//!
+//! Field names are the contract of version 1: fields are added, never renamed or removed.
+
+use jiff::{Timestamp, civil::Date};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    chain::ChainId,
+    evidence::{
+        Alias, Direction, EndedReason, ListingStatus, Pattern, PatternRole, SourceKind, Tier,
+        UnresolvedReason,
+    },
+    facts::Environment,
+    names::{ListId, SourceId},
+    policy::Force,
+    score::{Confidence, RiskLevel, Score, Verdict},
+    taxonomy::Category,
+};
+
+/// A risk assessment of one address. It depends on the facts, the policy and the time only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Assessment {
+    /// The chain.
+    pub blockchain: ChainId,
+    /// The address in canonical form.
+    pub address: String,
+    /// The risk, from 0 to 100.
+    pub risk_score: Score,
+    /// The band that the score falls in; `unknown` where something mandatory is missing.
+    pub risk_level: RiskLevel,
+    /// What the policy says to do.
+    pub verdict: Verdict,
+    /// `false` where something mandatory is missing or stale, so that the answer may change.
+    #[serde(rename = "final")]
+    pub is_final: bool,
+    /// Why, most important first.
+    pub reasons: Vec<Reason>,
+    /// Who the address belongs to, where known.
+    pub entity: Option<Entity>,
+    /// What sources say the address is.
+    pub labels: Vec<AssessedLabel>,
+    /// Labels that contradict each other.
+    pub conflicts: Vec<Conflict>,
+    /// Where official lists name the address itself, ended listings included.
+    pub sanctions: Vec<AssessedListing>,
+    /// What the score is made of. Contributions sum exactly to `risk_score`.
+    pub scoring_components: Vec<ScoringComponent>,
+    /// Where money came from and went to. Shares of one direction and asset sum exactly to 1.
+    pub exposure: Vec<Exposure>,
+    /// Other addresses tied to this one.
+    pub associated_wallets: Vec<AssociatedWallet>,
+    /// Patterns of behaviour found.
+    pub transaction_patterns: Vec<AssessedPattern>,
+    /// What the address did over its lifetime.
+    pub activity: Activity,
+    /// What a careful reader should know besides.
+    pub warnings: Vec<Warning>,
+    /// What was looked at.
+    pub coverage: Coverage,
+    /// The sources behind the answer.
+    pub sources: Vec<AssessedSource>,
+    /// How much was looked at in all.
+    pub assurance: Assurance,
+    /// Whether the data is real.
+    pub environment: Environment,
+    /// Names the data.
+    pub data_revision: String,
+    /// Names the model.
+    pub model_version: String,
+    /// Names the policy.
+    pub policy_revision: String,
+    /// Until when the assessment holds if the data does not change: the next moment at which a source
+    /// goes stale, a listing expires or a day turns where days matter. Not part of the answer.
+    #[serde(skip)]
+    pub valid_until: Option<Timestamp>,
+}
+
+impl Assessment {
+    /// SHA-256 of the assessment's canonical JSON (RFC 8785) without each source's `fetched_at`, as
+    /// `sha256:` and hexadecimal digits. Anybody can compute it from an answer.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        let sources = value
+            .get_mut("sources")
+            .and_then(serde_json::Value::as_array_mut);
+        for source in sources.into_iter().flatten() {
+            if let Some(fields) = source.as_object_mut() {
+                fields.remove("fetched_at");
+            }
+        }
+        let canonical = serde_json_canonicalizer::to_vec(&value).unwrap_or_default();
+        format!("sha256:{}", hex::encode(Sha256::digest(canonical)))
+    }
+}
+
+/// One reason for the verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Reason {
+    /// A stable identifier. The list may grow.
+    pub code: &'static str,
+    /// The same in words.
+    pub message: String,
+}
+
+/// Who an address belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Entity {
+    /// The identifier within its source.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// What the entity is.
+    pub category: Category,
+    /// Whether it is a virtual asset service provider, where that is known.
+    pub is_vasp: Option<bool>,
+    /// ISO 3166 code of its country, where known.
+    pub country: Option<String>,
+}
+
+/// A label and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedLabel {
+    /// What the address is said to be.
+    pub category: Category,
+    /// The entity's name.
+    pub entity: Option<String>,
+    /// The strength of the evidence.
+    pub tier: Tier,
+    /// How sure the claim is.
+    pub confidence: Confidence,
+    /// Where it was imported from.
+    pub source: SourceId,
+    /// Who first made the claim.
+    pub upstream: String,
+    /// Why, where known.
+    pub reason: Option<String>,
+    /// First day on which it holds.
+    pub valid_from: Option<Date>,
+    /// First day on which it no longer holds.
+    pub valid_until: Option<Date>,
+    /// What became of it.
+    pub status: LabelStatus,
+}
+
+/// What became of a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelStatus {
+    /// Counts.
+    InForce,
+    /// The same claim from the same upstream source, or a stronger form of it, counts instead.
+    Repeated,
+    /// Contradicted by stronger evidence.
+    Overruled,
+    /// Rests on a sanctions list that does not, or no longer, name the address.
+    NotListed,
+    /// Outside its validity.
+    OutOfForce,
+}
+
+/// Two labels that contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Conflict {
+    /// The risky one's category.
+    pub risky: Category,
+    /// Where the risky one comes from.
+    pub risky_source: SourceId,
+    /// The benign one's category.
+    pub benign: Category,
+    /// Where the benign one comes from.
+    pub benign_source: SourceId,
+    /// How it was settled.
+    pub resolution: ConflictResolution,
+}
+
+/// How a conflict was settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictResolution {
+    /// The risky label is the stronger evidence and counts.
+    RiskyStands,
+    /// The benign label is the stronger evidence; the risky one does not count.
+    RiskyOverruled,
+    /// Equally strong: the risky one counts, but cannot block.
+    NoBlock,
+}
+
+/// A listing of the address itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedListing {
+    /// The list.
+    pub list: ListId,
+    /// The list's name.
+    pub list_name: String,
+    /// Whether the list decides or informs.
+    pub force: Force,
+    /// Where the listing stands.
+    pub status: ListingStatus,
+    /// The list's identifier of the entity.
+    pub entity_id: String,
+    /// The entity.
+    pub entity: String,
+    /// Its other names.
+    pub aliases: Vec<Alias>,
+    /// The programmes under which it is listed.
+    pub programmes: Vec<String>,
+    /// What the list remarks on the entity and the address.
+    pub remarks: Option<String>,
+    /// The list's code for the asset.
+    pub asset_code: String,
+    /// The address as the list prints it.
+    pub address_as_published: String,
+    /// The entity's date on the list.
+    pub entity_listed_on: Option<Date>,
+    /// Date of the first publication known to hold the address; null where it is older than that.
+    pub listed_on: Option<Date>,
+    /// Date of the first publication without the address.
+    pub delisted_on: Option<Date>,
+    /// First day on which the listing is not valid by its own terms.
+    pub expires_on: Option<Date>,
+    /// Why it ended, if it has.
+    pub ended_reason: Option<EndedReason>,
+    /// Where it was imported from.
+    pub source: SourceId,
+}
+
+/// One line of the score.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ScoringComponent {
+    /// What kind of evidence it is.
+    pub kind: ComponentKind,
+    /// Its share of the score. All contributions sum exactly to `risk_score`.
+    pub contribution: Score,
+    /// What it would score alone.
+    pub worth: Score,
+    /// What it is about, in words.
+    pub detail: String,
+    /// The category.
+    pub category: Option<Category>,
+    /// The entity.
+    pub entity: Option<String>,
+    /// The strength of the evidence.
+    pub tier: Option<Tier>,
+    /// The category's or pattern's severity, 0 to 100.
+    pub severity: Option<u8>,
+    /// How sure it is.
+    pub confidence: Option<Confidence>,
+    /// Which way the money went.
+    pub direction: Option<Direction>,
+    /// Hops between the address and the entity; 1 is direct.
+    pub hops: Option<u8>,
+    /// Share of all money of its direction, as a decimal.
+    pub share: Option<String>,
+    /// The amount.
+    pub amount: Option<Amount>,
+    /// The source that says so.
+    pub source: Option<SourceId>,
+    /// What proves it.
+    pub evidence: Vec<EvidenceReference>,
+}
+
+/// What kind of evidence a component rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ComponentKind {
+    /// A sanctions list names the address.
+    #[default]
+    Sanctions,
+    /// A label names what the address is.
+    Ownership,
+    /// The same key or a co-spend cluster ties it to another address.
+    Association,
+    /// Money came from or went to somebody.
+    Exposure,
+    /// A pattern of behaviour.
+    Behaviour,
+    /// A rule that lifts the score to review.
+    Floor,
+    /// Something mandatory is missing.
+    Incomplete,
+}
+
+/// What proves a component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EvidenceReference {
+    /// What `reference` is.
+    pub kind: EvidenceKind,
+    /// The identifier.
+    pub reference: String,
+}
+
+/// What a reference points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceKind {
+    /// An entry of a list: the list, the entity's identifier and the address as published.
+    ListEntry,
+    /// A label's source and upstream.
+    Label,
+    /// Another address: chain and address.
+    Address,
+    /// A transaction.
+    Transaction,
+    /// A source.
+    Source,
+}
+
+/// An amount of an asset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Amount {
+    /// In base units of the asset, as a decimal string.
+    pub value: String,
+    /// The asset's ticker; `USD` counts cents.
+    pub asset: String,
+    /// Value in US dollars, where a price is known.
+    pub usd: Option<String>,
+}
+
+/// Money of one direction that came from, or went to, one kind of party.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Exposure {
+    /// Which way.
+    pub direction: Direction,
+    /// Where it ends: a category, or `mining`, `coinjoin`, `bridge`, `held`, `fee`, `unresolved`.
+    pub end: String,
+    /// Why it was not followed further.
+    pub unresolved_reason: Option<UnresolvedReason>,
+    /// The category.
+    pub category: Option<Category>,
+    /// The entity.
+    pub entity: Option<String>,
+    /// The amount.
+    pub amount: Amount,
+    /// Share of the direction's whole, as a decimal.
+    pub share: String,
+    /// Fewest hops; 1 is direct.
+    pub hops: u8,
+    /// Whether the party is on a list in force.
+    pub listed: bool,
+    /// `false` for money a stranger sent unasked.
+    pub solicited: bool,
+    /// Transactions that show it.
+    pub transactions: Vec<String>,
+}
+
+/// Another address tied to the subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssociatedWallet {
+    /// Its chain.
+    pub blockchain: ChainId,
+    /// The address.
+    pub address: String,
+    /// How it is tied.
+    pub relation: Relation,
+    /// The heuristic that ties it.
+    pub heuristic: String,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// What it is labelled as.
+    pub categories: Vec<Category>,
+    /// Whether it is on a list in force.
+    pub listed: bool,
+    /// The entity, where known.
+    pub entity: Option<String>,
+    /// Transactions that tie it.
+    pub transactions: Vec<String>,
+    /// When the tie first shows.
+    pub first_seen: Option<Timestamp>,
+    /// When it last shows.
+    pub last_seen: Option<Timestamp>,
+    /// Amounts moved between the two.
+    pub amounts: Vec<Amount>,
+}
+
+/// How two addresses are tied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// One party controls both.
+    SameOwner,
+    /// One party may control both.
+    PossibleOwner,
+    /// A deposit address at a service.
+    ServiceDeposit,
+    /// Paid for the subject's first transactions.
+    Funder,
+    /// Traded with the subject.
+    Counterparty,
+    /// One key controls both.
+    SameKey,
+}
+
+/// A pattern found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedPattern {
+    /// Which pattern.
+    pub pattern: Pattern,
+    /// The subject's part in it.
+    pub role: PatternRole,
+    /// Whether it counts; a victim's part never does.
+    pub scored: bool,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Transactions that show it.
+    pub transactions: Vec<String>,
+}
+
+/// What the address did over its lifetime.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Activity {
+    /// Whether it was seen.
+    pub status: ActivityStatus,
+    /// Time of the first block it appears in.
+    pub first_seen: Option<Timestamp>,
+    /// Time of the last.
+    pub last_seen: Option<Timestamp>,
+    /// Numbers of transfers.
+    pub counts: Option<ActivityCounts>,
+    /// Received in all, by asset.
+    pub r#in: Vec<Amount>,
+    /// Sent in all, by asset.
+    pub out: Vec<Amount>,
+    /// Held now, by asset.
+    pub balance: Vec<Amount>,
+}
+
+/// Numbers of transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ActivityCounts {
+    /// Incoming.
+    pub transfers_in: u64,
+    /// Outgoing.
+    pub transfers_out: u64,
+}
+
+/// Whether an address was seen on its chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityStatus {
+    /// It appears.
+    Seen,
+    /// It never appears. Not the same as clean.
+    None,
+    /// The chain was not looked at.
+    NotAssessed,
+}
+
+/// Something a careful reader should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Warning {
+    /// A stable identifier. The list may grow.
+    pub code: &'static str,
+    /// The same in words.
+    pub message: String,
+}
+
+/// What was looked at, block by block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Coverage {
+    /// Official lists.
+    pub sanctions: CoverageBlock,
+    /// Labels of the address itself.
+    pub labels: CoverageBlock,
+    /// The same key and co-spend clusters.
+    pub association: CoverageBlock,
+    /// Flows of money.
+    pub exposure: CoverageBlock,
+    /// Patterns.
+    pub behaviour: CoverageBlock,
+}
+
+/// How far one block was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CoverageBlock {
+    /// How far.
+    pub status: CoverageStatus,
+    /// In words.
+    pub detail: String,
+}
+
+/// How far something was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CoverageStatus {
+    /// In full.
+    Assessed,
+    /// In part, or with stale data.
+    Partial,
+    /// Not at all: Assay has no data for it.
+    NotAssessed,
+    /// Not at all: the data should be there and is not.
+    Unavailable,
+    /// There is nothing of the kind on this chain.
+    NotApplicable,
+}
+
+/// A source behind the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedSource {
+    /// Its name.
+    pub id: SourceId,
+    /// What it carries.
+    pub kind: SourceKind,
+    /// The lists its newest publication holds.
+    pub lists: Vec<ListId>,
+    /// Date of issue of its newest publication.
+    pub published_at: Option<Date>,
+    /// When that was last obtained or confirmed unchanged.
+    pub fetched_at: Timestamp,
+    /// SHA-256 of its newest publication.
+    pub digest: String,
+    /// How many entries it holds.
+    pub entries: u64,
+    /// Whether the policy allows nothing without it.
+    pub mandatory: bool,
+    /// Whether it is older than the policy lets it be.
+    pub stale: bool,
+    /// Whether it is made up.
+    pub sample: bool,
+}
+
+/// How much was looked at in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Assurance {
+    /// Lists, labels and flows of money.
+    Full,
+    /// Lists and labels only.
+    ListsOnly,
+}

@@ -1,0 +1,284 @@
+//! The chains Assay knows: one row each. A further chain is a row here and, where its addresses have
+//! rules of their own, one file under `address/`.
+
+use std::{fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::address::AddressRules;
+
+/// What is fixed about a chain.
+#[derive(Debug)]
+pub struct Chain {
+    /// The lowercase identifier used in requests and answers.
+    pub id: &'static str,
+    /// The name people use.
+    pub name: &'static str,
+    /// Other identifiers that callers may send, lowercase.
+    pub aliases: &'static [&'static str],
+    /// The ticker of the native coin.
+    pub asset: &'static str,
+    /// Decimals of the native coin: base units in one coin are 10 to this power.
+    pub decimals: u8,
+    /// The asset codes by which sanctions lists name this chain.
+    pub list_codes: &'static [&'static str],
+    /// How an address of this chain is written and checked.
+    pub rules: AddressRules,
+}
+
+macro_rules! evm {
+    ($id:literal, $name:literal, [$($alias:literal),*], $asset:literal, [$($code:literal),*]) => {
+        Chain {
+            id: $id,
+            name: $name,
+            aliases: &[$($alias),*],
+            asset: $asset,
+            decimals: 18,
+            list_codes: &[$($code),*],
+            rules: AddressRules::Evm,
+        }
+    };
+}
+
+/// Every supported chain. Rows are only ever appended.
+static CHAINS: [Chain; 10] = [
+    Chain {
+        id: "btc",
+        name: "Bitcoin",
+        aliases: &["bitcoin", "xbt"],
+        asset: "BTC",
+        decimals: 8,
+        list_codes: &["XBT", "BTC"],
+        rules: AddressRules::Bitcoin(&crate::address::bitcoin::BITCOIN),
+    },
+    evm!(
+        "eth",
+        "Ethereum",
+        ["ethereum", "ether", "eth-mainnet"],
+        "ETH",
+        ["ETH"]
+    ),
+    Chain {
+        id: "trx",
+        name: "TRON",
+        aliases: &["tron"],
+        asset: "TRX",
+        decimals: 6,
+        list_codes: &["TRX"],
+        rules: AddressRules::Tron,
+    },
+    evm!(
+        "etc",
+        "Ethereum Classic",
+        ["ethereum-classic", "ethereumclassic"],
+        "ETC",
+        ["ETC"]
+    ),
+    evm!(
+        "bsc",
+        "BNB Smart Chain",
+        ["bnb", "binance-smart-chain", "bnb-smart-chain"],
+        "BNB",
+        ["BSC"]
+    ),
+    evm!(
+        "polygon",
+        "Polygon",
+        ["matic", "pol", "polygon-pos"],
+        "POL",
+        ["MATIC", "POL"]
+    ),
+    evm!(
+        "arbitrum",
+        "Arbitrum One",
+        ["arb", "arbitrum-one"],
+        "ETH",
+        ["ARB"]
+    ),
+    evm!(
+        "optimism",
+        "OP Mainnet",
+        ["op", "op-mainnet"],
+        "ETH",
+        ["OP"]
+    ),
+    evm!("base", "Base", ["base-mainnet"], "ETH", ["BASE"]),
+    evm!(
+        "avalanche",
+        "Avalanche C-Chain",
+        ["avax", "avalanche-c", "avaxc"],
+        "AVAX",
+        ["AVAX"]
+    ),
+];
+
+/// A supported chain.
+///
+/// Ordered by its place in the table, compared and hashed by it; shown and serialised as its
+/// identifier.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainId(u8);
+
+impl ChainId {
+    /// Bitcoin.
+    pub const BTC: Self = Self(0);
+    /// Ethereum.
+    pub const ETH: Self = Self(1);
+    /// TRON.
+    pub const TRX: Self = Self(2);
+
+    /// Every supported chain, in the table's order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0_u8..).take(CHAINS.len()).map(Self)
+    }
+
+    /// The chain's fixed facts.
+    #[must_use]
+    pub fn info(self) -> &'static Chain {
+        // Values are made here only, from indices of the table; the fallback is never reached.
+        CHAINS.get(usize::from(self.0)).unwrap_or(&CHAINS[0])
+    }
+
+    /// The lowercase identifier.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.info().id
+    }
+
+    /// The chain that `code` names on sanctions lists.
+    #[must_use]
+    pub fn from_list_code(code: &str) -> Option<Self> {
+        Self::all().find(|chain| chain.info().list_codes.contains(&code))
+    }
+}
+
+/// A blockchain identifier that names no supported chain.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unsupported blockchain `{submitted}`: supported are {supported}", supported = supported())]
+pub struct UnsupportedChain {
+    /// What was asked for, shortened to 64 characters.
+    pub submitted: String,
+}
+
+fn supported() -> String {
+    ChainId::all()
+        .map(ChainId::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl FromStr for ChainId {
+    type Err = UnsupportedChain;
+
+    /// Reads an identifier or a well-known alias in any letter case.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wanted = text.to_ascii_lowercase();
+        Self::all()
+            .find(|chain| chain.info().id == wanted || chain.info().aliases.contains(&&*wanted))
+            .ok_or_else(|| UnsupportedChain {
+                submitted: text.chars().take(64).collect(),
+            })
+    }
+}
+
+impl fmt::Display for ChainId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for ChainId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ChainId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ChainId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for ChainId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ChainId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "Lowercase identifier of a blockchain. The list may grow.",
+            "examples": Self::all().map(Self::as_str).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What an asset code on a sanctions list says about the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssetScope {
+    /// The code names one chain.
+    Chain(ChainId),
+    /// The code names a token that lives on many chains (USDT, USDC): the address is listed on every
+    /// chain on which its form is valid.
+    EveryValidForm,
+    /// The code names a chain that Assay does not read yet.
+    Unsupported,
+}
+
+impl AssetScope {
+    /// Codes that name a token and not a chain.
+    const TOKENS: [&'static str; 2] = ["USDT", "USDC"];
+
+    /// The scope of `code` as sanctions lists write it.
+    #[must_use]
+    pub fn of(code: &str) -> Self {
+        match ChainId::from_list_code(code) {
+            Some(chain) => Self::Chain(chain),
+            None if Self::TOKENS.contains(&code) => Self::EveryValidForm,
+            None => Self::Unsupported,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_aliases_and_list_codes_are_unambiguous() {
+        let mut seen = std::collections::BTreeSet::new();
+        for chain in ChainId::all() {
+            for name in chain.info().aliases.iter().chain([&chain.info().id]) {
+                assert!(seen.insert(*name), "{name} twice");
+                assert_eq!(name.to_uppercase().parse(), Ok(chain));
+            }
+            for code in chain.info().list_codes {
+                assert_eq!(AssetScope::of(code), AssetScope::Chain(chain));
+            }
+        }
+        assert_eq!(ChainId::BTC.as_str(), "btc");
+        assert_eq!(ChainId::ETH.as_str(), "eth");
+        assert_eq!(ChainId::TRX.as_str(), "trx");
+    }
+
+    #[test]
+    fn an_unknown_chain_is_named_with_what_is_supported() {
+        let error = "dogecoin2".parse::<ChainId>().unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("unsupported blockchain `dogecoin2`: supported are btc, eth, trx")
+        );
+        assert_eq!(AssetScope::of("XMR"), AssetScope::Unsupported);
+        assert_eq!(AssetScope::of("USDT"), AssetScope::EveryValidForm);
+    }
+}

@@ -1,0 +1,197 @@
+//! Where money came from and went to: what a trace hands to the score.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    evidence::{PatternFact, Tier},
+    score::Confidence,
+    taxonomy::Category,
+};
+
+/// Which way money is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Where the subject's money came from.
+    Source,
+    /// Where the subject's money went.
+    Destination,
+}
+
+/// What is known of the subject's chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChainState {
+    /// No source follows the chain: only lists and labels can be looked at.
+    NotFollowed,
+    /// A source follows the chain but could not be read.
+    Unavailable,
+    /// What the chain shows of the subject.
+    Followed(ChainFacts),
+}
+
+/// What a followed chain shows of the subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainFacts {
+    /// The newest block that is known.
+    pub tip: Tip,
+    /// The traced flows.
+    pub flows: FlowFacts,
+    /// The patterns found.
+    pub patterns: Vec<PatternFact>,
+    /// What the subject did over its lifetime; `None` where it never appeared.
+    pub activity: Option<ActivityFacts>,
+}
+
+/// What an address did over its lifetime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActivityFacts {
+    /// Time of the first block it appears in.
+    pub first_seen: Timestamp,
+    /// Time of the last.
+    pub last_seen: Timestamp,
+    /// Incoming transfers.
+    pub transfers_in: u64,
+    /// Outgoing transfers.
+    pub transfers_out: u64,
+}
+
+/// The traced flows of one subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowFacts {
+    /// Whether the trace ran to its end within its budget and time.
+    pub complete: bool,
+    /// One ledger an asset, or one for all assets together where each has a price. Ledgers are
+    /// judged apart and the worst counts.
+    pub ledgers: Vec<Ledger>,
+}
+
+/// A chain's newest block as its source reported it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tip {
+    /// Its height.
+    pub height: u64,
+    /// When the source reported it.
+    pub reported_at: Timestamp,
+}
+
+/// The flows of one unit of account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ledger {
+    /// What amounts count: an asset's ticker (amounts in base units) or `USD` (amounts in cents).
+    pub unit: String,
+    /// Decimals of the unit, for showing amounts.
+    pub decimals: u8,
+    /// Where the money came from.
+    pub source: DirectionFlows,
+    /// Where the money went.
+    pub destination: DirectionFlows,
+}
+
+impl Ledger {
+    /// The flows of one direction.
+    #[must_use]
+    pub const fn direction(&self, direction: Direction) -> &DirectionFlows {
+        match direction {
+            Direction::Source => &self.source,
+            Direction::Destination => &self.destination,
+        }
+    }
+}
+
+/// All parts of one direction. The whole is their sum, so that parts always add up to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirectionFlows {
+    /// The parts.
+    pub parts: Vec<FlowPart>,
+}
+
+/// What one end of a trace, or one label on its path, stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPart {
+    /// Where the trace ended.
+    pub end: FlowEnd,
+    /// Who is there, where known.
+    pub entity: Option<String>,
+    /// Fewest hops between the subject and the end; 1 is direct. Zero counts as one.
+    pub hops: u8,
+    /// The strength of the attribution.
+    pub tier: Tier,
+    /// How sure the attribution is.
+    pub confidence: Confidence,
+    /// Over the subject's lifetime.
+    pub amount: u128,
+    /// In the last 90 days; at most `amount`.
+    pub recent: u128,
+    /// Whether the party at the end is on a list that is in force.
+    pub listed: bool,
+    /// `false` for money that a stranger sent unasked: shown, and scored only where the sum so
+    /// excluded for its category exceeds what policy lets pass.
+    pub solicited: bool,
+    /// Identifiers of transactions that show it, largest first.
+    pub transactions: Vec<String>,
+}
+
+/// Where a trace ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FlowEnd {
+    /// At an address that a listing, label or cluster attributes.
+    Attributed(Category),
+    /// At freshly mined coins.
+    Mining,
+    /// At a joint transaction of several people.
+    Coinjoin,
+    /// At a bridge to another chain.
+    Bridge,
+    /// Not spent yet.
+    Held,
+    /// Paid to whoever mined the transaction.
+    Fee,
+    /// Not followed further.
+    Unresolved(UnresolvedReason),
+}
+
+impl FlowEnd {
+    /// The category that the end is judged as; `None` where it says nothing about anybody.
+    #[must_use]
+    pub const fn category(self) -> Option<Category> {
+        match self {
+            Self::Attributed(category) => Some(category),
+            Self::Mining => Some(Category::Miner),
+            Self::Coinjoin => Some(Category::Coinjoin),
+            Self::Bridge => Some(Category::Bridge),
+            Self::Held | Self::Fee | Self::Unresolved(_) => None,
+        }
+    }
+
+    /// The identifier used in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Attributed(category) => category.as_str(),
+            Self::Mining => "mining",
+            Self::Coinjoin => "coinjoin",
+            Self::Bridge => "bridge",
+            Self::Held => "held",
+            Self::Fee => "fee",
+            Self::Unresolved(_) => "unresolved",
+        }
+    }
+}
+
+/// Why money was not followed further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnresolvedReason {
+    /// The trace reached its last level.
+    HopLimit,
+    /// Both the share and the amount were too small.
+    Cut,
+    /// The level's budget was used up.
+    Budget,
+    /// Several assets were exchanged at once and no price is known.
+    Conversion,
+    /// It came from before the first block known here.
+    UnknownOrigin,
+}

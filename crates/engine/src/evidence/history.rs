@@ -1,0 +1,127 @@
+//! A source's publications over time: when an entry was there and when it was not.
+//!
+//! Everything follows from one fact, which entry stood in which publication. The order in which
+//! publications are imported does not matter: filing an old one later gives the same history as
+//! importing all in order.
+
+use jiff::civil::Date;
+
+/// A publication's place in its source's history: by date of issue; on one day, by order of import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PublicationRef {
+    /// Date of issue.
+    pub published_on: Date,
+    /// Order of import within the source.
+    pub ordinal: u32,
+}
+
+/// An unbroken run of publications that held an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Presence {
+    /// The first that held it.
+    pub from: PublicationRef,
+    /// The first after that without it; `None` while the newest still holds it.
+    pub until: Option<PublicationRef>,
+}
+
+impl Presence {
+    fn holds(&self, publication: PublicationRef) -> bool {
+        self.from <= publication && self.until.is_none_or(|until| publication < until)
+    }
+}
+
+/// The runs of one entry after `added` joined the `known` publications (in any order).
+#[must_use]
+pub fn with_publication(
+    known: &[PublicationRef],
+    runs: &[Presence],
+    added: PublicationRef,
+    present: bool,
+) -> Vec<Presence> {
+    let mut all = known.to_vec();
+    all.push(added);
+    all.sort_unstable();
+    let held = |publication| {
+        if publication == added {
+            present
+        } else {
+            runs.iter().any(|run| run.holds(publication))
+        }
+    };
+    let mut result: Vec<Presence> = Vec::new();
+    let mut open = false;
+    for publication in all {
+        match (open, held(publication)) {
+            (false, true) => result.push(Presence {
+                from: publication,
+                until: None,
+            }),
+            (true, false) => {
+                if let Some(run) = result.last_mut() {
+                    run.until = Some(publication);
+                }
+            }
+            (false, false) | (true, true) => {}
+        }
+        open = held(publication);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn publication(day: u8, ordinal: u32) -> PublicationRef {
+        let published_on = jiff::civil::date(2025, 1, 1).saturating_add(i64::from(day).days());
+        PublicationRef {
+            published_on,
+            ordinal,
+        }
+    }
+
+    /// What membership in ordered publications means, written down directly.
+    fn expected(publications: &[(PublicationRef, bool)]) -> Vec<Presence> {
+        let mut ordered = publications.to_vec();
+        ordered.sort_unstable();
+        let mut runs = vec![];
+        let mut rest = &ordered[..];
+        while let Some(start) = rest.iter().position(|(_, present)| *present) {
+            let length = rest[start..]
+                .iter()
+                .take_while(|(_, present)| *present)
+                .count();
+            let until = rest
+                .get(start + length)
+                .map(|(publication, _)| *publication);
+            runs.push(Presence {
+                from: rest[start].0,
+                until,
+            });
+            rest = &rest[start + length..];
+        }
+        runs
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_of_import_gives_the_same_history(
+            days in prop::collection::vec((0..40_u8, any::<bool>()), 1..12),
+        ) {
+            let imported: Vec<_> = days
+                .iter()
+                .zip(0_u32..)
+                .map(|((day, present), ordinal)| (publication(*day, ordinal), *present))
+                .collect();
+            let (mut known, mut runs) = (vec![], vec![]);
+            for (publication, present) in &imported {
+                runs = with_publication(&known, &runs, *publication, *present);
+                known.push(*publication);
+            }
+            prop_assert_eq!(runs, expected(&imported));
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What speaks for or against an address, before anybody judges it: listings, labels, flows of money,
+//! patterns, and how strong each is.
+
+mod flow;
+pub mod history;
+mod label;
+mod listing;
+mod pattern;
+mod source;
+mod tier;
+
+pub use flow::{
+    ActivityFacts, ChainFacts, ChainState, Direction, DirectionFlows, FlowEnd, FlowFacts, FlowPart,
+    Ledger, Tip, UnresolvedReason,
+};
+pub use label::Label;
+pub use listing::{
+    Alias, EndedReason, ListedEntity, Listing, ListingStatus, REVIEW_DAYS_AFTER_EXPIRY,
+};
+pub use pattern::{Pattern, PatternFact, PatternRole};
+pub use source::{SourceKind, SourceState};
+pub use tier::Tier;

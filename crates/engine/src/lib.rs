@@ -1,0 +1,27 @@
+//! The engine: addresses, taxonomy, evidence, policy and the assessment.
+//!
+//! Pure. It does no I/O, reads no clock and draws no random number: facts, policy and time are
+//! arguments, and the same arguments give the same assessment, to the byte, on every machine. Gathering
+//! facts and serving answers happens in the programs around it.
+//!
+//! - [`chain`]: the chains, one row each
+//! - [`address`]: reading and writing addresses
+//! - [`taxonomy`]: what an address can be
+//! - [`evidence`]: listings, labels, flows, patterns and their strength
+//! - [`policy`]: what a tenant may decide
+//! - [`assess()`]: from [`facts::Facts`] to an [`assessment::Assessment`]
+//! - [`fixed`]: the arithmetic
+
+pub mod address;
+mod assess;
+pub mod assessment;
+pub mod chain;
+pub mod evidence;
+pub mod facts;
+pub mod fixed;
+pub mod names;
+pub mod policy;
+pub mod score;
+pub mod taxonomy;
+
+pub use assess::{MODEL_VERSION, assess};

@@ -1,0 +1,118 @@
+//! What absolute amounts are worth: a curve that saturates.
+
+use super::{AmountRules, CurvePoint};
+use crate::fixed::Power;
+
+/// The curve of one unit, as `worth^2.5` over amounts in whole units: straight between its points and
+/// bending down only, so that one sum is never worth more than its halves together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AmountCurve {
+    points: Vec<(u64, Power)>,
+    unsolicited_up_to: u64,
+}
+
+impl AmountCurve {
+    pub(super) fn new(rules: &AmountRules) -> Self {
+        let points = power_points(&rules.curve).collect();
+        Self {
+            points,
+            unsolicited_up_to: rules.unsolicited_up_to,
+        }
+    }
+
+    /// `worth^2.5` of an amount in base units of `decimals`, rounded down: how much of the riskiest
+    /// money's weight it carries whatever its share.
+    #[must_use]
+    pub fn weight(&self, amount: u128, decimals: u8) -> Power {
+        let unit = 10_u128.saturating_pow(decimals.into());
+        let (mut low, mut low_power) = (0_u128, Power::default());
+        for (point, power) in &self.points {
+            let high = u128::from(*point).saturating_mul(unit);
+            if amount < high {
+                let rise = u128::from(power.units() - low_power.units());
+                let share = Power::share(amount - low, high - low, rise);
+                return low_power.plus(share);
+            }
+            (low, low_power) = (high, *power);
+        }
+        low_power
+    }
+
+    /// The largest sum of unasked-for money of one category, in base units, that is not scored.
+    #[must_use]
+    pub fn unsolicited_ceiling(&self, decimals: u8) -> u128 {
+        u128::from(self.unsolicited_up_to).saturating_mul(10_u128.saturating_pow(decimals.into()))
+    }
+}
+
+fn power_points(curve: &[CurvePoint]) -> impl Iterator<Item = (u64, Power)> {
+    curve
+        .iter()
+        .map(|point| (point.amount, point.worth.fraction().power_2_5()))
+}
+
+/// Whether each stretch of the curve rises no faster than the one before it.
+pub(super) fn bends_down(curve: &[CurvePoint]) -> bool {
+    let mut before = (0_u64, 0_u64);
+    let mut slope: Option<(u128, u128)> = None;
+    for (amount, power) in power_points(curve) {
+        let rise = u128::from(power.units().saturating_sub(before.1));
+        let run = u128::from(amount.saturating_sub(before.0));
+        if let Some((earlier_rise, earlier_run)) = slope
+            && rise.saturating_mul(earlier_run) > earlier_rise.saturating_mul(run)
+        {
+            return false;
+        }
+        slope = Some((rise, run));
+        before = (amount, power.units());
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ruint::aliases::U256;
+
+    use super::*;
+    use crate::fixed::PowerSum;
+    use crate::policy::PolicySpec;
+
+    fn dollars() -> AmountCurve {
+        AmountCurve::new(&PolicySpec::default().amounts["USD"])
+    }
+
+    #[test]
+    fn the_points_are_met_and_the_end_saturates() {
+        let curve = dollars();
+        let worth = |dollars: u128| {
+            PowerSum::weighted([(1, curve.weight(dollars * 100, 2))], U256::ONE).root()
+        };
+        for (amount, percent) in [
+            (10_000, 25),
+            (100_000, 50),
+            (1_000_000, 75),
+            (10_000_000, 100),
+            (u128::MAX / 100, 100),
+        ] {
+            assert_eq!(
+                worth(amount).billionths() / 1000,
+                percent * 10_000,
+                "{amount}"
+            );
+        }
+        assert_eq!(curve.weight(0, 2), Power::default());
+    }
+
+    proptest! {
+        #[test]
+        fn halves_together_are_worth_no_less(a in 0..2_000_000_000_u128, b in 0..2_000_000_000_u128) {
+            let curve = dollars();
+            let whole = curve.weight(a + b, 2).units();
+            let halves = curve.weight(a, 2).units() + curve.weight(b, 2).units();
+            // Each rounds down by less than one unit.
+            prop_assert!(whole <= halves + 2);
+            prop_assert!(whole >= curve.weight(a, 2).units());
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The risk policy: what its author may decide, checked, and ready for use.
+
+mod check;
+mod curve;
+mod spec;
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+pub use check::PolicyProblem;
+pub use curve::AmountCurve;
+pub use spec::{
+    AmountRules, CurvePoint, Floors, Force, MandatorySource, PolicySpec, Thresholds, TierCaps,
+};
+
+use crate::{
+    evidence::{Pattern, Tier},
+    fixed::Fraction,
+    names::ListId,
+    score::{Confidence, RiskLevel, Score, Verdict},
+    taxonomy::Category,
+};
+
+/// Lists that are binding whatever a policy says.
+pub const ALWAYS_BINDING: [&str; 4] = ["ofac-sdn", "uk", "eu", "un"];
+
+/// Severity of money that was not followed to an end: low both ways even where nothing is resolved.
+pub const UNRESOLVED_SEVERITY: u8 = 18;
+
+/// What an active listing of the same key scores at least.
+pub const SAME_KEY_SCORE: Score = Score::from_points(90);
+
+/// Hops beyond which evidence has decayed to nothing that counts.
+const DECAY_HOPS: u64 = 64;
+
+/// Hexadecimal digits of a policy's revision: 64 bits, enough to tell policies apart.
+const REVISION_DIGITS: usize = 16;
+
+/// A checked policy. Two policies that decide alike have the same revision, however they are written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    spec: PolicySpec,
+    severities: BTreeMap<Category, u8>,
+    pattern_severities: BTreeMap<Pattern, u8>,
+    decay: Vec<Fraction>,
+    amounts: BTreeMap<String, AmountCurve>,
+    revision: String,
+}
+
+impl Policy {
+    /// Checks a policy and makes it ready for use.
+    ///
+    /// # Errors
+    ///
+    /// Every rule it breaks.
+    pub fn compile(spec: PolicySpec) -> Result<Self, Vec<PolicyProblem>> {
+        let problems = check::problems(&spec);
+        if problems.is_empty() {
+            Ok(Self::build(spec))
+        } else {
+            Err(problems)
+        }
+    }
+
+    fn build(mut spec: PolicySpec) -> Self {
+        for list in ALWAYS_BINDING {
+            if let Ok(list) = list.parse() {
+                spec.lists.insert(list, Force::Binding);
+            }
+        }
+        spec.lists.retain(|_, force| *force == Force::Binding);
+        let severities: BTreeMap<_, _> = Category::ALL
+            .iter()
+            .map(|category| {
+                let written = spec.severities.get(category.as_str());
+                (
+                    *category,
+                    written.copied().unwrap_or(category.info().severity),
+                )
+            })
+            .collect();
+        let pattern_severities: BTreeMap<_, _> = Pattern::ALL
+            .iter()
+            .map(|pattern| {
+                let written = spec.pattern_severities.get(pattern.as_str());
+                (*pattern, written.copied().unwrap_or(pattern.severity()))
+            })
+            .collect();
+        spec.severities = severities
+            .iter()
+            .map(|(category, value)| (category.to_string(), *value))
+            .collect();
+        spec.pattern_severities = pattern_severities
+            .iter()
+            .map(|(pattern, value)| (pattern.as_str().to_owned(), *value))
+            .collect();
+        spec.mandatory_sources.sort_by(|a, b| a.name.cmp(&b.name));
+        let half_life = u64::from(spec.half_life_hops.tenths());
+        let decay = (0..DECAY_HOPS)
+            .map(|hops| Fraction::half_to_the(hops * 10, half_life))
+            .collect();
+        let amounts = spec
+            .amounts
+            .iter()
+            .map(|(unit, rules)| (unit.clone(), AmountCurve::new(rules)))
+            .collect();
+        let revision = revision(&spec);
+        Self {
+            spec,
+            severities,
+            pattern_severities,
+            decay,
+            amounts,
+            revision,
+        }
+    }
+
+    /// Names what the policy decides: the same for every policy that decides alike.
+    #[must_use]
+    pub fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    /// The policy in full, every default filled in.
+    #[must_use]
+    pub const fn spec(&self) -> &PolicySpec {
+        &self.spec
+    }
+
+    /// A category's severity, 0 to 100.
+    #[must_use]
+    pub fn severity(&self, category: Category) -> u8 {
+        self.severities
+            .get(&category)
+            .copied()
+            .unwrap_or(category.info().severity)
+    }
+
+    /// A pattern's severity, 0 to 100.
+    #[must_use]
+    pub fn pattern_severity(&self, pattern: Pattern) -> u8 {
+        self.pattern_severities
+            .get(&pattern)
+            .copied()
+            .unwrap_or(pattern.severity())
+    }
+
+    /// The force of a list.
+    #[must_use]
+    pub fn force(&self, list: &ListId) -> Force {
+        self.spec
+            .lists
+            .get(list)
+            .copied()
+            .unwrap_or(Force::Informative)
+    }
+
+    /// `severity x confidence x decay`: what evidence at this distance is worth, where one hop is
+    /// direct.
+    #[must_use]
+    pub fn risk(&self, severity: u8, confidence: Confidence, hops: u8) -> Fraction {
+        let decay = self
+            .decay
+            .get(usize::from(hops.max(1)) - 1)
+            .copied()
+            .unwrap_or_default();
+        Fraction::ratio(severity.into(), 100)
+            .times(confidence.fraction())
+            .times(decay)
+    }
+
+    /// The highest score that evidence of `tier` and weaker ones can reach together.
+    #[must_use]
+    pub const fn cap(&self, tier: Tier) -> Score {
+        match tier {
+            Tier::OfficialList | Tier::Cryptographic => Score::MAXIMUM,
+            Tier::Investigation => self.spec.tier_caps.investigation,
+            Tier::Community => self.spec.tier_caps.community,
+            Tier::Heuristic => self.spec.tier_caps.heuristic,
+            Tier::Behaviour => self.spec.tier_caps.behaviour,
+        }
+    }
+
+    /// What amounts of `unit` mean; `None` where the policy says nothing about the unit.
+    #[must_use]
+    pub fn amounts(&self, unit: &str) -> Option<&AmountCurve> {
+        self.amounts.get(unit)
+    }
+
+    /// The band of a score.
+    #[must_use]
+    pub fn level(&self, score: Score) -> RiskLevel {
+        let thresholds = &self.spec.thresholds;
+        if score >= thresholds.severe {
+            RiskLevel::Severe
+        } else if score >= thresholds.high {
+            RiskLevel::High
+        } else if score >= thresholds.medium {
+            RiskLevel::Medium
+        } else {
+            RiskLevel::Low
+        }
+    }
+
+    /// What to do about a score.
+    #[must_use]
+    pub fn verdict(&self, score: Score) -> Verdict {
+        if score >= self.spec.thresholds.block {
+            Verdict::Block
+        } else if score >= self.spec.thresholds.review {
+            Verdict::Review
+        } else {
+            Verdict::Allow
+        }
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::build(PolicySpec::default())
+    }
+}
+
+fn revision(spec: &PolicySpec) -> String {
+    let canonical = serde_json_canonicalizer::to_vec(spec).unwrap_or_default();
+    let mut revision = hex::encode(Sha256::digest(canonical));
+    revision.truncate(REVISION_DIGITS);
+    revision
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_a_valid_policy() {
+        let policy = Policy::compile(PolicySpec::default()).unwrap();
+        assert_eq!(policy, Policy::default());
+        assert_eq!(policy.severity(Category::Mixer), 75);
+        assert_eq!(policy.risk(100, Confidence::CERTAIN, 1), Fraction::ONE);
+        for list in ALWAYS_BINDING {
+            assert_eq!(policy.force(&list.parse().unwrap()), Force::Binding);
+        }
+        assert_eq!(
+            policy.force(&"il-nbctf".parse().unwrap()),
+            Force::Informative
+        );
+    }
+
+    #[test]
+    fn the_revision_names_what_is_decided_and_not_how_it_is_written() {
+        let read = |yaml: serde_json::Value| {
+            Policy::compile(serde_json::from_value(yaml).unwrap()).unwrap()
+        };
+        let default = Policy::default();
+        let spelled_out = read(serde_json::json!({
+            "severities": {"mixer": 75}, "halfLifeHops": 2.4, "lists": {"ofac-sdn": "binding", "il-nbctf": "informative"},
+        }));
+        assert_eq!(spelled_out.revision(), default.revision());
+        let different = read(serde_json::json!({"severities": {"mixer": 76}}));
+        assert_ne!(different.revision(), default.revision());
+    }
+}

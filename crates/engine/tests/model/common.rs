@@ -1,0 +1,222 @@
+//! Facts to build assessments from.
+
+use assay_engine::{
+    address::CanonicalAddress,
+    assess,
+    assessment::{Assessment, ComponentKind},
+    chain::ChainId,
+    evidence::{
+        ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label, Ledger,
+        ListedEntity, Listing, PatternFact, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
+    },
+    facts::{AccountControl, Environment, Facts, SameKey},
+    policy::Policy,
+    score::Confidence,
+    taxonomy::Category,
+};
+use jiff::{Timestamp, civil::date};
+
+pub fn now() -> Timestamp {
+    "2026-11-20T12:00:00Z".parse().unwrap()
+}
+
+pub fn subject() -> CanonicalAddress {
+    CanonicalAddress::parse(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap()
+}
+
+/// A well-supplied installation that knows nothing about the subject.
+pub fn nothing_known() -> Facts {
+    Facts {
+        environment: Environment::Production,
+        data_revision: "1-test".into(),
+        sources: vec![SourceState {
+            id: "ofac-sdn".parse().unwrap(),
+            kind: SourceKind::Sanctions,
+            lists: vec!["ofac-sdn".parse().unwrap()],
+            published_on: Some(date(2026, 11, 19)),
+            fetched_at: "2026-11-20T06:00:00Z".parse().unwrap(),
+            digest: "00".repeat(32),
+            entries: 700,
+            sample: false,
+        }],
+        listings: vec![],
+        labels: vec![],
+        same_key: vec![],
+        cluster: None,
+        chain: ChainState::NotFollowed,
+    }
+}
+
+pub fn listing(list: &str) -> Listing {
+    Listing {
+        source: list.parse().unwrap(),
+        list: list.parse().unwrap(),
+        list_name: list.to_uppercase(),
+        entity: ListedEntity {
+            id: "25308".into(),
+            name: "DOE, Jane".into(),
+            aliases: vec![],
+            programmes: vec!["CYBER2".into()],
+            remarks: None,
+            listed_on: Some(date(2019, 8, 21)),
+        },
+        asset_code: "XBT".into(),
+        address_as_published: "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".into(),
+        address_remarks: None,
+        listed_on: None,
+        delisted_on: None,
+        expires_on: None,
+    }
+}
+
+pub fn label(category: Category, tier: Tier, percent: u8, upstream: &str) -> Label {
+    Label {
+        category,
+        entity: Some(format!("{category} of {upstream}")),
+        tier,
+        confidence: Confidence::from_percent(percent),
+        source: "labels".parse().unwrap(),
+        upstream: upstream.into(),
+        cites_list: None,
+        reason: None,
+        valid_from: None,
+        valid_until: None,
+    }
+}
+
+pub fn same_key(control: AccountControl, listings: Vec<Listing>, labels: Vec<Label>) -> SameKey {
+    let address =
+        CanonicalAddress::parse(ChainId::ETH, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
+    SameKey {
+        address: address.unwrap(),
+        control,
+        listings,
+        labels,
+    }
+}
+
+/// A direct, certain, solicited part of investigation tier that is as old as the subject.
+pub fn part(category: Category, amount: u128) -> FlowPart {
+    FlowPart {
+        end: FlowEnd::Attributed(category),
+        entity: Some(format!("some {category}")),
+        hops: 1,
+        tier: Tier::Investigation,
+        confidence: Confidence::CERTAIN,
+        amount,
+        recent: 0,
+        listed: false,
+        solicited: true,
+        transactions: vec!["aa".repeat(32)],
+    }
+}
+
+/// The same, with a party that is on a list in force.
+pub fn listed_part(amount: u128) -> FlowPart {
+    FlowPart {
+        tier: Tier::OfficialList,
+        listed: true,
+        ..part(Category::Sanctions, amount)
+    }
+}
+
+pub fn unresolved(amount: u128) -> FlowPart {
+    FlowPart {
+        end: FlowEnd::Unresolved(UnresolvedReason::HopLimit),
+        ..part(Category::Scam, amount)
+    }
+}
+
+/// Parts whose unit has no amount curve, so that shares alone decide.
+pub fn flows(source: Vec<FlowPart>, destination: Vec<FlowPart>) -> ChainState {
+    flows_in("BTC", 8, source, destination)
+}
+
+pub fn flows_in(
+    unit: &str,
+    decimals: u8,
+    source: Vec<FlowPart>,
+    destination: Vec<FlowPart>,
+) -> ChainState {
+    followed(
+        vec![Ledger {
+            unit: unit.into(),
+            decimals,
+            source: DirectionFlows { parts: source },
+            destination: DirectionFlows { parts: destination },
+        }],
+        vec![],
+    )
+}
+
+pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState {
+    ChainState::Followed(ChainFacts {
+        tip: Tip {
+            height: 900_000,
+            reported_at: "2026-11-20T11:55:00Z".parse().unwrap(),
+        },
+        flows: FlowFacts {
+            complete: true,
+            ledgers,
+        },
+        patterns,
+        activity: None,
+    })
+}
+
+pub fn judge(facts: &Facts) -> Assessment {
+    judge_by(facts, &Policy::default())
+}
+
+pub fn judge_by(facts: &Facts, policy: &Policy) -> Assessment {
+    let assessment = assess(&subject(), facts, policy, now());
+    check_invariants(&assessment, policy);
+    assessment
+}
+
+pub fn judge_flows(chain: ChainState) -> Assessment {
+    judge(&Facts {
+        chain,
+        ..nothing_known()
+    })
+}
+
+pub fn tenths(assessment: &Assessment) -> u16 {
+    assessment.risk_score.tenths()
+}
+
+pub fn verdict(assessment: &Assessment) -> &'static str {
+    assessment.verdict.as_str()
+}
+
+pub fn level(assessment: &Assessment) -> &'static str {
+    assessment.risk_level.as_str()
+}
+
+/// What holds for every assessment whatever the facts.
+pub fn check_invariants(assessment: &Assessment, policy: &Policy) {
+    let contributions = assessment
+        .scoring_components
+        .iter()
+        .map(|c| c.contribution.tenths());
+    assert_eq!(
+        contributions.sum::<u16>(),
+        tenths(assessment),
+        "contributions sum to the score"
+    );
+    assert!(tenths(assessment) <= 1000);
+    assert!(!assessment.reasons.is_empty(), "there is always a reason");
+    if assessment.is_final {
+        assert_eq!(assessment.verdict, policy.verdict(assessment.risk_score));
+        assert_eq!(assessment.risk_level, policy.level(assessment.risk_score));
+    }
+    let only_behaviour = assessment
+        .scoring_components
+        .iter()
+        .filter(|component| component.worth.tenths() > 0)
+        .all(|component| component.kind == ComponentKind::Behaviour);
+    assert!(
+        !only_behaviour || tenths(assessment) < 500,
+        "behaviour alone never reaches review"
+    );
+}

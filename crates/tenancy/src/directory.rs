@@ -1,0 +1,117 @@
+//! What all manifests together say: every tenant with its plan, policy and limits.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+
+use crate::{
+    Name, Period,
+    manifest::{Counts, LimitName},
+};
+
+/// Everybody who may ask. `P` is a compiled risk policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Directory<P> {
+    /// Plans by name.
+    pub plans: BTreeMap<Name, Arc<Plan>>,
+    /// Policies by name.
+    pub policies: BTreeMap<Name, Arc<P>>,
+    /// Tenants by name.
+    pub tenants: BTreeMap<Name, Arc<Tenant<P>>>,
+}
+
+impl<P> Default for Directory<P> {
+    fn default() -> Self {
+        Self {
+            plans: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            tenants: BTreeMap::new(),
+        }
+    }
+}
+
+/// What tenants on a plan may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Its name.
+    pub name: Name,
+    /// Its name as customers know it.
+    pub display_name: String,
+    /// Whether its tenants may call the API.
+    pub api_access: bool,
+    /// How often.
+    pub limits: Vec<Limit>,
+    /// How long answers may be repeated from the cache.
+    pub cache_lifetime: Period,
+}
+
+/// So many requests in a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Its name.
+    pub name: LimitName,
+    /// How many in one window.
+    pub requests: u64,
+    /// The highest number that a rate limit may raise it to.
+    pub ceiling: u64,
+    /// The window's length.
+    pub window: Period,
+    /// What is counted.
+    pub counts: Counts,
+}
+
+/// Another number for one limit, for ever or until a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// The limit.
+    pub limit: LimitName,
+    /// How many in one window.
+    pub requests: u64,
+    /// Until when.
+    pub until: Option<Timestamp>,
+}
+
+/// A customer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tenant<P> {
+    /// Its name.
+    pub name: Name,
+    /// Its name as people know it.
+    pub display_name: String,
+    /// Its plan.
+    pub plan: Arc<Plan>,
+    /// The name of its policy.
+    pub policy_name: Name,
+    /// Its policy.
+    pub policy: Arc<P>,
+    /// Whether its keys are refused for the time being.
+    pub suspended: bool,
+    /// Other numbers for its limits; a later one goes before an earlier one.
+    pub overrides: Vec<Override>,
+}
+
+impl<P> Tenant<P> {
+    /// The limits that hold at `now`.
+    #[must_use]
+    pub fn limits(&self, now: Timestamp) -> Vec<Limit> {
+        let in_force = |change: &&Override| change.until.is_none_or(|until| now < until);
+        self.plan
+            .limits
+            .iter()
+            .map(|limit| {
+                let changed = self
+                    .overrides
+                    .iter()
+                    .filter(in_force)
+                    .rfind(|change| change.limit == limit.name);
+                match changed {
+                    Some(change) => Limit {
+                        requests: change.requests,
+                        ..limit.clone()
+                    },
+                    None => limit.clone(),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,301 @@
+//! API keys: `assay_<environment>_<id>_<secret>_<checksum>`.
+//!
+//! The id is visible: it names the key in lists and logs and finds its record. The secret has 256 bits;
+//! only a SHA-256 hash of the whole key is kept. The checksum lets junk and typing errors be refused
+//! without asking any store, and lets secret scanners recognise keys.
+
+mod base62;
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// Never change it: keys in use start with it.
+const BRAND: &str = "assay";
+const ID_DIGITS: usize = 11;
+const SECRET_DIGITS: usize = 44;
+const CHECKSUM_DIGITS: usize = 6;
+
+/// Where a key is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyEnvironment {
+    /// Real data.
+    Live,
+    /// The made-up world.
+    Sample,
+}
+
+impl KeyEnvironment {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Sample => "sample",
+        }
+    }
+}
+
+/// The visible part of a key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// The id.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for KeyId {
+    type Err = InvalidKey;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.len() == ID_DIGITS && base62::is_base62(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidKey)
+        }
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A well-formed API key. Shows only its id.
+#[derive(Clone)]
+pub struct ApiKey {
+    id: KeyId,
+    text: String,
+}
+
+/// A text that is no API key. It says nothing about the text, which may be a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not an API key: expected `assay_<environment>_<id>_<secret>_<checksum>` with a right checksum"
+)]
+pub struct InvalidKey;
+
+impl ApiKey {
+    /// Makes a key from random numbers: 64 bits for the id, 256 bits for the secret.
+    #[must_use]
+    pub fn generate(environment: KeyEnvironment, id: u64, secret: [u128; 2]) -> Self {
+        let id = base62::write(id.into(), ID_DIGITS);
+        let secret: String = secret
+            .map(|half| base62::write(half, SECRET_DIGITS / 2))
+            .concat();
+        let body = format!("{BRAND}_{}_{id}_{secret}", environment.as_str());
+        let text = format!("{body}_{}", checksum(&body));
+        Self {
+            id: KeyId(id),
+            text,
+        }
+    }
+
+    /// The visible part.
+    #[must_use]
+    pub const fn id(&self) -> &KeyId {
+        &self.id
+    }
+
+    /// What is kept of the key.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        KeyHash(Sha256::digest(&self.text).into())
+    }
+
+    /// The whole key. Shown to its owner once, and to nobody else.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.text
+    }
+}
+
+impl FromStr for ApiKey {
+    type Err = InvalidKey;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (body, found) = text.rsplit_once('_').ok_or(InvalidKey)?;
+        let mut parts = body.split('_');
+        let (brand, environment, id, secret) =
+            (parts.next(), parts.next(), parts.next(), parts.next());
+        let known = [KeyEnvironment::Live, KeyEnvironment::Sample];
+        let well_formed = brand == Some(BRAND)
+            && known
+                .iter()
+                .any(|known| Some(known.as_str()) == environment)
+            && secret
+                .is_some_and(|secret| secret.len() == SECRET_DIGITS && base62::is_base62(secret))
+            && parts.next().is_none()
+            && checksum(body) == found;
+        let id = id.unwrap_or_default().parse()?;
+        if well_formed {
+            Ok(Self {
+                id,
+                text: text.to_owned(),
+            })
+        } else {
+            Err(InvalidKey)
+        }
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "ApiKey({})", self.id)
+    }
+}
+
+fn checksum(body: &str) -> String {
+    base62::write(crc32fast::hash(body.as_bytes()).into(), CHECKSUM_DIGITS)
+}
+
+/// The SHA-256 hash of a key. Right for secrets of 256 bits; comparing takes the same time whatever
+/// differs.
+#[derive(Clone, Copy)]
+pub struct KeyHash([u8; 32]);
+
+impl KeyHash {
+    /// A stored hash.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The hash.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl PartialEq for KeyHash {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for KeyHash {}
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("KeyHash")
+    }
+}
+
+/// What a key may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Checking single addresses, and reading the catalogue and the sources.
+    Check,
+    /// Screening many addresses.
+    Screen,
+    /// Reading the tenant's usage.
+    Usage,
+    /// Reading the tenant's settings.
+    AdminRead,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Self; 4] = [Self::Check, Self::Screen, Self::Usage, Self::AdminRead];
+
+    /// The scope's name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Screen => "screen",
+            Self::Usage => "usage",
+            Self::AdminRead => "admin:read",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl FromStr for Scope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.as_str() == text)
+            .ok_or_else(|| {
+                let known: Vec<_> = Self::ALL.iter().map(|scope| scope.as_str()).collect();
+                format!("`{text}` is no scope; expected one of {}", known.join(", "))
+            })
+    }
+}
+
+impl Serialize for Scope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Scope {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_key_never_shows_its_secret() {
+        let key = ApiKey::generate(KeyEnvironment::Live, 7, [1, 2]);
+        assert_eq!(
+            format!("{key:?} {:?}", key.hash()),
+            "ApiKey(00000000007) KeyHash"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_reads_back(id in any::<u64>(), secret in any::<[u128; 2]>(), sample in any::<bool>()) {
+            let environment = if sample { KeyEnvironment::Sample } else { KeyEnvironment::Live };
+            let key = ApiKey::generate(environment, id, secret);
+            let read: ApiKey = key.expose().parse().unwrap();
+            prop_assert_eq!(read.id(), key.id());
+            prop_assert_eq!(read.hash(), key.hash());
+        }
+
+        #[test]
+        fn one_wrong_character_is_refused_by_the_checksum(
+            id in any::<u64>(), secret in any::<[u128; 2]>(), place in any::<prop::sample::Index>(), other in "[0-9A-Za-z_]",
+        ) {
+            let key = ApiKey::generate(KeyEnvironment::Live, id, secret);
+            let place = place.index(key.expose().len());
+            let mut text = key.expose().to_owned();
+            text.replace_range(place..=place, &other);
+            prop_assume!(text != key.expose());
+            prop_assert_eq!(text.parse::<ApiKey>().unwrap_err(), InvalidKey);
+        }
+
+        #[test]
+        fn junk_is_refused(text in "\\PC{0,120}") {
+            prop_assert!(text.parse::<ApiKey>().is_err());
+        }
+    }
+}

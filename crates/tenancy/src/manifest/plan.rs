@@ -1,0 +1,119 @@
+//! Plans: what a tenant may do.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Period;
+
+/// What tenants on a plan may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlanSpec {
+    /// The plan's name as customers know it.
+    pub display_name: String,
+    /// Whether keys of its tenants may call the API at all.
+    pub api_access: bool,
+    /// How often. All limits hold at once.
+    pub limits: Vec<LimitSpec>,
+    /// How long an answer may be repeated from the cache.
+    #[serde(default = "default_cache_lifetime")]
+    pub cache_lifetime: Period,
+}
+
+const fn default_cache_lifetime() -> Period {
+    Period::from_seconds(300)
+}
+
+/// One limit of a plan: so many requests in a window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LimitSpec {
+    /// The limit's name, shown in `RateLimit` fields.
+    pub name: LimitName,
+    /// How many in one window.
+    pub requests: u64,
+    /// The window. Windows start at multiples of their length since 1970 (UTC), so that a day's window
+    /// is the UTC day.
+    pub window: Period,
+    /// What is counted.
+    pub counts: Counts,
+    /// The highest number that a rate limit may raise it to; `requests` where left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<u64>,
+}
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Counts {
+    /// Every authenticated request, whatever its outcome.
+    Requests,
+    /// Checks that were answered (status 200).
+    Checks,
+}
+
+/// The name of a limit.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LimitName(Arc<str>);
+
+impl LimitName {
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for LimitName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let valid = (1..=32).contains(&text.len())
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        if valid {
+            Ok(Self(text.into()))
+        } else {
+            Err("a limit's name has 1 to 32 lowercase letters, digits and hyphens".into())
+        }
+    }
+}
+
+impl fmt::Display for LimitName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for LimitName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl Serialize for LimitName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for LimitName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for LimitName {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LimitName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": 32, "pattern": "^[a-z0-9-]+$" })
+    }
+}

@@ -1,0 +1,27 @@
+//! Tenants: who asks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Name;
+
+/// A customer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TenantSpec {
+    /// The customer's name.
+    pub display_name: String,
+    /// The plan it is on.
+    pub plan: Name,
+    /// The risk policy it is judged by.
+    pub policy: Name,
+    /// Whom to tell when something is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
+    /// Namespaces in which its keys may be made; of meaning in a cluster only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<Name>,
+    /// Whether its keys are refused for the time being.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
+}

@@ -1,0 +1,120 @@
+//! The rules of plans.
+
+use super::Problem;
+use crate::{
+    directory::{Limit, Plan},
+    manifest::{Counts, Manifest, PlanSpec},
+};
+
+/// Longest window of a limit: a month.
+const LONGEST_WINDOW_SECONDS: u64 = 31 * 86_400;
+/// Largest number of requests in a window.
+pub(super) const MOST_REQUESTS: u64 = 1_000_000_000_000;
+/// Most limits that a plan may have.
+const MOST_LIMITS: usize = 8;
+/// Longest time an answer may be repeated from the cache.
+const LONGEST_CACHE_SECONDS: u64 = 86_400;
+
+pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> Plan {
+    let spec = &plan.spec;
+    let mut require = |holds: bool, path: &str, message: String| {
+        if !holds {
+            problems.push(plan.problem(path, message));
+        }
+    };
+    require(
+        !spec.limits.is_empty() || !spec.api_access,
+        "spec.limits",
+        "a plan with API access needs at least one limit".into(),
+    );
+    require(
+        spec.limits.len() <= MOST_LIMITS,
+        "spec.limits",
+        format!(
+            "{} limits are too many: at most {MOST_LIMITS}",
+            spec.limits.len()
+        ),
+    );
+    require(
+        spec.cache_lifetime.seconds() <= LONGEST_CACHE_SECONDS,
+        "spec.cacheLifetime",
+        format!("{} is too long: at most 24h", spec.cache_lifetime),
+    );
+    for (index, limit) in spec.limits.iter().enumerate() {
+        let path = format!("spec.limits[{index}]");
+        require(
+            spec.limits
+                .iter()
+                .take(index)
+                .all(|other| other.name != limit.name),
+            &format!("{path}.name"),
+            format!("`{}` is named twice", limit.name),
+        );
+        require(
+            (1..=MOST_REQUESTS).contains(&limit.requests),
+            &format!("{path}.requests"),
+            format!("{} is not from 1 to {MOST_REQUESTS}", limit.requests),
+        );
+        require(
+            (1..=LONGEST_WINDOW_SECONDS).contains(&limit.window.seconds()),
+            &format!("{path}.window"),
+            format!("{} is not from 1s to 31d", limit.window),
+        );
+        require(
+            limit
+                .ceiling
+                .is_none_or(|ceiling| limit.requests <= ceiling),
+            &format!("{path}.ceiling"),
+            format!("must be at least `requests` ({})", limit.requests),
+        );
+    }
+    let limits: Vec<Limit> = spec
+        .limits
+        .iter()
+        .map(|limit| Limit {
+            name: limit.name.clone(),
+            requests: limit.requests,
+            ceiling: limit.ceiling.unwrap_or(limit.requests),
+            window: limit.window,
+            counts: limit.counts,
+        })
+        .collect();
+    if let Some(message) = contradiction(&limits) {
+        require(false, "spec.limits", message);
+    }
+    Plan {
+        name: plan.name.clone(),
+        display_name: spec.display_name.clone(),
+        api_access: spec.api_access,
+        limits,
+        cache_lifetime: spec.cache_lifetime,
+    }
+}
+
+/// Two limits of which one can never be reached, in words.
+pub(super) fn contradiction(limits: &[Limit]) -> Option<String> {
+    let pairs = limits
+        .iter()
+        .flat_map(|a| limits.iter().map(move |b| (a, b)))
+        .filter(|(a, b)| a.name != b.name);
+    let never_reached = |short: &Limit, long: &Limit| {
+        // What counts checks is reached no later than what counts all requests.
+        let comparable = short.counts == long.counts || long.counts == Counts::Requests;
+        comparable && short.window < long.window && short.requests > long.requests
+    };
+    pairs.clone().find(|(a, b)| never_reached(a, b)).map_or_else(
+        || {
+            let mut same = pairs;
+            same.find(|(a, b)| a.counts == b.counts && a.window == b.window).map(|(a, b)| {
+                format!("`{}` and `{}` count the same in the same window: keep one", a.name, b.name)
+            })
+        },
+        |(short, long)| {
+            Some(format!(
+                "`{}` allows {} in {}, but `{}` only {} in {}: the longer window must allow at least \
+                 as many",
+                short.name, short.requests, short.window, long.name, long.requests, long.window
+            ))
+        },
+    )
+}

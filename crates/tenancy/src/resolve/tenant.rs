@@ -1,0 +1,71 @@
+//! The rules of tenants.
+
+use std::sync::Arc;
+
+use super::{Manifests, Problem};
+use crate::{
+    Directory, Name,
+    directory::{Override, Tenant},
+    manifest::{Kind, Manifest, RateLimitSpec, RateLimitTarget, TenantSpec},
+};
+
+pub(super) fn check<P>(
+    tenant: &Manifest<TenantSpec>,
+    rate_limits: &[Manifest<RateLimitSpec>],
+    directory: &Directory<P>,
+    manifests: &Manifests,
+    problems: &mut Vec<Problem>,
+) -> Option<Tenant<P>> {
+    // What is there but broken has a problem of its own.
+    let mut missing = |kind: Kind, name: &Name, path: &str| {
+        if !manifests.contains_key(&(kind, name.clone())) {
+            let message = format!("there is no {} `{name}`", kind.as_str());
+            problems.push(tenant.problem(path, message));
+        }
+    };
+    let plan = directory.plans.get(&tenant.spec.plan);
+    if plan.is_none() {
+        missing(Kind::Plan, &tenant.spec.plan, "spec.plan");
+    }
+    let policy = directory.policies.get(&tenant.spec.policy);
+    if policy.is_none() {
+        missing(Kind::RiskPolicy, &tenant.spec.policy, "spec.policy");
+    }
+    let (plan, policy) = (plan?, policy?);
+    Some(Tenant {
+        name: tenant.name.clone(),
+        display_name: tenant.spec.display_name.clone(),
+        plan: Arc::clone(plan),
+        policy_name: tenant.spec.policy.clone(),
+        policy: Arc::clone(policy),
+        suspended: tenant.spec.suspended,
+        overrides: overrides(tenant, rate_limits),
+    })
+}
+
+/// Numbers for the tenant's plan, then for the tenant; of each, those for ever before those until a
+/// time. A later one goes before an earlier one.
+fn overrides(
+    tenant: &Manifest<TenantSpec>,
+    rate_limits: &[Manifest<RateLimitSpec>],
+) -> Vec<Override> {
+    let plan = RateLimitTarget::Plan(tenant.spec.plan.clone());
+    let own = RateLimitTarget::Tenant(tenant.name.clone());
+    let mut overrides = Vec::new();
+    for target in [plan, own] {
+        for for_ever in [true, false] {
+            let chosen = rate_limits
+                .iter()
+                .map(|rate_limit| &rate_limit.spec)
+                .filter(|spec| spec.target == target && spec.until.is_none() == for_ever);
+            overrides.extend(chosen.flat_map(|spec| {
+                spec.limits.iter().map(|number| Override {
+                    limit: number.name.clone(),
+                    requests: number.requests,
+                    until: spec.until,
+                })
+            }));
+        }
+    }
+    overrides
+}

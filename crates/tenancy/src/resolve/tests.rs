@@ -1,0 +1,278 @@
+//! Given manifests, then a directory or every problem with its place.
+#![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::directory::Tenant;
+
+/// A stand-in for a risk policy: a number from 0 to 9.
+fn compile(spec: Value) -> Result<u64, Vec<FieldProblem>> {
+    match spec["level"].as_u64() {
+        Some(level) if level < 10 => Ok(level),
+        _ => Err(vec![FieldProblem {
+            path: "level".into(),
+            message: "must be from 0 to 9".into(),
+        }]),
+    }
+}
+
+fn document(kind: &str, name: &str, spec: Value) -> Document {
+    let content = json!({
+        "apiVersion": "assay.dev/v1alpha1", "kind": kind,
+        "metadata": {"name": name, "labels": {"team": "risk"}}, "spec": spec,
+    });
+    Document {
+        origin: format!("{kind}-{name}.yaml"),
+        content,
+    }
+}
+
+fn plan() -> Document {
+    let limits = json!([
+        {"name": "burst", "requests": 10, "window": "1s", "counts": "requests", "ceiling": 50},
+        {"name": "daily", "requests": 1000, "window": "24h", "counts": "checks"},
+    ]);
+    document(
+        "Plan",
+        "business",
+        json!({"displayName": "Business", "apiAccess": true, "limits": limits}),
+    )
+}
+
+fn policy() -> Document {
+    document("RiskPolicy", "default", json!({"level": 3}))
+}
+
+fn tenant() -> Document {
+    document(
+        "Tenant",
+        "acme",
+        json!({"displayName": "Acme", "plan": "business", "policy": "default"}),
+    )
+}
+
+fn limit(name: &str, spec: Value) -> Document {
+    document("RateLimit", name, spec)
+}
+
+fn complaints(documents: &[Document]) -> Vec<String> {
+    match resolve(documents, compile) {
+        Ok(_) => vec![],
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn resolved(documents: &[Document]) -> Directory<u64> {
+    resolve(documents, compile)
+        .unwrap_or_else(|problems| panic!("{problems:?}"))
+        .directory
+}
+
+fn numbers(tenant: &Tenant<u64>, now: &str) -> Vec<u64> {
+    let now: Timestamp = now.parse().unwrap();
+    tenant
+        .limits(now)
+        .iter()
+        .map(|limit| limit.requests)
+        .collect()
+}
+
+#[test]
+fn manifests_become_tenants_with_plan_policy_and_limits() {
+    let directory = resolved(&[tenant(), plan(), policy()]);
+    let acme = &directory.tenants["acme"];
+    assert_eq!((acme.plan.name.as_str(), *acme.policy), ("business", 3));
+    assert_eq!(acme.plan.cache_lifetime.seconds(), 300);
+    assert_eq!(numbers(acme, "2026-01-01T00:00:00Z"), [10, 1000]);
+}
+
+#[test]
+fn the_tenants_number_goes_before_the_plans_and_a_passing_one_before_a_lasting_one() {
+    let directory = resolved(&[
+        plan(),
+        policy(),
+        tenant(),
+        limit(
+            "all",
+            json!({"target": {"plan": "business"}, "limits": [{"name": "burst", "requests": 20}]}),
+        ),
+        limit(
+            "acme",
+            json!({"target": {"tenant": "acme"}, "limits": [{"name": "burst", "requests": 30}]}),
+        ),
+        limit(
+            "sale",
+            json!({"target": {"tenant": "acme"}, "until": "2026-12-01T00:00:00Z", "limits": [{"name": "burst", "requests": 40}]}),
+        ),
+    ]);
+    let acme = &directory.tenants["acme"];
+    assert_eq!(numbers(acme, "2026-11-30T23:59:59Z"), [40, 1000]);
+    assert_eq!(numbers(acme, "2026-12-01T00:00:00Z"), [30, 1000]);
+}
+
+#[test]
+fn every_problem_is_reported_at_once_with_its_manifest() {
+    let broken_plan = document(
+        "Plan",
+        "broken",
+        json!({"displayName": "B", "apiAccess": true, "limits": []}),
+    );
+    let orphan = document(
+        "Tenant",
+        "orphan",
+        json!({"displayName": "O", "plan": "gold", "policy": "none"}),
+    );
+    let bad_policy = document("RiskPolicy", "wild", json!({"level": 11}));
+    let unknown = Document {
+        origin: "x.yaml".into(),
+        content: json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}),
+    };
+    assert_eq!(
+        complaints(&[orphan, plan(), bad_policy, broken_plan, unknown]),
+        [
+            "Tenant-orphan.yaml: Tenant orphan: spec.plan: there is no Plan `gold`",
+            "Tenant-orphan.yaml: Tenant orphan: spec.policy: there is no RiskPolicy `none`",
+            "RiskPolicy-wild.yaml: RiskPolicy wild: spec.level: must be from 0 to 9",
+            "Plan-broken.yaml: Plan broken: spec.limits: a plan with API access needs at least one limit",
+            "x.yaml: apiVersion: `v1` is unknown; expected `assay.dev/v1alpha1`",
+        ]
+    );
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one row a rule")]
+fn every_rule_says_what_would_be_right() {
+    let plan_with = |limits: Value| {
+        document(
+            "Plan",
+            "p",
+            json!({"displayName": "P", "apiAccess": true, "limits": limits}),
+        )
+    };
+    let one = |name: &str, requests: u64, window: &str| json!({"name": name, "requests": requests, "window": window, "counts": "checks"});
+    let raise = |requests: u64| {
+        limit(
+            "r",
+            json!({"target": {"tenant": "acme"}, "limits": [{"name": "burst", "requests": requests}]}),
+        )
+    };
+    let base = || vec![plan(), policy(), tenant()];
+    let with = |more: Document| {
+        let mut documents = base();
+        documents.push(more);
+        documents
+    };
+    let cases = [
+        (
+            vec![plan_with(json!([one("a", 0, "1s")]))],
+            "spec.limits[0].requests: 0 is not from 1 to",
+        ),
+        (
+            vec![plan_with(json!([one("a", 1, "0s")]))],
+            "spec.limits[0].window: 0s is not from 1s to 31d",
+        ),
+        (
+            vec![plan_with(json!([one("a", 1, "32d")]))],
+            "spec.limits[0].window: 32d is not from 1s to 31d",
+        ),
+        (
+            vec![plan_with(json!([one("a", 1, "soon")]))],
+            "spec.limits[0].window: `soon` is not a length of time",
+        ),
+        (
+            vec![plan_with(json!([one("a", 1, "1s"), one("a", 2, "1m")]))],
+            "spec.limits[1].name: `a` is named twice",
+        ),
+        (
+            vec![plan_with(json!([one("a", 9, "1s"), one("b", 2, "1m")]))],
+            "spec.limits: `a` allows 9 in 1s, but `b` only 2 in 1m",
+        ),
+        (
+            vec![plan_with(json!([one("a", 9, "1m"), one("b", 9, "60s")]))],
+            "spec.limits: `a` and `b` count the same in the same window",
+        ),
+        (
+            vec![plan_with(json!([one("A", 1, "1s")]))],
+            "spec.limits[0].name: a limit's name has 1 to 32 lowercase",
+        ),
+        (
+            vec![document(
+                "Plan",
+                "p",
+                json!({"displayName": "P", "apiAccess": true, "limits": [], "colour": 1}),
+            )],
+            "spec.colour: unknown field `colour`",
+        ),
+        (
+            vec![document(
+                "Plan",
+                "p",
+                json!({"apiAccess": true, "limits": []}),
+            )],
+            "spec: missing field `displayName`",
+        ),
+        (
+            vec![document("Plan", "P!", json!({}))],
+            "metadata.name: `P!` is not a name",
+        ),
+        (
+            vec![document("Plans", "p", json!({}))],
+            "kind: `Plans` is unknown; expected one of Plan, RiskPolicy, Tenant, RateLimit",
+        ),
+        (
+            with(raise(51)),
+            "spec.limits[0].requests: 51 is above the ceiling of plan `business` (50)",
+        ),
+        (
+            with(raise(0)),
+            "spec.limits[0].requests: 0 is not from 1 to",
+        ),
+        (
+            with(limit(
+                "r",
+                json!({"target": {"tenant": "nobody"}, "limits": []}),
+            )),
+            "spec.target.tenant: there is no tenant `nobody`",
+        ),
+        (
+            with(limit(
+                "r",
+                json!({"target": {"plan": "gold"}, "limits": []}),
+            )),
+            "spec.target.plan: there is no plan `gold`",
+        ),
+        (
+            with(limit(
+                "r",
+                json!({"target": {"tenant": "acme"}, "limits": [{"name": "hourly", "requests": 1}]}),
+            )),
+            "spec.limits[0].name: plan `business` has no limit `hourly`",
+        ),
+        (
+            with(tenant()),
+            "metadata.name: also defined in Tenant-acme.yaml",
+        ),
+    ];
+    for (documents, expected) in cases {
+        let complaints = complaints(&documents);
+        assert!(
+            complaints
+                .iter()
+                .any(|complaint| complaint.contains(expected)),
+            "{expected}: {complaints:?}"
+        );
+    }
+    let mut twice = with(raise(20));
+    twice.push(limit(
+        "s",
+        json!({"target": {"tenant": "acme"}, "limits": [{"name": "burst", "requests": 30}]}),
+    ));
+    assert_eq!(
+        complaints(&twice),
+        [
+            "RateLimit-s.yaml: RateLimit s: spec.limits[0].name: `burst` is set twice for the same target, also by RateLimit r (RateLimit-r.yaml)"
+        ]
+    );
+}
