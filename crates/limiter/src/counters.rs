@@ -23,6 +23,15 @@ struct Cell {
     used: u64,
 }
 
+/// What a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Any request: counts against the limits on requests.
+    Request,
+    /// A check: counts against the limits on checks too.
+    Check,
+}
+
 /// Whether a request may go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -71,7 +80,7 @@ impl Counters {
     ///
     /// All limits hold at once: it is charged to all or refused by one. A request that only a limit on
     /// checks refuses still counts as a request.
-    pub fn admit(&mut self, limits: &[Limit], now: u64) -> Decision {
+    pub fn admit(&mut self, ask: Ask, limits: &[Limit], now: u64) -> Decision {
         let now = self.advance(now);
         self.cells.retain(|(name, window), _| {
             limits
@@ -87,10 +96,15 @@ impl Counters {
         let mut violated = exhausted(self, Counts::Requests);
         if violated.is_empty() {
             self.charge(limits, Counts::Requests, now);
-            violated = exhausted(self, Counts::Checks);
+            if ask == Ask::Check {
+                violated = exhausted(self, Counts::Checks);
+            }
         }
         if violated.is_empty() {
-            let checks = self.charge(limits, Counts::Checks, now);
+            let checks = match ask {
+                Ask::Check => self.charge(limits, Counts::Checks, now),
+                Ask::Request => Vec::new(),
+            };
             return Decision::Admitted {
                 charge: Charge { checks },
                 standings: self.standings(limits, now),
@@ -203,7 +217,7 @@ mod tests {
     fn a_window_admits_its_limit_and_the_next_one_starts_anew() {
         let mut counters = Counters::default();
         let outcomes: Vec<_> = [100, 101, 109, 109, 110]
-            .map(|now| admitted(&counters.admit(&business(), now)))
+            .map(|now| admitted(&counters.admit(Ask::Check, &business(), now)))
             .to_vec();
         assert_eq!(outcomes, [true, true, true, false, true]);
     }
@@ -212,13 +226,13 @@ mod tests {
     fn a_refusal_says_which_limit_and_how_long() {
         let mut counters = Counters::default();
         for _ in 0..3 {
-            assert!(admitted(&counters.admit(&business(), 104)));
+            assert!(admitted(&counters.admit(Ask::Check, &business(), 104)));
         }
         let Decision::Refused {
             violated,
             retry_after,
             standings,
-        } = counters.admit(&business(), 104)
+        } = counters.admit(Ask::Check, &business(), 104)
         else {
             panic!("admitted")
         };
@@ -233,10 +247,22 @@ mod tests {
     #[test]
     fn a_check_that_was_not_answered_is_given_back_but_counts_as_a_request() {
         let mut counters = Counters::default();
-        let Decision::Admitted { charge, .. } = counters.admit(&business(), 100) else {
+        let Decision::Admitted { charge, .. } = counters.admit(Ask::Check, &business(), 100) else {
             panic!("refused")
         };
         counters.give_back(&charge);
+        let left: Vec<_> = counters
+            .standings(&business(), 100)
+            .iter()
+            .map(|s| s.remaining)
+            .collect();
+        assert_eq!(left, [2, 5]);
+    }
+
+    #[test]
+    fn what_is_no_check_leaves_the_quota_alone() {
+        let mut counters = Counters::default();
+        assert!(admitted(&counters.admit(Ask::Request, &business(), 100)));
         let left: Vec<_> = counters
             .standings(&business(), 100)
             .iter()
@@ -252,9 +278,9 @@ mod tests {
             limit("daily", 1, 100, Counts::Checks),
         ];
         let mut counters = Counters::default();
-        assert!(admitted(&counters.admit(&limits, 100)));
+        assert!(admitted(&counters.admit(Ask::Check, &limits, 100)));
         for expected in ["daily", "daily", "burst"] {
-            match counters.admit(&limits, 101) {
+            match counters.admit(Ask::Check, &limits, 101) {
                 Decision::Refused { violated, .. } => assert_eq!(violated[0].as_str(), expected),
                 Decision::Admitted { .. } => panic!("admitted"),
             }
@@ -265,11 +291,11 @@ mod tests {
     fn a_changed_number_holds_at_once_and_keeps_what_was_used() {
         let mut counters = Counters::default();
         for _ in 0..3 {
-            assert!(admitted(&counters.admit(&business(), 100)));
+            assert!(admitted(&counters.admit(Ask::Check, &business(), 100)));
         }
         let raised = [limit("burst", 4, 10, Counts::Requests)];
-        assert!(admitted(&counters.admit(&raised, 100)));
-        assert!(!admitted(&counters.admit(&raised, 100)));
+        assert!(admitted(&counters.admit(Ask::Check, &raised, 100)));
+        assert!(!admitted(&counters.admit(Ask::Check, &raised, 100)));
     }
 
     proptest! {
@@ -288,7 +314,7 @@ mod tests {
             let mut latest = 0;
             for (now, answer) in steps {
                 latest = now.max(latest);
-                if let Decision::Admitted { charge, .. } = counters.admit(&limits, now) {
+                if let Decision::Admitted { charge, .. } = counters.admit(Ask::Check, &limits, now) {
                     requests.push(latest);
                     if answer {
                         answered.push(latest);

@@ -7,7 +7,7 @@ use std::{
 
 use assay_tenancy::{Name, directory::Limit};
 
-use crate::{Charge, Counters, Decision};
+use crate::{Ask, Charge, Counters, Decision};
 
 /// Counters of every tenant, in memory: a restart starts them anew.
 #[derive(Debug, Default)]
@@ -17,8 +17,8 @@ pub struct InProcess {
 
 impl InProcess {
     /// Asks for one request of `tenant` at `now` (seconds since 1970).
-    pub fn admit(&self, tenant: &Name, limits: &[Limit], now: u64) -> Decision {
-        self.with(tenant, |counters| counters.admit(limits, now))
+    pub fn admit(&self, tenant: &Name, ask: Ask, limits: &[Limit], now: u64) -> Decision {
+        self.with(tenant, |counters| counters.admit(ask, limits, now))
     }
 
     /// Gives back what was charged as a check, because it was not answered.
@@ -60,7 +60,7 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..500 {
                         if matches!(
-                            limiter.admit(&tenant, &limits, 7),
+                            limiter.admit(&tenant, Ask::Check, &limits, 7),
                             Decision::Admitted { .. }
                         ) {
                             admitted.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(admitted.into_inner(), 1000);
         let other = "other".parse().unwrap();
         assert!(matches!(
-            limiter.admit(&other, &limits, 7),
+            limiter.admit(&other, Ask::Check, &limits, 7),
             Decision::Admitted { .. }
         ));
     }

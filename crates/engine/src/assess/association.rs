@@ -61,23 +61,23 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
         .iter()
         .flat_map(|other| active(&other.listings, today).map(move |listing| (*other, listing)));
     for (other, listing) in listed {
-        let (tier, worth) = match (other.control, policy.force(&listing.list)) {
+        let (tier, worth) = match (other.control, policy.force(&listing.entry.list)) {
             (AccountControl::Contract, _) => (Tier::Heuristic, REVIEW.fraction()),
             (_, Force::Binding) => (Tier::Cryptographic, SAME_KEY_SCORE.fraction()),
             (_, Force::Informative) => (Tier::Cryptographic, REVIEW.fraction()),
         };
-        if !named.insert((&listing.list, tier, worth)) {
+        if !named.insert((&listing.entry.list, tier, worth)) {
             continue;
         }
         let place = format!("{} address {}", other.address.chain(), other.address);
         let detail = match other.control {
             AccountControl::Contract => format!(
                 "the same account address as {place}, on {} for {}; a contract there",
-                listing.list_name, listing.entity.name
+                listing.entry.list_name, listing.entry.entity.name
             ),
             AccountControl::Key | AccountControl::Unknown => format!(
                 "controlled by the same key as {place}, on {} for {}",
-                listing.list_name, listing.entity.name
+                listing.entry.list_name, listing.entry.entity.name
             ),
         };
         if other.control == AccountControl::Unknown
@@ -102,13 +102,13 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
                 tier.into()
             },
             worth,
-            claim: Some((Category::Sanctions, format!("list {}", listing.list))),
+            claim: Some((Category::Sanctions, format!("list {}", listing.entry.list))),
             component: ScoringComponent {
                 kind: ComponentKind::Association,
                 worth: Score::from_fraction(worth),
                 detail,
                 category: Some(Category::Sanctions),
-                entity: Some(listing.entity.name.clone()),
+                entity: Some(listing.entry.entity.name.clone()),
                 tier: Some(tier),
                 source: Some(listing.source.clone()),
                 evidence: vec![
@@ -182,13 +182,19 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
     }
     let mut listed: Vec<&Listing> = active(&cluster.listings, today).collect();
     listed.sort_by(|a, b| {
-        let informs = |listing: &Listing| policy.force(&listing.list) == Force::Informative;
-        (informs(a), &a.list, &a.entity.id, &a.address_as_published).cmp(&(
-            informs(b),
-            &b.list,
-            &b.entity.id,
-            &b.address_as_published,
-        ))
+        let informs = |listing: &Listing| policy.force(&listing.entry.list) == Force::Informative;
+        (
+            informs(a),
+            &a.entry.list,
+            &a.entry.entity.id,
+            &a.entry.address_as_published,
+        )
+            .cmp(&(
+                informs(b),
+                &b.entry.list,
+                &b.entry.entity.id,
+                &b.entry.address_as_published,
+            ))
     });
     if let Some(first) = listed.first() {
         judged.floors.push(Floor {
@@ -196,7 +202,7 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
                 code: "cluster_listed",
                 message: format!(
                     "its co-spend cluster {} holds an address on {}: {}",
-                    cluster.id, first.list_name, first.entity.name
+                    cluster.id, first.entry.list_name, first.entry.entity.name
                 ),
             },
             evidence: listed
@@ -234,7 +240,7 @@ fn wallet(
         .filter(|label| label.in_force(today))
         .map(|label| label.category)
         .collect();
-    let listing = active(listings, today).min_by(|a, b| a.entity.id.cmp(&b.entity.id));
+    let listing = active(listings, today).min_by(|a, b| a.entry.entity.id.cmp(&b.entry.entity.id));
     if listing.is_some() {
         categories.insert(Category::Sanctions);
     }
@@ -248,7 +254,7 @@ fn wallet(
         categories: categories.into_iter().collect(),
         listed: listing.is_some(),
         entity: listing
-            .map(|listing| listing.entity.name.clone())
+            .map(|listing| listing.entry.entity.name.clone())
             .or(labelled),
         transactions: vec![],
         first_seen: None,

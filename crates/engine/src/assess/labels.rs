@@ -158,10 +158,9 @@ fn standing(label: &Label, facts: &Facts, today: Date) -> LabelStatus {
         // The list itself is not at hand, so that the claim stands on its own.
         return LabelStatus::InForce;
     }
-    let listed = facts
-        .listings
-        .iter()
-        .any(|listing| listing.list == *list && listing.status(today) == ListingStatus::Active);
+    let listed = facts.listings.iter().any(|listing| {
+        listing.entry.list == *list && listing.status(today) == ListingStatus::Active
+    });
     if listed {
         LabelStatus::Repeated
     } else {

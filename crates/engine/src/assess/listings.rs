@@ -35,19 +35,23 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
         .collect();
     judged.sort_by(|(a_status, a), (b_status, b)| {
         let key = |status: &ListingStatus, listing: &Listing| {
-            let informs = policy.force(&listing.list) == Force::Informative;
+            let informs = policy.force(&listing.entry.list) == Force::Informative;
             (
                 *status,
                 informs,
-                listing.list.clone(),
-                listing.entity.id.clone(),
+                listing.entry.list.clone(),
+                listing.entry.entity.id.clone(),
             )
         };
         key(a_status, a)
             .cmp(&key(b_status, b))
-            .then_with(|| a.asset_code.cmp(&b.asset_code))
+            .then_with(|| a.entry.asset_code.cmp(&b.entry.asset_code))
             .then_with(|| a.source.cmp(&b.source))
-            .then_with(|| a.address_as_published.cmp(&b.address_as_published))
+            .then_with(|| {
+                a.entry
+                    .address_as_published
+                    .cmp(&b.entry.address_as_published)
+            })
     });
 
     // One component, floor and reason a list, however many of its entries name the address.
@@ -55,13 +59,16 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
     let mut reviewed: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reasons = Vec::new();
     for (status, listing) in &judged {
-        match (status, policy.force(&listing.list)) {
+        match (status, policy.force(&listing.entry.list)) {
             (ListingStatus::Active, Force::Binding) => {
-                binding.entry(&listing.list).or_default().push(listing);
+                binding
+                    .entry(&listing.entry.list)
+                    .or_default()
+                    .push(listing);
             }
             (ListingStatus::Active, Force::Informative) | (ListingStatus::RecentlyExpired, _) => {
                 reviewed
-                    .entry((&listing.list, *status))
+                    .entry((&listing.entry.list, *status))
                     .or_default()
                     .push(listing);
             }
@@ -84,7 +91,7 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
         .filter_map(|listings| listings.first())
         .map(|listing| Reason {
             code: "listed",
-            message: format!("on {}: {}", listing.list_name, who(listing)),
+            message: format!("on {}: {}", listing.entry.list_name, who(listing)),
         })
         .collect();
     first.append(&mut reasons);
@@ -113,9 +120,9 @@ fn term(listings: &[&Listing]) -> Option<Term> {
         component: ScoringComponent {
             kind: ComponentKind::Sanctions,
             worth: Score::MAXIMUM,
-            detail: format!("named on {}: {}", first.list_name, who(first)),
+            detail: format!("named on {}: {}", first.entry.list_name, who(first)),
             category: Some(Category::Sanctions),
-            entity: Some(first.entity.name.clone()),
+            entity: Some(first.entry.entity.name.clone()),
             tier: Some(Tier::OfficialList),
             severity: Some(100),
             confidence: Some(Confidence::CERTAIN),
@@ -131,14 +138,14 @@ fn floor(status: ListingStatus, listings: &[&Listing]) -> Option<Floor> {
     let reason = if status == ListingStatus::Active {
         Reason {
             code: "listed_informative",
-            message: format!("on {}: {}", first.list_name, who(first)),
+            message: format!("on {}: {}", first.entry.list_name, who(first)),
         }
     } else {
         Reason {
             code: "listing_recently_expired",
             message: format!(
                 "was on {} until its validity ended: {}",
-                first.list_name,
+                first.entry.list_name,
                 who(first)
             ),
         }
@@ -153,14 +160,14 @@ fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {
     let (code, since) = if status == ListingStatus::Delisted {
         ("delisted", listing.delisted_on)
     } else {
-        ("listing_expired", listing.expires_on)
+        ("listing_expired", listing.entry.expires_on)
     };
     let since = since.map(|day| format!(" since {day}")).unwrap_or_default();
     Reason {
         code,
         message: format!(
             "no longer on {}{since}: {}",
-            listing.list_name,
+            listing.entry.list_name,
             who(listing)
         ),
     }
@@ -168,11 +175,11 @@ fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {
 
 /// The entity and its programmes, in words.
 fn who(listing: &Listing) -> String {
-    let programmes = &listing.entity.programmes;
+    let programmes = &listing.entry.entity.programmes;
     if programmes.is_empty() {
-        listing.entity.name.clone()
+        listing.entry.entity.name.clone()
     } else {
-        format!("{} ({})", listing.entity.name, programmes.join(", "))
+        format!("{} ({})", listing.entry.entity.name, programmes.join(", "))
     }
 }
 
@@ -182,15 +189,18 @@ pub(super) fn reference(listing: &Listing) -> EvidenceReference {
         kind: EvidenceKind::ListEntry,
         reference: format!(
             "{} entity {} {} {}",
-            listing.list, listing.entity.id, listing.asset_code, listing.address_as_published
+            listing.entry.list,
+            listing.entry.entity.id,
+            listing.entry.asset_code,
+            listing.entry.address_as_published
         ),
     }
 }
 
 fn entity(listing: &Listing) -> Entity {
     Entity {
-        id: format!("{}:{}", listing.list, listing.entity.id),
-        name: listing.entity.name.clone(),
+        id: format!("{}:{}", listing.entry.list, listing.entry.entity.id),
+        name: listing.entry.entity.name.clone(),
         category: Category::Sanctions,
         is_vasp: None,
         country: None,
@@ -198,26 +208,29 @@ fn entity(listing: &Listing) -> Entity {
 }
 
 fn view(status: ListingStatus, listing: &Listing, policy: &Policy) -> AssessedListing {
-    let remarks: Vec<&str> = [&listing.entity.remarks, &listing.address_remarks]
-        .into_iter()
-        .filter_map(|remarks| remarks.as_deref())
-        .collect();
+    let remarks: Vec<&str> = [
+        &listing.entry.entity.remarks,
+        &listing.entry.address_remarks,
+    ]
+    .into_iter()
+    .filter_map(|remarks| remarks.as_deref())
+    .collect();
     AssessedListing {
-        list: listing.list.clone(),
-        list_name: listing.list_name.clone(),
-        force: policy.force(&listing.list),
+        list: listing.entry.list.clone(),
+        list_name: listing.entry.list_name.clone(),
+        force: policy.force(&listing.entry.list),
         status,
-        entity_id: listing.entity.id.clone(),
-        entity: listing.entity.name.clone(),
-        aliases: listing.entity.aliases.clone(),
-        programmes: listing.entity.programmes.clone(),
+        entity_id: listing.entry.entity.id.clone(),
+        entity: listing.entry.entity.name.clone(),
+        aliases: listing.entry.entity.aliases.clone(),
+        programmes: listing.entry.entity.programmes.clone(),
         remarks: (!remarks.is_empty()).then(|| remarks.join(" | ")),
-        asset_code: listing.asset_code.clone(),
-        address_as_published: listing.address_as_published.clone(),
-        entity_listed_on: listing.entity.listed_on,
+        asset_code: listing.entry.asset_code.clone(),
+        address_as_published: listing.entry.address_as_published.clone(),
+        entity_listed_on: listing.entry.entity.listed_on,
         listed_on: listing.listed_on,
         delisted_on: listing.delisted_on,
-        expires_on: listing.expires_on,
+        expires_on: listing.entry.expires_on,
         ended_reason: status.ended_reason(),
         source: listing.source.clone(),
     }

@@ -6,6 +6,8 @@
 
 use jiff::civil::Date;
 
+use super::ListingEntry;
+
 /// A publication's place in its source's history: by date of issue; on one day, by order of import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicationRef {
@@ -25,8 +27,60 @@ pub struct Presence {
 }
 
 impl Presence {
-    fn holds(&self, publication: PublicationRef) -> bool {
+    /// Whether the run holds the entry in `publication`.
+    #[must_use]
+    pub fn holds(&self, publication: PublicationRef) -> bool {
         self.from <= publication && self.until.is_none_or(|until| publication < until)
+    }
+}
+
+/// A publication that was imported before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownPublication {
+    /// Its place in the source's history.
+    pub reference: PublicationRef,
+    /// SHA-256 of its content.
+    pub digest: String,
+    /// How many addresses it holds.
+    pub entries: u64,
+}
+
+/// A listing as it is recorded now. `Id` names its row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownListing<Id> {
+    /// Its row.
+    pub id: Id,
+    /// What the list prints.
+    pub entry: ListingEntry,
+    /// In which publications it stands.
+    pub presence: Presence,
+}
+
+/// What is known of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceHistory<Id> {
+    /// Every publication imported so far.
+    pub publications: Vec<KnownPublication>,
+    /// Every listing recorded now, ended ones included.
+    pub listings: Vec<KnownListing<Id>>,
+}
+
+impl<Id> Default for SourceHistory<Id> {
+    fn default() -> Self {
+        Self {
+            publications: Vec::new(),
+            listings: Vec::new(),
+        }
+    }
+}
+
+impl<Id> SourceHistory<Id> {
+    /// The newest publication.
+    #[must_use]
+    pub fn newest(&self) -> Option<&KnownPublication> {
+        self.publications
+            .iter()
+            .max_by_key(|publication| publication.reference)
     }
 }
 

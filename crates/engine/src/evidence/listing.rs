@@ -4,16 +4,18 @@ use jiff::{ToSpan, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{ListId, SourceId};
+use crate::{
+    address::{AddressError, CanonicalAddress},
+    chain::{AssetScope, ChainId},
+    names::{ListId, SourceId},
+};
 
 /// Days for which a listing that expired by its own validity still asks for a review.
 pub const REVIEW_DAYS_AFTER_EXPIRY: i32 = 90;
 
-/// One address as an official list names it.
+/// One address as one publication of an official list prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// The source it was imported from.
-    pub source: SourceId,
+pub struct ListingEntry {
     /// The list.
     pub list: ListId,
     /// The list's name as people know it, such as `OFAC SDN List`.
@@ -26,13 +28,59 @@ pub struct Listing {
     pub address_as_published: String,
     /// What the list remarks on this address.
     pub address_remarks: Option<String>,
+    /// First day on which the listing is no longer valid by its own terms.
+    pub expires_on: Option<Date>,
+}
+
+/// What an entry of a list means on the chains Assay knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListedAddresses {
+    /// These addresses are listed; never empty.
+    Valid(Vec<CanonicalAddress>),
+    /// The asset code names a chain on which the text is no address.
+    Invalid(AddressError),
+    /// The asset code names no chain that Assay reads, or the text has a form of none.
+    Unsupported,
+}
+
+impl ListingEntry {
+    /// The addresses that the entry lists. It is read afresh each time and not stored, so that a chain
+    /// learnt later takes effect on what was imported before.
+    #[must_use]
+    pub fn addresses(&self) -> ListedAddresses {
+        let read = |chain| CanonicalAddress::parse_published(chain, &self.address_as_published);
+        match AssetScope::of(&self.asset_code) {
+            AssetScope::Chain(chain) => match read(chain) {
+                Ok(address) => ListedAddresses::Valid(vec![address]),
+                Err(error) => ListedAddresses::Invalid(error),
+            },
+            AssetScope::EveryValidForm => {
+                let valid: Vec<_> = ChainId::all()
+                    .filter_map(|chain| read(chain).ok())
+                    .collect();
+                if valid.is_empty() {
+                    ListedAddresses::Unsupported
+                } else {
+                    ListedAddresses::Valid(valid)
+                }
+            }
+            AssetScope::Unsupported => ListedAddresses::Unsupported,
+        }
+    }
+}
+
+/// An entry of a list over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The source it was imported from.
+    pub source: SourceId,
+    /// What the list prints.
+    pub entry: ListingEntry,
     /// Date of the first publication that held the address; `None` where that was before the first
     /// publication known here.
     pub listed_on: Option<Date>,
     /// Date of the first publication without the address.
     pub delisted_on: Option<Date>,
-    /// First day on which the listing is no longer valid by its own terms.
-    pub expires_on: Option<Date>,
 }
 
 /// A person, company or vessel on a sanctions list.
@@ -112,7 +160,7 @@ impl Listing {
     pub fn status(&self, day: Date) -> ListingStatus {
         if self
             .listed_on
-            .or(self.entity.listed_on)
+            .or(self.entry.entity.listed_on)
             .is_some_and(|from| day < from)
         {
             return ListingStatus::NotYetListed;
@@ -120,7 +168,7 @@ impl Listing {
         if self.delisted_on.is_some_and(|until| until <= day) {
             return ListingStatus::Delisted;
         }
-        match self.expires_on {
+        match self.entry.expires_on {
             Some(expired) if expired <= day => {
                 let review_ends = expired.saturating_add(REVIEW_DAYS_AFTER_EXPIRY.days());
                 if day < review_ends {
@@ -136,12 +184,13 @@ impl Listing {
     /// The days after `day` on which the status changes by itself.
     pub fn turning_days(&self, day: Date) -> impl Iterator<Item = Date> {
         let review_ends = self
+            .entry
             .expires_on
             .map(|expired| expired.saturating_add(REVIEW_DAYS_AFTER_EXPIRY.days()));
         [
-            self.listed_on.or(self.entity.listed_on),
+            self.listed_on.or(self.entry.entity.listed_on),
             self.delisted_on,
-            self.expires_on,
+            self.entry.expires_on,
             review_ends,
         ]
         .into_iter()
@@ -159,23 +208,61 @@ mod tests {
     fn listing(list: &str) -> Listing {
         Listing {
             source: list.parse().unwrap(),
-            list: list.parse().unwrap(),
-            list_name: list.to_uppercase(),
-            entity: ListedEntity {
-                id: "7".into(),
-                name: "DOE, Jane".into(),
-                aliases: vec![],
-                programmes: vec!["CYBER2".into()],
-                remarks: None,
-                listed_on: Some(date(2019, 8, 21)),
+            entry: ListingEntry {
+                list: list.parse().unwrap(),
+                list_name: list.to_uppercase(),
+                entity: ListedEntity {
+                    id: "7".into(),
+                    name: "DOE, Jane".into(),
+                    aliases: vec![],
+                    programmes: vec!["CYBER2".into()],
+                    remarks: None,
+                    listed_on: Some(date(2019, 8, 21)),
+                },
+                asset_code: "XBT".into(),
+                address_as_published: "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h".into(),
+                address_remarks: None,
+                expires_on: None,
             },
-            asset_code: "XBT".into(),
-            address_as_published: "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h".into(),
-            address_remarks: None,
             listed_on: None,
             delisted_on: None,
-            expires_on: None,
         }
+    }
+
+    #[test]
+    fn an_asset_code_decides_on_which_chains_an_address_is_listed() {
+        let chains = |code: &str, address: &str| {
+            let mut entry = listing("ofac-sdn").entry;
+            (entry.asset_code, entry.address_as_published) = (code.into(), address.into());
+            match entry.addresses() {
+                ListedAddresses::Valid(found) => found
+                    .iter()
+                    .map(|a| a.chain().as_str())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                ListedAddresses::Invalid(error) => error.reason().to_owned(),
+                ListedAddresses::Unsupported => "unsupported".to_owned(),
+            }
+        };
+        let evm = "0x2f389ce8bd8ff92de3402ffce4691d17fc4f6535";
+        assert_eq!(chains("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), "btc");
+        assert_eq!(
+            chains("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9i"),
+            "wrong_checksum"
+        );
+        assert_eq!(chains("ETH", evm), "eth");
+        assert_eq!(chains("BSC", evm), "bsc");
+        assert_eq!(
+            chains("USDT", evm),
+            "eth etc bsc polygon arbitrum optimism base avalanche"
+        );
+        assert_eq!(chains("USDT", "TX5GV4DyfxNB3rPkzZJhmqZ1efVmL4rEqG"), "trx");
+        assert_eq!(chains("USDT", "3LtcaPbCj87CwJHnRX3vh7c2y9RZQqeSy8"), "btc");
+        assert_eq!(
+            chains("USDC", "7UVttrLkRkZFn4FsTuihX5zCJ1ounF5Ts8CkSqPGN2Dh"),
+            "unsupported"
+        );
+        assert_eq!(chains("XMR", "anything"), "unsupported");
     }
 
     #[test]
@@ -199,7 +286,7 @@ mod tests {
     #[test]
     fn an_expired_order_asks_for_review_for_ninety_days() {
         let mut listing = listing("il-nbctf");
-        listing.expires_on = Some(date(2025, 1, 1));
+        listing.entry.expires_on = Some(date(2025, 1, 1));
         assert_eq!(listing.status(date(2024, 12, 31)), ListingStatus::Active);
         assert_eq!(
             listing.status(date(2025, 1, 1)),

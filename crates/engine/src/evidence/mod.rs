@@ -15,7 +15,8 @@ pub use flow::{
 };
 pub use label::Label;
 pub use listing::{
-    Alias, EndedReason, ListedEntity, Listing, ListingStatus, REVIEW_DAYS_AFTER_EXPIRY,
+    Alias, EndedReason, ListedAddresses, ListedEntity, Listing, ListingEntry, ListingStatus,
+    REVIEW_DAYS_AFTER_EXPIRY,
 };
 pub use pattern::{Pattern, PatternFact, PatternRole};
 pub use source::{SourceKind, SourceState};

@@ -91,13 +91,13 @@ fn a_delisted_address_is_shown_and_scores_nothing() {
 #[test]
 fn an_expired_order_asks_for_review_for_ninety_days() {
     let mut expired = listing("uk");
-    expired.expires_on = Some(date(2026, 9, 1));
+    expired.entry.expires_on = Some(date(2026, 9, 1));
     let answer = judge(&Facts {
         listings: vec![expired.clone()],
         ..nothing_known()
     });
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
-    expired.expires_on = Some(date(2026, 8, 1));
+    expired.entry.expires_on = Some(date(2026, 8, 1));
     let answer = judge(&Facts {
         listings: vec![expired],
         ..nothing_known()
@@ -616,7 +616,7 @@ fn the_answer_says_until_when_it_holds() {
         "48 hours after the last fetch"
     );
     let mut order = listing("il-nbctf");
-    order.expires_on = Some(date(2026, 11, 21));
+    order.entry.expires_on = Some(date(2026, 11, 21));
     let facts = Facts {
         listings: vec![order],
         ..facts

@@ -7,7 +7,8 @@ use assay_engine::{
     chain::ChainId,
     evidence::{
         ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label, Ledger,
-        ListedEntity, Listing, PatternFact, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
+        ListedEntity, Listing, ListingEntry, PatternFact, SourceKind, SourceState, Tier, Tip,
+        UnresolvedReason,
     },
     facts::{AccountControl, Environment, Facts, SameKey},
     policy::Policy,
@@ -50,22 +51,24 @@ pub fn nothing_known() -> Facts {
 pub fn listing(list: &str) -> Listing {
     Listing {
         source: list.parse().unwrap(),
-        list: list.parse().unwrap(),
-        list_name: list.to_uppercase(),
-        entity: ListedEntity {
-            id: "25308".into(),
-            name: "DOE, Jane".into(),
-            aliases: vec![],
-            programmes: vec!["CYBER2".into()],
-            remarks: None,
-            listed_on: Some(date(2019, 8, 21)),
+        entry: ListingEntry {
+            list: list.parse().unwrap(),
+            list_name: list.to_uppercase(),
+            entity: ListedEntity {
+                id: "25308".into(),
+                name: "DOE, Jane".into(),
+                aliases: vec![],
+                programmes: vec!["CYBER2".into()],
+                remarks: None,
+                listed_on: Some(date(2019, 8, 21)),
+            },
+            asset_code: "XBT".into(),
+            address_as_published: "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".into(),
+            address_remarks: None,
+            expires_on: None,
         },
-        asset_code: "XBT".into(),
-        address_as_published: "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".into(),
-        address_remarks: None,
         listed_on: None,
         delisted_on: None,
-        expires_on: None,
     }
 }
 

@@ -246,7 +246,7 @@ proptest! {
         facts.cluster = Some(Cluster {
             id: subject(), size: 2, confidence: Confidence::CERTAIN, labels: vec![], listings: vec![listing("uk")],
         });
-        let floor = if !facts.listings.is_empty() && facts.listings.iter().any(|l| l.list.as_str() == "ofac-sdn") {
+        let floor = if !facts.listings.is_empty() && facts.listings.iter().any(|l| l.entry.list.as_str() == "ofac-sdn") {
             1000
         } else if facts.same_key.is_empty() {
             500

@@ -1,5 +1,8 @@
 //! Given manifests, then a directory or every problem with its place.
-#![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "fixtures read better without borrows"
+)]
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

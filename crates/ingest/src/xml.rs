@@ -1,0 +1,402 @@
+//! Reading XML element by element, in constant memory.
+//!
+//! Lists come from outside: document type declarations are refused, entities beyond XML's own five are
+//! errors, and depth and the size of any single piece are bounded.
+
+use std::{
+    io::{self, BufRead, Read},
+    sync::Arc,
+};
+
+use quick_xml::{
+    Reader,
+    events::{BytesStart, Event},
+};
+
+/// Deepest nesting; OFAC's list uses eleven levels.
+const DEEPEST: usize = 64;
+/// Largest tag, text or comment in bytes; OFAC's longest text has a few thousand.
+const LARGEST_PIECE: usize = 1024 * 1024;
+
+/// Why XML could not be read. Lines count from one.
+#[derive(Debug, thiserror::Error)]
+pub enum XmlError {
+    /// The input could not be read or unpacked.
+    #[error("line {line}: failed to read: {source}")]
+    Read {
+        /// Where.
+        line: u64,
+        /// What happened.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// It is not well-formed.
+    #[error("line {line}: not well-formed XML: {detail}")]
+    Malformed {
+        /// Where.
+        line: u64,
+        /// What is wrong.
+        detail: String,
+    },
+    /// It ends too early.
+    #[error("line {line}: the file ends inside `{element}`: it is truncated")]
+    Truncated {
+        /// Where.
+        line: u64,
+        /// The innermost open element.
+        element: String,
+    },
+    /// It has a document type declaration, which lists never need and attacks use.
+    #[error("line {line}: document type declarations are refused")]
+    DocumentType {
+        /// Where.
+        line: u64,
+    },
+    /// It uses an entity that XML does not define.
+    #[error("line {line}: unknown entity `&{name};`")]
+    UnknownEntity {
+        /// Where.
+        line: u64,
+        /// The entity.
+        name: String,
+    },
+    /// It is nested too deeply.
+    #[error("line {line}: nested deeper than {DEEPEST} elements")]
+    TooDeep {
+        /// Where.
+        line: u64,
+    },
+    /// It is not what was expected: another format, or a part is missing.
+    #[error("line {line}: {detail}")]
+    Unexpected {
+        /// Where.
+        line: u64,
+        /// What was found and what was expected.
+        detail: String,
+    },
+}
+
+/// An opening tag.
+pub(crate) struct Element(BytesStart<'static>);
+
+impl Element {
+    /// The name without its prefix.
+    pub(crate) fn name(&self) -> &str {
+        local(self.0.name().0)
+    }
+
+    fn attribute(&self, name: &str) -> Option<Result<String, String>> {
+        self.0.attributes().find_map(|attribute| match attribute {
+            Ok(attribute) if local(attribute.key.0) == name => Some(
+                attribute
+                    .normalized_value(quick_xml::XmlVersion::Explicit1_0)
+                    .map(std::borrow::Cow::into_owned)
+                    .map_err(|error| error.to_string()),
+            ),
+            Ok(_) => None,
+            Err(error) => Some(Err(error.to_string())),
+        })
+    }
+}
+
+fn local(name: &str) -> &str {
+    name.rsplit_once(':').map_or(name, |(_, local)| local)
+}
+
+/// A cursor over elements. The reader of an element reads exactly up to its end.
+pub(crate) struct Elements<R> {
+    reader: Reader<Pieces<R>>,
+    buffer: Vec<u8>,
+    open: Vec<String>,
+}
+
+impl<R: BufRead> Elements<R> {
+    pub(crate) fn new(input: R) -> Self {
+        let mut reader = Reader::from_reader(Pieces {
+            inner: input,
+            piece: 0,
+            line: 1,
+        });
+        reader.config_mut().expand_empty_elements = true;
+        Self {
+            reader,
+            buffer: Vec::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// The root element, which must have the name `expected`.
+    pub(crate) fn root(&mut self, expected: &str) -> Result<Element, XmlError> {
+        match self.child()? {
+            Some(root) if root.name() == expected => Ok(root),
+            Some(root) => {
+                Err(self.unexpected(format!("found `{}`, expected `{expected}`", root.name())))
+            }
+            None => Err(self.unexpected(format!("the file is empty, expected `{expected}`"))),
+        }
+    }
+
+    /// The next child of the current element; `None` at its end.
+    pub(crate) fn child(&mut self) -> Result<Option<Element>, XmlError> {
+        loop {
+            match self.next()? {
+                Piece::Start(element) => return Ok(Some(element)),
+                Piece::End => return Ok(None),
+                Piece::Text(_) => {}
+            }
+        }
+    }
+
+    /// The text of the current element up to its end, children left out.
+    pub(crate) fn text(&mut self) -> Result<String, XmlError> {
+        let mut text = String::new();
+        loop {
+            match self.next()? {
+                Piece::Text(piece) => text.push_str(&piece),
+                Piece::Start(_) => self.skip()?,
+                Piece::End => return Ok(text),
+            }
+            if text.len() > LARGEST_PIECE {
+                return Err(self.malformed("a text is too long"));
+            }
+        }
+    }
+
+    /// Leaves out the rest of the current element.
+    pub(crate) fn skip(&mut self) -> Result<(), XmlError> {
+        let level = self.open.len();
+        while self.open.len() >= level {
+            self.next()?;
+        }
+        Ok(())
+    }
+
+    /// What follows the root element: nothing but comments and white space.
+    pub(crate) fn finish(mut self) -> Result<(), XmlError> {
+        match self.child()? {
+            None => Ok(()),
+            Some(second) => {
+                Err(self.malformed(&format!("a second root element, `{}`", second.name())))
+            }
+        }
+    }
+
+    /// An attribute of `element`.
+    pub(crate) fn attribute(
+        &self,
+        element: &Element,
+        name: &str,
+    ) -> Result<Option<String>, XmlError> {
+        element
+            .attribute(name)
+            .transpose()
+            .map_err(|detail| self.malformed(&detail))
+    }
+
+    /// An attribute of `element` that must be there.
+    pub(crate) fn required(&self, element: &Element, name: &str) -> Result<String, XmlError> {
+        self.attribute(element, name)?.ok_or_else(|| {
+            self.unexpected(format!("`{}` has no attribute `{name}`", element.name()))
+        })
+    }
+
+    /// An error about what was found here.
+    pub(crate) fn unexpected(&self, detail: String) -> XmlError {
+        XmlError::Unexpected {
+            line: self.line(),
+            detail,
+        }
+    }
+
+    fn malformed(&self, detail: &str) -> XmlError {
+        XmlError::Malformed {
+            line: self.line(),
+            detail: detail.to_owned(),
+        }
+    }
+
+    fn line(&self) -> u64 {
+        self.reader.get_ref().line
+    }
+
+    fn next(&mut self) -> Result<Piece, XmlError> {
+        loop {
+            self.buffer.clear();
+            self.reader.get_mut().piece = 0;
+            let line = self.reader.get_ref().line;
+            let event = match self.reader.read_event_into(&mut self.buffer) {
+                Ok(event) => event,
+                Err(quick_xml::Error::Io(source)) => return Err(XmlError::Read { line, source }),
+                Err(error) => {
+                    return Err(XmlError::Malformed {
+                        line,
+                        detail: error.to_string(),
+                    });
+                }
+            };
+            match event {
+                Event::Start(start) => {
+                    let element = Element(start.into_owned());
+                    self.open.push(element.name().to_owned());
+                    if self.open.len() > DEEPEST {
+                        return Err(XmlError::TooDeep { line });
+                    }
+                    return Ok(Piece::Start(element));
+                }
+                Event::End(_) => {
+                    self.open.pop();
+                    return Ok(Piece::End);
+                }
+                Event::Text(text) => return Ok(Piece::Text(text.xml10_content().into_owned())),
+                Event::CData(text) => return Ok(Piece::Text(text.xml10_content().into_owned())),
+                Event::GeneralRef(reference) => {
+                    let name = reference.xml10_content();
+                    let text = match reference.resolve_char_ref() {
+                        Ok(Some(character)) => Some(character.to_string()),
+                        Ok(None) => predefined(&name).map(str::to_owned),
+                        Err(error) => {
+                            return Err(XmlError::Malformed {
+                                line,
+                                detail: error.to_string(),
+                            });
+                        }
+                    };
+                    return text
+                        .map(Piece::Text)
+                        .ok_or_else(|| XmlError::UnknownEntity {
+                            line,
+                            name: name.chars().take(64).collect(),
+                        });
+                }
+                Event::DocType(_) => return Err(XmlError::DocumentType { line }),
+                Event::Eof => {
+                    return match self.open.last() {
+                        None => Ok(Piece::End),
+                        Some(element) => Err(XmlError::Truncated {
+                            line,
+                            element: element.clone(),
+                        }),
+                    };
+                }
+                Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+            }
+        }
+    }
+}
+
+enum Piece {
+    Start(Element),
+    Text(String),
+    End,
+}
+
+fn predefined(name: &str) -> Option<&'static str> {
+    match name {
+        "amp" => Some("&"),
+        "lt" => Some("<"),
+        "gt" => Some(">"),
+        "quot" => Some("\""),
+        "apos" => Some("'"),
+        _ => None,
+    }
+}
+
+/// Counts lines, and fails where a single piece grows too large.
+struct Pieces<R> {
+    inner: R,
+    piece: usize,
+    line: u64,
+}
+
+impl<R: BufRead> Read for Pieces<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let available = self.fill_buf()?;
+        let count = available.len().min(buffer.len());
+        for (target, source) in buffer.iter_mut().zip(available) {
+            *target = *source;
+        }
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Pieces<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.piece > LARGEST_PIECE {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("a single tag, text or comment is larger than {LARGEST_PIECE} bytes"),
+            ));
+        }
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        if let Ok(available) = self.inner.fill_buf() {
+            let consumed = available.get(..count).unwrap_or(available);
+            let lines = memchr::memchr_iter(b'\n', consumed).count();
+            self.line += u64::try_from(lines).unwrap_or_default();
+        }
+        self.piece += count;
+        self.inner.consume(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_text(xml: &str) -> Result<String, XmlError> {
+        let mut elements = Elements::new(io::BufReader::new(xml.as_bytes()));
+        elements.root("a")?;
+        let text = elements.text()?;
+        elements.finish()?;
+        Ok(text)
+    }
+
+    #[test]
+    fn text_is_read_with_its_entities() {
+        let text = all_text("<?xml version='1.0'?><a>x &amp; &#121;<b>no</b><![CDATA[<z>]]></a>\n");
+        assert_eq!(text.unwrap(), "x & y<z>");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let cases = [
+            ("", "line 1: the file is empty, expected `a`"),
+            ("<html></html>", "line 1: found `html`, expected `a`"),
+            (
+                "<a>\n\n<b>",
+                "line 3: the file ends inside `b`: it is truncated",
+            ),
+            ("<a>\n<b></c></a>", "line 2: not well-formed XML: "),
+            (
+                "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>",
+                "line 1: document type declarations are refused",
+            ),
+            ("<a>&lol;</a>", "line 1: unknown entity `&lol;`"),
+            (
+                "<a></a><b></b>",
+                "line 1: not well-formed XML: a second root element, `b`",
+            ),
+        ];
+        for (xml, message) in cases {
+            let error = all_text(xml).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{xml}: {error}");
+        }
+    }
+
+    #[test]
+    fn depth_and_size_are_bounded() {
+        let deep = "<a>".repeat(100_000);
+        assert!(matches!(all_text(&deep), Err(XmlError::TooDeep { .. })));
+        let large = format!("<a>{}", "x".repeat(LARGEST_PIECE * 3));
+        let error = all_text(&large).unwrap_err().to_string();
+        assert!(
+            error.contains("a single tag, text or comment is larger than"),
+            "{error}"
+        );
+        let large = format!("<a b='{}'>", "x".repeat(LARGEST_PIECE * 3));
+        assert!(matches!(all_text(&large), Err(XmlError::Read { .. })));
+    }
+}

@@ -1,0 +1,62 @@
+//! What can go wrong with a store.
+
+use std::path::PathBuf;
+
+use assay_tenancy::key::KeyId;
+
+/// Why a store could not do what was asked. Nothing changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database failed.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// The database file cannot be opened.
+    #[error("failed to open the database {path}: {source}")]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// There is no database yet.
+    #[error("there is no database in {0}")]
+    Missing(PathBuf),
+    /// The schema could not be brought up to date.
+    #[error("failed to migrate the database: {0}")]
+    Migrate(#[source] sqlx::migrate::MigrateError),
+    /// The database was written by a newer program.
+    #[error(
+        "the database has schema version {0}, which this program does not know: use the program that \
+         wrote it, or a newer one"
+    )]
+    NewerSchema(i64),
+    /// A stored value cannot be read.
+    #[error("the database holds an unreadable {what}: {detail}")]
+    Unreadable {
+        /// Table and column.
+        what: &'static str,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// Something else changed the store meanwhile.
+    #[error("the data changed while the change was being prepared")]
+    Conflict,
+    /// No key has this id.
+    #[error("there is no key `{0}`")]
+    UnknownKey(KeyId),
+}
+
+impl StoreError {
+    /// An unreadable value.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers have an error to give away"
+    )]
+    pub(crate) fn unreadable(what: &'static str, detail: impl ToString) -> Self {
+        Self::Unreadable {
+            what,
+            detail: detail.to_string(),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The embedded backend: one `SQLite` file in WAL mode. One server per file, command-line programs
+//! beside it.
+
+mod control;
+mod intel;
+mod schema;
+mod value;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use assay_engine::{facts::Environment, names::SourceId};
+use assay_tenancy::key::KeyId;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sqlx::{
+    Row, Sqlite, SqlitePool, Transaction,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use crate::{
+    Revisions, Store, StoreError,
+    control::{Control, KeyRecord, ManifestRecord},
+    intel::{FetchConditions, Intel, LabelImport, PublicationImport, RecordedHistory},
+};
+
+/// The database's file in its data directory.
+const FILE_NAME: &str = "assay.sqlite";
+/// How long a writer waits for another one.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
+/// Readers at once.
+const CONNECTIONS: u32 = 4;
+
+/// A store in one `SQLite` file.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    pool: SqlitePool,
+}
+
+impl SqliteStore {
+    /// Opens the store in `directory`, makes it where there is none, and brings its schema up to date.
+    /// A new store holds data of `environment`; an existing one keeps what it holds.
+    ///
+    /// # Errors
+    ///
+    /// Where the directory cannot be written, or the database is broken or newer than this program.
+    pub async fn open_or_create(
+        directory: &Path,
+        environment: Environment,
+    ) -> Result<Self, StoreError> {
+        let path = directory.join(FILE_NAME);
+        std::fs::create_dir_all(directory).map_err(|error| StoreError::Open {
+            path: directory.to_owned(),
+            source: sqlx::Error::Io(error),
+        })?;
+        let store = Self::connect(&path, true).await?;
+        schema::migrate(&store.pool).await?;
+        sqlx::query(
+            "INSERT INTO installation
+                 (id, environment, intel_generation, data_number, data_hash, control_revision)
+             VALUES (1, ?, 0, 0, '', 0) ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(environment.as_str())
+        .execute(&store.pool)
+        .await?;
+        Ok(store)
+    }
+
+    /// Opens the store in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`] where there is none; otherwise as [`SqliteStore::open_or_create`].
+    pub async fn open(directory: &Path) -> Result<Self, StoreError> {
+        let path = directory.join(FILE_NAME);
+        if !path.is_file() {
+            return Err(StoreError::Missing(directory.to_owned()));
+        }
+        let store = Self::connect(&path, false).await?;
+        schema::migrate(&store.pool).await?;
+        Ok(store)
+    }
+
+    async fn connect(path: &Path, create: bool) -> Result<Self, StoreError> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(create)
+            .journal_mode(SqliteJournalMode::Wal)
+            // A commit is on disk before it is reported: a revoked key stays revoked.
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(BUSY_TIMEOUT)
+            .foreign_keys(true);
+        let pool = SqlitePoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .connect_with(options)
+            .await
+            .map_err(|source| StoreError::Open {
+                path: PathBuf::from(path),
+                source,
+            })?;
+        Ok(Self { pool })
+    }
+
+    /// Closes the store once everything under way is done.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// A transaction that holds the write lock from the start, so that what it read stays true.
+    async fn write(&self) -> Result<Transaction<'_, Sqlite>, StoreError> {
+        Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn environment(&self) -> Result<Environment, StoreError> {
+        let row = sqlx::query("SELECT environment FROM installation")
+            .fetch_one(&self.pool)
+            .await?;
+        value::environment(row.try_get("environment")?)
+    }
+
+    async fn revisions(&self) -> Result<Revisions, StoreError> {
+        let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
+            .fetch_one(&self.pool)
+            .await?;
+        Ok(Revisions {
+            intel: value::unsigned("installation.intel_generation", row.try_get(0)?)?,
+            control: value::unsigned("installation.control_revision", row.try_get(1)?)?,
+        })
+    }
+
+    async fn intel(&self) -> Result<Intel, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        intel::load(&mut transaction).await
+    }
+
+    async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        intel::history(&mut transaction, source).await
+    }
+
+    async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        intel::record_publication(&mut transaction, &import).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn record_labels(&self, import: LabelImport) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        intel::record_labels(&mut transaction, &import).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn fetch_conditions(
+        &self,
+        source: &SourceId,
+        url: &str,
+    ) -> Result<FetchConditions, StoreError> {
+        intel::fetch_conditions(&self.pool, source, url).await
+    }
+
+    async fn confirm_fetch(&self, source: &SourceId, at: Timestamp) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        intel::confirm_fetch(&mut transaction, source, at).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn control(&self) -> Result<Control, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        control::load(&mut transaction).await
+    }
+
+    async fn put_manifests(
+        &self,
+        manifests: &[ManifestRecord],
+        expected: u64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        control::put_manifests(&mut transaction, manifests, expected, at).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn add_key(
+        &self,
+        key: &KeyRecord,
+        replaces: Option<(&KeyId, Timestamp)>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        control::add_key(&mut transaction, key, replaces).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        control::revoke_key(&mut transaction, id, at).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        control::touch_keys(&mut transaction, used).await?;
+        Ok(transaction.commit().await?)
+    }
+}

@@ -1,0 +1,30 @@
+//! Migrations of the embedded backend.
+
+use sqlx::{
+    SqlSafeStr, SqlitePool,
+    migrate::{MigrateError, Migration, MigrationType, Migrator},
+};
+
+use crate::StoreError;
+
+/// Brings the schema up to date. Migrations are only ever appended.
+pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
+    let simple = |version, name: &'static str, sql: &'static str| {
+        Migration::new(
+            version,
+            name.into(),
+            MigrationType::Simple,
+            sql.into_sql_str(),
+            false,
+        )
+    };
+    let migrator = Migrator::with_migrations(vec![simple(
+        1,
+        "installation",
+        include_str!("../../migrations/sqlite/0001_installation.sql"),
+    )]);
+    migrator.run(pool).await.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),
+        other => StoreError::Migrate(other),
+    })
+}
