@@ -24,4 +24,4 @@ pub mod policy;
 pub mod score;
 pub mod taxonomy;
 
-pub use assess::{MODEL_VERSION, assess};
+pub use assess::{MODEL_VERSION, assess, judge_sources};

@@ -47,10 +47,13 @@ impl IntelSnapshot {
             ..Self::default()
         };
         for (place, listing) in intel.listings.iter().enumerate() {
-            if let ListedAddresses::Valid(addresses) = listing.entry.addresses() {
-                for address in addresses {
-                    snapshot.entry(address).listings.push(place);
+            match listing.entry.addresses() {
+                ListedAddresses::Valid(addresses) | ListedAddresses::Misfiled(addresses, _) => {
+                    for address in addresses {
+                        snapshot.entry(address).listings.push(place);
+                    }
                 }
+                ListedAddresses::Invalid(_) | ListedAddresses::Unsupported => {}
             }
         }
         for (place, labelled) in intel.labels.iter().enumerate() {

@@ -62,7 +62,7 @@ pub(super) fn judge(
     }
     Judged {
         coverage: coverage(facts, sanctions_missing),
-        sources: sources(facts, policy, now),
+        sources: judge_sources(&facts.sources, policy, now),
         assurance: match facts.chain {
             ChainState::Followed(_) => Assurance::Full,
             ChainState::NotFollowed | ChainState::Unavailable => Assurance::ListsOnly,
@@ -235,9 +235,14 @@ fn block(status: CoverageStatus, detail: &str) -> CoverageBlock {
     }
 }
 
-fn sources(facts: &Facts, policy: &Policy, now: Timestamp) -> Vec<AssessedSource> {
-    let mut sources: Vec<AssessedSource> = facts
-        .sources
+/// How a policy sees the sources: which are mandatory, and which of these are stale.
+#[must_use]
+pub fn judge_sources(
+    sources: &[SourceState],
+    policy: &Policy,
+    now: Timestamp,
+) -> Vec<AssessedSource> {
+    let mut judged: Vec<AssessedSource> = sources
         .iter()
         .map(|source| {
             let demands = || {
@@ -258,6 +263,6 @@ fn sources(facts: &Facts, policy: &Policy, now: Timestamp) -> Vec<AssessedSource
             }
         })
         .collect();
-    sources.sort_by(|a, b| a.id.cmp(&b.id));
-    sources
+    judged.sort_by(|a, b| a.id.cmp(&b.id));
+    judged
 }

@@ -1,15 +1,17 @@
 //! What official lists say about the address itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 
-use super::{Floor, Rank, Term};
+use super::{Floor, Rank, Term, Warnings};
 use crate::{
+    address::CanonicalAddress,
     assessment::{
         AssessedListing, ComponentKind, Entity, EvidenceKind, EvidenceReference, Reason,
-        ScoringComponent,
+        ScoringComponent, Warning,
     },
+    chain::AssetScope,
     evidence::{Listing, ListingStatus, Tier},
     facts::Facts,
     fixed::Fraction,
@@ -24,9 +26,15 @@ pub(super) struct Judged {
     pub(super) floors: Vec<Floor>,
     pub(super) reasons: Vec<Reason>,
     pub(super) entity: Option<Entity>,
+    pub(super) warnings: Warnings,
 }
 
-pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
+pub(super) fn judge(
+    subject: &CanonicalAddress,
+    facts: &Facts,
+    policy: &Policy,
+    today: Date,
+) -> Judged {
     let mut judged: Vec<(ListingStatus, &Listing)> = facts
         .listings
         .iter()
@@ -97,6 +105,7 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
     first.append(&mut reasons);
 
     Judged {
+        warnings: misfiled(subject, &judged),
         views: judged
             .iter()
             .map(|(status, listing)| view(*status, listing, policy))
@@ -109,6 +118,24 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
             .find(|(status, _)| *status == ListingStatus::Active)
             .map(|(_, listing)| entity(listing)),
     }
+}
+
+/// Lists that print the address under another chain's code.
+fn misfiled(subject: &CanonicalAddress, judged: &[(ListingStatus, &Listing)]) -> Warnings {
+    let codes: BTreeSet<_> = judged
+        .iter()
+        .map(|(_, listing)| (&listing.entry.list_name, &listing.entry.asset_code))
+        .filter(|(_, code)| {
+            matches!(AssetScope::of(code), AssetScope::Chain(chain) if chain != subject.chain())
+        })
+        .collect();
+    let warning = |(list, code): (&String, &String)| Warning {
+        code: "asset_code_mismatch",
+        message: format!(
+            "{list} prints this address under the code {code}, to whose blockchain it does not belong"
+        ),
+    };
+    codes.into_iter().map(warning).collect()
 }
 
 fn term(listings: &[&Listing]) -> Option<Term> {

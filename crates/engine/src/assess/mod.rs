@@ -12,6 +12,7 @@ mod rank;
 mod verdict;
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+pub use knowledge::judge_sources;
 use rank::Rank;
 
 use crate::{
@@ -44,7 +45,7 @@ pub fn assess(
 ) -> Assessment {
     let today = now.to_zoned(TimeZone::UTC).date();
 
-    let listings = listings::judge(facts, policy, today);
+    let listings = listings::judge(subject, facts, policy, today);
     let labels = labels::judge(facts, policy, today);
     let association = association::judge(facts, policy, today);
     let flows = flows::Flows::new(&facts.chain, policy);
@@ -53,6 +54,8 @@ pub fn assess(
 
     // Who moves other people's money is judged by what it is, not by who pays it.
     let is_service = labels.service.is_some();
+    let mut warnings = listings.warnings;
+    warnings.extend(association.warnings);
     let mut floors = listings.floors;
     floors.extend(association.floors);
     let mut terms = listings.terms;
@@ -104,7 +107,7 @@ pub fn assess(
         associated_wallets: association.wallets,
         transaction_patterns: behaviour.views,
         activity: activity(&facts.chain),
-        warnings: association.warnings,
+        warnings,
         coverage: knowledge.coverage,
         sources: knowledge.sources,
         assurance: knowledge.assurance,
@@ -138,7 +141,7 @@ struct Floor {
     evidence: Vec<EvidenceReference>,
 }
 
-/// What the association and label modules hand on besides terms.
+/// What a careful reader should know besides.
 type Warnings = Vec<Warning>;
 
 fn activity(chain: &ChainState) -> Activity {

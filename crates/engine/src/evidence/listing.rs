@@ -37,7 +37,10 @@ pub struct ListingEntry {
 pub enum ListedAddresses {
     /// These addresses are listed; never empty.
     Valid(Vec<CanonicalAddress>),
-    /// The asset code names a chain on which the text is no address.
+    /// The asset code names a chain on which the text is no address, but the text is an address of
+    /// these; never empty. A slip of the list's, which does not let the address slip through.
+    Misfiled(Vec<CanonicalAddress>, AddressError),
+    /// The asset code names a chain on which the text is no address, nor is it one of another.
     Invalid(AddressError),
     /// The asset code names no chain that Assay reads, or the text has a form of none.
     Unsupported,
@@ -49,21 +52,23 @@ impl ListingEntry {
     #[must_use]
     pub fn addresses(&self) -> ListedAddresses {
         let read = |chain| CanonicalAddress::parse_published(chain, &self.address_as_published);
+        let everywhere = || {
+            ChainId::all()
+                .filter_map(|chain| read(chain).ok())
+                .collect::<Vec<_>>()
+        };
         match AssetScope::of(&self.asset_code) {
             AssetScope::Chain(chain) => match read(chain) {
                 Ok(address) => ListedAddresses::Valid(vec![address]),
-                Err(error) => ListedAddresses::Invalid(error),
+                Err(error) => match everywhere() {
+                    elsewhere if elsewhere.is_empty() => ListedAddresses::Invalid(error),
+                    elsewhere => ListedAddresses::Misfiled(elsewhere, error),
+                },
             },
-            AssetScope::EveryValidForm => {
-                let valid: Vec<_> = ChainId::all()
-                    .filter_map(|chain| read(chain).ok())
-                    .collect();
-                if valid.is_empty() {
-                    ListedAddresses::Unsupported
-                } else {
-                    ListedAddresses::Valid(valid)
-                }
-            }
+            AssetScope::EveryValidForm => match everywhere() {
+                valid if valid.is_empty() => ListedAddresses::Unsupported,
+                valid => ListedAddresses::Valid(valid),
+            },
             AssetScope::Unsupported => ListedAddresses::Unsupported,
         }
     }
@@ -240,6 +245,9 @@ mod tests {
                     .map(|a| a.chain().as_str())
                     .collect::<Vec<_>>()
                     .join(" "),
+                ListedAddresses::Misfiled(found, error) => {
+                    format!("{} although {}", found[0].chain(), error.reason())
+                }
                 ListedAddresses::Invalid(error) => error.reason().to_owned(),
                 ListedAddresses::Unsupported => "unsupported".to_owned(),
             }
@@ -249,6 +257,11 @@ mod tests {
         assert_eq!(
             chains("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9i"),
             "wrong_checksum"
+        );
+        assert_eq!(
+            chains("XBT", "TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq"),
+            "trx although other_chain",
+            "OFAC printed a TRON address under Bitcoin's code"
         );
         assert_eq!(chains("ETH", evm), "eth");
         assert_eq!(chains("BSC", evm), "bsc");

@@ -1,0 +1,314 @@
+//! The command line. Each command is one module; what it prints goes through [`Output`], so that a
+//! closed pipe ends the program quietly.
+
+mod address;
+mod apply;
+mod check;
+mod export;
+mod ingest;
+mod keys;
+mod logging;
+mod openapi;
+mod serve;
+mod sources;
+
+use std::{
+    env,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use assay_engine::facts::Environment;
+use assay_store::{SqliteStore, StoreError};
+use clap::{Args, Parser, Subcommand};
+
+use crate::{
+    import::ImportError,
+    manifests::{self, ApplyError},
+    settings::{Layers, Settings, read_file},
+    system::Clock,
+};
+
+/// What the exit codes mean; shown in the help.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0   done
+  1   failed: the database, the network or a file
+  2   wrong usage or settings
+  3   wrong input: a list, a manifest or an address
+  4   refused to protect the data: a list that is older or implausible
+With --exit-code, `check` ends with 10 for review, 11 for block and 12 for
+indeterminate, and `address` with 3 where any address is not valid.
+
+Settings come from flags, then ASSAY_... variables, then assay.toml (or
+--config FILE), in that order.";
+
+/// Assay: how risky is this blockchain address?
+#[derive(Debug, Parser)]
+#[command(name = "assay", version, about, after_long_help = EXIT_CODES, max_term_width = 100)]
+#[command(
+    after_help = "`assay help` tells what the exit codes mean; `assay help COMMAND` shows examples."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    common: CommonFlags,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Args)]
+struct CommonFlags {
+    /// Where the embedded database lives [default: assay-data; with --sample assay-sample]
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// Use the made-up world for trying Assay out
+    #[arg(long, global = true)]
+    sample: bool,
+    /// A file with settings [default: assay.toml, where it is there]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Which log lines are written: off, error, warn, info, debug [default: info]
+    #[arg(long, global = true, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// How log lines are written: text or json [default: text]
+    #[arg(long, global = true, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::ServeArgs),
+    Check(check::CheckArgs),
+    Address(address::AddressArgs),
+    /// Import lists
+    #[command(subcommand)]
+    Ingest(ingest::IngestCommand),
+    /// Write out what is stored
+    #[command(subcommand)]
+    Export(export::ExportCommand),
+    Sources(sources::SourcesArgs),
+    Apply(apply::ApplyArgs),
+    /// Make, list, rotate and revoke API keys
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
+    Openapi(openapi::OpenapiArgs),
+}
+
+/// How a command ended, where it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Done {
+    Well,
+    /// With a code that says more.
+    Code(u8),
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// Exit code 1.
+    #[error("{0}")]
+    Failed(String),
+    /// Exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Exit code 3.
+    #[error("{0}")]
+    Input(String),
+    /// Exit code 4.
+    #[error("{0}")]
+    Refused(String),
+    /// The reader of our output went away: nothing to complain about.
+    #[error("the output was closed")]
+    OutputClosed,
+}
+
+impl Failure {
+    const fn code(&self) -> u8 {
+        match self {
+            Self::Failed(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Input(_) => 3,
+            Self::Refused(_) => 4,
+            Self::OutputClosed => 0,
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Missing(directory) => Self::Failed(format!(
+                "there is no database in {}: import a list with `assay ingest sanctions`, or try \
+                 `assay serve --sample`",
+                directory.display()
+            )),
+            StoreError::UnknownKey(id) => Self::Input(format!("there is no key `{id}`")),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Refused { .. } => Self::Refused(error.to_string()),
+            ImportError::Read { .. } | ImportError::Unpack(_) => Self::Input(error.to_string()),
+            ImportError::Store(error) => error.into(),
+            ImportError::Fetch(_) | ImportError::Spool(_) | ImportError::Stopped => {
+                Self::Failed(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<ApplyError> for Failure {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::Problems(problems) => {
+                let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                Self::Input(format!("nothing was applied:\n  {}", lines.join("\n  ")))
+            }
+            ApplyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<manifests::ReadError> for Failure {
+    fn from(error: manifests::ReadError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::OutputClosed
+        } else {
+            Self::Failed(error.to_string())
+        }
+    }
+}
+
+/// Standard output; colours are left out where nobody would see them.
+type Output = anstream::AutoStream<io::StdoutLock<'static>>;
+
+fn output() -> Output {
+    anstream::AutoStream::auto(io::stdout().lock())
+}
+
+/// Reads the command line, runs the command, and says how it ended.
+#[must_use]
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = settings(&cli).and_then(|settings| {
+        logging::start(&settings)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(execute(cli, settings))
+    });
+    match outcome {
+        Ok(Done::Well) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Ok(Done::Code(code)) => ExitCode::from(code),
+        Err(failure) => {
+            let style = anstyle::AnsiColor::Red.on_default().bold();
+            // Where even this cannot be written, the exit code says enough.
+            let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+async fn execute(cli: Cli, settings: Settings) -> Result<Done, Failure> {
+    let context = Context {
+        settings,
+        sample: cli.common.sample,
+        clock: Clock::system(),
+    };
+    match cli.command {
+        Command::Serve(args) => serve::run(args, context).await,
+        Command::Check(args) => check::run(&args, &context).await,
+        Command::Address(args) => address::run(&args),
+        Command::Ingest(command) => ingest::run(command, &context).await,
+        Command::Export(command) => export::run(command, &context).await,
+        Command::Sources(args) => sources::run(&args, &context).await,
+        Command::Apply(args) => apply::run(&args, &context).await,
+        Command::Keys(command) => keys::run(command, &context).await,
+        Command::Openapi(_) => openapi::run(),
+    }
+}
+
+/// What every command has at hand.
+struct Context {
+    settings: Settings,
+    sample: bool,
+    clock: Clock,
+}
+
+impl Context {
+    /// The store, for commands that only read.
+    async fn open(&self) -> Result<SqliteStore, Failure> {
+        Ok(SqliteStore::open(&self.settings.data_dir).await?)
+    }
+
+    /// The store, made where there is none, with its plans and policy.
+    async fn open_or_create(&self) -> Result<SqliteStore, Failure> {
+        let environment = if self.sample {
+            Environment::Sample
+        } else {
+            Environment::Production
+        };
+        let store = SqliteStore::open_or_create(&self.settings.data_dir, environment).await?;
+        manifests::seed(&store, self.clock.now()).await?;
+        Ok(store)
+    }
+}
+
+fn settings(cli: &Cli) -> Result<Settings, Failure> {
+    let mut layers = Layers::default();
+    let common = &cli.common;
+    layers.flag("data-dir", common.data_dir.clone());
+    layers.flag("log-level", common.log_level.clone());
+    layers.flag("log-format", common.log_format.clone());
+    if let Command::Serve(args) = &cli.command {
+        args.flags(&mut layers);
+    }
+    if common.sample {
+        layers.default_of("data-dir", "assay-sample");
+    }
+    layers.environment(
+        env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        }),
+    );
+    let named = common
+        .config
+        .clone()
+        .or_else(|| env::var_os("ASSAY_CONFIG").map(PathBuf::from));
+    let usual = Path::new("assay.toml");
+    let file = named.or_else(|| usual.is_file().then(|| usual.to_owned()));
+    if let Some(path) = file {
+        let text = read_file(&path).map_err(|error| Failure::Usage(error.to_string()))?;
+        let name = path.display().to_string();
+        layers
+            .file(&name, &text)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    Settings::resolve(&layers).map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        Failure::Usage(format!("the settings are wrong:\n  {}", lines.join("\n  ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,266 @@
+//! `assay serve`: the API.
+
+use std::{
+    fs::{File, TryLockError},
+    io::Write,
+    net::SocketAddr,
+    path::Path,
+    sync::Arc,
+};
+
+use assay_store::{SqliteStore, Store};
+use clap::Args;
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
+
+use super::{Context, Done, Failure, output};
+use crate::{
+    http::{self, App, HttpSettings, ListenerSettings, Metrics},
+    sample::{self, SampleKey},
+    serving::{LoadError, Refresher, Service},
+    settings::{Layers, Settings},
+};
+
+/// One server per data directory holds this file locked.
+const LOCK_FILE: &str = "serve.lock";
+const ADMIN_CONNECTIONS: usize = 64;
+
+const EXAMPLES: &str = "\
+Examples:
+  assay serve --sample
+  assay serve --data-dir /var/lib/assay --listen 0.0.0.0:8080";
+
+/// Serve the API
+///
+/// With --sample it makes a database, loads a made-up world and prints keys to try: nothing else is
+/// needed.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ServeArgs {
+    /// Where the API listens [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+    /// Where health and metrics listen [default: 127.0.0.1:9090]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    admin_listen: Option<String>,
+    /// Longest time until an answer [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    request_timeout: Option<String>,
+    /// How long to go on accepting after the signal to stop, while callers leave [default: 1s]
+    #[arg(long, value_name = "TIME")]
+    drain_delay: Option<String>,
+    /// Longest time for requests under way to finish [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    shutdown_grace: Option<String>,
+    /// Most connections at once [default: 4096]
+    #[arg(long, value_name = "NUMBER")]
+    max_connections: Option<String>,
+    /// Memory for answers that may be repeated [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    cache_bytes: Option<String>,
+    /// How often it is looked whether the data changed [default: 250ms]
+    #[arg(long, value_name = "TIME")]
+    refresh_interval: Option<String>,
+}
+
+impl ServeArgs {
+    pub(super) fn flags(&self, layers: &mut Layers) {
+        layers.flag("listen", self.listen.clone());
+        layers.flag("admin-listen", self.admin_listen.clone());
+        layers.flag("request-timeout", self.request_timeout.clone());
+        layers.flag("drain-delay", self.drain_delay.clone());
+        layers.flag("shutdown-grace", self.shutdown_grace.clone());
+        layers.flag("max-connections", self.max_connections.clone());
+        layers.flag("cache-bytes", self.cache_bytes.clone());
+        layers.flag("refresh-interval", self.refresh_interval.clone());
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<sample::LoadError> for Failure {
+    fn from(error: sample::LoadError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Failure> {
+    let settings = &context.settings;
+    let store = context.open_or_create().await?;
+    let _lock = lock(&settings.data_dir)?;
+    let keys = if context.sample {
+        sample::load(&store, &settings.data_dir, context.clock.now()).await?
+    } else {
+        Vec::new()
+    };
+    let service = Service::load(&store, context.clock.clone(), settings.cache_bytes).await?;
+    let app = Arc::new(App {
+        service: Arc::clone(&service),
+        metrics: Metrics::default(),
+        settings: HttpSettings {
+            request_timeout: settings.request_timeout,
+        },
+    });
+    let listener = bind(settings.listen, "listen").await?;
+    let admin = bind(settings.admin_listen, "admin-listen").await?;
+    let (api_address, admin_address) = (listener.local_addr()?, admin.local_addr()?);
+    greet(&context, &store, &keys, api_address, admin_address).await?;
+
+    let refresher = || {
+        let store: Arc<dyn Store> = Arc::new(store.clone());
+        Refresher::new(Arc::clone(&service), store, settings.refresh_interval)
+    };
+    let refreshing = tokio::spawn(refresher().run());
+    serve_until_stopped(&app, settings, listener, admin).await?;
+    refreshing.abort();
+    refresher().write_key_use().await;
+    store.close().await;
+    tracing::info!("stopped");
+    Ok(Done::Well)
+}
+
+/// Serves until SIGTERM or SIGINT; a second signal ends at once.
+async fn serve_until_stopped(
+    app: &Arc<App>,
+    settings: &Settings,
+    listener: TcpListener,
+    admin: TcpListener,
+) -> Result<(), Failure> {
+    let (stop, stopped) = watch::channel(false);
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let until_stopped = |mut stopped: watch::Receiver<bool>| async move {
+        // The sender lives as long as this function.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    };
+    let api_settings = ListenerSettings {
+        connections: settings.max_connections,
+        drain_delay: settings.drain_delay,
+        grace: settings.shutdown_grace,
+    };
+    let admin_settings = ListenerSettings {
+        connections: ADMIN_CONNECTIONS,
+        ..api_settings
+    };
+    let service = Arc::clone(&app.service);
+    let api = http::serve(
+        listener,
+        http::api(app),
+        api_settings,
+        until_stopped(stopped.clone()),
+        move || {
+            service.start_draining();
+            tracing::info!("stopping: requests under way are finished");
+        },
+    );
+    let admin = http::serve(
+        admin,
+        http::admin(app),
+        admin_settings,
+        until_stopped(stopped),
+        || {},
+    );
+    let both = async { tokio::join!(api, admin) };
+    tokio::pin!(both);
+    tokio::select! {
+        _ = &mut both => return Ok(()),
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    // Both listeners hold a receiver.
+    let _ = stop.send(true);
+    tokio::select! {
+        _ = &mut both => {}
+        _ = terminate.recv() => tracing::warn!("stopped at once on a second signal"),
+        _ = interrupt.recv() => tracing::warn!("stopped at once on a second signal"),
+    }
+    Ok(())
+}
+
+async fn bind(address: SocketAddr, setting: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Failure::Failed(format!(
+            "failed to listen on {address}: {error}; choose another with --{setting}"
+        ))
+    })
+}
+
+/// Two servers on one database would each count limits of their own.
+fn lock(directory: &Path) -> Result<File, Failure> {
+    let path = directory.join(LOCK_FILE);
+    let failed = |error| Failure::Failed(format!("failed to lock {}: {error}", path.display()));
+    let file = File::create(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Failure::Failed(format!(
+            "another server uses {}: stop it or choose another --data-dir",
+            directory.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// Says where the server listens and, for the sample, what to try.
+async fn greet(
+    context: &Context,
+    store: &SqliteStore,
+    keys: &[SampleKey],
+    api: SocketAddr,
+    admin: SocketAddr,
+) -> Result<(), Failure> {
+    tracing::info!(%api, %admin, "serving");
+    let mut output = output();
+    writeln!(
+        output,
+        "Assay serves http://{api} (health and metrics: http://{admin})"
+    )?;
+    if !context.sample {
+        if store.control().await?.keys.is_empty() {
+            writeln!(
+                output,
+                "There is no API key yet: apply a Tenant with `assay apply`, then `assay keys create`."
+            )?;
+        }
+        output.flush()?;
+        return Ok(());
+    }
+    writeln!(output, "\nThe sample world is made up. Its tenants' keys:")?;
+    for key in keys {
+        writeln!(output, "  {:<18} {}", key.tenant.as_str(), key.key.expose())?;
+    }
+    let examples = sample::examples();
+    if let (Some(key), Some(example)) = (keys.first(), examples.first()) {
+        writeln!(output, "\nTry:\n")?;
+        writeln!(
+            output,
+            "curl -sS http://{api}/api/v1/check/address -H 'X-API-Key: {}' -H 'Content-Type: \
+             application/json' -d '{{\"blockchain\":\"{}\",\"address\":\"{}\"}}'",
+            key.key.expose(),
+            example.address.chain(),
+            example.address
+        )?;
+    }
+    writeln!(
+        output,
+        "\nOther addresses to try, there or with `assay check --sample`:"
+    )?;
+    for example in examples {
+        let chain = example.address.chain();
+        writeln!(
+            output,
+            "  {chain:<4} {:<44} {}",
+            example.address.as_str(),
+            example.what
+        )?;
+    }
+    writeln!(output)?;
+    output.flush()?;
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! Reading a JSON body: bounded in size and time, strict about every field.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, header},
+};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::problem::{Code, Problem};
+
+/// Reads and checks a JSON body of at most `limit` bytes that must arrive within `time`.
+///
+/// # Errors
+///
+/// What is wrong, naming the field where it is one.
+pub async fn read_json<T: DeserializeOwned>(
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+    time: Duration,
+) -> Result<T, Problem> {
+    require_json(headers)?;
+    let too_large = || {
+        Problem::new(
+            Code::BodyTooLarge,
+            format!("the body is larger than {limit} bytes"),
+        )
+    };
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    let read = tokio::time::timeout(time, Limited::new(body, limit).collect());
+    match read.await {
+        Err(_) => Err(Problem::new(
+            Code::RequestTimeout,
+            format!("the body did not arrive within {} seconds", time.as_secs()),
+        )),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::new(
+            Code::MalformedHttp,
+            "the body ended too early",
+        )),
+        Ok(Ok(body)) => parse(&body.to_bytes()),
+    }
+}
+
+fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let media_type = content_type
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    if media_type.trim().eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let found = match content_type {
+        Some(found) => format!("`{}`", found.chars().take(100).collect::<String>()),
+        None => "missing".to_owned(),
+    };
+    let detail = format!("Content-Type is {found}; send `Content-Type: application/json`");
+    Err(Problem::new(Code::UnsupportedMediaType, detail))
+}
+
+/// Reads `T` from JSON and names the field that is wrong.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        if error.is_data() {
+            invalid_field(&path, &error)
+        } else {
+            Problem::new(
+                Code::MalformedJson,
+                format!("the body is not valid JSON: {error}"),
+            )
+        }
+    })?;
+    deserializer.end().map_err(|error| {
+        Problem::new(
+            Code::MalformedJson,
+            format!("there is more after the JSON value: {error}"),
+        )
+    })?;
+    Ok(parsed)
+}
+
+/// A value of the wrong kind, a missing, unknown or repeated field.
+fn invalid_field(path: &str, error: &serde_json::Error) -> Problem {
+    let text = error.to_string();
+    let message = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(message, _)| message);
+    // Missing and repeated fields are about the object; their name stands in the message.
+    let field = match path {
+        "." => message.split('`').nth(1).unwrap_or("body"),
+        path => path,
+    };
+    Problem::new(Code::InvalidRequest, format!("{field}: {message}")).field(field, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Request {
+        #[serde(rename = "blockchain")]
+        _blockchain: String,
+        #[serde(rename = "count")]
+        _count: Option<u8>,
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_field() {
+        let cases: [(&[u8], &str, &str); 9] = [
+            (
+                b"{}",
+                "invalid_request",
+                "blockchain: missing field `blockchain`",
+            ),
+            (
+                br#"{"blockchain": 5}"#,
+                "invalid_request",
+                "blockchain: invalid type: integer `5`, expected a string",
+            ),
+            (
+                br#"{"blockchain": "a", "count": 300}"#,
+                "invalid_request",
+                "count: invalid value: integer `300`, expected u8",
+            ),
+            (
+                br#"{"blockchain": "a", "adress": 1}"#,
+                "invalid_request",
+                "adress: unknown field `adress`, expected `blockchain` or `count`",
+            ),
+            (
+                br#"{"blockchain": "a", "blockchain": "b"}"#,
+                "invalid_request",
+                "blockchain: duplicate field `blockchain`",
+            ),
+            (
+                b"[]",
+                "invalid_request",
+                "body: invalid length 0, expected struct Request with 2 elements",
+            ),
+            (
+                b"{\"blockchain\": \"a\"",
+                "malformed_json",
+                "the body is not valid JSON: EOF while parsing an object at line 1 column 18",
+            ),
+            (
+                b"{\"blockchain\": \"\xFF\"}",
+                "malformed_json",
+                "the body is not valid JSON: invalid unicode code point at line 1 column 17",
+            ),
+            (
+                b"{\"blockchain\": \"a\"} x",
+                "malformed_json",
+                "there is more after the JSON value: trailing characters at line 1 column 21",
+            ),
+        ];
+        for (bytes, code, detail) in cases {
+            let problem = parse::<Request>(bytes).unwrap_err();
+            let details = problem.details("/", "");
+            assert_eq!(
+                (details.code.as_str(), details.detail.as_str()),
+                (code, detail)
+            );
+        }
+        let deep = vec![b'['; 100_000];
+        assert_eq!(
+            parse::<serde_json::Value>(&deep).unwrap_err().code(),
+            Code::MalformedJson
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! Who may pass: the key, the plan and the limits, before anything else is looked at. Limits are shown on
+//! every answer that passed the key.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use assay_limiter::{Ask, Charge, Decision, Standing};
+use assay_tenancy::key::Scope;
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    App,
+    problem::{Code, Problem},
+};
+use crate::serving::{Caller, Denied};
+
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// What a route asks of a caller.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    /// What the key must be good for.
+    pub scope: Scope,
+    /// What the request counts as.
+    pub ask: Ask,
+}
+
+/// Lets a request pass, or says why not. A check that was not answered is not charged.
+pub async fn pass(
+    State((app, gate)): State<(Arc<App>, Gate)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let service = &app.service;
+    let now = service.clock.now();
+    let caller = match presented_key(request.headers()).and_then(|key| {
+        service
+            .access()
+            .authenticate(&key, gate.scope, now)
+            .map_err(denied)
+    }) {
+        Ok(caller) => caller,
+        Err(problem) => return problem.into_response(),
+    };
+    service.key_use.note(&caller.key, now);
+
+    let limits = caller.tenant.limits(now);
+    let seconds = u64::try_from(now.as_second()).unwrap_or_default();
+    match service
+        .limiter
+        .admit(&caller.tenant.name, gate.ask, &limits, seconds)
+    {
+        Decision::Admitted { charge, standings } => {
+            let charge = ChargeGuard {
+                app: &app,
+                caller: caller.clone(),
+                charge,
+                answered: false,
+            };
+            request.extensions_mut().insert(caller);
+            let response = next.run(request).await;
+            charge.settle(response.status());
+            with_limits(response, &standings)
+        }
+        Decision::Refused {
+            violated,
+            retry_after,
+            standings,
+        } => {
+            let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
+            app.metrics.limited();
+            let detail = format!(
+                "{} is used up; try again in {retry_after} seconds",
+                names.join(" and ")
+            );
+            let problem = Problem::new(Code::QuotaExceeded, detail)
+                .violated(names)
+                .header(header::RETRY_AFTER, &retry_after.to_string());
+            with_limits(problem.into_response(), &standings)
+        }
+    }
+}
+
+/// Gives a check's charge back unless it was answered: also where the request is abandoned.
+struct ChargeGuard<'a> {
+    app: &'a App,
+    caller: Caller,
+    charge: Charge,
+    answered: bool,
+}
+
+impl ChargeGuard<'_> {
+    fn settle(mut self, status: StatusCode) {
+        self.answered = status == StatusCode::OK;
+    }
+}
+
+impl Drop for ChargeGuard<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.app
+                .service
+                .limiter
+                .give_back(&self.caller.tenant.name, &self.charge);
+        }
+    }
+}
+
+/// The one key that the request presents, by `X-API-Key` or as a Bearer token.
+fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
+    let invalid = |detail: &str| {
+        Problem::new(Code::InvalidKey, detail).header(
+            header::WWW_AUTHENTICATE,
+            "Bearer realm=\"assay\", error=\"invalid_token\"",
+        )
+    };
+    let mut keys: Vec<&str> = Vec::new();
+    for value in headers.get_all(X_API_KEY) {
+        keys.push(
+            value
+                .to_str()
+                .map_err(|_| invalid("X-API-Key is not plain text"))?
+                .trim(),
+        );
+    }
+    for value in headers.get_all(header::AUTHORIZATION) {
+        let text = value
+            .to_str()
+            .map_err(|_| invalid("Authorization is not plain text"))?;
+        let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(invalid("Authorization must be `Bearer <API key>`"));
+        }
+        keys.push(token.trim());
+    }
+    match keys.split_first() {
+        None => Err(Problem::new(
+            Code::MissingKey,
+            "send the API key as `X-API-Key: <key>` or `Authorization: Bearer <key>`",
+        )
+        .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\"")),
+        Some((first, rest)) if rest.iter().all(|other| other == first) => Ok((*first).to_owned()),
+        Some(_) => Err(invalid("the request presents different API keys")),
+    }
+}
+
+fn denied(denied: Denied) -> Problem {
+    match denied {
+        Denied::InvalidKey => Problem::new(
+            Code::InvalidKey,
+            "the API key is not valid: check that it was copied whole",
+        )
+        .header(
+            header::WWW_AUTHENTICATE,
+            "Bearer realm=\"assay\", error=\"invalid_token\"",
+        ),
+        Denied::TenantSuspended => Problem::new(
+            Code::TenantSuspended,
+            "the tenant's keys are refused for the time being",
+        ),
+        Denied::NoApiAccess => Problem::new(
+            Code::NoApiAccess,
+            "the tenant's plan has no access to the API",
+        ),
+        Denied::InsufficientScope => Problem::new(
+            Code::InsufficientScope,
+            "the API key lacks the scope that this needs",
+        ),
+    }
+}
+
+/// Shows every limit and where it stands (IETF httpapi draft, structured fields).
+fn with_limits(mut response: Response, standings: &[Standing]) -> Response {
+    let (mut policy, mut limit) = (String::new(), String::new());
+    for Standing {
+        name,
+        requests,
+        window_seconds,
+        remaining,
+        resets_in,
+    } in standings
+    {
+        let separator = if policy.is_empty() { "" } else { ", " };
+        // Writing to a string cannot fail.
+        let _ = write!(
+            policy,
+            "{separator}\"{name}\";q={requests};w={window_seconds}"
+        );
+        let _ = write!(limit, "{separator}\"{name}\";r={remaining};t={resets_in}");
+    }
+    let headers = response.headers_mut();
+    for (name, value) in [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, limit)] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+    }
+    response
+}

@@ -1,0 +1,123 @@
+//! Accepting connections, and stopping without losing a request.
+//!
+//! On the signal to stop, answers say `Connection: close` for a while, so that callers take their next
+//! request elsewhere; then no connection is accepted any more, and what is under way is finished.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto::Builder, graceful::GracefulShutdown},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::TcpListener,
+    sync::Semaphore,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+/// Bytes in which a request's head must fit; larger ones are refused by the HTTP library itself.
+const LARGEST_HEAD: usize = 64 * 1024;
+/// Longest time in which a request's head must arrive; idle connections are closed after it.
+const HEAD_TIME: Duration = Duration::from_secs(20);
+const MOST_STREAMS: u32 = 100;
+/// How long to wait where the system has no more file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often it is looked whether every connection is gone.
+const DRAIN_TICK: Duration = Duration::from_millis(10);
+
+/// How connections are accepted and ended.
+#[derive(Clone, Copy, Debug)]
+pub struct ListenerSettings {
+    /// Most connections at once.
+    pub connections: usize,
+    /// How long to go on accepting after the signal to stop, while callers leave.
+    pub drain_delay: Duration,
+    /// Longest time for requests under way to finish.
+    pub grace: Duration,
+}
+
+/// Serves `router` until `stop` is over, then as described above. `draining` is called in between.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    settings: ListenerSettings,
+    stop: impl Future<Output = ()>,
+    draining: impl FnOnce(),
+) {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(LARGEST_HEAD);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_header_list_size(16 * 1024)
+        .keep_alive_interval(HEAD_TIME);
+    let connections = Arc::new(Semaphore::new(settings.connections));
+    let graceful = GracefulShutdown::new();
+    let mut draining = Some(draining);
+    let mut drained_at: Option<Instant> = None;
+    tokio::pin!(stop);
+    loop {
+        let accepted = async {
+            // The semaphore is never closed.
+            let permit = Arc::clone(&connections).acquire_owned().await.ok();
+            (permit, listener.accept().await)
+        };
+        tokio::select! {
+            biased;
+            () = &mut stop, if drained_at.is_none() => {
+                drained_at = Some(Instant::now() + settings.drain_delay);
+                if let Some(draining) = draining.take() {
+                    draining();
+                }
+            }
+            () = drained(drained_at, &connections, settings.connections) => break,
+            (permit, accepted) = accepted => match accepted {
+                Ok((stream, _)) => {
+                    let _ = stream.set_nodelay(true);
+                    let service = TowerToHyperService::new(router.clone());
+                    let connection = builder
+                        .serve_connection(TokioIo::new(stream), service)
+                        .into_owned();
+                    let connection = graceful.watch(connection);
+                    tokio::spawn(async move {
+                        // What a caller does to its own connection is not our error.
+                        let _ = connection.await;
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "failed to accept a connection");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            },
+        }
+    }
+    drop(listener);
+    if timeout(settings.grace, graceful.shutdown()).await.is_err() {
+        tracing::warn!("stopped with requests under way: they took longer than the grace time");
+    }
+}
+
+/// Over once the drain delay is, or every connection is gone before.
+async fn drained(at: Option<Instant>, connections: &Semaphore, all: usize) {
+    let Some(at) = at else {
+        return std::future::pending().await;
+    };
+    let gone = async {
+        // The one permit held by the accept loop itself does not count.
+        while connections.available_permits() + 1 < all {
+            sleep(DRAIN_TICK).await;
+        }
+    };
+    tokio::select! {
+        () = sleep_until(at) => {}
+        () = gone => {}
+    }
+}

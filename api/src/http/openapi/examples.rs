@@ -1,0 +1,138 @@
+//! Examples that are made by the engine itself, from the sample world at a fixed time.
+
+use assay_engine::{
+    address::CanonicalAddress,
+    evidence::{Listing, SourceKind, SourceState},
+    facts::Environment,
+    policy::{Force, Policy, PolicySpec},
+};
+use assay_store::{IntelSnapshot, intel::Intel};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    http::routes::{check::CheckResponse, sources::SourcesResponse},
+    sample,
+    serving::{Assessed, catalogue},
+};
+
+const IDENTIFIER: &str = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b";
+
+fn at() -> Timestamp {
+    Timestamp::from_second(1_770_812_415).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The sample's first publication, as a store would give it.
+fn intel() -> Intel {
+    let (listings, sources) = sample::publications()
+        .into_iter()
+        .take(1)
+        .map(|(source, publication)| {
+            let state = SourceState {
+                id: source.clone(),
+                kind: SourceKind::Sanctions,
+                lists: sample::SAMPLE_LIST.parse().into_iter().collect(),
+                published_on: Some(publication.published_on),
+                fetched_at: at(),
+                digest: "5f".repeat(32),
+                entries: u64::try_from(publication.entries.len()).unwrap_or_default(),
+                sample: true,
+            };
+            let listings: Vec<Listing> = publication
+                .entries
+                .into_iter()
+                .map(|entry| Listing {
+                    source: source.clone(),
+                    entry,
+                    listed_on: None,
+                    delisted_on: None,
+                })
+                .collect();
+            (listings, state)
+        })
+        .fold(
+            (vec![], vec![]),
+            |(mut all, mut states), (listings, state)| {
+                all.extend(listings);
+                states.push(state);
+                (all, states)
+            },
+        );
+    Intel {
+        environment: Environment::Sample,
+        generation: 1,
+        data_revision: "1-0f3ac2b71d9e".into(),
+        sources,
+        listings,
+        labels: vec![],
+    }
+}
+
+fn policy() -> Policy {
+    let lists = sample::SAMPLE_LIST
+        .parse()
+        .map(|list| (list, Force::Binding));
+    let mut spec = PolicySpec {
+        lists: lists.into_iter().collect(),
+        ..PolicySpec::default()
+    };
+    for source in &mut spec.mandatory_sources {
+        sample::SAMPLE_LIST.clone_into(&mut source.name);
+    }
+    Policy::compile(spec).unwrap_or_default()
+}
+
+fn subject() -> Option<CanonicalAddress> {
+    sample::examples()
+        .into_iter()
+        .next()
+        .map(|example| example.address)
+}
+
+pub(in crate::http) fn check_request() -> Value {
+    let address = subject().map(|address| address.to_string());
+    json!({ "blockchain": "btc", "address": address, "reference": "order-4711", "direction": "deposit" })
+}
+
+pub(in crate::http) fn check_response() -> Value {
+    let Some(subject) = subject() else {
+        return Value::Null;
+    };
+    let facts = IntelSnapshot::new(intel()).facts(&subject);
+    let assessed = Assessed::new(
+        assay_engine::assess(&subject, &facts, &policy(), at()),
+        at(),
+        1,
+    );
+    let response = CheckResponse {
+        check_id: IDENTIFIER.into(),
+        reference: Some("order-4711".into()),
+        direction: Some(crate::http::routes::check::TransferDirection::Deposit),
+        address_submitted: subject.to_string(),
+        assessment: &assessed.assessment,
+        assessed_at: at(),
+        assessment_digest: &assessed.digest,
+        cached: false,
+        processing_time_ms: 0.214,
+    };
+    serde_json::to_value(response).unwrap_or_default()
+}
+
+pub(in crate::http) fn sources_response() -> Value {
+    let intel = intel();
+    let response = SourcesResponse {
+        sources: assay_engine::judge_sources(&intel.sources, &policy(), at()),
+        data_revision: intel.data_revision,
+        environment: intel.environment,
+    };
+    serde_json::to_value(response).unwrap_or_default()
+}
+
+/// The catalogue, shortened to one entry of each kind.
+pub(in crate::http) fn signals_response() -> Value {
+    let mut catalogue = catalogue(&Policy::default());
+    catalogue.categories.truncate(1);
+    catalogue.heuristics.truncate(1);
+    catalogue.patterns.truncate(1);
+    serde_json::to_value(catalogue).unwrap_or_default()
+}

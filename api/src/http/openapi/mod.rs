@@ -1,0 +1,189 @@
+//! The API's description (OpenAPI 3.1), made from the table of operations and the types themselves.
+
+pub(super) mod examples;
+
+use std::collections::BTreeMap;
+
+use axum::{Json, response::IntoResponse};
+use schemars::{SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use super::{
+    operations::{COMMON_PROBLEMS, Operation, PREFIXES, operations},
+    problem::{Code, PROBLEM_JSON, ProblemDetails},
+    routes::health::Health,
+};
+
+/// `GET /openapi.json`.
+pub(super) async fn serve() -> impl IntoResponse {
+    Json(document())
+}
+
+/// The whole description.
+#[must_use]
+pub fn document() -> Value {
+    let mut generator = SchemaSettings::draft2020_12()
+        .with(|settings| settings.definitions_path = "/components/schemas".into())
+        .into_generator();
+    let mut paths = Map::new();
+    for operation in operations() {
+        for prefix in PREFIXES {
+            let path = format!("{prefix}{}", operation.path);
+            let method = operation.method.as_str().to_ascii_lowercase();
+            paths.insert(
+                path,
+                json!({ method: describe(&operation, prefix, &mut generator) }),
+            );
+        }
+    }
+    for (path, id, summary) in [
+        ("/healthz", "healthz", "Tell whether the process lives"),
+        (
+            "/readyz",
+            "readyz",
+            "Tell whether requests should be sent here",
+        ),
+    ] {
+        paths.insert(
+            path.into(),
+            json!({ "get": health(id, summary, &mut generator) }),
+        );
+    }
+    // Responses name it; this puts it among the schemas.
+    generator.subschema_for::<ProblemDetails>();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Assay",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "How risky is this blockchain address? Within `v1`, fields are only added \
+                            and enumerations may grow. Every response but a 200 is a problem \
+                            (RFC 9457) with a `code` from a closed table.",
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "apiKey": [] }, { "bearer": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "apiKey": { "type": "apiKey", "in": "header", "name": "X-API-Key" },
+                "bearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The token is the API key itself.",
+                },
+            },
+            "headers": headers(),
+            "schemas": generator.take_definitions(true),
+        },
+    })
+}
+
+fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator) -> Value {
+    let (response_schema, response_example) = &operation.response;
+    let is_alias = prefix != PREFIXES[0];
+    let id = if is_alias {
+        format!("{}_alias", operation.id)
+    } else {
+        operation.id.to_owned()
+    };
+    let mut responses = problem_responses(operation.problems);
+    let limited = json!({
+        "RateLimit-Policy": { "$ref": "#/components/headers/RateLimit-Policy" },
+        "RateLimit": { "$ref": "#/components/headers/RateLimit" },
+        "X-Request-Id": { "$ref": "#/components/headers/X-Request-Id" },
+    });
+    responses.insert(
+        "200".into(),
+        json!({
+            "description": operation.summary,
+            "headers": limited,
+            "content": { "application/json": {
+                "schema": response_schema(generator),
+                "example": response_example,
+            } },
+        }),
+    );
+    let mut described = json!({
+        "operationId": id,
+        "summary": operation.summary,
+        "description": operation.description,
+        "responses": responses,
+    });
+    if let (Some((schema, example)), Some(fields)) = (&operation.request, described.as_object_mut())
+    {
+        fields.insert(
+            "requestBody".into(),
+            json!({
+                "required": true,
+                "content": { "application/json": {
+                    "schema": schema(generator),
+                    "example": example,
+                } },
+            }),
+        );
+    }
+    described
+}
+
+/// Problems by status: one response each, naming its codes.
+fn problem_responses(own: &[Code]) -> BTreeMap<String, Value> {
+    let mut by_status: BTreeMap<String, Vec<Code>> = BTreeMap::new();
+    for code in own.iter().chain(COMMON_PROBLEMS) {
+        by_status
+            .entry(code.status().as_u16().to_string())
+            .or_default()
+            .push(*code);
+    }
+    by_status
+        .into_iter()
+        .map(|(status, codes)| {
+            let named: Vec<String> = codes
+                .iter()
+                .map(|code| format!("`{}`: {}", code.as_str(), code.title()))
+                .collect();
+            let response = json!({
+                "description": named.join(" "),
+                "content": { PROBLEM_JSON: {
+                    "schema": { "$ref": "#/components/schemas/ProblemDetails" },
+                } },
+            });
+            (status, response)
+        })
+        .collect()
+}
+
+fn health(id: &str, summary: &str, generator: &mut SchemaGenerator) -> Value {
+    let schema = generator.subschema_for::<Health>();
+    let mut responses = json!({ "200": {
+        "description": "Yes.",
+        "content": { "application/json": { "schema": schema } },
+    } });
+    if let (true, Some(responses)) = (id == "readyz", responses.as_object_mut()) {
+        responses.insert(
+            "503".into(),
+            json!({
+                "description": "No: the program is about to stop.",
+                "content": { "application/json": { "schema": schema } },
+            }),
+        );
+    }
+    json!({ "operationId": id, "summary": summary, "security": [], "responses": responses })
+}
+
+fn headers() -> Value {
+    let header = |description: &str, example: &str| json!({ "description": description, "schema": { "type": "string" }, "example": example });
+    json!({
+        "RateLimit-Policy": header(
+            "Every limit: `q` requests in `w` seconds (IETF httpapi draft).",
+            "\"burst\";q=20;w=1, \"daily\";q=100000;w=86400",
+        ),
+        "RateLimit": header(
+            "Where every limit stands: `r` requests left, `t` seconds until the next window.",
+            "\"burst\";r=19;t=1, \"daily\";r=99999;t=43200",
+        ),
+        "X-Request-Id": header(
+            "Names the request in the logs; a plain one that you send is kept.",
+            "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b",
+        ),
+    })
+}

@@ -1,0 +1,199 @@
+//! `POST /api/v1/check/address`: the risk of one address.
+
+use std::{sync::Arc, time::Duration};
+
+use assay_engine::{address::CanonicalAddress, assessment::Assessment, chain::ChainId};
+use axum::{
+    Json,
+    body::Body,
+    extract::{Extension, State},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    http::{
+        App,
+        body::read_json,
+        frame::Arrived,
+        problem::{Code, Problem},
+    },
+    serving::{CacheStatus, Caller, CheckOutcome},
+    system,
+};
+
+/// Largest body of a single check.
+pub const LARGEST_BODY: usize = 8 * 1024;
+/// Longest time in which the body must arrive.
+const BODY_TIME: Duration = Duration::from_secs(5);
+/// Longest reference in characters.
+const LONGEST_REFERENCE: usize = 128;
+
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// A check of one address.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckRequest {
+    /// The blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any
+    /// letter case.
+    pub blockchain: String,
+    /// The address in any form that the blockchain allows.
+    pub address: String,
+    /// Your own reference of up to 128 characters; it is repeated in the answer.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// Whether money is to come from the address or to go there; it is repeated in the answer and does
+    /// not change it.
+    #[serde(default)]
+    pub direction: Option<TransferDirection>,
+}
+
+/// Which way money is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferDirection {
+    /// Money is to come from the address.
+    Deposit,
+    /// Money is to go to the address.
+    Withdrawal,
+}
+
+/// The answer to a check.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CheckResponse<'a> {
+    /// Names this check.
+    pub check_id: String,
+    /// Your reference.
+    pub reference: Option<String>,
+    /// Your direction.
+    pub direction: Option<TransferDirection>,
+    /// The address as it was submitted.
+    pub address_submitted: String,
+    /// The assessment.
+    #[serde(flatten)]
+    pub assessment: &'a Assessment,
+    /// When the assessment was made.
+    pub assessed_at: Timestamp,
+    /// SHA-256 of the assessment's canonical JSON: everything here except `check_id`, `reference`,
+    /// `direction`, `address_submitted`, `assessed_at`, `assessment_digest`, `cached`,
+    /// `processing_time_ms` and each source's `fetched_at`.
+    pub assessment_digest: &'a str,
+    /// Whether the assessment was made before and is repeated.
+    pub cached: bool,
+    /// Milliseconds from the request's arrival to this answer.
+    pub processing_time_ms: f64,
+}
+
+/// Checks one address.
+///
+/// # Errors
+///
+/// What is wrong with the request.
+pub async fn check_address(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Extension(Arrived(arrived)): Extension<Arrived>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, BODY_TIME).await?;
+    check_reference(request.reference.as_deref())?;
+    let chain: ChainId =
+        request
+            .blockchain
+            .parse()
+            .map_err(|error: assay_engine::chain::UnsupportedChain| {
+                let message = error.to_string();
+                Problem::new(Code::UnsupportedChain, &message).field("blockchain", message)
+            })?;
+    let subject = CanonicalAddress::parse(chain, &request.address).map_err(|error| {
+        let message = format!("not a valid {chain} address: {error}");
+        Problem::new(Code::InvalidAddress, &message).field("address", message)
+    })?;
+
+    let now = app.service.clock.now();
+    let outcome = app
+        .service
+        .check(&caller, &subject, caller_accepts(&headers), now)
+        .await;
+    let assessed = &outcome.assessed;
+    app.metrics
+        .check(assessed.assessment.verdict, outcome.cache);
+    let answer = CheckResponse {
+        check_id: system::new_id(now).to_string(),
+        reference: request.reference,
+        direction: request.direction,
+        address_submitted: request.address,
+        assessment: &assessed.assessment,
+        assessed_at: assessed.assessed_at,
+        assessment_digest: &assessed.digest,
+        cached: outcome.cache == CacheStatus::Hit,
+        processing_time_ms: milliseconds(arrived.elapsed()),
+    };
+    Ok(with_cache_fields(
+        Json(answer).into_response(),
+        &outcome,
+        now,
+    ))
+}
+
+fn check_reference(reference: Option<&str>) -> Result<(), Problem> {
+    let length = reference.map_or(0, |reference| reference.chars().count());
+    if length <= LONGEST_REFERENCE {
+        return Ok(());
+    }
+    let message = format!("has {length} characters: at most {LONGEST_REFERENCE} are allowed");
+    Err(
+        Problem::new(Code::InvalidRequest, format!("reference: {message}"))
+            .field("reference", message),
+    )
+}
+
+/// How old an answer the caller accepts: `Cache-Control: no-cache` or `max-age`.
+fn caller_accepts(headers: &HeaderMap) -> Option<SignedDuration> {
+    let fields = headers.get_all(header::CACHE_CONTROL).iter();
+    let directives = fields
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|text| text.split(','));
+    directives
+        .filter_map(|directive| {
+            let directive = directive.trim().to_ascii_lowercase();
+            match directive.split_once('=') {
+                None if directive == "no-cache" || directive == "no-store" => {
+                    Some(SignedDuration::ZERO)
+                }
+                Some(("max-age", seconds)) => {
+                    let seconds = seconds.trim_matches('"').parse::<u32>().ok()?;
+                    Some(SignedDuration::from_secs(seconds.into()))
+                }
+                _ => None,
+            }
+        })
+        .min()
+}
+
+/// `Cache-Status` (RFC 9211) and `Age`.
+fn with_cache_fields(mut response: Response, outcome: &CheckOutcome, now: Timestamp) -> Response {
+    let seconds = outcome.time_to_live.as_secs();
+    let status = match outcome.cache {
+        CacheStatus::Hit => format!("assay; hit; ttl={seconds}"),
+        CacheStatus::Miss => format!("assay; fwd=miss; stored; ttl={seconds}"),
+        CacheStatus::Bypass => format!("assay; fwd=request; stored; ttl={seconds}"),
+    };
+    let age = outcome.assessed.age(now).as_secs();
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&status) {
+        headers.insert(CACHE_STATUS, value);
+    }
+    headers.insert(header::AGE, HeaderValue::from(age));
+    response
+}
+
+/// To the microsecond.
+fn milliseconds(took: Duration) -> f64 {
+    (took.as_secs_f64() * 1_000_000.0).round() / 1000.0
+}

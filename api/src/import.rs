@@ -1,0 +1,331 @@
+//! Importing a sanctions list: got, spooled, read, planned, recorded in one transaction.
+
+use std::{io::BufReader, path::Path, time::Duration};
+
+use assay_engine::names::SourceId;
+use assay_ingest::{
+    XmlError,
+    input::{
+        Conditions, FetchError, Fetched, Hashing, InputLimits, SpoolError, Spooled, UnpackError,
+        fetch,
+    },
+    plan::{Digests, ImportOptions, ImportPlan, ImportReport, Refusal, plan},
+    sanctions::{Publication, ofac_advanced},
+};
+use assay_store::{
+    Store, StoreError,
+    intel::{FetchConditions, PublicationImport, PublicationRecord},
+};
+use clap::ValueEnum;
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// How much of a list is buffered.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// A format of sanctions lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SanctionsFormat {
+    /// OFAC's SDN list, Advanced XML
+    OfacAdvanced,
+}
+
+impl SanctionsFormat {
+    /// The format's name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OfacAdvanced => "ofac-advanced",
+        }
+    }
+
+    /// The source that a list of this format is, unless it is named otherwise.
+    #[must_use]
+    pub const fn default_source(self) -> &'static str {
+        match self {
+            Self::OfacAdvanced => "ofac-sdn",
+        }
+    }
+}
+
+/// Why an import failed. Nothing changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The list could not be fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The file could not be read.
+    #[error(transparent)]
+    Spool(#[from] SpoolError),
+    /// The file could not be unpacked.
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
+    /// The file is truncated, not well-formed or of another format.
+    #[error("{origin}: {source}")]
+    Read {
+        /// The file or URL.
+        origin: String,
+        /// What is wrong.
+        #[source]
+        source: XmlError,
+    },
+    /// The publication is older than what is known, or implausible.
+    #[error("{origin}: {source}")]
+    Refused {
+        /// The file or URL.
+        origin: String,
+        /// Why.
+        #[source]
+        source: Refusal,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Reading stopped unexpectedly.
+    #[error("reading the list stopped unexpectedly")]
+    Stopped,
+}
+
+/// What an import came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum ImportOutcome {
+    /// The server has nothing newer.
+    NotModified,
+    /// This very publication is known already.
+    Unchanged {
+        /// SHA-256 of its content.
+        digest: String,
+        /// Whether it is the newest, so that the source counts as verified now.
+        verified: bool,
+    },
+    /// A publication was recorded.
+    Imported {
+        /// SHA-256 of its content.
+        digest: String,
+        /// SHA-256 of the file as it came.
+        file_digest: String,
+        /// Its date of issue.
+        published_on: jiff::civil::Date,
+        /// Parties that it lists, with and without addresses.
+        parties: u64,
+        /// Addresses that it holds.
+        addresses: u64,
+        /// Whether it was filed in the past.
+        history: bool,
+        /// What it changed.
+        report: ImportReport,
+    },
+}
+
+/// What to import.
+#[derive(Clone, Debug)]
+pub struct ImportRequest {
+    /// A file, or an http or https URL.
+    pub location: String,
+    /// The format.
+    pub format: SanctionsFormat,
+    /// The source.
+    pub source: SourceId,
+    /// What the person who imports decided.
+    pub options: ImportOptions,
+    /// Longest time for fetching.
+    pub timeout: Duration,
+}
+
+/// Where a publication comes from.
+#[derive(Clone, Debug)]
+pub struct Provenance {
+    /// The source.
+    pub source: SourceId,
+    /// Whether it is made up.
+    pub sample: bool,
+    /// The format's name.
+    pub format: String,
+    /// The file or URL.
+    pub origin: String,
+    /// SHA-256 of the file as it came.
+    pub file_digest: String,
+    /// SHA-256 of its content.
+    pub digest: String,
+    /// Where it was fetched from and what the server said.
+    pub fetched: Option<(String, FetchConditions)>,
+}
+
+/// Imports a list.
+///
+/// # Errors
+///
+/// Where it cannot be got or read, is refused, or the store fails.
+pub async fn import(
+    store: &dyn Store,
+    request: &ImportRequest,
+    now: Timestamp,
+) -> Result<ImportOutcome, ImportError> {
+    let limits = InputLimits::default();
+    let is_url = request.location.contains("://");
+    let known = if is_url {
+        store
+            .fetch_conditions(&request.source, &request.location)
+            .await?
+    } else {
+        FetchConditions::default()
+    };
+    let (location, timeout) = (request.location.clone(), request.timeout);
+    // Fetching, unpacking and parsing block: they get a thread of their own.
+    let read = tokio::task::spawn_blocking(move || -> Result<_, ImportError> {
+        let (spooled, fetched) = if is_url {
+            let known = Conditions {
+                etag: known.etag,
+                last_modified: known.last_modified,
+            };
+            match fetch(&location, &known, limits, timeout)? {
+                Fetched::NotModified => return Ok(None),
+                Fetched::New(
+                    spooled,
+                    Conditions {
+                        etag,
+                        last_modified,
+                    },
+                ) => (
+                    spooled,
+                    Some((
+                        location,
+                        FetchConditions {
+                            etag,
+                            last_modified,
+                        },
+                    )),
+                ),
+            }
+        } else {
+            (Spooled::from_file(Path::new(&location), limits)?, None)
+        };
+        let (publication, digest) = read_publication(&spooled, limits)?;
+        Ok(Some((
+            spooled.digest().to_owned(),
+            digest,
+            publication,
+            fetched,
+        )))
+    });
+    let Some((file_digest, digest, publication, fetched)) =
+        read.await.map_err(|_| ImportError::Stopped)??
+    else {
+        store.confirm_fetch(&request.source, now).await?;
+        return Ok(ImportOutcome::NotModified);
+    };
+    let provenance = Provenance {
+        source: request.source.clone(),
+        sample: false,
+        format: request.format.as_str().to_owned(),
+        origin: request.location.clone(),
+        file_digest,
+        digest,
+        fetched,
+    };
+    record(store, &publication, &provenance, &request.options, now).await
+}
+
+/// Reads a spooled list, and digests its content.
+fn read_publication(
+    spooled: &Spooled,
+    limits: InputLimits,
+) -> Result<(Publication, String), ImportError> {
+    let failed = |source| ImportError::Read {
+        origin: spooled.origin().to_owned(),
+        source,
+    };
+    spooled.unpack(limits, |content| {
+        let mut hashing = Hashing::new(content);
+        let input = BufReader::with_capacity(BUFFER_BYTES, &mut hashing);
+        let publication = ofac_advanced::read(input).map_err(failed)?;
+        let digest = hashing.finish().map_err(|source| SpoolError {
+            origin: spooled.origin().to_owned(),
+            source,
+        })?;
+        Ok((publication, digest))
+    })?
+}
+
+/// Plans and records a publication that was read.
+///
+/// # Errors
+///
+/// Where it is refused or the store fails.
+pub async fn record(
+    store: &dyn Store,
+    publication: &Publication,
+    provenance: &Provenance,
+    options: &ImportOptions,
+    now: Timestamp,
+) -> Result<ImportOutcome, ImportError> {
+    let digests = Digests {
+        file: &provenance.file_digest,
+        content: &provenance.digest,
+    };
+    loop {
+        let known = store.source_history(&provenance.source).await?;
+        let planned = plan(&known.history, publication, digests, options).map_err(|source| {
+            ImportError::Refused {
+                origin: provenance.origin.clone(),
+                source,
+            }
+        })?;
+        let (reference, entries, newest, ended, begun, report) = match planned {
+            ImportPlan::Known { newest } => {
+                if newest {
+                    store.confirm_fetch(&provenance.source, now).await?;
+                }
+                let digest = provenance.digest.clone();
+                return Ok(ImportOutcome::Unchanged {
+                    digest,
+                    verified: newest,
+                });
+            }
+            ImportPlan::Record {
+                reference,
+                entries,
+                newest,
+                ended,
+                begun,
+                report,
+            } => (reference, entries, newest, ended, begun, report),
+        };
+        let import = PublicationImport {
+            planned_at_generation: known.generation,
+            source: provenance.source.clone(),
+            sample: provenance.sample,
+            publication: PublicationRecord {
+                reference,
+                digest: provenance.digest.clone(),
+                file_digest: provenance.file_digest.clone(),
+                format: provenance.format.clone(),
+                origin: provenance.origin.clone(),
+                entries,
+                report: serde_json::to_value(&report).unwrap_or_default(),
+            },
+            newest,
+            ended,
+            begun,
+            fetched: provenance.fetched.clone(),
+            at: now,
+        };
+        match store.record_publication(import).await {
+            Ok(()) => {
+                return Ok(ImportOutcome::Imported {
+                    digest: provenance.digest.clone(),
+                    file_digest: provenance.file_digest.clone(),
+                    published_on: publication.published_on,
+                    parties: publication.parties,
+                    addresses: entries,
+                    history: !newest,
+                    report,
+                });
+            }
+            // Somebody else imported something meanwhile: plan again.
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

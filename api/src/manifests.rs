@@ -1,0 +1,334 @@
+//! From YAML to a resolved directory, and the manifests that come with Assay.
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use assay_engine::policy::{Policy, PolicySpec};
+use assay_store::{Store, StoreError, control::ManifestRecord};
+use assay_tenancy::{
+    FieldProblem, Manifests, Problem, Resolved,
+    manifest::{Document, Manifest},
+};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Largest file of manifests.
+const LARGEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The plans and the policy that every new installation starts with.
+const READY: &[(&str, &str)] = &[
+    ("plans.yaml", include_str!("../manifests/plans.yaml")),
+    ("policy.yaml", include_str!("../manifests/policy.yaml")),
+];
+
+/// Why manifests could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A file or folder cannot be read.
+    #[error("failed to read {path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is not YAML.
+    #[error("{origin} is not valid YAML: {detail}")]
+    Yaml {
+        /// The file.
+        origin: String,
+        /// What is wrong and where.
+        detail: String,
+    },
+    /// A folder holds no manifests.
+    #[error("{0} holds no .yaml, .yml or .json file")]
+    NothingThere(PathBuf),
+}
+
+/// Puts manifests together, with risk policies compiled by the engine.
+///
+/// # Errors
+///
+/// Every problem of every manifest.
+pub fn resolve(documents: &[Document]) -> Result<Resolved<Policy>, Vec<Problem>> {
+    assay_tenancy::resolve(documents, |spec: PolicySpec| {
+        Policy::compile(spec).map_err(|problems| {
+            let field = |problem: assay_engine::policy::PolicyProblem| FieldProblem {
+                path: problem.path,
+                message: problem.message,
+            };
+            problems.into_iter().map(field).collect()
+        })
+    })
+}
+
+/// The documents of one text; `origin` names it in problems.
+///
+/// # Errors
+///
+/// Where it is not YAML.
+pub fn parse(origin: &str, text: &str) -> Result<Vec<Document>, ReadError> {
+    let contents: Vec<Value> =
+        serde_saphyr::from_multiple(text).map_err(|error| ReadError::Yaml {
+            origin: origin.into(),
+            detail: error.to_string(),
+        })?;
+    let several = contents.len() > 1;
+    let documents = contents
+        .into_iter()
+        .zip(1..)
+        .filter(|(content, _)| !content.is_null());
+    Ok(documents
+        .map(|(content, number)| Document {
+            origin: if several {
+                format!("{origin}, document {number}")
+            } else {
+                origin.to_owned()
+            },
+            content,
+        })
+        .collect())
+}
+
+/// The documents of a file, or of every manifest file below a folder in the order of their names; `-`
+/// is standard input.
+///
+/// # Errors
+///
+/// Where something cannot be read or is not YAML.
+pub fn read(path: &Path) -> Result<Vec<Document>, ReadError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ReadError::Io { path, source }
+    };
+    if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin()
+            .take(LARGEST_FILE_BYTES)
+            .read_to_string(&mut text)
+            .map_err(failed(Path::new("standard input")))?;
+        return parse("standard input", &text);
+    }
+    if path.is_dir() {
+        let mut files = Vec::new();
+        collect_files(path, &mut files).map_err(failed(path))?;
+        if files.is_empty() {
+            return Err(ReadError::NothingThere(path.to_owned()));
+        }
+        files.sort();
+        let mut documents = Vec::new();
+        for file in files {
+            documents.extend(read(&file)?);
+        }
+        return Ok(documents);
+    }
+    let text = fs::metadata(path).and_then(|metadata| {
+        if metadata.len() > LARGEST_FILE_BYTES {
+            let message = format!("larger than {LARGEST_FILE_BYTES} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        fs::read_to_string(path)
+    });
+    parse(&path.display().to_string(), &text.map_err(failed(path))?)
+}
+
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if path.is_dir() {
+            collect_files(&path, files)?;
+        } else if matches!(extension, Some("yaml" | "yml" | "json")) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What applying did to one manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It is new.
+    Created,
+    /// It says something else now.
+    Configured,
+    /// It says the same.
+    Unchanged,
+}
+
+impl Applied {
+    /// In a word, as `kubectl` says it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Configured => "configured",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// Why manifests were not applied. Nothing changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The manifests have problems.
+    #[error("{} problem(s)", .0.len())]
+    Problems(Vec<Problem>),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Adds `documents` to what is stored, if all of it together resolves.
+///
+/// # Errors
+///
+/// Where anything is wrong with the manifests or the store fails.
+pub async fn apply(
+    store: &dyn Store,
+    documents: Vec<Document>,
+    now: Timestamp,
+) -> Result<Vec<(ManifestRecord, Applied)>, ApplyError> {
+    loop {
+        let control = store.control().await?;
+        let stored: Vec<Document> = control
+            .manifests
+            .iter()
+            .map(ManifestRecord::document)
+            .collect();
+        let applied = overlay(&stored, &documents).map_err(ApplyError::Problems)?;
+        let records: Vec<(ManifestRecord, Applied)> = applied
+            .into_values()
+            .map(|manifest| {
+                let before = control
+                    .manifests
+                    .iter()
+                    .find(|record| record.kind == manifest.kind && record.name == manifest.name);
+                let outcome = match before {
+                    None => Applied::Created,
+                    Some(before) if before.spec == manifest.spec => Applied::Unchanged,
+                    Some(_) => Applied::Configured,
+                };
+                let Manifest {
+                    kind, name, spec, ..
+                } = manifest;
+                (ManifestRecord { kind, name, spec }, outcome)
+            })
+            .collect();
+        let changed: Vec<ManifestRecord> = records
+            .iter()
+            .filter(|(_, outcome)| *outcome != Applied::Unchanged)
+            .map(|(record, _)| record.clone())
+            .collect();
+        if changed.is_empty() {
+            return Ok(records);
+        }
+        match store.put_manifests(&changed, control.revision, now).await {
+            Ok(()) => return Ok(records),
+            // Somebody else changed something: look again.
+            Err(StoreError::Conflict) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The manifests among `added`, once everything together was found right.
+fn overlay(stored: &[Document], added: &[Document]) -> Result<Manifests, Vec<Problem>> {
+    let identity = |document: &Document| {
+        let content = &document.content;
+        (
+            content.get("kind").cloned(),
+            content.pointer("/metadata/name").cloned(),
+        )
+    };
+    let replaced: Vec<_> = added.iter().map(identity).collect();
+    let kept = stored
+        .iter()
+        .filter(|document| !replaced.contains(&identity(document)));
+    let all: Vec<Document> = kept.chain(added).cloned().collect();
+    let mut resolved = resolve(&all)?.manifests;
+    resolved.retain(|_, manifest| {
+        added
+            .iter()
+            .any(|document| document.origin == manifest.origin)
+    });
+    Ok(resolved)
+}
+
+/// Gives a new installation its plans and policy; one that has manifests keeps them.
+///
+/// # Errors
+///
+/// Where the store fails.
+pub async fn seed(store: &dyn Store, now: Timestamp) -> Result<(), ApplyError> {
+    if store.revisions().await?.control > 0 {
+        return Ok(());
+    }
+    let documents = READY
+        .iter()
+        .filter_map(|(name, text)| parse(name, text).ok())
+        .flatten();
+    apply(store, documents.collect(), now).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ready_manifests_resolve() {
+        let documents: Vec<Document> = READY
+            .iter()
+            .flat_map(|(name, text)| parse(name, text).unwrap())
+            .collect();
+        let directory = resolve(&documents).unwrap().directory;
+        let plans: Vec<&str> = directory
+            .plans
+            .keys()
+            .map(assay_tenancy::Name::as_str)
+            .collect();
+        assert_eq!(plans, ["business", "enterprise"]);
+        assert_eq!(
+            *directory.policies["default"],
+            Policy::default(),
+            "the file shows the defaults"
+        );
+    }
+
+    #[test]
+    fn a_broken_file_is_named_with_the_place() {
+        let error = parse("bad.yaml", "kind: Plan\n  name: [")
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("bad.yaml is not valid YAML: "), "{error}");
+        let documents = parse("two.yaml", "a: 1\n---\n---\nb: 2\n").unwrap();
+        let origins: Vec<&str> = documents.iter().map(|d| d.origin.as_str()).collect();
+        assert_eq!(
+            origins,
+            ["two.yaml, document 1", "two.yaml, document 2"],
+            "empty ones do not count"
+        );
+    }
+
+    #[test]
+    fn a_policy_problem_names_its_manifest_and_field() {
+        let text = "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: p}\nspec: {severities: {mixers: 5}, thresholds: {high: 10}}\n";
+        let problems = resolve(&parse("p.yaml", text).unwrap()).unwrap_err();
+        let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(messages.len(), 2, "{messages:?}");
+        assert!(
+            messages[0]
+                .starts_with("p.yaml: RiskPolicy p: spec.severities.mixers: no such category")
+        );
+        assert!(
+            messages[1].starts_with(
+                "p.yaml: RiskPolicy p: spec.thresholds.high: 10.0 must be above medium"
+            )
+        );
+    }
+}

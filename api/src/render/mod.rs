@@ -1,0 +1,8 @@
+//! Drawing for the terminal. Pure: values in, text out; colours are removed further on where nobody would
+//! see them.
+
+mod check;
+mod table;
+
+pub(crate) use check::check;
+pub(crate) use table::{ago, table};

@@ -1,0 +1,88 @@
+//! Who may ask: keys, tenants and plans.
+
+use std::{collections::HashMap, sync::Arc};
+
+use assay_engine::policy::Policy;
+use assay_store::control::KeyRecord;
+use assay_tenancy::{
+    Directory,
+    directory::Tenant,
+    key::{ApiKey, KeyHash, KeyId, Scope},
+};
+use jiff::Timestamp;
+
+/// Everybody who may ask, at one revision.
+#[derive(Debug)]
+pub struct Access {
+    /// The revision of the store's manifests and keys.
+    pub revision: u64,
+    /// Tenants with plan, policy and limits.
+    pub directory: Directory<Policy>,
+    /// Keys by their visible part.
+    pub keys: HashMap<KeyId, KeyRecord>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The key's visible part.
+    pub key: KeyId,
+    /// The customer.
+    pub tenant: Arc<Tenant<Policy>>,
+}
+
+/// Why somebody may not ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// The key is malformed, unknown, revoked or expired; which of these stays unsaid.
+    InvalidKey,
+    /// The tenant is suspended.
+    TenantSuspended,
+    /// The tenant's plan has no access to the API.
+    NoApiAccess,
+    /// The key may not be used for this.
+    InsufficientScope,
+}
+
+impl Access {
+    /// Who presents this key for something that needs `scope`.
+    ///
+    /// # Errors
+    ///
+    /// Why the caller is denied.
+    pub fn authenticate(
+        &self,
+        presented: &str,
+        scope: Scope,
+        now: Timestamp,
+    ) -> Result<Caller, Denied> {
+        let key: ApiKey = presented.parse().map_err(|_| Denied::InvalidKey)?;
+        let hash = key.hash();
+        // An unknown id costs the same comparison as a known one.
+        let record = self.keys.get(key.id());
+        let expected = record.map_or(KeyHash::from_bytes([0; 32]), |record| record.hash);
+        let matches = expected == hash;
+        let record = record
+            .filter(|record| matches && record.is_good(now))
+            .ok_or(Denied::InvalidKey)?;
+        let tenant = self
+            .directory
+            .tenants
+            .get(&record.tenant)
+            .cloned()
+            .ok_or(Denied::InvalidKey)?;
+        if tenant.suspended {
+            return Err(Denied::TenantSuspended);
+        }
+        if !tenant.plan.api_access {
+            return Err(Denied::NoApiAccess);
+        }
+        if !record.scopes.contains(&scope) {
+            return Err(Denied::InsufficientScope);
+        }
+        Ok(Caller {
+            key: key.id().clone(),
+            tenant,
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! What a request needs, without HTTP: who may ask, what is known, and the answer.
+//!
+//! Everything a check touches is in memory: [`Access`] and the intel snapshot are loaded at the start,
+//! reloaded when the store says that they changed, and swapped whole.
+
+mod access;
+mod cache;
+mod catalogue;
+mod check;
+mod key_use;
+mod refresh;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use arc_swap::ArcSwap;
+use assay_limiter::InProcess;
+use assay_store::{IntelSnapshot, Store};
+
+pub use access::{Access, Caller, Denied};
+pub use cache::{Assessed, CacheStatus, Freshness};
+pub use catalogue::{Catalogue, catalogue};
+pub use check::CheckOutcome;
+pub use key_use::KeyUse;
+pub use refresh::{LoadError, Refresher};
+
+use crate::system::Clock;
+
+/// The state that all requests share.
+#[derive(Debug)]
+pub struct Service {
+    /// Tells the time.
+    pub clock: Clock,
+    /// How often each tenant may ask.
+    pub limiter: InProcess,
+    /// When keys were last used, written now and then.
+    pub key_use: KeyUse,
+    access: ArcSwap<Access>,
+    intel: ArcSwap<IntelSnapshot>,
+    cache: cache::ResultCache,
+    draining: AtomicBool,
+    /// Whether the store answered the last time it was asked.
+    store_reachable: AtomicBool,
+}
+
+impl Service {
+    /// Loads everything from `store`.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails or its manifests do not resolve.
+    pub async fn load(
+        store: &dyn Store,
+        clock: Clock,
+        cache_bytes: u64,
+    ) -> Result<Arc<Self>, LoadError> {
+        let access = refresh::load_access(store).await?;
+        let intel = IntelSnapshot::new(store.intel().await?);
+        Ok(Arc::new(Self {
+            clock,
+            limiter: InProcess::default(),
+            key_use: KeyUse::default(),
+            access: ArcSwap::from_pointee(access),
+            intel: ArcSwap::from_pointee(intel),
+            cache: cache::ResultCache::new(cache_bytes),
+            draining: AtomicBool::new(false),
+            store_reachable: AtomicBool::new(true),
+        }))
+    }
+
+    /// Who may ask, as it is now.
+    pub fn access(&self) -> Arc<Access> {
+        self.access.load_full()
+    }
+
+    /// What lists and labels say, as it is now.
+    pub fn intel(&self) -> Arc<IntelSnapshot> {
+        self.intel.load_full()
+    }
+
+    /// Says that the program is about to stop: it is no longer ready.
+    pub fn start_draining(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the program is about to stop.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Whether the store answered the last time it was asked.
+    pub fn store_reachable(&self) -> bool {
+        self.store_reachable.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,145 @@
+//! Keeping what is in memory up to date with the store.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use assay_store::{IntelSnapshot, Store, StoreError, control::ManifestRecord};
+use assay_tenancy::{Problem, manifest::Document};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::{Access, Service};
+use crate::manifests;
+
+/// How often uses of keys are written.
+const KEY_USE_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Why the service could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The stored manifests have problems.
+    #[error("the stored manifests have problems: {}", join(.0))]
+    Manifests(Vec<Problem>),
+}
+
+fn join(problems: &[Problem]) -> String {
+    problems
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+pub(super) async fn load_access(store: &dyn Store) -> Result<Access, LoadError> {
+    let control = store.control().await?;
+    let documents: Vec<Document> = control
+        .manifests
+        .iter()
+        .map(ManifestRecord::document)
+        .collect();
+    let directory = manifests::resolve(&documents)
+        .map_err(LoadError::Manifests)?
+        .directory;
+    let keys = control
+        .keys
+        .into_iter()
+        .map(|key| (key.id.clone(), key))
+        .collect();
+    Ok(Access {
+        revision: control.revision,
+        directory,
+        keys,
+    })
+}
+
+/// Watches the store and swaps in what changed.
+#[derive(Debug)]
+pub struct Refresher {
+    service: Arc<Service>,
+    store: Arc<dyn Store>,
+    every: Duration,
+}
+
+impl Refresher {
+    /// Looks at `store` every so often.
+    #[must_use]
+    pub fn new(service: Arc<Service>, store: Arc<dyn Store>, every: Duration) -> Self {
+        Self {
+            service,
+            store,
+            every,
+        }
+    }
+
+    /// Runs until it is dropped.
+    pub async fn run(self) {
+        let mut ticks = interval(self.every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut key_use_written = Instant::now();
+        loop {
+            ticks.tick().await;
+            let outcome = self.refresh().await;
+            self.report(&outcome);
+            if key_use_written.elapsed() >= KEY_USE_INTERVAL {
+                key_use_written = Instant::now();
+                self.write_key_use().await;
+            }
+        }
+    }
+
+    /// Reloads whatever changed.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails or its manifests do not resolve; then the last good state stays.
+    pub async fn refresh(&self) -> Result<(), LoadError> {
+        let revisions = self.store.revisions().await?;
+        if revisions.control != self.service.access.load().revision {
+            let access = load_access(&*self.store).await?;
+            tracing::info!(revision = access.revision, "manifests and keys reloaded");
+            self.service.access.store(Arc::new(access));
+        }
+        if revisions.intel != self.service.intel.load().generation() {
+            let intel = self.store.intel().await?;
+            let snapshot = IntelSnapshot::new(intel);
+            tracing::info!(
+                generation = snapshot.generation(),
+                addresses = snapshot.addresses(),
+                "listings and labels reloaded"
+            );
+            self.service.intel.store(Arc::new(snapshot));
+        }
+        Ok(())
+    }
+
+    /// Writes uses of keys that were not written yet.
+    pub async fn write_key_use(&self) {
+        let used = self.service.key_use.take();
+        if used.is_empty() {
+            return;
+        }
+        if let Err(error) = self.store.touch_keys(&used).await {
+            tracing::warn!(%error, "failed to note when keys were used");
+        }
+    }
+
+    /// Logs when the store stops answering and when it answers again, not every time.
+    fn report(&self, outcome: &Result<(), LoadError>) {
+        let reachable = outcome.is_ok();
+        let before = self
+            .service
+            .store_reachable
+            .swap(reachable, Ordering::Relaxed);
+        match outcome {
+            Err(error) if before => {
+                tracing::error!(%error, "failed to reload; serving what was loaded before");
+            }
+            Ok(()) if !before => tracing::info!("reloading works again"),
+            _ => {}
+        }
+    }
+}

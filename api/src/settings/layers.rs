@@ -1,0 +1,175 @@
+//! Where a setting can come from.
+
+use std::{collections::BTreeMap, fmt, fs, io, path::Path};
+
+use super::{DEFINITIONS, SettingProblem};
+
+/// Where a setting was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag of the command line.
+    Flag(&'static str),
+    /// A variable of the environment.
+    Variable(String),
+    /// A key of the file.
+    File {
+        /// The file.
+        file: String,
+        /// The key.
+        key: String,
+    },
+    /// Nowhere: the default holds.
+    Default(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) => write!(formatter, "--{name}"),
+            Self::Variable(name) => formatter.write_str(name),
+            Self::File { file, key } => write!(formatter, "{file}: {key}"),
+            Self::Default(name) => write!(formatter, "default of {name}"),
+        }
+    }
+}
+
+/// Why the file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It cannot be read.
+    #[error("failed to read the settings in {path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What happened.
+        #[source]
+        source: io::Error,
+    },
+    /// It is not TOML.
+    #[error("{path} is not valid TOML: {detail}")]
+    Toml {
+        /// The file.
+        path: String,
+        /// What is wrong and where.
+        detail: String,
+    },
+}
+
+/// The layers, each with what it sets.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    flags: BTreeMap<&'static str, String>,
+    variables: BTreeMap<String, String>,
+    file: BTreeMap<String, String>,
+    file_name: String,
+    defaults: BTreeMap<&'static str, String>,
+}
+
+/// The variable of a setting.
+fn variable(name: &str) -> String {
+    format!("ASSAY_{}", name.to_ascii_uppercase().replace('-', "_"))
+}
+
+impl Layers {
+    /// A flag, where it was given.
+    pub fn flag(&mut self, name: &'static str, value: Option<String>) {
+        self.flags.extend(value.map(|value| (name, value)));
+    }
+
+    /// The environment; variables that are no settings of ours are left alone.
+    pub fn environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
+        let ours: Vec<String> = DEFINITIONS
+            .iter()
+            .map(|definition| variable(definition.name))
+            .collect();
+        self.variables
+            .extend(variables.filter(|(name, _)| ours.contains(name)));
+    }
+
+    /// The text of the file.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not TOML.
+    pub fn file(&mut self, name: &str, text: &str) -> Result<(), ReadError> {
+        let table: toml::Table =
+            text.parse()
+                .map_err(|error: toml::de::Error| ReadError::Toml {
+                    path: name.to_owned(),
+                    detail: error.to_string(),
+                })?;
+        name.clone_into(&mut self.file_name);
+        self.file.extend(table.into_iter().map(|(key, value)| {
+            let text = match value {
+                toml::Value::String(text) => text,
+                other => other.to_string(),
+            };
+            (key, text)
+        }));
+        Ok(())
+    }
+
+    /// Another default for one setting.
+    pub fn default_of(&mut self, name: &'static str, value: &str) {
+        self.defaults.insert(name, value.to_owned());
+    }
+
+    /// Keys of the file that are no settings.
+    pub(super) fn unknown(&self) -> Vec<SettingProblem> {
+        let known = |key: &str| DEFINITIONS.iter().any(|definition| definition.name == key);
+        self.file
+            .keys()
+            .filter(|key| !known(key))
+            .map(|key| SettingProblem {
+                origin: Origin::File {
+                    file: self.file_name.clone(),
+                    key: key.clone(),
+                },
+                message: "there is no such setting".into(),
+            })
+            .collect()
+    }
+
+    /// A setting's text and where it was found.
+    pub(super) fn find(&self, name: &'static str) -> (String, Origin) {
+        let variable = variable(name);
+        if let Some(value) = self.flags.get(name) {
+            return (value.clone(), Origin::Flag(name));
+        }
+        if let Some(value) = self.variables.get(&variable) {
+            return (value.clone(), Origin::Variable(variable));
+        }
+        if let Some(value) = self.file.get(name) {
+            let origin = Origin::File {
+                file: self.file_name.clone(),
+                key: name.into(),
+            };
+            return (value.clone(), origin);
+        }
+        let built_in = DEFINITIONS
+            .iter()
+            .find(|definition| definition.name == name);
+        let value = match (self.defaults.get(name), built_in) {
+            (Some(value), _) => value.clone(),
+            (None, Some(definition)) => definition.default.to_owned(),
+            (None, None) => String::new(),
+        };
+        (value, Origin::Default(name))
+    }
+
+    pub(super) fn origin(&self, name: &'static str) -> Origin {
+        self.find(name).1
+    }
+}
+
+/// The text of a settings file.
+///
+/// # Errors
+///
+/// Where it cannot be read.
+pub fn read_file(path: &Path) -> Result<String, ReadError> {
+    fs::read_to_string(path).map_err(|source| ReadError::Io {
+        path: path.display().to_string(),
+        source,
+    })
+}

@@ -1,0 +1,286 @@
+//! Settings: a flag goes before the environment, the environment before the file, the file before the
+//! default. All that is wrong is said at once.
+
+mod layers;
+mod value;
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+pub use layers::{Layers, Origin, ReadError, read_file};
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: one JSON object a line.
+    Json,
+}
+
+/// Everything that can be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the embedded database lives.
+    pub data_dir: PathBuf,
+    /// Which log lines are written.
+    pub log_level: String,
+    /// How log lines are written.
+    pub log_format: LogFormat,
+    /// Where the API listens.
+    pub listen: SocketAddr,
+    /// Where health and metrics listen.
+    pub admin_listen: SocketAddr,
+    /// Longest time until an answer.
+    pub request_timeout: Duration,
+    /// How long to go on accepting after the signal to stop, while callers leave.
+    pub drain_delay: Duration,
+    /// Longest time for requests under way to finish.
+    pub shutdown_grace: Duration,
+    /// Most connections at once.
+    pub max_connections: usize,
+    /// Memory for answers that may be repeated.
+    pub cache_bytes: u64,
+    /// How often it is looked whether the data changed.
+    pub refresh_interval: Duration,
+}
+
+/// A setting's name, default and meaning. Its flag is `--name`, its variable `ASSAY_NAME`.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    /// The name, as in flags and files.
+    pub name: &'static str,
+    /// The default.
+    pub default: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+const fn definition(
+    name: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+) -> Definition {
+    Definition {
+        name,
+        default,
+        meaning,
+    }
+}
+
+/// Every setting.
+pub const DEFINITIONS: [Definition; 11] = [
+    definition(
+        "data-dir",
+        "assay-data",
+        "where the embedded database lives",
+    ),
+    definition(
+        "log-level",
+        "info",
+        "which log lines are written: off, error, warn, info, debug",
+    ),
+    definition(
+        "log-format",
+        "text",
+        "how log lines are written: text or json",
+    ),
+    definition("listen", "127.0.0.1:8080", "where the API listens"),
+    definition(
+        "admin-listen",
+        "127.0.0.1:9090",
+        "where health and metrics listen",
+    ),
+    definition("request-timeout", "10s", "longest time until an answer"),
+    definition(
+        "drain-delay",
+        "1s",
+        "how long to go on accepting after the signal to stop, while callers leave",
+    ),
+    definition(
+        "shutdown-grace",
+        "30s",
+        "longest time for requests under way to finish",
+    ),
+    definition("max-connections", "4096", "most connections at once"),
+    definition(
+        "cache-bytes",
+        "64MiB",
+        "memory for answers that may be repeated",
+    ),
+    definition(
+        "refresh-interval",
+        "250ms",
+        "how often it is looked whether the data changed",
+    ),
+];
+
+/// A setting that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}: {message}")]
+pub struct SettingProblem {
+    /// Where it is set.
+    pub origin: Origin,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl Settings {
+    /// Puts the layers together.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong.
+    pub fn resolve(layers: &Layers) -> Result<Self, Vec<SettingProblem>> {
+        let mut problems = layers.unknown();
+        let mut take = Taker {
+            layers,
+            problems: &mut problems,
+        };
+        let settings = Self {
+            data_dir: take.value("data-dir", value::path),
+            log_level: take.value("log-level", value::log_level),
+            log_format: take.value("log-format", value::log_format),
+            listen: take.value("listen", value::socket_address),
+            admin_listen: take.value("admin-listen", value::socket_address),
+            request_timeout: take.value("request-timeout", value::positive_duration),
+            drain_delay: take.value("drain-delay", value::duration),
+            shutdown_grace: take.value("shutdown-grace", value::duration),
+            max_connections: take.value("max-connections", value::connections),
+            cache_bytes: take.value("cache-bytes", value::bytes),
+            refresh_interval: take.value("refresh-interval", value::positive_duration),
+        };
+        if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
+            problems.push(SettingProblem {
+                origin: layers.origin("admin-listen"),
+                message: "must not be where the API listens".into(),
+            });
+        }
+        if problems.is_empty() {
+            Ok(settings)
+        } else {
+            Err(problems)
+        }
+    }
+}
+
+/// Reads values and collects what is wrong with them.
+struct Taker<'a> {
+    layers: &'a Layers,
+    problems: &'a mut Vec<SettingProblem>,
+}
+
+impl Taker<'_> {
+    /// The value of a setting; the default where what is set is wrong.
+    fn value<T>(&mut self, name: &'static str, read: fn(&str) -> Result<T, String>) -> T
+    where
+        T: Fallback,
+    {
+        let (text, origin) = self.layers.find(name);
+        read(&text).unwrap_or_else(|message| {
+            self.problems.push(SettingProblem { origin, message });
+            T::fallback()
+        })
+    }
+}
+
+/// A value to go on with after something wrong was noted; it is never used.
+trait Fallback {
+    fn fallback() -> Self;
+}
+
+macro_rules! fallback {
+    ($($type:ty => $value:expr),+ $(,)?) => {
+        $(impl Fallback for $type {
+            fn fallback() -> Self {
+                $value
+            }
+        })+
+    };
+}
+
+fallback! {
+    PathBuf => Self::new(),
+    String => Self::new(),
+    LogFormat => Self::Text,
+    SocketAddr => SocketAddr::from(([127, 0, 0, 1], 0)),
+    Duration => Self::ZERO,
+    usize => 0,
+    u64 => 0,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layers(flags: &[(&'static str, &str)], env: &[(&str, &str)], file: &str) -> Layers {
+        let mut layers = Layers::default();
+        for (name, value) in flags {
+            layers.flag(name, Some((*value).to_owned()));
+        }
+        let env: Vec<(String, String)> = env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        layers.environment(env.into_iter());
+        layers.file("assay.toml", file).unwrap();
+        layers
+    }
+
+    #[test]
+    fn the_defaults_are_right() {
+        let settings = Settings::resolve(&Layers::default()).unwrap();
+        assert_eq!(settings.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!(settings.cache_bytes, 64 * 1024 * 1024);
+        assert_eq!(settings.refresh_interval, Duration::from_millis(250));
+    }
+
+    #[test]
+    fn a_flag_goes_before_the_environment_and_the_environment_before_the_file() {
+        let layers = layers(
+            &[("listen", "127.0.0.1:1")],
+            &[
+                ("ASSAY_LISTEN", "127.0.0.1:2"),
+                ("ASSAY_REQUEST_TIMEOUT", "2s"),
+            ],
+            "listen = \"127.0.0.1:3\"\nrequest-timeout = \"3s\"\nmax-connections = 3\n",
+        );
+        let settings = Settings::resolve(&layers).unwrap();
+        assert_eq!(settings.listen.port(), 1);
+        assert_eq!(settings.request_timeout, Duration::from_secs(2));
+        assert_eq!(settings.max_connections, 3);
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_said_at_once_with_its_place() {
+        let layers = layers(
+            &[("listen", "here")],
+            &[("ASSAY_LOG_FORMAT", "xml"), ("ASSAY_LISTN", "x")],
+            "cache-bytes = \"lots\"\ncolour = \"red\"\n[nested]\na = 1\n",
+        );
+        let problems: Vec<String> = Settings::resolve(&layers)
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            problems,
+            [
+                "assay.toml: colour: there is no such setting",
+                "assay.toml: nested: there is no such setting",
+                "ASSAY_LOG_FORMAT: `xml` is neither text nor json",
+                "--listen: `here` is not an address and port, such as 127.0.0.1:8080",
+                "assay.toml: cache-bytes: `lots` is not a size, such as 64MiB",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_two_listeners_differ() {
+        let layers = layers(&[("admin-listen", "127.0.0.1:8080")], &[], "");
+        let problems = Settings::resolve(&layers).unwrap_err();
+        assert_eq!(
+            problems[0].to_string(),
+            "--admin-listen: must not be where the API listens"
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Reading values of settings; errors say what would be right.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use tracing_subscriber::EnvFilter;
+
+use super::LogFormat;
+
+pub(super) fn path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() {
+        Err("must not be empty".into())
+    } else {
+        Ok(PathBuf::from(text))
+    }
+}
+
+pub(super) fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is not an address and port, such as 127.0.0.1:8080"))
+}
+
+pub(super) fn log_level(text: &str) -> Result<String, String> {
+    match text.parse::<EnvFilter>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(format!(
+            "`{text}` is not a log level, such as info: {error}"
+        )),
+    }
+}
+
+pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        other => Err(format!("`{other}` is neither text nor json")),
+    }
+}
+
+pub(super) fn connections(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=1_000_000) => Ok(number),
+        _ => Err(format!("`{text}` is not a number from 1 to 1000000")),
+    }
+}
+
+pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
+    match duration(text) {
+        Ok(Duration::ZERO) => Err("must be longer than nothing".into()),
+        other => other,
+    }
+}
+
+/// A whole number and `ms`, `s`, `m` or `h`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let error = || format!("`{text}` is not a time, such as 250ms or 30s");
+    let (number, unit) = split(text).ok_or_else(error)?;
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err(error()),
+    };
+    number
+        .checked_mul(milliseconds)
+        .map(Duration::from_millis)
+        .ok_or_else(error)
+}
+
+/// A whole number of bytes, or of `KiB`, `MiB` or `GiB`.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let error = || format!("`{text}` is not a size, such as 64MiB");
+    let (number, unit) = split(text).ok_or_else(error)?;
+    let factor: u64 = match unit {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(error()),
+    };
+    number.checked_mul(factor).ok_or_else(error)
+}
+
+fn split(text: &str) -> Option<(u64, &str)> {
+    let end = text
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    Some((number.parse().ok()?, unit))
+}
