@@ -165,9 +165,7 @@ pub async fn import(
     let limits = InputLimits::default();
     let is_url = request.location.contains("://");
     let known = if is_url {
-        store
-            .fetch_conditions(&request.source, &request.location)
-            .await?
+        store.fetch_conditions(&request.source, &request.location).await?
     } else {
         FetchConditions::default()
     };
@@ -175,39 +173,18 @@ pub async fn import(
     // Fetching, unpacking and parsing block: they get a thread of their own.
     let read = tokio::task::spawn_blocking(move || -> Result<_, ImportError> {
         let (spooled, fetched) = if is_url {
-            let known = Conditions {
-                etag: known.etag,
-                last_modified: known.last_modified,
-            };
+            let known = Conditions { etag: known.etag, last_modified: known.last_modified };
             match fetch(&location, &known, limits, timeout)? {
                 Fetched::NotModified => return Ok(None),
-                Fetched::New(
-                    spooled,
-                    Conditions {
-                        etag,
-                        last_modified,
-                    },
-                ) => (
-                    spooled,
-                    Some((
-                        location,
-                        FetchConditions {
-                            etag,
-                            last_modified,
-                        },
-                    )),
-                ),
+                Fetched::New(spooled, Conditions { etag, last_modified }) => {
+                    (spooled, Some((location, FetchConditions { etag, last_modified })))
+                }
             }
         } else {
             (Spooled::from_file(Path::new(&location), limits)?, None)
         };
         let (publication, digest) = read_publication(&spooled, limits)?;
-        Ok(Some((
-            spooled.digest().to_owned(),
-            digest,
-            publication,
-            fetched,
-        )))
+        Ok(Some((spooled.digest().to_owned(), digest, publication, fetched)))
     });
     let Some((file_digest, digest, publication, fetched)) =
         read.await.map_err(|_| ImportError::Stopped)??
@@ -232,18 +209,14 @@ fn read_publication(
     spooled: &Spooled,
     limits: InputLimits,
 ) -> Result<(Publication, String), ImportError> {
-    let failed = |source| ImportError::Read {
-        origin: spooled.origin().to_owned(),
-        source,
-    };
+    let failed = |source| ImportError::Read { origin: spooled.origin().to_owned(), source };
     spooled.unpack(limits, |content| {
         let mut hashing = Hashing::new(content);
         let input = BufReader::with_capacity(BUFFER_BYTES, &mut hashing);
         let publication = ofac_advanced::read(input).map_err(failed)?;
-        let digest = hashing.finish().map_err(|source| SpoolError {
-            origin: spooled.origin().to_owned(),
-            source,
-        })?;
+        let digest = hashing
+            .finish()
+            .map_err(|source| SpoolError { origin: spooled.origin().to_owned(), source })?;
         Ok((publication, digest))
     })?
 }
@@ -260,37 +233,22 @@ pub async fn record(
     options: &ImportOptions,
     now: Timestamp,
 ) -> Result<ImportOutcome, ImportError> {
-    let digests = Digests {
-        file: &provenance.file_digest,
-        content: &provenance.digest,
-    };
+    let digests = Digests { file: &provenance.file_digest, content: &provenance.digest };
     loop {
         let known = store.source_history(&provenance.source).await?;
-        let planned = plan(&known.history, publication, digests, options).map_err(|source| {
-            ImportError::Refused {
-                origin: provenance.origin.clone(),
-                source,
-            }
-        })?;
+        let planned = plan(&known.history, publication, digests, options)
+            .map_err(|source| ImportError::Refused { origin: provenance.origin.clone(), source })?;
         let (reference, entries, newest, ended, begun, report) = match planned {
             ImportPlan::Known { newest } => {
                 if newest {
                     store.confirm_fetch(&provenance.source, now).await?;
                 }
                 let digest = provenance.digest.clone();
-                return Ok(ImportOutcome::Unchanged {
-                    digest,
-                    verified: newest,
-                });
+                return Ok(ImportOutcome::Unchanged { digest, verified: newest });
             }
-            ImportPlan::Record {
-                reference,
-                entries,
-                newest,
-                ended,
-                begun,
-                report,
-            } => (reference, entries, newest, ended, begun, report),
+            ImportPlan::Record { reference, entries, newest, ended, begun, report } => {
+                (reference, entries, newest, ended, begun, report)
+            }
         };
         let import = PublicationImport {
             planned_at_generation: known.generation,

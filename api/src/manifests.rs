@@ -72,16 +72,10 @@ pub fn resolve(documents: &[Document]) -> Result<Resolved<Policy>, Vec<Problem>>
 ///
 /// Where it is not YAML.
 pub fn parse(origin: &str, text: &str) -> Result<Vec<Document>, ReadError> {
-    let contents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| ReadError::Yaml {
-            origin: origin.into(),
-            detail: error.to_string(),
-        })?;
+    let contents: Vec<Value> = serde_saphyr::from_multiple(text)
+        .map_err(|error| ReadError::Yaml { origin: origin.into(), detail: error.to_string() })?;
     let several = contents.len() > 1;
-    let documents = contents
-        .into_iter()
-        .zip(1..)
-        .filter(|(content, _)| !content.is_null());
+    let documents = contents.into_iter().zip(1..).filter(|(content, _)| !content.is_null());
     Ok(documents
         .map(|(content, number)| Document {
             origin: if several {
@@ -195,11 +189,8 @@ pub async fn apply(
 ) -> Result<Vec<(ManifestRecord, Applied)>, ApplyError> {
     loop {
         let control = store.control().await?;
-        let stored: Vec<Document> = control
-            .manifests
-            .iter()
-            .map(ManifestRecord::document)
-            .collect();
+        let stored: Vec<Document> =
+            control.manifests.iter().map(ManifestRecord::document).collect();
         let applied = overlay(&stored, &documents).map_err(ApplyError::Problems)?;
         let records: Vec<(ManifestRecord, Applied)> = applied
             .into_values()
@@ -213,9 +204,7 @@ pub async fn apply(
                     Some(before) if before.spec == manifest.spec => Applied::Unchanged,
                     Some(_) => Applied::Configured,
                 };
-                let Manifest {
-                    kind, name, spec, ..
-                } = manifest;
+                let Manifest { kind, name, spec, .. } = manifest;
                 (ManifestRecord { kind, name, spec }, outcome)
             })
             .collect();
@@ -240,22 +229,13 @@ pub async fn apply(
 fn overlay(stored: &[Document], added: &[Document]) -> Result<Manifests, Vec<Problem>> {
     let identity = |document: &Document| {
         let content = &document.content;
-        (
-            content.get("kind").cloned(),
-            content.pointer("/metadata/name").cloned(),
-        )
+        (content.get("kind").cloned(), content.pointer("/metadata/name").cloned())
     };
     let replaced: Vec<_> = added.iter().map(identity).collect();
-    let kept = stored
-        .iter()
-        .filter(|document| !replaced.contains(&identity(document)));
+    let kept = stored.iter().filter(|document| !replaced.contains(&identity(document)));
     let all: Vec<Document> = kept.chain(added).cloned().collect();
     let mut resolved = resolve(&all)?.manifests;
-    resolved.retain(|_, manifest| {
-        added
-            .iter()
-            .any(|document| document.origin == manifest.origin)
-    });
+    resolved.retain(|_, manifest| added.iter().any(|document| document.origin == manifest.origin));
     Ok(resolved)
 }
 
@@ -268,10 +248,7 @@ pub async fn seed(store: &dyn Store, now: Timestamp) -> Result<(), ApplyError> {
     if store.revisions().await?.control > 0 {
         return Ok(());
     }
-    let documents = READY
-        .iter()
-        .filter_map(|(name, text)| parse(name, text).ok())
-        .flatten();
+    let documents = READY.iter().filter_map(|(name, text)| parse(name, text).ok()).flatten();
     apply(store, documents.collect(), now).await?;
     Ok(())
 }
@@ -282,16 +259,10 @@ mod tests {
 
     #[test]
     fn the_ready_manifests_resolve() {
-        let documents: Vec<Document> = READY
-            .iter()
-            .flat_map(|(name, text)| parse(name, text).unwrap())
-            .collect();
+        let documents: Vec<Document> =
+            READY.iter().flat_map(|(name, text)| parse(name, text).unwrap()).collect();
         let directory = resolve(&documents).unwrap().directory;
-        let plans: Vec<&str> = directory
-            .plans
-            .keys()
-            .map(assay_tenancy::Name::as_str)
-            .collect();
+        let plans: Vec<&str> = directory.plans.keys().map(assay_tenancy::Name::as_str).collect();
         assert_eq!(plans, ["business", "enterprise"]);
         assert_eq!(
             *directory.policies["default"],
@@ -302,9 +273,7 @@ mod tests {
 
     #[test]
     fn a_broken_file_is_named_with_the_place() {
-        let error = parse("bad.yaml", "kind: Plan\n  name: [")
-            .unwrap_err()
-            .to_string();
+        let error = parse("bad.yaml", "kind: Plan\n  name: [").unwrap_err().to_string();
         assert!(error.starts_with("bad.yaml is not valid YAML: "), "{error}");
         let documents = parse("two.yaml", "a: 1\n---\n---\nb: 2\n").unwrap();
         let origins: Vec<&str> = documents.iter().map(|d| d.origin.as_str()).collect();

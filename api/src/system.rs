@@ -14,10 +14,7 @@ impl Clock {
     #[must_use]
     pub fn system() -> Self {
         Self::new(|| {
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "this is where the time comes from"
-            )]
+            #[expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
             let now = Timestamp::now();
             Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
         })

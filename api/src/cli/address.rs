@@ -57,11 +57,7 @@ pub(super) fn run(args: &AddressArgs) -> Result<Done, Failure> {
             all_valid &= print(&mut output, args, text)?;
         }
     }
-    Ok(if args.exit_code && !all_valid {
-        Done::Code(3)
-    } else {
-        Done::Well
-    })
+    Ok(if args.exit_code && !all_valid { Done::Code(3) } else { Done::Well })
 }
 
 fn print(output: &mut Output, args: &AddressArgs, text: &str) -> Result<bool, Failure> {
@@ -90,13 +86,9 @@ fn print(output: &mut Output, args: &AddressArgs, text: &str) -> Result<bool, Fa
 fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|character| {
-            let escaped = character
-                .is_control()
-                .then(|| character.escape_default().collect::<String>());
-            escaped
-                .unwrap_or_else(|| character.to_string())
-                .chars()
-                .collect::<Vec<_>>()
+            let escaped =
+                character.is_control().then(|| character.escape_default().collect::<String>());
+            escaped.unwrap_or_else(|| character.to_string()).chars().collect::<Vec<_>>()
         })
         .collect()
 }

@@ -34,13 +34,7 @@ pub(super) async fn run(args: &ApplyArgs, context: &Context) -> Result<Done, Fai
     let applied = manifests::apply(&store, documents, context.clock.now()).await?;
     let mut output = output();
     for (manifest, outcome) in applied {
-        writeln!(
-            output,
-            "{} {} {}",
-            manifest.kind.as_str(),
-            manifest.name,
-            outcome.as_str()
-        )?;
+        writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
     }
     Ok(Done::Well)
 }

@@ -62,12 +62,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
     let policy = policy(&store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let as_of = args.as_of.map(end_of_day).transpose()?;
-    let assessment = assess(
-        &subject,
-        &snapshot.facts(&subject),
-        &policy,
-        as_of.unwrap_or(now),
-    );
+    let assessment = assess(&subject, &snapshot.facts(&subject), &policy, as_of.unwrap_or(now));
 
     let mut output = output();
     if args.json {
@@ -81,11 +76,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
         let text = serde_json::to_string_pretty(&answer).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
     } else {
-        write!(
-            output,
-            "{}",
-            render::check(&subject, &assessment, args.as_of, now)
-        )?;
+        write!(output, "{}", render::check(&subject, &assessment, args.as_of, now))?;
     }
     Ok(match (args.exit_code, assessment.verdict) {
         (false, _) | (true, Verdict::Allow) => Done::Well,
@@ -114,23 +105,11 @@ pub(super) async fn policy(
         (None, Environment::Sample) => "sample",
     };
     let control = store.control().await?;
-    let documents: Vec<Document> = control
-        .manifests
-        .iter()
-        .map(ManifestRecord::document)
-        .collect();
-    let directory = manifests::resolve(&documents)
-        .map_err(manifests::ApplyError::Problems)?
-        .directory;
+    let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
+    let directory =
+        manifests::resolve(&documents).map_err(manifests::ApplyError::Problems)?.directory;
     directory.policies.get(name).cloned().ok_or_else(|| {
-        let known: Vec<&str> = directory
-            .policies
-            .keys()
-            .map(assay_tenancy::Name::as_str)
-            .collect();
-        Failure::Input(format!(
-            "there is no risk policy `{name}`: there is {}",
-            known.join(", ")
-        ))
+        let known: Vec<&str> = directory.policies.keys().map(assay_tenancy::Name::as_str).collect();
+        Failure::Input(format!("there is no risk policy `{name}`: there is {}", known.join(", ")))
     })
 }

@@ -120,12 +120,12 @@ fn rows_of(listing: &Listing) -> Vec<Row<'_>> {
             .into_iter()
             .map(|address| row(Some(address.chain()), Some(address.to_string()), Some(true)))
             .collect(),
+        ListedAddresses::Misfiled(addresses, _) => addresses
+            .into_iter()
+            .map(|address| row(Some(address.chain()), Some(address.to_string()), Some(false)))
+            .collect(),
         ListedAddresses::Invalid(_) => {
-            vec![row(
-                ChainId::from_list_code(&entry.asset_code),
-                None,
-                Some(false),
-            )]
+            vec![row(ChainId::from_list_code(&entry.asset_code), None, Some(false))]
         }
         ListedAddresses::Unsupported => vec![row(None, None, None)],
     }

@@ -73,10 +73,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
         location: args.location,
         format: args.format,
         source,
-        options: ImportOptions {
-            history: args.history,
-            accept_digest: args.accept_digest,
-        },
+        options: ImportOptions { history: args.history, accept_digest: args.accept_digest },
         timeout: Duration::from_secs(args.timeout),
     };
     let store = context.open_or_create().await?;
@@ -94,21 +91,13 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
 fn print(output: &mut Output, source: &SourceId, outcome: &ImportOutcome) -> Result<(), Failure> {
     match outcome {
         ImportOutcome::NotModified => {
-            writeln!(
-                output,
-                "{source}: the server has nothing newer; counted as verified"
-            )?;
+            writeln!(output, "{source}: the server has nothing newer; counted as verified")?;
         }
         ImportOutcome::Unchanged { verified: true, .. } => {
             writeln!(output, "{source}: unchanged; counted as verified")?;
         }
-        ImportOutcome::Unchanged {
-            verified: false, ..
-        } => {
-            writeln!(
-                output,
-                "{source}: this publication is known; nothing changed"
-            )?;
+        ImportOutcome::Unchanged { verified: false, .. } => {
+            writeln!(output, "{source}: this publication is known; nothing changed")?;
         }
         ImportOutcome::Imported {
             digest,
@@ -164,27 +153,14 @@ fn print_report(output: &mut Output, report: &ImportReport) -> Result<(), Failur
         )?;
     }
     if !report.unsupported.is_empty() {
-        let codes: Vec<String> = report
-            .unsupported
-            .iter()
-            .map(|(code, count)| format!("{code} {count}"))
-            .collect();
-        writeln!(
-            output,
-            "  kept verbatim, chain not read yet: {}",
-            codes.join(", ")
-        )?;
+        let codes: Vec<String> =
+            report.unsupported.iter().map(|(code, count)| format!("{code} {count}")).collect();
+        writeln!(output, "  kept verbatim, chain not read yet: {}", codes.join(", "))?;
     }
     Ok(())
 }
 
 fn line(entry: &ReportedEntry) -> String {
-    let ReportedEntry {
-        list,
-        entity_id,
-        entity,
-        asset_code,
-        address,
-    } = entry;
+    let ReportedEntry { list, entity_id, entity, asset_code, address } = entry;
     format!("{asset_code} {address}  {entity} ({list} {entity_id})")
 }

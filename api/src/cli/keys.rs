@@ -178,9 +178,7 @@ async fn rotate(args: &RotateArgs, store: &SqliteStore, now: Timestamp) -> Resul
         expires_at: None,
     };
     let (key, record) = issue(store.environment().await?, grant, now);
-    store
-        .add_key(&record, Some((&old.id, later(now, args.overlap)?)))
-        .await?;
+    store.add_key(&record, Some((&old.id, later(now, args.overlap)?))).await?;
     show(&key, &record, args.json, now)
 }
 
@@ -189,11 +187,7 @@ async fn list(args: &ListArgs, store: &SqliteStore, now: Timestamp) -> Result<Do
     let chosen: Vec<KeyView<'_>> = control
         .keys
         .iter()
-        .filter(|record| {
-            args.tenant
-                .as_ref()
-                .is_none_or(|tenant| record.tenant == *tenant)
-        })
+        .filter(|record| args.tenant.as_ref().is_none_or(|tenant| record.tenant == *tenant))
         .map(|record| view(record, None, now))
         .collect();
     let mut output = output();
@@ -202,17 +196,8 @@ async fn list(args: &ListArgs, store: &SqliteStore, now: Timestamp) -> Result<Do
         writeln!(output, "{text}")?;
         return Ok(Done::Well);
     }
-    let header = [
-        "ID",
-        "TENANT",
-        "NAME",
-        "STATE",
-        "SCOPES",
-        "CREATED",
-        "EXPIRES",
-        "LAST USED",
-    ]
-    .map(str::to_owned);
+    let header = ["ID", "TENANT", "NAME", "STATE", "SCOPES", "CREATED", "EXPIRES", "LAST USED"]
+        .map(str::to_owned);
     let rows = chosen.iter().map(|key| {
         let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
         [
@@ -222,10 +207,8 @@ async fn list(args: &ListArgs, store: &SqliteStore, now: Timestamp) -> Result<Do
             key.state.to_owned(),
             scopes.join(","),
             ago(key.created_at, now),
-            key.expires_at
-                .map_or_else(|| "never".to_owned(), |at| at.to_string()),
-            key.last_used_at
-                .map_or_else(|| "never".to_owned(), |at| ago(at, now)),
+            key.expires_at.map_or_else(|| "never".to_owned(), |at| at.to_string()),
+            key.last_used_at.map_or_else(|| "never".to_owned(), |at| ago(at, now)),
         ]
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();

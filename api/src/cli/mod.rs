@@ -203,9 +203,7 @@ pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let outcome = settings(&cli).and_then(|settings| {
         logging::start(&settings)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(execute(cli, settings))
     });
     match outcome {
@@ -221,11 +219,7 @@ pub fn run() -> ExitCode {
 }
 
 async fn execute(cli: Cli, settings: Settings) -> Result<Done, Failure> {
-    let context = Context {
-        settings,
-        sample: cli.common.sample,
-        clock: Clock::system(),
-    };
+    let context = Context { settings, sample: cli.common.sample, clock: Clock::system() };
     match cli.command {
         Command::Serve(args) => serve::run(args, context).await,
         Command::Check(args) => check::run(&args, &context).await,
@@ -254,11 +248,7 @@ impl Context {
 
     /// The store, made where there is none, with its plans and policy.
     async fn open_or_create(&self) -> Result<SqliteStore, Failure> {
-        let environment = if self.sample {
-            Environment::Sample
-        } else {
-            Environment::Production
-        };
+        let environment = if self.sample { Environment::Sample } else { Environment::Production };
         let store = SqliteStore::open_or_create(&self.settings.data_dir, environment).await?;
         manifests::seed(&store, self.clock.now()).await?;
         Ok(store)
@@ -282,18 +272,13 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         }),
     );
-    let named = common
-        .config
-        .clone()
-        .or_else(|| env::var_os("ASSAY_CONFIG").map(PathBuf::from));
+    let named = common.config.clone().or_else(|| env::var_os("ASSAY_CONFIG").map(PathBuf::from));
     let usual = Path::new("assay.toml");
     let file = named.or_else(|| usual.is_file().then(|| usual.to_owned()));
     if let Some(path) = file {
         let text = read_file(&path).map_err(|error| Failure::Usage(error.to_string()))?;
         let name = path.display().to_string();
-        layers
-            .file(&name, &text)
-            .map_err(|error| Failure::Usage(error.to_string()))?;
+        layers.file(&name, &text).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     Settings::resolve(&layers).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();

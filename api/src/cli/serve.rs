@@ -104,9 +104,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     let app = Arc::new(App {
         service: Arc::clone(&service),
         metrics: Metrics::default(),
-        settings: HttpSettings {
-            request_timeout: settings.request_timeout,
-        },
+        settings: HttpSettings { request_timeout: settings.request_timeout },
     });
     let listener = bind(settings.listen, "listen").await?;
     let admin = bind(settings.admin_listen, "admin-listen").await?;
@@ -145,10 +143,7 @@ async fn serve_until_stopped(
         drain_delay: settings.drain_delay,
         grace: settings.shutdown_grace,
     };
-    let admin_settings = ListenerSettings {
-        connections: ADMIN_CONNECTIONS,
-        ..api_settings
-    };
+    let admin_settings = ListenerSettings { connections: ADMIN_CONNECTIONS, ..api_settings };
     let service = Arc::clone(&app.service);
     let api = http::serve(
         listener,
@@ -160,13 +155,7 @@ async fn serve_until_stopped(
             tracing::info!("stopping: requests under way are finished");
         },
     );
-    let admin = http::serve(
-        admin,
-        http::admin(app),
-        admin_settings,
-        until_stopped(stopped),
-        || {},
-    );
+    let admin = http::serve(admin, http::admin(app), admin_settings, until_stopped(stopped), || {});
     let both = async { tokio::join!(api, admin) };
     tokio::pin!(both);
     tokio::select! {
@@ -217,10 +206,7 @@ async fn greet(
 ) -> Result<(), Failure> {
     tracing::info!(%api, %admin, "serving");
     let mut output = output();
-    writeln!(
-        output,
-        "Assay serves http://{api} (health and metrics: http://{admin})"
-    )?;
+    writeln!(output, "Assay serves http://{api} (health and metrics: http://{admin})")?;
     if !context.sample {
         if store.control().await?.keys.is_empty() {
             writeln!(
@@ -247,18 +233,10 @@ async fn greet(
             example.address
         )?;
     }
-    writeln!(
-        output,
-        "\nOther addresses to try, there or with `assay check --sample`:"
-    )?;
+    writeln!(output, "\nOther addresses to try, there or with `assay check --sample`:")?;
     for example in examples {
         let chain = example.address.chain();
-        writeln!(
-            output,
-            "  {chain:<4} {:<44} {}",
-            example.address.as_str(),
-            example.what
-        )?;
+        writeln!(output, "  {chain:<4} {:<44} {}", example.address.as_str(), example.what)?;
     }
     writeln!(output)?;
     output.flush()?;

@@ -33,35 +33,18 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
         return Ok(Done::Well);
     }
     if sources.is_empty() {
-        writeln!(
-            output,
-            "no source yet: import a list with `assay ingest sanctions`"
-        )?;
+        writeln!(output, "no source yet: import a list with `assay ingest sanctions`")?;
         return Ok(Done::Well);
     }
-    let header = [
-        "SOURCE",
-        "LISTS",
-        "PUBLISHED",
-        "VERIFIED",
-        "ENTRIES",
-        "STATE",
-        "DIGEST",
-    ]
-    .map(str::to_owned);
+    let header = ["SOURCE", "LISTS", "PUBLISHED", "VERIFIED", "ENTRIES", "STATE", "DIGEST"]
+        .map(str::to_owned);
     let rows = sources.iter().map(|source| {
-        let lists: Vec<&str> = source
-            .lists
-            .iter()
-            .map(assay_engine::names::ListId::as_str)
-            .collect();
+        let lists: Vec<&str> =
+            source.lists.iter().map(assay_engine::names::ListId::as_str).collect();
         [
             source.id.to_string(),
             lists.join(" "),
-            source
-                .published_at
-                .map(|day| day.to_string())
-                .unwrap_or_default(),
+            source.published_at.map(|day| day.to_string()).unwrap_or_default(),
             ago(source.fetched_at, now),
             source.entries.to_string(),
             state(source),

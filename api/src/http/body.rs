@@ -23,12 +23,8 @@ pub async fn read_json<T: DeserializeOwned>(
     time: Duration,
 ) -> Result<T, Problem> {
     require_json(headers)?;
-    let too_large = || {
-        Problem::new(
-            Code::BodyTooLarge,
-            format!("the body is larger than {limit} bytes"),
-        )
-    };
+    let too_large =
+        || Problem::new(Code::BodyTooLarge, format!("the body is larger than {limit} bytes"));
     let announced = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
@@ -43,23 +39,14 @@ pub async fn read_json<T: DeserializeOwned>(
             format!("the body did not arrive within {} seconds", time.as_secs()),
         )),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::new(
-            Code::MalformedHttp,
-            "the body ended too early",
-        )),
+        Ok(Err(_)) => Err(Problem::new(Code::MalformedHttp, "the body ended too early")),
         Ok(Ok(body)) => parse(&body.to_bytes()),
     }
 }
 
 fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let content_type = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let media_type = content_type
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default();
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
     if media_type.trim().eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
@@ -80,17 +67,11 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         if error.is_data() {
             invalid_field(&path, &error)
         } else {
-            Problem::new(
-                Code::MalformedJson,
-                format!("the body is not valid JSON: {error}"),
-            )
+            Problem::new(Code::MalformedJson, format!("the body is not valid JSON: {error}"))
         }
     })?;
     deserializer.end().map_err(|error| {
-        Problem::new(
-            Code::MalformedJson,
-            format!("there is more after the JSON value: {error}"),
-        )
+        Problem::new(Code::MalformedJson, format!("there is more after the JSON value: {error}"))
     })?;
     Ok(parsed)
 }
@@ -98,9 +79,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 /// A value of the wrong kind, a missing, unknown or repeated field.
 fn invalid_field(path: &str, error: &serde_json::Error) -> Problem {
     let text = error.to_string();
-    let message = text
-        .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(message, _)| message);
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
     // Missing and repeated fields are about the object; their name stands in the message.
     let field = match path {
         "." => message.split('`').nth(1).unwrap_or("body"),
@@ -127,11 +106,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_field() {
         let cases: [(&[u8], &str, &str); 9] = [
-            (
-                b"{}",
-                "invalid_request",
-                "blockchain: missing field `blockchain`",
-            ),
+            (b"{}", "invalid_request", "blockchain: missing field `blockchain`"),
             (
                 br#"{"blockchain": 5}"#,
                 "invalid_request",
@@ -176,15 +151,9 @@ mod tests {
         for (bytes, code, detail) in cases {
             let problem = parse::<Request>(bytes).unwrap_err();
             let details = problem.details("/", "");
-            assert_eq!(
-                (details.code.as_str(), details.detail.as_str()),
-                (code, detail)
-            );
+            assert_eq!((details.code.as_str(), details.detail.as_str()), (code, detail));
         }
         let deep = vec![b'['; 100_000];
-        assert_eq!(
-            parse::<serde_json::Value>(&deep).unwrap_err().code(),
-            Code::MalformedJson
-        );
+        assert_eq!(parse::<serde_json::Value>(&deep).unwrap_err().code(), Code::MalformedJson);
     }
 }

@@ -62,8 +62,7 @@ pub async fn frame(State(app): State<Arc<App>>, mut request: Request, next: Next
         }
     };
     let response = dressed(response, &id, app.service.is_draining());
-    app.metrics
-        .request(&route, response.status(), arrived.elapsed());
+    app.metrics.request(&route, response.status(), arrived.elapsed());
     tracing::info!(
         request_id = &*id,
         method = method.as_str(),
@@ -77,26 +76,15 @@ pub async fn frame(State(app): State<Arc<App>>, mut request: Request, next: Next
 
 /// The caller's identifier where it is a plain one, else a new one.
 fn request_id(headers: &HeaderMap, app: &App) -> Arc<str> {
-    let given = headers
-        .get(X_REQUEST_ID)
-        .and_then(|value| value.to_str().ok())
-        .filter(|given| {
-            (1..=LONGEST_REQUEST_ID).contains(&given.len())
-                && given
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
-        });
-    given.map_or_else(
-        || system::new_id(app.service.clock.now()).to_string().into(),
-        Into::into,
-    )
+    let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|given| {
+        (1..=LONGEST_REQUEST_ID).contains(&given.len())
+            && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+    });
+    given.map_or_else(|| system::new_id(app.service.clock.now()).to_string().into(), Into::into)
 }
 
 fn headers_length(headers: &HeaderMap) -> usize {
-    headers
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len() + 4)
-        .sum()
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
 }
 
 /// The response, with a problem printed for this request where it carries one, and with refusals of the
@@ -138,10 +126,7 @@ fn dressed(mut response: Response, id: &str, is_draining: bool) -> Response {
     if let Ok(value) = HeaderValue::from_str(id) {
         headers.insert(X_REQUEST_ID, value);
     }
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if is_draining {
         // The caller's next request goes to another connection.

@@ -39,12 +39,9 @@ pub async fn pass(
 ) -> Response {
     let service = &app.service;
     let now = service.clock.now();
-    let caller = match presented_key(request.headers()).and_then(|key| {
-        service
-            .access()
-            .authenticate(&key, gate.scope, now)
-            .map_err(denied)
-    }) {
+    let caller = match presented_key(request.headers())
+        .and_then(|key| service.access().authenticate(&key, gate.scope, now).map_err(denied))
+    {
         Ok(caller) => caller,
         Err(problem) => return problem.into_response(),
     };
@@ -52,33 +49,21 @@ pub async fn pass(
 
     let limits = caller.tenant.limits(now);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    match service
-        .limiter
-        .admit(&caller.tenant.name, gate.ask, &limits, seconds)
-    {
-        Decision::Admitted { charge, standings } => {
-            let charge = ChargeGuard {
-                app: &app,
-                caller: caller.clone(),
-                charge,
-                answered: false,
-            };
+    match service.limiter.admit(&caller.tenant.name, gate.ask, &limits, seconds) {
+        Decision::Admitted { charge } => {
+            let tenant = caller.tenant.name.clone();
+            let charge = ChargeGuard { app: &app, caller: caller.clone(), charge, answered: false };
             request.extensions_mut().insert(caller);
             let response = next.run(request).await;
             charge.settle(response.status());
+            let standings = service.limiter.standings(&tenant, &limits, seconds);
             with_limits(response, &standings)
         }
-        Decision::Refused {
-            violated,
-            retry_after,
-            standings,
-        } => {
+        Decision::Refused { violated, retry_after, standings } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limited();
-            let detail = format!(
-                "{} is used up; try again in {retry_after} seconds",
-                names.join(" and ")
-            );
+            let detail =
+                format!("{} is used up; try again in {retry_after} seconds", names.join(" and "));
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .header(header::RETRY_AFTER, &retry_after.to_string());
@@ -104,10 +89,7 @@ impl ChargeGuard<'_> {
 impl Drop for ChargeGuard<'_> {
     fn drop(&mut self) {
         if !self.answered {
-            self.app
-                .service
-                .limiter
-                .give_back(&self.caller.tenant.name, &self.charge);
+            self.app.service.limiter.give_back(&self.caller.tenant.name, &self.charge);
         }
     }
 }
@@ -115,24 +97,15 @@ impl Drop for ChargeGuard<'_> {
 /// The one key that the request presents, by `X-API-Key` or as a Bearer token.
 fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
     let invalid = |detail: &str| {
-        Problem::new(Code::InvalidKey, detail).header(
-            header::WWW_AUTHENTICATE,
-            "Bearer realm=\"assay\", error=\"invalid_token\"",
-        )
+        Problem::new(Code::InvalidKey, detail)
+            .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\"")
     };
     let mut keys: Vec<&str> = Vec::new();
     for value in headers.get_all(X_API_KEY) {
-        keys.push(
-            value
-                .to_str()
-                .map_err(|_| invalid("X-API-Key is not plain text"))?
-                .trim(),
-        );
+        keys.push(value.to_str().map_err(|_| invalid("X-API-Key is not plain text"))?.trim());
     }
     for value in headers.get_all(header::AUTHORIZATION) {
-        let text = value
-            .to_str()
-            .map_err(|_| invalid("Authorization is not plain text"))?;
+        let text = value.to_str().map_err(|_| invalid("Authorization is not plain text"))?;
         let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(invalid("Authorization must be `Bearer <API key>`"));
@@ -156,42 +129,26 @@ fn denied(denied: Denied) -> Problem {
             Code::InvalidKey,
             "the API key is not valid: check that it was copied whole",
         )
-        .header(
-            header::WWW_AUTHENTICATE,
-            "Bearer realm=\"assay\", error=\"invalid_token\"",
-        ),
-        Denied::TenantSuspended => Problem::new(
-            Code::TenantSuspended,
-            "the tenant's keys are refused for the time being",
-        ),
-        Denied::NoApiAccess => Problem::new(
-            Code::NoApiAccess,
-            "the tenant's plan has no access to the API",
-        ),
-        Denied::InsufficientScope => Problem::new(
-            Code::InsufficientScope,
-            "the API key lacks the scope that this needs",
-        ),
+        .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\""),
+        Denied::TenantSuspended => {
+            Problem::new(Code::TenantSuspended, "the tenant's keys are refused for the time being")
+        }
+        Denied::NoApiAccess => {
+            Problem::new(Code::NoApiAccess, "the tenant's plan has no access to the API")
+        }
+        Denied::InsufficientScope => {
+            Problem::new(Code::InsufficientScope, "the API key lacks the scope that this needs")
+        }
     }
 }
 
 /// Shows every limit and where it stands (IETF httpapi draft, structured fields).
 fn with_limits(mut response: Response, standings: &[Standing]) -> Response {
     let (mut policy, mut limit) = (String::new(), String::new());
-    for Standing {
-        name,
-        requests,
-        window_seconds,
-        remaining,
-        resets_in,
-    } in standings
-    {
+    for Standing { name, requests, window_seconds, remaining, resets_in } in standings {
         let separator = if policy.is_empty() { "" } else { ", " };
         // Writing to a string cannot fail.
-        let _ = write!(
-            policy,
-            "{separator}\"{name}\";q={requests};w={window_seconds}"
-        );
+        let _ = write!(policy, "{separator}\"{name}\";q={requests};w={window_seconds}");
         let _ = write!(limit, "{separator}\"{name}\";r={remaining};t={resets_in}");
     }
     let headers = response.headers_mut();

@@ -14,9 +14,8 @@ use prometheus_client::{
 use crate::serving::{CacheStatus, Service};
 
 /// Bounds in seconds, dense around what an answer takes and around the 300 ms promise.
-const DURATION_BOUNDS: [f64; 14] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 10.0,
-];
+const DURATION_BOUNDS: [f64; 14] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 10.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
@@ -53,11 +52,7 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("assay");
         let requests = Family::default();
-        registry.register(
-            "http_requests",
-            "HTTP requests by route and status",
-            requests.clone(),
-        );
+        registry.register("http_requests", "HTTP requests by route and status", requests.clone());
         let durations =
             Family::new_with_constructor((|| Histogram::new(DURATION_BOUNDS)) as fn() -> Histogram);
         registry.register(
@@ -68,11 +63,7 @@ impl Default for Metrics {
         let checks = Family::default();
         registry.register("checks", "Checks by verdict and cache", checks.clone());
         let limited = Counter::default();
-        registry.register(
-            "rate_limited",
-            "Requests refused by a limit",
-            limited.clone(),
-        );
+        registry.register("rate_limited", "Requests refused by a limit", limited.clone());
         let ready = Gauge::default();
         registry.register("ready", "Whether the program is ready", ready.clone());
         let store_reachable = Gauge::default();
@@ -109,17 +100,10 @@ impl Default for Metrics {
 
 impl Metrics {
     pub(super) fn request(&self, route: &str, status: StatusCode, took: Duration) {
-        let labels = RequestLabels {
-            route: route.to_owned(),
-            status: status.as_u16(),
-        };
+        let labels = RequestLabels { route: route.to_owned(), status: status.as_u16() };
         self.requests.get_or_create(&labels).inc();
-        let labels = RouteLabels {
-            route: route.to_owned(),
-        };
-        self.durations
-            .get_or_create(&labels)
-            .observe(took.as_secs_f64());
+        let labels = RouteLabels { route: route.to_owned() };
+        self.durations.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
     pub(super) fn check(&self, verdict: Verdict, cache: CacheStatus) {
@@ -128,12 +112,7 @@ impl Metrics {
             CacheStatus::Miss => "miss",
             CacheStatus::Bypass => "bypass",
         };
-        self.checks
-            .get_or_create(&CheckLabels {
-                verdict: verdict.as_str(),
-                cache,
-            })
-            .inc();
+        self.checks.get_or_create(&CheckLabels { verdict: verdict.as_str(), cache }).inc();
     }
 
     pub(super) fn limited(&self) {
@@ -144,11 +123,9 @@ impl Metrics {
     pub(super) fn print(&self, service: &Service) -> String {
         let intel = service.intel();
         self.ready.set(i64::from(!service.is_draining()));
-        self.store_reachable
-            .set(i64::from(service.store_reachable()));
+        self.store_reachable.set(i64::from(service.store_reachable()));
         self.intel_generation.set(intel.generation());
-        self.known_addresses
-            .set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));
+        self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);

@@ -74,15 +74,9 @@ pub(super) fn operations() -> Vec<Operation> {
                           it rests on. Charged as one check where the status is 200. \
                           `Cache-Control: no-cache` or `max-age` asks for a fresher answer than the \
                           cache holds.",
-            gate: Gate {
-                scope: Scope::Check,
-                ask: Ask::Check,
-            },
+            gate: Gate { scope: Scope::Check, ask: Ask::Check },
             handler: post(routes::check::check_address),
-            request: Some((
-                schema_of::<routes::check::CheckRequest>,
-                examples::check_request(),
-            )),
+            request: Some((schema_of::<routes::check::CheckRequest>, examples::check_request())),
             response: (
                 schema_of::<routes::check::CheckResponse<'static>>,
                 examples::check_response(),
@@ -105,16 +99,10 @@ pub(super) fn operations() -> Vec<Operation> {
             summary: "List what answers rest on, and how fresh it is",
             description: "Every source with its newest publication, when that was last verified, and \
                           whether the caller's policy allows nothing without it.",
-            gate: Gate {
-                scope: Scope::Check,
-                ask: Ask::Request,
-            },
+            gate: Gate { scope: Scope::Check, ask: Ask::Request },
             handler: get(routes::sources::list_sources),
             request: None,
-            response: (
-                schema_of::<routes::sources::SourcesResponse>,
-                examples::sources_response(),
-            ),
+            response: (schema_of::<routes::sources::SourcesResponse>, examples::sources_response()),
             problems: &[],
         },
         Operation {
@@ -124,10 +112,7 @@ pub(super) fn operations() -> Vec<Operation> {
             summary: "List everything that an answer can name",
             description: "Categories, tiers of evidence, heuristics and patterns, each with its \
                           definition and the severity it has under the caller's policy.",
-            gate: Gate {
-                scope: Scope::Check,
-                ask: Ask::Request,
-            },
+            gate: Gate { scope: Scope::Check, ask: Ask::Request },
             handler: get(routes::signals::list_signals),
             request: None,
             response: (schema_of::<Catalogue>, examples::signals_response()),

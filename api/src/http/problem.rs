@@ -172,10 +172,7 @@ impl Problem {
     /// With a field that is wrong.
     #[must_use]
     pub fn field(mut self, field: impl Into<String>, message: impl Into<String>) -> Self {
-        self.errors.push(FieldError {
-            field: field.into(),
-            message: message.into(),
-        });
+        self.errors.push(FieldError { field: field.into(), message: message.into() });
         self
     }
 
@@ -189,8 +186,7 @@ impl Problem {
     /// With a header field.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: &str) -> Self {
-        self.headers
-            .extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
+        self.headers.extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
         self
     }
 

@@ -47,12 +47,7 @@ fn draw(
     now: Timestamp,
 ) -> fmt::Result {
     let chain = subject.chain().info();
-    writeln!(
-        text,
-        "{BOLD}{subject}{BOLD:#}  {} ({})",
-        chain.name,
-        subject.kind().as_str()
-    )?;
+    writeln!(text, "{BOLD}{subject}{BOLD:#}  {} ({})", chain.name, subject.kind().as_str())?;
     if let Some(entity) = &assessment.entity {
         writeln!(text, "{}  {DIM}{}{DIM:#}", entity.name, entity.category)?;
     }
@@ -86,11 +81,8 @@ fn draw(
         section(text, "Associated")?;
         for wallet in &assessment.associated_wallets {
             let listed = if wallet.listed { ", listed" } else { "" };
-            let entity = wallet
-                .entity
-                .as_deref()
-                .map(|name| format!(": {name}"))
-                .unwrap_or_default();
+            let entity =
+                wallet.entity.as_deref().map(|name| format!(": {name}")).unwrap_or_default();
             writeln!(
                 text,
                 "  {} {}  {}{listed}{entity}",
@@ -138,11 +130,7 @@ fn headline(text: &mut String, assessment: &Assessment) -> fmt::Result {
         Verdict::Review => "REVIEW",
         Verdict::Block => "BLOCK",
     };
-    let standing = if assessment.is_final {
-        "final"
-    } else {
-        "not final: something is missing"
-    };
+    let standing = if assessment.is_final { "final" } else { "not final: something is missing" };
     let environment = match assessment.environment {
         assay_engine::facts::Environment::Production => "",
         assay_engine::facts::Environment::Sample => "  sample world",
@@ -164,11 +152,7 @@ fn waterfall(text: &mut String, assessment: &Assessment) -> fmt::Result {
         let contribution = component.contribution.tenths();
         let (start, end) = (column(reached), column(reached + contribution));
         reached += contribution;
-        let length = if contribution > 0 {
-            (end - start).max(1)
-        } else {
-            0
-        };
+        let length = if contribution > 0 { (end - start).max(1) } else { 0 };
         let about = shorten(&about(component), DETAIL_COLUMNS);
         writeln!(
             text,
@@ -180,13 +164,7 @@ fn waterfall(text: &mut String, assessment: &Assessment) -> fmt::Result {
     }
     let sum = Score::from_tenths(reached);
     let width = BAR_COLUMNS;
-    writeln!(
-        text,
-        "  {:<DETAIL_COLUMNS$} {:>6}  {DIM}|{:>width$}|{DIM:#}",
-        "",
-        sum.to_string(),
-        ""
-    )
+    writeln!(text, "  {:<DETAIL_COLUMNS$} {:>6}  {DIM}|{:>width$}|{DIM:#}", "", sum.to_string(), "")
 }
 
 fn about(component: &ScoringComponent) -> String {
@@ -222,22 +200,10 @@ fn draw_listing(text: &mut String, listing: &AssessedListing) -> fmt::Result {
         Force::Binding => "binding",
         Force::Informative => "informative",
     };
-    writeln!(
-        text,
-        "  {} ({force})  {style}{status}{style:#}",
-        listing.list_name
-    )?;
-    writeln!(
-        text,
-        "    entity      {} ({})",
-        listing.entity, listing.entity_id
-    )?;
+    writeln!(text, "  {} ({force})  {style}{status}{style:#}", listing.list_name)?;
+    writeln!(text, "    entity      {} ({})", listing.entity, listing.entity_id)?;
     if !listing.aliases.is_empty() {
-        let names: Vec<&str> = listing
-            .aliases
-            .iter()
-            .map(|alias| alias.name.as_str())
-            .collect();
+        let names: Vec<&str> = listing.aliases.iter().map(|alias| alias.name.as_str()).collect();
         writeln!(text, "    also        {}", names.join("; "))?;
     }
     if !listing.programmes.is_empty() {
@@ -248,22 +214,11 @@ fn draw_listing(text: &mut String, listing: &AssessedListing) -> fmt::Result {
         || "before the first publication known here".to_owned(),
         |day| day.to_string(),
     );
-    writeln!(
-        text,
-        "    since       entity {}; address {address}",
-        day(listing.entity_listed_on)
-    )?;
+    writeln!(text, "    since       entity {}; address {address}", day(listing.entity_listed_on))?;
     if let Some(ended) = listing.delisted_on {
-        writeln!(
-            text,
-            "    until       {ended}, the first publication without it"
-        )?;
+        writeln!(text, "    until       {ended}, the first publication without it")?;
     }
-    writeln!(
-        text,
-        "    published   {} {}",
-        listing.asset_code, listing.address_as_published
-    )?;
+    writeln!(text, "    published   {} {}", listing.asset_code, listing.address_as_published)?;
     match &listing.remarks {
         Some(remarks) => writeln!(text, "    remarks     {remarks}"),
         None => Ok(()),
@@ -304,10 +259,7 @@ fn looked_at(text: &mut String, assessment: &Assessment, now: Timestamp) -> fmt:
     }
     for source in &assessment.sources {
         let stale = if source.stale { ", stale" } else { "" };
-        let published = source
-            .published_at
-            .map(|day| day.to_string())
-            .unwrap_or_default();
+        let published = source.published_at.map(|day| day.to_string()).unwrap_or_default();
         writeln!(
             text,
             "  {:<12} source {} of {published}, verified {}{stale}",

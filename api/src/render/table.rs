@@ -12,17 +12,9 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     }
     let mut text = String::new();
     for row in rows {
-        let cells = row
-            .iter()
-            .zip(widths)
-            .enumerate()
-            .map(|(column, (cell, width))| {
-                if column + 1 == N {
-                    cell.clone()
-                } else {
-                    format!("{cell:<width$}")
-                }
-            });
+        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+            if column + 1 == N { cell.clone() } else { format!("{cell:<width$}") }
+        });
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
     }
@@ -48,10 +40,7 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let row = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
-        assert_eq!(
-            table(&[row("ID", "NAME"), row("äöüß", "x")]),
-            "ID    NAME\näöüß  x\n"
-        );
+        assert_eq!(table(&[row("ID", "NAME"), row("äöüß", "x")]), "ID    NAME\näöüß  x\n");
     }
 
     #[test]

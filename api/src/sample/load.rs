@@ -93,10 +93,7 @@ pub async fn load(
             digest,
             fetched: None,
         };
-        let options = ImportOptions {
-            history: true,
-            ..ImportOptions::default()
-        };
+        let options = ImportOptions { history: true, ..ImportOptions::default() };
         import::record(store, &publication, &provenance, &options, now).await?;
     }
     if let Some((source, published_on, labels)) = world::labels() {
@@ -127,10 +124,7 @@ async fn keys(
     now: Timestamp,
 ) -> Result<Vec<SampleKey>, LoadError> {
     let path = directory.join(KEYS_FILE);
-    let failed = |source| LoadError::Keys {
-        path: path.clone(),
-        source,
-    };
+    let failed = |source| LoadError::Keys { path: path.clone(), source };
     let control = store.control().await?;
     let kept = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -144,10 +138,7 @@ async fn keys(
             let key: ApiKey = key.parse().ok()?;
             let good = |record: &&KeyRecord| record.id == *key.id() && record.is_good(now);
             control.keys.iter().find(good)?;
-            Some(SampleKey {
-                tenant: tenant.parse().ok()?,
-                key,
-            })
+            Some(SampleKey { tenant: tenant.parse().ok()?, key })
         })
         .collect();
     for tenant in ["sample-business", "sample-enterprise"] {
@@ -167,10 +158,8 @@ async fn keys(
         store.add_key(&record, None).await?;
         keys.push(SampleKey { tenant, key });
     }
-    let lines: Vec<String> = keys
-        .iter()
-        .map(|key| format!("{} {}", key.tenant, key.key.expose()))
-        .collect();
+    let lines: Vec<String> =
+        keys.iter().map(|key| format!("{} {}", key.tenant, key.key.expose())).collect();
     write_private(&path, &(lines.join("\n") + "\n")).map_err(failed)?;
     Ok(keys)
 }

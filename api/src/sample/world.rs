@@ -42,67 +42,26 @@ const fn listed(
     programme: &'static str,
     addresses: &'static [(&'static str, u8)],
 ) -> Listed {
-    Listed {
-        id,
-        name,
-        alias: None,
-        programme,
-        list: SAMPLE_LIST,
-        addresses,
-        dropped: false,
-    }
+    Listed { id, name, alias: None, programme, list: SAMPLE_LIST, addresses, dropped: false }
 }
 
 const LISTED: &[Listed] = &[
     Listed {
         alias: Some("GREYMARSH, Ilya"),
-        ..listed(
-            "S-101",
-            "GREYMARSH, Ilja",
-            "SAMPLE-CYBER",
-            &[("XBT", 2), ("ETH", 1)],
-        )
+        ..listed("S-101", "GREYMARSH, Ilja", "SAMPLE-CYBER", &[("XBT", 2), ("ETH", 1)])
     },
-    listed(
-        "S-102",
-        "COLD ANCHOR GROUP",
-        "SAMPLE-CYBER",
-        &[("XBT", 1), ("TRX", 1)],
-    ),
-    listed(
-        "S-103",
-        "VELVET HARBOR EXCHANGE OU",
-        "SAMPLE-FINANCE",
-        &[("ETH", 1), ("USDT", 1)],
-    ),
+    listed("S-102", "COLD ANCHOR GROUP", "SAMPLE-CYBER", &[("XBT", 1), ("TRX", 1)]),
+    listed("S-103", "VELVET HARBOR EXCHANGE OU", "SAMPLE-FINANCE", &[("ETH", 1), ("USDT", 1)]),
     listed("S-104", "DUNMORE, Petra", "SAMPLE-ARMS", &[("XBT", 1)]),
-    listed(
-        "S-105",
-        "NORTHERN LANTERN FUND",
-        "SAMPLE-TERROR",
-        &[("TRX", 1), ("ETH", 1)],
-    ),
+    listed("S-105", "NORTHERN LANTERN FUND", "SAMPLE-TERROR", &[("TRX", 1), ("ETH", 1)]),
     Listed {
         dropped: true,
-        ..listed(
-            "S-106",
-            "GLASS TIDE PROTOCOL",
-            "SAMPLE-CYBER",
-            &[("ETH", 2)],
-        )
+        ..listed("S-106", "GLASS TIDE PROTOCOL", "SAMPLE-CYBER", &[("ETH", 2)])
     },
+    Listed { list: NOTICES, ..listed("N-201", "ASHGROVE, Tomas", "SAMPLE-NOTICE", &[("XBT", 1)]) },
     Listed {
         list: NOTICES,
-        ..listed("N-201", "ASHGROVE, Tomas", "SAMPLE-NOTICE", &[("XBT", 1)])
-    },
-    Listed {
-        list: NOTICES,
-        ..listed(
-            "N-202",
-            "PALE HERON TRADING",
-            "SAMPLE-NOTICE",
-            &[("ETH", 1)],
-        )
+        ..listed("N-202", "PALE HERON TRADING", "SAMPLE-NOTICE", &[("ETH", 1)])
     },
 ];
 
@@ -175,15 +134,7 @@ pub fn publications() -> Vec<(SourceId, Publication)> {
             .collect();
         let parties = u64::try_from(LISTED.len()).unwrap_or_default();
         let source = name::<SourceId>(list)?;
-        Some((
-            source,
-            Publication {
-                published_on,
-                entries,
-                rejected: vec![],
-                parties,
-            },
-        ))
+        Some((source, Publication { published_on, entries, rejected: vec![], parties }))
     };
     [
         publication(SAMPLE_LIST, FIRST, true),
@@ -199,11 +150,7 @@ fn entries(party: &Listed) -> Vec<ListingEntry> {
     let Some(list) = name::<ListId>(party.list) else {
         return Vec::new();
     };
-    let alias = |name: &str| Alias {
-        name: name.into(),
-        kind: "A.K.A.".into(),
-        weak: false,
-    };
+    let alias = |name: &str| Alias { name: name.into(), kind: "A.K.A.".into(), weak: false };
     let numbered = party
         .addresses
         .iter()
@@ -277,10 +224,7 @@ pub struct Example {
 #[must_use]
 pub fn examples() -> Vec<Example> {
     let found = [
-        (
-            "on the sample sanctions list",
-            listed_address("GREYMARSH, Ilja", "XBT", 0),
-        ),
+        ("on the sample sanctions list", listed_address("GREYMARSH, Ilja", "XBT", 0)),
         (
             "the key of a listed ETH account, on another chain",
             listed_address("GREYMARSH, Ilja", "ETH", 0).and_then(|listed| {
@@ -288,26 +232,15 @@ pub fn examples() -> Vec<Example> {
                 CanonicalAddress::parse(bsc, listed.as_str()).ok()
             }),
         ),
-        (
-            "taken off the list again",
-            listed_address("GLASS TIDE PROTOCOL", "ETH", 0),
-        ),
+        ("taken off the list again", listed_address("GLASS TIDE PROTOCOL", "ETH", 0)),
         ("ransomware", address("Blackfrost Ransomware", BTC, 0)),
-        (
-            "a mixer, by community reports",
-            address("Fogbank Mixer", ETH, 0),
-        ),
+        ("a mixer, by community reports", address("Fogbank Mixer", ETH, 0)),
         ("an exchange", address("Harbor Lane Exchange", TRX, 0)),
         ("nothing known", address("a stranger", BTC, 0)),
     ];
     found
         .into_iter()
-        .filter_map(|(what, address)| {
-            Some(Example {
-                what,
-                address: address?,
-            })
-        })
+        .filter_map(|(what, address)| Some(Example { what, address: address? }))
         .collect()
 }
 
@@ -325,10 +258,7 @@ fn address(party: &str, chain: ChainId, number: u8) -> Option<CanonicalAddress> 
     } else if number % 2 == 1 {
         Payload::PublicKeyHash(hash)
     } else {
-        Payload::Witness {
-            version: 0,
-            program: hash.to_vec(),
-        }
+        Payload::Witness { version: 0, program: hash.to_vec() }
     };
     CanonicalAddress::from_payload(chain, payload)
 }
@@ -347,33 +277,19 @@ mod tests {
     #[test]
     fn the_world_is_small_whole_and_always_the_same() {
         let (_, _, labels) = labels().unwrap();
-        let labelled: usize = LABELLED
-            .iter()
-            .flat_map(|party| party.addresses)
-            .map(|(_, n)| usize::from(*n))
-            .sum();
+        let labelled: usize =
+            LABELLED.iter().flat_map(|party| party.addresses).map(|(_, n)| usize::from(*n)).sum();
         assert_eq!(labels.len(), labelled, "no label got lost");
         assert_eq!(publications().len(), 3);
-        let listed: usize = LISTED
-            .iter()
-            .flat_map(|p| p.addresses)
-            .map(|(_, n)| usize::from(*n))
-            .sum();
-        let first_and_notices: usize = [0, 2]
-            .into_iter()
-            .map(|place| publications()[place].1.entries.len())
-            .sum();
+        let listed: usize =
+            LISTED.iter().flat_map(|p| p.addresses).map(|(_, n)| usize::from(*n)).sum();
+        let first_and_notices: usize =
+            [0, 2].into_iter().map(|place| publications()[place].1.entries.len()).sum();
         assert_eq!(first_and_notices, listed, "no listing got lost");
-        assert!(
-            (24..=48).contains(&(LABELLED.len() + LISTED.len())),
-            "a few dozen entities"
-        );
+        assert!((24..=48).contains(&(LABELLED.len() + LISTED.len())), "a few dozen entities");
         let all: BTreeSet<_> = labels.iter().map(|label| label.address.clone()).collect();
         assert_eq!(all.len(), labels.len(), "nobody shares an address");
         assert_eq!(examples().len(), 7);
-        assert_eq!(
-            examples()[0].address.as_str(),
-            "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn"
-        );
+        assert_eq!(examples()[0].address.as_str(), "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn");
     }
 }

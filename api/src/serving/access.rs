@@ -62,15 +62,10 @@ impl Access {
         let record = self.keys.get(key.id());
         let expected = record.map_or(KeyHash::from_bytes([0; 32]), |record| record.hash);
         let matches = expected == hash;
-        let record = record
-            .filter(|record| matches && record.is_good(now))
-            .ok_or(Denied::InvalidKey)?;
-        let tenant = self
-            .directory
-            .tenants
-            .get(&record.tenant)
-            .cloned()
-            .ok_or(Denied::InvalidKey)?;
+        let record =
+            record.filter(|record| matches && record.is_good(now)).ok_or(Denied::InvalidKey)?;
+        let tenant =
+            self.directory.tenants.get(&record.tenant).cloned().ok_or(Denied::InvalidKey)?;
         if tenant.suspended {
             return Err(Denied::TenantSuspended);
         }
@@ -80,9 +75,6 @@ impl Access {
         if !record.scopes.contains(&scope) {
             return Err(Denied::InsufficientScope);
         }
-        Ok(Caller {
-            key: key.id().clone(),
-            tenant,
-        })
+        Ok(Caller { key: key.id().clone(), tenant })
     }
 }

@@ -25,19 +25,13 @@ impl Assessed {
     #[must_use]
     pub fn new(assessment: Assessment, assessed_at: Timestamp, generation: u64) -> Self {
         let digest = assessment.digest();
-        Self {
-            assessment,
-            digest,
-            assessed_at,
-            generation,
-        }
+        Self { assessment, digest, assessed_at, generation }
     }
 
     /// How old it is.
     #[must_use]
     pub fn age(&self, now: Timestamp) -> SignedDuration {
-        now.duration_since(self.assessed_at)
-            .max(SignedDuration::ZERO)
+        now.duration_since(self.assessed_at).max(SignedDuration::ZERO)
     }
 }
 
@@ -111,12 +105,8 @@ pub(super) struct ResultCache {
 impl ResultCache {
     pub(super) fn new(bytes: u64) -> Self {
         let typical = 4 * 1024;
-        let items = usize::try_from(bytes / typical)
-            .unwrap_or(usize::MAX)
-            .max(16);
-        Self {
-            cache: Cache::with_weighter(items, bytes, ByBytes),
-        }
+        let items = usize::try_from(bytes / typical).unwrap_or(usize::MAX).max(16);
+        Self { cache: Cache::with_weighter(items, bytes, ByBytes) }
     }
 
     /// An answer that may be repeated, or a new one. Of many who ask at once, one makes it.
@@ -142,8 +132,7 @@ impl ResultCache {
             match self.cache.get_value_or_guard_async(&key).await {
                 Ok(known) if repeatable(&known) => return (known, CacheStatus::Hit),
                 Ok(stale) => {
-                    self.cache
-                        .remove_if(&key, |current| Arc::ptr_eq(current, &stale));
+                    self.cache.remove_if(&key, |current| Arc::ptr_eq(current, &stale));
                 }
                 Err(guard) => {
                     let assessed = Arc::new(assess());
@@ -185,10 +174,8 @@ mod tests {
         Assessed::new(assessment, now, generation)
     }
 
-    const PLAN: Freshness = Freshness {
-        lifetime: SignedDuration::from_secs(300),
-        caller_accepts: None,
-    };
+    const PLAN: Freshness =
+        Freshness { lifetime: SignedDuration::from_secs(300), caller_accepts: None };
 
     async fn status(
         cache: &ResultCache,
@@ -197,30 +184,16 @@ mod tests {
         freshness: Freshness,
         now: Timestamp,
     ) -> CacheStatus {
-        cache
-            .get(key(tenant), generation, freshness, now, || {
-                assessed(generation, now)
-            })
-            .await
-            .1
+        cache.get(key(tenant), generation, freshness, now, || assessed(generation, now)).await.1
     }
 
     #[tokio::test]
     async fn an_answer_is_repeated_within_its_lifetime_and_for_the_same_tenant() {
         let cache = ResultCache::new(1 << 20);
         assert_eq!(status(&cache, "a", 1, PLAN, at(0)).await, CacheStatus::Miss);
-        assert_eq!(
-            status(&cache, "a", 1, PLAN, at(299)).await,
-            CacheStatus::Hit
-        );
-        assert_eq!(
-            status(&cache, "b", 1, PLAN, at(299)).await,
-            CacheStatus::Miss
-        );
-        assert_eq!(
-            status(&cache, "a", 1, PLAN, at(300)).await,
-            CacheStatus::Miss
-        );
+        assert_eq!(status(&cache, "a", 1, PLAN, at(299)).await, CacheStatus::Hit);
+        assert_eq!(status(&cache, "b", 1, PLAN, at(299)).await, CacheStatus::Miss);
+        assert_eq!(status(&cache, "a", 1, PLAN, at(300)).await, CacheStatus::Miss);
     }
 
     #[tokio::test]
@@ -239,18 +212,9 @@ mod tests {
             ..PLAN
         };
         assert_eq!(status(&cache, "a", 1, PLAN, at(0)).await, CacheStatus::Miss);
-        assert_eq!(
-            status(&cache, "a", 1, accepts(10), at(10)).await,
-            CacheStatus::Hit
-        );
-        assert_eq!(
-            status(&cache, "a", 1, accepts(9), at(10)).await,
-            CacheStatus::Miss
-        );
-        assert_eq!(
-            status(&cache, "a", 1, accepts(0), at(11)).await,
-            CacheStatus::Bypass
-        );
+        assert_eq!(status(&cache, "a", 1, accepts(10), at(10)).await, CacheStatus::Hit);
+        assert_eq!(status(&cache, "a", 1, accepts(9), at(10)).await, CacheStatus::Miss);
+        assert_eq!(status(&cache, "a", 1, accepts(0), at(11)).await, CacheStatus::Bypass);
         assert_eq!(status(&cache, "a", 1, PLAN, at(12)).await, CacheStatus::Hit);
     }
 
@@ -266,12 +230,7 @@ mod tests {
                         made.fetch_add(1, Ordering::Relaxed);
                         assessed(1, at(0))
                     };
-                    cache
-                        .get(key("a"), 1, PLAN, at(0), assess)
-                        .await
-                        .0
-                        .digest
-                        .clone()
+                    cache.get(key("a"), 1, PLAN, at(0), assess).await.0.digest.clone()
                 })
             })
             .collect();

@@ -120,23 +120,11 @@ const HEURISTICS: [CatalogueHeuristic; 2] = [
 /// The catalogue under a policy.
 #[must_use]
 pub fn catalogue(policy: &Policy) -> Catalogue {
-    let Thresholds {
-        medium,
-        high,
-        severe,
-        review,
-        block,
-    } = policy.spec().thresholds;
+    let Thresholds { medium, high, severe, review, block } = policy.spec().thresholds;
     Catalogue {
         model_version: MODEL_VERSION.to_owned(),
         policy_revision: policy.revision().to_owned(),
-        thresholds: CatalogueThresholds {
-            medium,
-            high,
-            severe,
-            review,
-            block,
-        },
+        thresholds: CatalogueThresholds { medium, high, severe, review, block },
         categories: Category::ALL
             .iter()
             .map(|category| {
@@ -153,10 +141,7 @@ pub fn catalogue(policy: &Policy) -> Catalogue {
             })
             .collect(),
         tiers: Tier::ALL
-            .map(|tier| CatalogueTier {
-                id: tier.as_str(),
-                cap: policy.cap(tier),
-            })
+            .map(|tier| CatalogueTier { id: tier.as_str(), cap: policy.cap(tier) })
             .to_vec(),
         heuristics: HEURISTICS.to_vec(),
         patterns: Pattern::ALL

@@ -38,29 +38,12 @@ impl Service {
             address: subject.clone(),
         };
         let generation = intel.generation();
-        let freshness = Freshness {
-            lifetime,
-            caller_accepts,
-        };
-        let judge = || {
-            Assessed::new(
-                assess(subject, &intel.facts(subject), policy, now),
-                now,
-                generation,
-            )
-        };
+        let freshness = Freshness { lifetime, caller_accepts };
+        let judge =
+            || Assessed::new(assess(subject, &intel.facts(subject), policy, now), now, generation);
         let (assessed, cache) = self.cache.get(key, generation, freshness, now, judge).await;
-        let left = lifetime
-            .saturating_sub(assessed.age(now))
-            .max(SignedDuration::ZERO);
-        let holds = assessed
-            .assessment
-            .valid_until
-            .map(|until| until.duration_since(now));
-        CheckOutcome {
-            time_to_live: holds.map_or(left, |holds| holds.min(left)),
-            assessed,
-            cache,
-        }
+        let left = lifetime.saturating_sub(assessed.age(now)).max(SignedDuration::ZERO);
+        let holds = assessed.assessment.valid_until.map(|until| until.duration_since(now));
+        CheckOutcome { time_to_live: holds.map_or(left, |holds| holds.min(left)), assessed, cache }
     }
 }

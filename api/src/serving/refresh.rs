@@ -27,33 +27,15 @@ pub enum LoadError {
 }
 
 fn join(problems: &[Problem]) -> String {
-    problems
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("; ")
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 pub(super) async fn load_access(store: &dyn Store) -> Result<Access, LoadError> {
     let control = store.control().await?;
-    let documents: Vec<Document> = control
-        .manifests
-        .iter()
-        .map(ManifestRecord::document)
-        .collect();
-    let directory = manifests::resolve(&documents)
-        .map_err(LoadError::Manifests)?
-        .directory;
-    let keys = control
-        .keys
-        .into_iter()
-        .map(|key| (key.id.clone(), key))
-        .collect();
-    Ok(Access {
-        revision: control.revision,
-        directory,
-        keys,
-    })
+    let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
+    let directory = manifests::resolve(&documents).map_err(LoadError::Manifests)?.directory;
+    let keys = control.keys.into_iter().map(|key| (key.id.clone(), key)).collect();
+    Ok(Access { revision: control.revision, directory, keys })
 }
 
 /// Watches the store and swaps in what changed.
@@ -68,11 +50,7 @@ impl Refresher {
     /// Looks at `store` every so often.
     #[must_use]
     pub fn new(service: Arc<Service>, store: Arc<dyn Store>, every: Duration) -> Self {
-        Self {
-            service,
-            store,
-            every,
-        }
+        Self { service, store, every }
     }
 
     /// Runs until it is dropped.
@@ -130,10 +108,7 @@ impl Refresher {
     /// Logs when the store stops answering and when it answers again, not every time.
     fn report(&self, outcome: &Result<(), LoadError>) {
         let reachable = outcome.is_ok();
-        let before = self
-            .service
-            .store_reachable
-            .swap(reachable, Ordering::Relaxed);
+        let before = self.service.store_reachable.swap(reachable, Ordering::Relaxed);
         match outcome {
             Err(error) if before => {
                 tracing::error!(%error, "failed to reload; serving what was loaded before");

@@ -78,12 +78,9 @@ impl Layers {
 
     /// The environment; variables that are no settings of ours are left alone.
     pub fn environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
-        let ours: Vec<String> = DEFINITIONS
-            .iter()
-            .map(|definition| variable(definition.name))
-            .collect();
-        self.variables
-            .extend(variables.filter(|(name, _)| ours.contains(name)));
+        let ours: Vec<String> =
+            DEFINITIONS.iter().map(|definition| variable(definition.name)).collect();
+        self.variables.extend(variables.filter(|(name, _)| ours.contains(name)));
     }
 
     /// The text of the file.
@@ -92,12 +89,9 @@ impl Layers {
     ///
     /// Where it is not TOML.
     pub fn file(&mut self, name: &str, text: &str) -> Result<(), ReadError> {
-        let table: toml::Table =
-            text.parse()
-                .map_err(|error: toml::de::Error| ReadError::Toml {
-                    path: name.to_owned(),
-                    detail: error.to_string(),
-                })?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            ReadError::Toml { path: name.to_owned(), detail: error.to_string() }
+        })?;
         name.clone_into(&mut self.file_name);
         self.file.extend(table.into_iter().map(|(key, value)| {
             let text = match value {
@@ -121,10 +115,7 @@ impl Layers {
             .keys()
             .filter(|key| !known(key))
             .map(|key| SettingProblem {
-                origin: Origin::File {
-                    file: self.file_name.clone(),
-                    key: key.clone(),
-                },
+                origin: Origin::File { file: self.file_name.clone(), key: key.clone() },
                 message: "there is no such setting".into(),
             })
             .collect()
@@ -140,15 +131,10 @@ impl Layers {
             return (value.clone(), Origin::Variable(variable));
         }
         if let Some(value) = self.file.get(name) {
-            let origin = Origin::File {
-                file: self.file_name.clone(),
-                key: name.into(),
-            };
+            let origin = Origin::File { file: self.file_name.clone(), key: name.into() };
             return (value.clone(), origin);
         }
-        let built_in = DEFINITIONS
-            .iter()
-            .find(|definition| definition.name == name);
+        let built_in = DEFINITIONS.iter().find(|definition| definition.name == name);
         let value = match (self.defaults.get(name), built_in) {
             (Some(value), _) => value.clone(),
             (None, Some(definition)) => definition.default.to_owned(),
@@ -168,8 +154,6 @@ impl Layers {
 ///
 /// Where it cannot be read.
 pub fn read_file(path: &Path) -> Result<String, ReadError> {
-    fs::read_to_string(path).map_err(|source| ReadError::Io {
-        path: path.display().to_string(),
-        source,
-    })
+    fs::read_to_string(path)
+        .map_err(|source| ReadError::Io { path: path.display().to_string(), source })
 }

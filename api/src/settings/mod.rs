@@ -60,58 +60,26 @@ const fn definition(
     default: &'static str,
     meaning: &'static str,
 ) -> Definition {
-    Definition {
-        name,
-        default,
-        meaning,
-    }
+    Definition { name, default, meaning }
 }
 
 /// Every setting.
 pub const DEFINITIONS: [Definition; 11] = [
-    definition(
-        "data-dir",
-        "assay-data",
-        "where the embedded database lives",
-    ),
-    definition(
-        "log-level",
-        "info",
-        "which log lines are written: off, error, warn, info, debug",
-    ),
-    definition(
-        "log-format",
-        "text",
-        "how log lines are written: text or json",
-    ),
+    definition("data-dir", "assay-data", "where the embedded database lives"),
+    definition("log-level", "info", "which log lines are written: off, error, warn, info, debug"),
+    definition("log-format", "text", "how log lines are written: text or json"),
     definition("listen", "127.0.0.1:8080", "where the API listens"),
-    definition(
-        "admin-listen",
-        "127.0.0.1:9090",
-        "where health and metrics listen",
-    ),
+    definition("admin-listen", "127.0.0.1:9090", "where health and metrics listen"),
     definition("request-timeout", "10s", "longest time until an answer"),
     definition(
         "drain-delay",
         "1s",
         "how long to go on accepting after the signal to stop, while callers leave",
     ),
-    definition(
-        "shutdown-grace",
-        "30s",
-        "longest time for requests under way to finish",
-    ),
+    definition("shutdown-grace", "30s", "longest time for requests under way to finish"),
     definition("max-connections", "4096", "most connections at once"),
-    definition(
-        "cache-bytes",
-        "64MiB",
-        "memory for answers that may be repeated",
-    ),
-    definition(
-        "refresh-interval",
-        "250ms",
-        "how often it is looked whether the data changed",
-    ),
+    definition("cache-bytes", "64MiB", "memory for answers that may be repeated"),
+    definition("refresh-interval", "250ms", "how often it is looked whether the data changed"),
 ];
 
 /// A setting that is wrong.
@@ -132,10 +100,7 @@ impl Settings {
     /// Everything that is wrong.
     pub fn resolve(layers: &Layers) -> Result<Self, Vec<SettingProblem>> {
         let mut problems = layers.unknown();
-        let mut take = Taker {
-            layers,
-            problems: &mut problems,
-        };
+        let mut take = Taker { layers, problems: &mut problems };
         let settings = Self {
             data_dir: take.value("data-dir", value::path),
             log_level: take.value("log-level", value::log_level),
@@ -155,11 +120,7 @@ impl Settings {
                 message: "must not be where the API listens".into(),
             });
         }
-        if problems.is_empty() {
-            Ok(settings)
-        } else {
-            Err(problems)
-        }
+        if problems.is_empty() { Ok(settings) } else { Err(problems) }
     }
 }
 
@@ -217,10 +178,8 @@ mod tests {
         for (name, value) in flags {
             layers.flag(name, Some((*value).to_owned()));
         }
-        let env: Vec<(String, String)> = env
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let env: Vec<(String, String)> =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         layers.environment(env.into_iter());
         layers.file("assay.toml", file).unwrap();
         layers
@@ -238,10 +197,7 @@ mod tests {
     fn a_flag_goes_before_the_environment_and_the_environment_before_the_file() {
         let layers = layers(
             &[("listen", "127.0.0.1:1")],
-            &[
-                ("ASSAY_LISTEN", "127.0.0.1:2"),
-                ("ASSAY_REQUEST_TIMEOUT", "2s"),
-            ],
+            &[("ASSAY_LISTEN", "127.0.0.1:2"), ("ASSAY_REQUEST_TIMEOUT", "2s")],
             "listen = \"127.0.0.1:3\"\nrequest-timeout = \"3s\"\nmax-connections = 3\n",
         );
         let settings = Settings::resolve(&layers).unwrap();
@@ -257,11 +213,8 @@ mod tests {
             &[("ASSAY_LOG_FORMAT", "xml"), ("ASSAY_LISTN", "x")],
             "cache-bytes = \"lots\"\ncolour = \"red\"\n[nested]\na = 1\n",
         );
-        let problems: Vec<String> = Settings::resolve(&layers)
-            .unwrap_err()
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let problems: Vec<String> =
+            Settings::resolve(&layers).unwrap_err().iter().map(ToString::to_string).collect();
         assert_eq!(
             problems,
             [
@@ -278,9 +231,6 @@ mod tests {
     fn the_two_listeners_differ() {
         let layers = layers(&[("admin-listen", "127.0.0.1:8080")], &[], "");
         let problems = Settings::resolve(&layers).unwrap_err();
-        assert_eq!(
-            problems[0].to_string(),
-            "--admin-listen: must not be where the API listens"
-        );
+        assert_eq!(problems[0].to_string(), "--admin-listen: must not be where the API listens");
     }
 }

@@ -7,24 +7,17 @@ use tracing_subscriber::EnvFilter;
 use super::LogFormat;
 
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
-    if text.is_empty() {
-        Err("must not be empty".into())
-    } else {
-        Ok(PathBuf::from(text))
-    }
+    if text.is_empty() { Err("must not be empty".into()) } else { Ok(PathBuf::from(text)) }
 }
 
 pub(super) fn socket_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse()
-        .map_err(|_| format!("`{text}` is not an address and port, such as 127.0.0.1:8080"))
+    text.parse().map_err(|_| format!("`{text}` is not an address and port, such as 127.0.0.1:8080"))
 }
 
 pub(super) fn log_level(text: &str) -> Result<String, String> {
     match text.parse::<EnvFilter>() {
         Ok(_) => Ok(text.to_owned()),
-        Err(error) => Err(format!(
-            "`{text}` is not a log level, such as info: {error}"
-        )),
+        Err(error) => Err(format!("`{text}` is not a log level, such as info: {error}")),
     }
 }
 
@@ -61,10 +54,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         "h" => 3_600_000,
         _ => return Err(error()),
     };
-    number
-        .checked_mul(milliseconds)
-        .map(Duration::from_millis)
-        .ok_or_else(error)
+    number.checked_mul(milliseconds).map(Duration::from_millis).ok_or_else(error)
 }
 
 /// A whole number of bytes, or of `KiB`, `MiB` or `GiB`.
@@ -82,9 +72,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 }
 
 fn split(text: &str) -> Option<(u64, &str)> {
-    let end = text
-        .find(|character: char| !character.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;
     Some((number.parse().ok()?, unit))
 }

@@ -84,9 +84,7 @@ impl Assessment {
     #[must_use]
     pub fn digest(&self) -> String {
         let mut value = serde_json::to_value(self).unwrap_or_default();
-        let sources = value
-            .get_mut("sources")
-            .and_then(serde_json::Value::as_array_mut);
+        let sources = value.get_mut("sources").and_then(serde_json::Value::as_array_mut);
         for source in sources.into_iter().flatten() {
             if let Some(fields) = source.as_object_mut() {
                 fields.remove("fetched_at");

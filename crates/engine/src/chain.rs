@@ -52,13 +52,7 @@ static CHAINS: [Chain; 10] = [
         list_codes: &["XBT", "BTC"],
         rules: AddressRules::Bitcoin(&crate::address::bitcoin::BITCOIN),
     },
-    evm!(
-        "eth",
-        "Ethereum",
-        ["ethereum", "ether", "eth-mainnet"],
-        "ETH",
-        ["ETH"]
-    ),
+    evm!("eth", "Ethereum", ["ethereum", "ether", "eth-mainnet"], "ETH", ["ETH"]),
     Chain {
         id: "trx",
         name: "TRON",
@@ -68,13 +62,7 @@ static CHAINS: [Chain; 10] = [
         list_codes: &["TRX"],
         rules: AddressRules::Tron,
     },
-    evm!(
-        "etc",
-        "Ethereum Classic",
-        ["ethereum-classic", "ethereumclassic"],
-        "ETC",
-        ["ETC"]
-    ),
+    evm!("etc", "Ethereum Classic", ["ethereum-classic", "ethereumclassic"], "ETC", ["ETC"]),
     evm!(
         "bsc",
         "BNB Smart Chain",
@@ -82,35 +70,11 @@ static CHAINS: [Chain; 10] = [
         "BNB",
         ["BSC"]
     ),
-    evm!(
-        "polygon",
-        "Polygon",
-        ["matic", "pol", "polygon-pos"],
-        "POL",
-        ["MATIC", "POL"]
-    ),
-    evm!(
-        "arbitrum",
-        "Arbitrum One",
-        ["arb", "arbitrum-one"],
-        "ETH",
-        ["ARB"]
-    ),
-    evm!(
-        "optimism",
-        "OP Mainnet",
-        ["op", "op-mainnet"],
-        "ETH",
-        ["OP"]
-    ),
+    evm!("polygon", "Polygon", ["matic", "pol", "polygon-pos"], "POL", ["MATIC", "POL"]),
+    evm!("arbitrum", "Arbitrum One", ["arb", "arbitrum-one"], "ETH", ["ARB"]),
+    evm!("optimism", "OP Mainnet", ["op", "op-mainnet"], "ETH", ["OP"]),
     evm!("base", "Base", ["base-mainnet"], "ETH", ["BASE"]),
-    evm!(
-        "avalanche",
-        "Avalanche C-Chain",
-        ["avax", "avalanche-c", "avaxc"],
-        "AVAX",
-        ["AVAX"]
-    ),
+    evm!("avalanche", "Avalanche C-Chain", ["avax", "avalanche-c", "avaxc"], "AVAX", ["AVAX"]),
 ];
 
 /// A supported chain.
@@ -162,10 +126,7 @@ pub struct UnsupportedChain {
 }
 
 fn supported() -> String {
-    ChainId::all()
-        .map(ChainId::as_str)
-        .collect::<Vec<_>>()
-        .join(", ")
+    ChainId::all().map(ChainId::as_str).collect::<Vec<_>>().join(", ")
 }
 
 impl FromStr for ChainId {
@@ -176,9 +137,7 @@ impl FromStr for ChainId {
         let wanted = text.to_ascii_lowercase();
         Self::all()
             .find(|chain| chain.info().id == wanted || chain.info().aliases.contains(&&*wanted))
-            .ok_or_else(|| UnsupportedChain {
-                submitted: text.chars().take(64).collect(),
-            })
+            .ok_or_else(|| UnsupportedChain { submitted: text.chars().take(64).collect() })
     }
 }
 
@@ -202,9 +161,7 @@ impl Serialize for ChainId {
 
 impl<'de> Deserialize<'de> for ChainId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -25,11 +25,7 @@ impl Fraction {
     /// `billionths` of one; anything above one counts as one.
     #[must_use]
     pub const fn from_billionths(billionths: u64) -> Self {
-        if billionths > ONE {
-            Self::ONE
-        } else {
-            Self(billionths)
-        }
+        if billionths > ONE { Self::ONE } else { Self(billionths) }
     }
 
     /// `numerator / denominator`, rounded down; one where the fraction exceeds one, zero where the
@@ -231,9 +227,7 @@ impl PowerSum {
 /// whole and always sum exactly to the total. Where all weights are zero, all parts are.
 #[must_use]
 pub fn apportion(total: u64, weights: &[u128]) -> Vec<u64> {
-    let sum = weights
-        .iter()
-        .fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));
+    let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));
     if sum.is_zero() {
         return vec![0; weights.len()];
     }
@@ -246,10 +240,7 @@ pub fn apportion(total: u64, weights: &[u128]) -> Vec<u64> {
     }
     let missing = total.saturating_sub(parts.iter().sum());
     remainders.sort_unstable();
-    for (_, index) in remainders
-        .into_iter()
-        .take(usize::try_from(missing).unwrap_or(usize::MAX))
-    {
+    for (_, index) in remainders.into_iter().take(usize::try_from(missing).unwrap_or(usize::MAX)) {
         if let Some(part) = parts.get_mut(index) {
             *part += 1;
         }
@@ -272,21 +263,10 @@ mod tests {
 
     #[test]
     fn a_whole_part_is_worth_its_risk_to_the_last_unit() {
-        for billionths in [
-            1,
-            7,
-            180_000_000,
-            333_333_333,
-            800_000_000,
-            999_999_999,
-            ONE,
-        ] {
+        for billionths in [1, 7, 180_000_000, 333_333_333, 800_000_000, 999_999_999, ONE] {
             let risk = Fraction::from_billionths(billionths);
             let alone = weighted(100, risk).root();
-            assert!(
-                alone.0.abs_diff(risk.0) <= u64::from(billionths < 1000) * 7,
-                "{billionths}"
-            );
+            assert!(alone.0.abs_diff(risk.0) <= u64::from(billionths < 1000) * 7, "{billionths}");
         }
     }
 
@@ -315,10 +295,7 @@ mod tests {
         assert_eq!(Fraction::ONE.negative_log2(), 0);
         assert_eq!(percent(50).negative_log2(), 1 << 32);
         assert_eq!(percent(25).negative_log2(), 2 << 32);
-        assert_eq!(
-            Fraction::ZERO.negative_log2(),
-            Fraction::UNIT.negative_log2()
-        );
+        assert_eq!(Fraction::ZERO.negative_log2(), Fraction::UNIT.negative_log2());
     }
 
     proptest! {

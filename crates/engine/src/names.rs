@@ -20,11 +20,7 @@ fn check(text: &str) -> Result<Arc<str>, InvalidName> {
         && bytes.iter().all(|byte| inner(byte) || *byte == b'-')
         && bytes.first().is_some_and(inner)
         && bytes.last().is_some_and(inner);
-    if valid {
-        Ok(text.into())
-    } else {
-        Err(InvalidName(text.chars().take(64).collect()))
-    }
+    if valid { Ok(text.into()) } else { Err(InvalidName(text.chars().take(64).collect())) }
 }
 
 macro_rules! name {

@@ -20,11 +20,7 @@ impl Score {
     /// A score of `tenths` tenths; anything above 100.0 counts as 100.0.
     #[must_use]
     pub const fn from_tenths(tenths: u16) -> Self {
-        if tenths > 1000 {
-            Self::MAXIMUM
-        } else {
-            Self(tenths)
-        }
+        if tenths > 1000 { Self::MAXIMUM } else { Self(tenths) }
     }
 
     /// A score of whole points; anything above 100 counts as 100.
@@ -95,11 +91,7 @@ fn parse_tenths(text: &str) -> Option<u16> {
     if !plain(whole) || !plain(tenths) || tenths.len() != 1 {
         return None;
     }
-    whole
-        .parse::<u16>()
-        .ok()?
-        .checked_mul(10)?
-        .checked_add(tenths.parse().ok()?)
+    whole.parse::<u16>().ok()?.checked_mul(10)?.checked_add(tenths.parse().ok()?)
 }
 
 impl Serialize for Score {
@@ -150,14 +142,11 @@ impl Serialize for HalfLife {
 impl<'de> Deserialize<'de> for HalfLife {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?.to_string();
-        parse_tenths(&number)
-            .filter(|tenths| *tenths <= 1000)
-            .map(Self)
-            .ok_or_else(|| {
-                serde::de::Error::custom(format!(
-                    "`{number}` is not a number of hops up to 100 with at most one decimal"
-                ))
-            })
+        parse_tenths(&number).filter(|tenths| *tenths <= 1000).map(Self).ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "`{number}` is not a number of hops up to 100 with at most one decimal"
+            ))
+        })
     }
 }
 
@@ -198,11 +187,7 @@ impl Confidence {
     /// `percent` per cent; anything above 100 counts as 100.
     #[must_use]
     pub const fn from_percent(percent: u8) -> Self {
-        if percent > 100 {
-            Self::CERTAIN
-        } else {
-            Self(percent)
-        }
+        if percent > 100 { Self::CERTAIN } else { Self(percent) }
     }
 
     /// Per cent.
@@ -291,13 +276,7 @@ mod tests {
 
     #[test]
     fn a_score_is_a_number_with_at_most_one_decimal() {
-        for (tenths, json) in [
-            (0, "0"),
-            (999, "99.9"),
-            (749, "74.9"),
-            (1000, "100"),
-            (3, "0.3"),
-        ] {
+        for (tenths, json) in [(0, "0"), (999, "99.9"), (749, "74.9"), (1000, "100"), (3, "0.3")] {
             assert_eq!(serde_json::to_string(&Score(tenths)).unwrap(), json);
             assert_eq!(serde_json::from_str::<Score>(json).unwrap(), Score(tenths));
         }

@@ -268,9 +268,7 @@ impl Serialize for Category {
 
 impl<'de> Deserialize<'de> for Category {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -305,10 +303,7 @@ mod tests {
                     && info.evidence.ends_with('.')
             );
         }
-        assert!(
-            "Sanctions".parse::<Category>().is_err(),
-            "identifiers are exact"
-        );
+        assert!("Sanctions".parse::<Category>().is_err(), "identifiers are exact");
     }
 
     #[test]

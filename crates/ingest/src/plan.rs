@@ -172,10 +172,7 @@ pub fn plan<Id: Copy>(
     let published_on = publication.published_on;
     let is_older = newest.is_some_and(|newest| published_on < newest.reference.published_on);
     if let Some(newest) = newest.filter(|_| is_older && !options.history) {
-        return Err(Refusal::Older {
-            published_on,
-            newest: newest.reference.published_on,
-        });
+        return Err(Refusal::Older { published_on, newest: newest.reference.published_on });
     }
     if known.publications.iter().any(|other| is_known(&other)) {
         return Ok(ImportPlan::Known { newest: false });
@@ -184,28 +181,14 @@ pub fn plan<Id: Copy>(
     if let Some(newest) = newest.filter(|_| !is_older) {
         check_plausible(newest.entries, entries, digests, options)?;
     }
-    let ordinal = known
-        .publications
-        .iter()
-        .map(|other| other.reference.ordinal + 1)
-        .max();
-    let reference = PublicationRef {
-        published_on,
-        ordinal: ordinal.unwrap_or(0),
-    };
+    let ordinal = known.publications.iter().map(|other| other.reference.ordinal + 1).max();
+    let reference = PublicationRef { published_on, ordinal: ordinal.unwrap_or(0) };
     let (ended, begun, changes) = changes(known, publication, reference);
     let report = ImportReport {
         rejected: publication.rejected.clone(),
         ..with_findings(changes, &publication.entries)
     };
-    Ok(ImportPlan::Record {
-        reference,
-        entries,
-        newest: !is_older,
-        ended,
-        begun,
-        report,
-    })
+    Ok(ImportPlan::Record { reference, entries, newest: !is_older, ended, begun, report })
 }
 
 fn check_plausible(
@@ -218,16 +201,10 @@ fn check_plausible(
     let large = difference * 100 > previous * PLAUSIBLE_PERCENT && difference > PLAUSIBLE_NUMBER;
     let vanished = found == 0 && previous > 0;
     let accepted = options.accept_digest.as_deref().is_some_and(|accepted| {
-        [digests.file, digests.content]
-            .iter()
-            .any(|digest| digest.eq_ignore_ascii_case(accepted))
+        [digests.file, digests.content].iter().any(|digest| digest.eq_ignore_ascii_case(accepted))
     });
     if (large || vanished) && !accepted {
-        return Err(Refusal::Implausible {
-            found,
-            previous,
-            digest: digests.file.to_owned(),
-        });
+        return Err(Refusal::Implausible { found, previous, digest: digests.file.to_owned() });
     }
     Ok(())
 }
@@ -240,28 +217,16 @@ fn changes<Id: Copy>(
     publication: &Publication,
     reference: PublicationRef,
 ) -> Changes<Id> {
-    let references: Vec<PublicationRef> = known
-        .publications
-        .iter()
-        .map(|publication| publication.reference)
-        .collect();
-    let previous = references
-        .iter()
-        .copied()
-        .filter(|other| *other < reference)
-        .max();
+    let references: Vec<PublicationRef> =
+        known.publications.iter().map(|publication| publication.reference).collect();
+    let previous = references.iter().copied().max();
+    let is_newest = previous.is_none_or(|previous| previous < reference);
     let mut recorded: BTreeMap<Key, Vec<&KnownListing<Id>>> = BTreeMap::new();
     for listing in &known.listings {
-        recorded
-            .entry(key(&listing.entry))
-            .or_default()
-            .push(listing);
+        recorded.entry(key(&listing.entry)).or_default().push(listing);
     }
-    let found: BTreeMap<Key, &ListingEntry> = publication
-        .entries
-        .iter()
-        .map(|entry| (key(entry), entry))
-        .collect();
+    let found: BTreeMap<Key, &ListingEntry> =
+        publication.entries.iter().map(|entry| (key(entry), entry)).collect();
     let keys: BTreeSet<&Key> = recorded.keys().chain(found.keys()).collect();
 
     let (mut ended, mut begun, mut report) = (Vec::new(), Vec::new(), ImportReport::default());
@@ -274,9 +239,7 @@ fn changes<Id: Copy>(
         let mut changed = false;
         for run in &after {
             let print = printed_last(rows, entry, run, &references, reference);
-            let kept = rows
-                .iter()
-                .any(|row| row.presence == *run && Some(&row.entry) == print);
+            let kept = rows.iter().any(|row| row.presence == *run && Some(&row.entry) == print);
             if let (false, Some(print)) = (kept, print) {
                 changed = true;
                 begun.push((print.clone(), *run));
@@ -289,12 +252,15 @@ fn changes<Id: Copy>(
             }
         }
 
-        let stood = previous.is_some_and(|previous| before.iter().any(|run| run.holds(previous)));
+        // A publication filed in the past adds what was not known at all, and removes nothing.
+        let stood = match previous {
+            Some(previous) if is_newest => before.iter().any(|run| run.holds(previous)),
+            _ => !rows.is_empty(),
+        };
         match (stood, entry) {
             (false, Some(entry)) => report.added.push(reported(entry)),
-            (true, None) => report
-                .removed
-                .extend(rows.first().map(|row| reported(&row.entry))),
+            (true, None) if !is_newest => report.unchanged += u64::from(!changed),
+            (true, None) => report.removed.extend(rows.first().map(|row| reported(&row.entry))),
             (true, Some(_)) if changed => report.updated += 1,
             (true, Some(_)) => report.unchanged += 1,
             (false, None) => {}
@@ -312,15 +278,11 @@ fn printed_last<'a, Id>(
     references: &[PublicationRef],
     added: PublicationRef,
 ) -> Option<&'a ListingEntry> {
-    let newer_known = references
-        .iter()
-        .any(|other| *other > added && run.holds(*other));
+    let newer_known = references.iter().any(|other| *other > added && run.holds(*other));
     let from_added = entry.filter(|_| run.holds(added) && !newer_known);
-    let overlapping = rows.iter().find(|row| {
-        references
-            .iter()
-            .any(|other| run.holds(*other) && row.presence.holds(*other))
-    });
+    let overlapping = rows
+        .iter()
+        .find(|row| references.iter().any(|other| run.holds(*other) && row.presence.holds(*other)));
     from_added.or_else(|| overlapping.map(|row| &row.entry))
 }
 
@@ -329,15 +291,12 @@ fn with_findings(mut report: ImportReport, entries: &[ListingEntry]) -> ImportRe
     for entry in entries {
         match entry.addresses() {
             ListedAddresses::Valid(_) => {}
-            ListedAddresses::Invalid(error) => report.invalid.push(InvalidEntry {
-                entry: reported(entry),
-                reason: error.to_string(),
-            }),
+            ListedAddresses::Misfiled(_, error) | ListedAddresses::Invalid(error) => {
+                let reason = error.to_string();
+                report.invalid.push(InvalidEntry { entry: reported(entry), reason });
+            }
             ListedAddresses::Unsupported => {
-                *report
-                    .unsupported
-                    .entry(entry.asset_code.clone())
-                    .or_default() += 1;
+                *report.unsupported.entry(entry.asset_code.clone()).or_default() += 1;
             }
         }
     }
@@ -404,37 +363,17 @@ mod tests {
             digest: &str,
             options: &ImportOptions,
         ) -> Result<Option<ImportReport>, Refusal> {
-            let digests = Digests {
-                file: digest,
-                content: digest,
-            };
+            let digests = Digests { file: digest, content: digest };
             match plan(&self.history, publication, digests, options)? {
                 ImportPlan::Known { .. } => Ok(None),
-                ImportPlan::Record {
-                    reference,
-                    entries,
-                    ended,
-                    begun,
-                    report,
-                    ..
-                } => {
-                    self.history
-                        .listings
-                        .retain(|listing| !ended.contains(&listing.id));
+                ImportPlan::Record { reference, entries, ended, begun, report, .. } => {
+                    self.history.listings.retain(|listing| !ended.contains(&listing.id));
                     for (entry, presence) in begun {
                         self.next += 1;
-                        self.history.listings.push(KnownListing {
-                            id: self.next,
-                            entry,
-                            presence,
-                        });
+                        self.history.listings.push(KnownListing { id: self.next, entry, presence });
                     }
                     let digest = digest.to_owned();
-                    let publication = KnownPublication {
-                        reference,
-                        digest,
-                        entries,
-                    };
+                    let publication = KnownPublication { reference, digest, entries };
                     self.history.publications.push(publication);
                     Ok(Some(report))
                 }
@@ -447,18 +386,11 @@ mod tests {
             addresses: &[&str],
         ) -> Result<Option<ImportReport>, Refusal> {
             let publication = publication(day, addresses);
-            self.import(
-                &publication,
-                &format!("{day}{addresses:?}"),
-                &ImportOptions::default(),
-            )
+            self.import(&publication, &format!("{day}{addresses:?}"), &ImportOptions::default())
         }
 
         fn file(&mut self, day: i8, addresses: &[&str]) -> Result<Option<ImportReport>, Refusal> {
-            let options = ImportOptions {
-                history: true,
-                ..ImportOptions::default()
-            };
+            let options = ImportOptions { history: true, ..ImportOptions::default() };
             let publication = publication(day, addresses);
             self.import(&publication, &format!("{day}{addresses:?}"), &options)
         }
@@ -491,27 +423,16 @@ mod tests {
         assert_eq!(addresses(&first.added), ["a", "b"]);
         let second = memory.import_plain(21, &["b", "c"]).unwrap().unwrap();
         assert_eq!(
-            (
-                addresses(&second.added),
-                addresses(&second.removed),
-                second.unchanged
-            ),
+            (addresses(&second.added), addresses(&second.removed), second.unchanged),
             (vec!["c"], vec!["a"], 1)
         );
         assert_eq!(
             memory.runs(),
-            [
-                ("a".into(), 4, Some(21)),
-                ("b".into(), 4, None),
-                ("c".into(), 21, None)
-            ]
+            [("a".into(), 4, Some(21)), ("b".into(), 4, None), ("c".into(), 21, None)]
         );
         let third = memory.import_plain(25, &["a", "b", "c"]).unwrap().unwrap();
         assert_eq!(addresses(&third.added), ["a"], "listed again");
-        assert_eq!(
-            memory.runs()[..2],
-            [("a".into(), 4, Some(21)), ("a".into(), 25, None)]
-        );
+        assert_eq!(memory.runs()[..2], [("a".into(), 4, Some(21)), ("a".into(), 25, None)]);
     }
 
     #[test]
@@ -529,10 +450,7 @@ mod tests {
         memory.import_plain(4, &["a"]).unwrap();
         let mut renamed = publication(5, &["a"]);
         renamed.entries[0].entity.name = "DOE, Janet".into();
-        let report = memory
-            .import(&renamed, "x", &ImportOptions::default())
-            .unwrap()
-            .unwrap();
+        let report = memory.import(&renamed, "x", &ImportOptions::default()).unwrap().unwrap();
         assert_eq!((report.updated, report.unchanged), (1, 0));
         assert_eq!(memory.history.listings.len(), 1);
         assert_eq!(memory.history.listings[0].entry.entity.name, "DOE, Janet");
@@ -545,24 +463,14 @@ mod tests {
         let refusal = memory.import_plain(4, &["a", "b"]).unwrap_err();
         assert_eq!(
             refusal,
-            Refusal::Older {
-                published_on: date(2025, 3, 4),
-                newest: date(2025, 3, 21)
-            }
+            Refusal::Older { published_on: date(2025, 3, 4), newest: date(2025, 3, 21) }
         );
         memory.file(4, &["a", "b"]).unwrap();
         assert_eq!(
             memory.runs(),
-            [
-                ("a".into(), 4, Some(21)),
-                ("b".into(), 4, None),
-                ("c".into(), 21, None)
-            ]
+            [("a".into(), 4, Some(21)), ("b".into(), 4, None), ("c".into(), 21, None)]
         );
-        assert_eq!(
-            memory.history.newest().unwrap().reference.published_on,
-            date(2025, 3, 21)
-        );
+        assert_eq!(memory.history.newest().unwrap().reference.published_on, date(2025, 3, 21));
     }
 
     #[test]
@@ -586,21 +494,10 @@ mod tests {
 
         let mut memory = Memory::default();
         memory.import_plain(1, &["a"]).unwrap();
-        let options = ImportOptions {
-            accept_digest: Some("EE".into()),
-            ..ImportOptions::default()
-        };
-        let refusal = memory
-            .import(&publication(2, &[]), "ff", &options)
-            .unwrap_err();
-        assert_eq!(
-            refusal,
-            Refusal::Implausible {
-                found: 0,
-                previous: 1,
-                digest: "ff".into()
-            }
-        );
+        let options =
+            ImportOptions { accept_digest: Some("EE".into()), ..ImportOptions::default() };
+        let refusal = memory.import(&publication(2, &[]), "ff", &options).unwrap_err();
+        assert_eq!(refusal, Refusal::Implausible { found: 0, previous: 1, digest: "ff".into() });
         assert!(memory.import(&publication(2, &[]), "ee", &options).is_ok());
     }
 
@@ -611,10 +508,7 @@ mod tests {
         monero.asset_code = "XMR".into();
         list.entries.push(monero);
         let mut memory = Memory::default();
-        let report = memory
-            .import(&list, "x", &ImportOptions::default())
-            .unwrap()
-            .unwrap();
+        let report = memory.import(&list, "x", &ImportOptions::default()).unwrap().unwrap();
         assert_eq!(
             report.invalid[0].reason,
             "wrong base58check checksum: at least one character was mistyped"

@@ -112,17 +112,9 @@ pub(crate) struct Elements<R> {
 
 impl<R: BufRead> Elements<R> {
     pub(crate) fn new(input: R) -> Self {
-        let mut reader = Reader::from_reader(Pieces {
-            inner: input,
-            piece: 0,
-            line: 1,
-        });
+        let mut reader = Reader::from_reader(Pieces { inner: input, piece: 0, line: 1 });
         reader.config_mut().expand_empty_elements = true;
-        Self {
-            reader,
-            buffer: Vec::new(),
-            open: Vec::new(),
-        }
+        Self { reader, buffer: Vec::new(), open: Vec::new() }
     }
 
     /// The root element, which must have the name `expected`.
@@ -132,7 +124,7 @@ impl<R: BufRead> Elements<R> {
             Some(root) => {
                 Err(self.unexpected(format!("found `{}`, expected `{expected}`", root.name())))
             }
-            None => Err(self.unexpected(format!("the file is empty, expected `{expected}`"))),
+            None => Err(self.unexpected(format!("found no element, expected `{expected}`"))),
         }
     }
 
@@ -187,10 +179,7 @@ impl<R: BufRead> Elements<R> {
         element: &Element,
         name: &str,
     ) -> Result<Option<String>, XmlError> {
-        element
-            .attribute(name)
-            .transpose()
-            .map_err(|detail| self.malformed(&detail))
+        element.attribute(name).transpose().map_err(|detail| self.malformed(&detail))
     }
 
     /// An attribute of `element` that must be there.
@@ -202,17 +191,11 @@ impl<R: BufRead> Elements<R> {
 
     /// An error about what was found here.
     pub(crate) fn unexpected(&self, detail: String) -> XmlError {
-        XmlError::Unexpected {
-            line: self.line(),
-            detail,
-        }
+        XmlError::Unexpected { line: self.line(), detail }
     }
 
     fn malformed(&self, detail: &str) -> XmlError {
-        XmlError::Malformed {
-            line: self.line(),
-            detail: detail.to_owned(),
-        }
+        XmlError::Malformed { line: self.line(), detail: detail.to_owned() }
     }
 
     fn line(&self) -> u64 {
@@ -228,10 +211,7 @@ impl<R: BufRead> Elements<R> {
                 Ok(event) => event,
                 Err(quick_xml::Error::Io(source)) => return Err(XmlError::Read { line, source }),
                 Err(error) => {
-                    return Err(XmlError::Malformed {
-                        line,
-                        detail: error.to_string(),
-                    });
+                    return Err(XmlError::Malformed { line, detail: error.to_string() });
                 }
             };
             match event {
@@ -255,27 +235,21 @@ impl<R: BufRead> Elements<R> {
                         Ok(Some(character)) => Some(character.to_string()),
                         Ok(None) => predefined(&name).map(str::to_owned),
                         Err(error) => {
-                            return Err(XmlError::Malformed {
-                                line,
-                                detail: error.to_string(),
-                            });
+                            return Err(XmlError::Malformed { line, detail: error.to_string() });
                         }
                     };
-                    return text
-                        .map(Piece::Text)
-                        .ok_or_else(|| XmlError::UnknownEntity {
-                            line,
-                            name: name.chars().take(64).collect(),
-                        });
+                    return text.map(Piece::Text).ok_or_else(|| XmlError::UnknownEntity {
+                        line,
+                        name: name.chars().take(64).collect(),
+                    });
                 }
                 Event::DocType(_) => return Err(XmlError::DocumentType { line }),
                 Event::Eof => {
                     return match self.open.last() {
                         None => Ok(Piece::End),
-                        Some(element) => Err(XmlError::Truncated {
-                            line,
-                            element: element.clone(),
-                        }),
+                        Some(element) => {
+                            Err(XmlError::Truncated { line, element: element.clone() })
+                        }
                     };
                 }
                 Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
@@ -363,22 +337,16 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         let cases = [
-            ("", "line 1: the file is empty, expected `a`"),
+            ("", "line 1: found no element, expected `a`"),
             ("<html></html>", "line 1: found `html`, expected `a`"),
-            (
-                "<a>\n\n<b>",
-                "line 3: the file ends inside `b`: it is truncated",
-            ),
+            ("<a>\n\n<b>", "line 3: the file ends inside `b`: it is truncated"),
             ("<a>\n<b></c></a>", "line 2: not well-formed XML: "),
             (
                 "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>",
                 "line 1: document type declarations are refused",
             ),
             ("<a>&lol;</a>", "line 1: unknown entity `&lol;`"),
-            (
-                "<a></a><b></b>",
-                "line 1: not well-formed XML: a second root element, `b`",
-            ),
+            ("<a></a><b></b>", "line 1: not well-formed XML: a second root element, `b`"),
         ];
         for (xml, message) in cases {
             let error = all_text(xml).unwrap_err().to_string();
@@ -392,10 +360,7 @@ mod tests {
         assert!(matches!(all_text(&deep), Err(XmlError::TooDeep { .. })));
         let large = format!("<a>{}", "x".repeat(LARGEST_PIECE * 3));
         let error = all_text(&large).unwrap_err().to_string();
-        assert!(
-            error.contains("a single tag, text or comment is larger than"),
-            "{error}"
-        );
+        assert!(error.contains("a single tag, text or comment is larger than"), "{error}");
         let large = format!("<a b='{}'>", "x".repeat(LARGEST_PIECE * 3));
         assert!(matches!(all_text(&large), Err(XmlError::Read { .. })));
     }

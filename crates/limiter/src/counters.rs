@@ -39,8 +39,6 @@ pub enum Decision {
     Admitted {
         /// What was charged.
         charge: Charge,
-        /// Where every limit stands now.
-        standings: Vec<Standing>,
     },
     /// It may not.
     Refused {
@@ -83,15 +81,11 @@ impl Counters {
     pub fn admit(&mut self, ask: Ask, limits: &[Limit], now: u64) -> Decision {
         let now = self.advance(now);
         self.cells.retain(|(name, window), _| {
-            limits
-                .iter()
-                .any(|limit| limit.name == *name && limit.window.seconds() == *window)
+            limits.iter().any(|limit| limit.name == *name && limit.window.seconds() == *window)
         });
         let exhausted = |counters: &Self, counts: Counts| -> Vec<&Limit> {
             let of_kind = limits.iter().filter(|limit| limit.counts == counts);
-            of_kind
-                .filter(|limit| counters.used(limit, now) >= limit.requests)
-                .collect()
+            of_kind.filter(|limit| counters.used(limit, now) >= limit.requests).collect()
         };
         let mut violated = exhausted(self, Counts::Requests);
         if violated.is_empty() {
@@ -105,17 +99,10 @@ impl Counters {
                 Ask::Check => self.charge(limits, Counts::Checks, now),
                 Ask::Request => Vec::new(),
             };
-            return Decision::Admitted {
-                charge: Charge { checks },
-                standings: self.standings(limits, now),
-            };
+            return Decision::Admitted { charge: Charge { checks } };
         }
         Decision::Refused {
-            retry_after: violated
-                .iter()
-                .map(|limit| resets_in(limit, now))
-                .max()
-                .unwrap_or(1),
+            retry_after: violated.iter().map(|limit| resets_in(limit, now)).max().unwrap_or(1),
             violated: violated.iter().map(|limit| limit.name.clone()).collect(),
             standings: self.standings(limits, now),
         }
@@ -154,11 +141,8 @@ impl Counters {
     }
 
     fn used(&self, limit: &Limit, now: u64) -> u64 {
-        let cell = self
-            .cells
-            .get(&(limit.name.clone(), limit.window.seconds()));
-        cell.filter(|cell| cell.window == window(limit, now))
-            .map_or(0, |cell| cell.used)
+        let cell = self.cells.get(&(limit.name.clone(), limit.window.seconds()));
+        cell.filter(|cell| cell.window == window(limit, now)).map_or(0, |cell| cell.used)
     }
 
     fn charge(&mut self, limits: &[Limit], counts: Counts, now: u64) -> Vec<(LimitName, u64, u64)> {
@@ -203,10 +187,7 @@ mod tests {
     }
 
     fn business() -> Vec<Limit> {
-        vec![
-            limit("burst", 3, 10, Counts::Requests),
-            limit("daily", 5, 100, Counts::Checks),
-        ]
+        vec![limit("burst", 3, 10, Counts::Requests), limit("daily", 5, 100, Counts::Checks)]
     }
 
     fn admitted(decision: &Decision) -> bool {
@@ -228,34 +209,25 @@ mod tests {
         for _ in 0..3 {
             assert!(admitted(&counters.admit(Ask::Check, &business(), 104)));
         }
-        let Decision::Refused {
-            violated,
-            retry_after,
-            standings,
-        } = counters.admit(Ask::Check, &business(), 104)
+        let Decision::Refused { violated, retry_after, standings } =
+            counters.admit(Ask::Check, &business(), 104)
         else {
             panic!("admitted")
         };
         assert_eq!((violated[0].as_str(), retry_after), ("burst", 6));
-        let left: Vec<_> = standings
-            .iter()
-            .map(|standing| standing.remaining)
-            .collect();
+        let left: Vec<_> = standings.iter().map(|standing| standing.remaining).collect();
         assert_eq!(left, [0, 2], "what burst refuses is not charged to the day");
     }
 
     #[test]
     fn a_check_that_was_not_answered_is_given_back_but_counts_as_a_request() {
         let mut counters = Counters::default();
-        let Decision::Admitted { charge, .. } = counters.admit(Ask::Check, &business(), 100) else {
+        let Decision::Admitted { charge } = counters.admit(Ask::Check, &business(), 100) else {
             panic!("refused")
         };
         counters.give_back(&charge);
-        let left: Vec<_> = counters
-            .standings(&business(), 100)
-            .iter()
-            .map(|s| s.remaining)
-            .collect();
+        let left: Vec<_> =
+            counters.standings(&business(), 100).iter().map(|s| s.remaining).collect();
         assert_eq!(left, [2, 5]);
     }
 
@@ -263,20 +235,15 @@ mod tests {
     fn what_is_no_check_leaves_the_quota_alone() {
         let mut counters = Counters::default();
         assert!(admitted(&counters.admit(Ask::Request, &business(), 100)));
-        let left: Vec<_> = counters
-            .standings(&business(), 100)
-            .iter()
-            .map(|s| s.remaining)
-            .collect();
+        let left: Vec<_> =
+            counters.standings(&business(), 100).iter().map(|s| s.remaining).collect();
         assert_eq!(left, [2, 5]);
     }
 
     #[test]
     fn what_the_quota_refuses_counts_as_a_request() {
-        let limits = [
-            limit("burst", 3, 10, Counts::Requests),
-            limit("daily", 1, 100, Counts::Checks),
-        ];
+        let limits =
+            [limit("burst", 3, 10, Counts::Requests), limit("daily", 1, 100, Counts::Checks)];
         let mut counters = Counters::default();
         assert!(admitted(&counters.admit(Ask::Check, &limits, 100)));
         for expected in ["daily", "daily", "burst"] {
@@ -314,7 +281,7 @@ mod tests {
             let mut latest = 0;
             for (now, answer) in steps {
                 latest = now.max(latest);
-                if let Decision::Admitted { charge, .. } = counters.admit(Ask::Check, &limits, now) {
+                if let Decision::Admitted { charge } = counters.admit(Ask::Check, &limits, now) {
                     requests.push(latest);
                     if answer {
                         answered.push(latest);

@@ -7,7 +7,7 @@ use std::{
 
 use assay_tenancy::{Name, directory::Limit};
 
-use crate::{Ask, Charge, Counters, Decision};
+use crate::{Ask, Charge, Counters, Decision, Standing};
 
 /// Counters of every tenant, in memory: a restart starts them anew.
 #[derive(Debug, Default)]
@@ -24,6 +24,11 @@ impl InProcess {
     /// Gives back what was charged as a check, because it was not answered.
     pub fn give_back(&self, tenant: &Name, charge: &Charge) {
         self.with(tenant, |counters| counters.give_back(charge));
+    }
+
+    /// Where every limit of `tenant` stands at `now`.
+    pub fn standings(&self, tenant: &Name, limits: &[Limit], now: u64) -> Vec<Standing> {
+        self.with(tenant, |counters| counters.standings(limits, now))
     }
 
     fn with<T>(&self, tenant: &Name, act: impl FnOnce(&mut Counters) -> T) -> T {
@@ -71,9 +76,6 @@ mod tests {
         });
         assert_eq!(admitted.into_inner(), 1000);
         let other = "other".parse().unwrap();
-        assert!(matches!(
-            limiter.admit(&other, Ask::Check, &limits, 7),
-            Decision::Admitted { .. }
-        ));
+        assert!(matches!(limiter.admit(&other, Ask::Check, &limits, 7), Decision::Admitted { .. }));
     }
 }

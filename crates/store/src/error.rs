@@ -49,14 +49,8 @@ pub enum StoreError {
 
 impl StoreError {
     /// An unreadable value.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "callers have an error to give away"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "callers have an error to give away")]
     pub(crate) fn unreadable(what: &'static str, detail: impl ToString) -> Self {
-        Self::Unreadable {
-            what,
-            detail: detail.to_string(),
-        }
+        Self::Unreadable { what, detail: detail.to_string() }
     }
 }

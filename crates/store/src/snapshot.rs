@@ -60,11 +60,7 @@ impl IntelSnapshot {
             snapshot.entry(labelled.address.clone()).labels.push(place);
         }
         snapshot.listings = intel.listings;
-        snapshot.labels = intel
-            .labels
-            .into_iter()
-            .map(|labelled| labelled.label)
-            .collect();
+        snapshot.labels = intel.labels.into_iter().map(|labelled| labelled.label).collect();
         for addresses in snapshot.controlled.values_mut() {
             addresses.sort();
         }
@@ -75,10 +71,7 @@ impl IntelSnapshot {
         let address = Arc::new(address);
         if !self.known.contains_key(&address) {
             for identity in address.key_identities() {
-                self.controlled
-                    .entry(identity)
-                    .or_default()
-                    .push(Arc::clone(&address));
+                self.controlled.entry(identity).or_default().push(Arc::clone(&address));
             }
         }
         self.known.entry(address).or_default()
@@ -128,12 +121,8 @@ impl IntelSnapshot {
             environment: self.environment,
             data_revision: self.data_revision.clone(),
             sources: self.sources.clone(),
-            listings: own
-                .map(|known| self.listings_at(&known.listings))
-                .unwrap_or_default(),
-            labels: own
-                .map(|known| self.labels_at(&known.labels))
-                .unwrap_or_default(),
+            listings: own.map(|known| self.listings_at(&known.listings)).unwrap_or_default(),
+            labels: own.map(|known| self.labels_at(&known.labels)).unwrap_or_default(),
             same_key: self.same_key(subject, own),
             cluster: None,
             chain: ChainState::NotFollowed,
@@ -156,12 +145,8 @@ impl IntelSnapshot {
             .into_iter()
             .filter_map(|other| {
                 let known = self.known.get(other)?;
-                let listings: Vec<usize> = known
-                    .listings
-                    .iter()
-                    .copied()
-                    .filter(|listing| !shared(listing))
-                    .collect();
+                let listings: Vec<usize> =
+                    known.listings.iter().copied().filter(|listing| !shared(listing)).collect();
                 if listings.is_empty() && known.labels.is_empty() {
                     return None;
                 }
@@ -176,19 +161,11 @@ impl IntelSnapshot {
     }
 
     fn listings_at(&self, places: &[usize]) -> Vec<Listing> {
-        places
-            .iter()
-            .filter_map(|place| self.listings.get(*place))
-            .cloned()
-            .collect()
+        places.iter().filter_map(|place| self.listings.get(*place)).cloned().collect()
     }
 
     fn labels_at(&self, places: &[usize]) -> Vec<Label> {
-        places
-            .iter()
-            .filter_map(|place| self.labels.get(*place))
-            .cloned()
-            .collect()
+        places.iter().filter_map(|place| self.labels.get(*place)).cloned().collect()
     }
 }
 

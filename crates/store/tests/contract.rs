@@ -48,11 +48,7 @@ fn entry(code: &str, address: &str) -> ListingEntry {
         entity: ListedEntity {
             id: "25308".into(),
             name: "DOE, Jane".into(),
-            aliases: vec![Alias {
-                name: "Ünï".into(),
-                kind: "A.K.A.".into(),
-                weak: true,
-            }],
+            aliases: vec![Alias { name: "Ünï".into(), kind: "A.K.A.".into(), weak: true }],
             programmes: vec!["SDNTK".into()],
             remarks: Some("a remark".into()),
             listed_on: Some(date(2019, 8, 21)),
@@ -65,10 +61,7 @@ fn entry(code: &str, address: &str) -> ListingEntry {
 }
 
 fn reference(published_on: Date, ordinal: u32) -> PublicationRef {
-    PublicationRef {
-        published_on,
-        ordinal,
-    }
+    PublicationRef { published_on, ordinal }
 }
 
 /// An import planned at `generation`, as the newest publication.
@@ -101,47 +94,21 @@ fn import(
 
 async fn import_first(store: &dyn Store) {
     let first = reference(date(2025, 3, 4), 0);
-    let open = Presence {
-        from: first,
-        until: None,
-    };
+    let open = Presence { from: first, until: None };
     let begun = vec![
         (entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), open),
-        (
-            entry("ETH", "0x931546D9e66836AbF687d2bc64B30407bAc8C568"),
-            open,
-        ),
-        (
-            entry(
-                "XMR",
-                "5be5543ff73456ab9f2d207887e2af87322c651ea1a873c5b25b7ffae456c320",
-            ),
-            open,
-        ),
+        (entry("ETH", "0x931546D9e66836AbF687d2bc64B30407bAc8C568"), open),
+        (entry("XMR", "5be5543ff73456ab9f2d207887e2af87322c651ea1a873c5b25b7ffae456c320"), open),
     ];
-    store
-        .record_publication(import(0, first, vec![], begun))
-        .await
-        .unwrap();
+    store.record_publication(import(0, first, vec![], begun)).await.unwrap();
 }
 
 /// The second publication drops the ETH address.
 async fn import_second(store: &dyn Store) {
     let known = store.source_history(&ofac()).await.unwrap();
-    let (first, second) = (
-        reference(date(2025, 3, 4), 0),
-        reference(date(2025, 3, 21), 1),
-    );
-    let eth = known
-        .history
-        .listings
-        .iter()
-        .find(|row| row.entry.asset_code == "ETH")
-        .unwrap();
-    let ended = Presence {
-        from: first,
-        until: Some(second),
-    };
+    let (first, second) = (reference(date(2025, 3, 4), 0), reference(date(2025, 3, 21), 1));
+    let eth = known.history.listings.iter().find(|row| row.entry.asset_code == "ETH").unwrap();
+    let ended = Presence { from: first, until: Some(second) };
     let begun = vec![(eth.entry.clone(), ended)];
     let import = import(known.generation, second, vec![eth.id], begun);
     store.record_publication(import).await.unwrap();
@@ -150,10 +117,7 @@ async fn import_second(store: &dyn Store) {
 async fn a_new_store_is_empty(store: Arc<dyn Store>) {
     assert_eq!(store.environment().await.unwrap(), Environment::Production);
     let intel = store.intel().await.unwrap();
-    assert_eq!(
-        (intel.generation, intel.data_revision.as_str()),
-        (0, "0-empty")
-    );
+    assert_eq!((intel.generation, intel.data_revision.as_str()), (0, "0-empty"));
     assert!(intel.sources.is_empty() && intel.listings.is_empty() && intel.labels.is_empty());
     let control = store.control().await.unwrap();
     assert!(control.revision == 0 && control.manifests.is_empty() && control.keys.is_empty());
@@ -163,24 +127,11 @@ async fn a_publication_reads_back_as_it_was_recorded(store: Arc<dyn Store>) {
     import_first(&*store).await;
     let intel = store.intel().await.unwrap();
     assert_eq!(intel.listings.len(), 3);
-    let listing = intel
-        .listings
-        .iter()
-        .find(|l| l.entry.asset_code == "XBT")
-        .unwrap();
-    assert_eq!(
-        listing.entry,
-        entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h")
-    );
-    assert_eq!(
-        listing.listed_on, None,
-        "the first publication known says nothing about before"
-    );
+    let listing = intel.listings.iter().find(|l| l.entry.asset_code == "XBT").unwrap();
+    assert_eq!(listing.entry, entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"));
+    assert_eq!(listing.listed_on, None, "the first publication known says nothing about before");
     let source = &intel.sources[0];
-    assert_eq!(
-        (source.kind, source.published_on),
-        (SourceKind::Sanctions, Some(date(2025, 3, 4)))
-    );
+    assert_eq!((source.kind, source.published_on), (SourceKind::Sanctions, Some(date(2025, 3, 4))));
     assert_eq!((source.digest.as_str(), source.entries), ("digest-0", 3));
     assert_eq!(source.fetched_at, at(0));
     assert_eq!(source.lists, ["ofac-sdn".parse().unwrap()]);
@@ -191,19 +142,11 @@ async fn what_is_dropped_ends_and_stays_in_the_history(store: Arc<dyn Store>) {
     import_second(&*store).await;
     let intel = store.intel().await.unwrap();
     assert_eq!(intel.listings.len(), 3);
-    let eth = intel
-        .listings
-        .iter()
-        .find(|l| l.entry.asset_code == "ETH")
-        .unwrap();
+    let eth = intel.listings.iter().find(|l| l.entry.asset_code == "ETH").unwrap();
     assert_eq!(eth.delisted_on, Some(date(2025, 3, 21)));
     let known = store.source_history(&ofac()).await.unwrap();
     assert_eq!(known.history.publications.len(), 2);
-    assert_eq!(
-        known.history.listings.len(),
-        3,
-        "a replaced row is history, not knowledge"
-    );
+    assert_eq!(known.history.listings.len(), 3, "a replaced row is history, not knowledge");
     assert!(intel.data_revision.starts_with("2-"));
 }
 
@@ -214,46 +157,17 @@ async fn an_import_planned_against_old_data_changes_nothing(store: Arc<dyn Store
     let error = store.record_publication(late).await.unwrap_err();
     assert!(matches!(error, StoreError::Conflict));
     assert_eq!(store.revisions().await.unwrap(), before);
-    assert_eq!(
-        store
-            .source_history(&ofac())
-            .await
-            .unwrap()
-            .history
-            .publications
-            .len(),
-        1
-    );
+    assert_eq!(store.source_history(&ofac()).await.unwrap().history.publications.len(), 1);
 }
 
 async fn a_failing_import_leaves_no_trace(store: Arc<dyn Store>) {
     // The second entry refers to a publication that does not exist.
-    let (first, nowhere) = (
-        reference(date(2025, 3, 4), 0),
-        reference(date(2020, 1, 1), 9),
-    );
+    let (first, nowhere) = (reference(date(2025, 3, 4), 0), reference(date(2020, 1, 1), 9));
     let begun = vec![
-        (
-            entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"),
-            Presence {
-                from: first,
-                until: None,
-            },
-        ),
-        (
-            entry("ETH", "0x1"),
-            Presence {
-                from: nowhere,
-                until: None,
-            },
-        ),
+        (entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), Presence { from: first, until: None }),
+        (entry("ETH", "0x1"), Presence { from: nowhere, until: None }),
     ];
-    assert!(
-        store
-            .record_publication(import(0, first, vec![], begun))
-            .await
-            .is_err()
-    );
+    assert!(store.record_publication(import(0, first, vec![], begun)).await.is_err());
     let intel = store.intel().await.unwrap();
     assert!(intel.sources.is_empty() && intel.listings.is_empty());
     assert_eq!(intel.generation, 0);
@@ -263,19 +177,12 @@ async fn a_history_import_does_not_verify_the_source(store: Arc<dyn Store>) {
     import_first(&*store).await;
     let generation = store.revisions().await.unwrap().intel;
     let past = reference(date(2020, 1, 1), 1);
-    let filed = PublicationImport {
-        newest: false,
-        ..import(generation, past, vec![], vec![])
-    };
+    let filed = PublicationImport { newest: false, ..import(generation, past, vec![], vec![]) };
     store.record_publication(filed).await.unwrap();
     let intel = store.intel().await.unwrap();
     assert_eq!(intel.sources[0].fetched_at, at(0));
     assert_eq!(intel.sources[0].published_on, Some(date(2025, 3, 4)));
-    assert_eq!(
-        intel.listings[0].listed_on,
-        Some(date(2025, 3, 4)),
-        "now known to be new then"
-    );
+    assert_eq!(intel.listings[0].listed_on, Some(date(2025, 3, 4)), "now known to be new then");
 }
 
 async fn a_confirmed_fetch_moves_time_and_not_data(store: Arc<dyn Store>) {
@@ -285,39 +192,21 @@ async fn a_confirmed_fetch_moves_time_and_not_data(store: Arc<dyn Store>) {
     let after = store.intel().await.unwrap();
     assert_eq!(after.sources[0].fetched_at, at(60));
     assert_eq!(after.data_revision, before.data_revision);
-    assert!(
-        after.generation > before.generation,
-        "what serves from memory must notice"
-    );
+    assert!(after.generation > before.generation, "what serves from memory must notice");
     store.confirm_fetch(&ofac(), at(30)).await.unwrap();
-    assert_eq!(
-        store.intel().await.unwrap().sources[0].fetched_at,
-        at(60),
-        "time moves forward"
-    );
+    assert_eq!(store.intel().await.unwrap().sources[0].fetched_at, at(60), "time moves forward");
 }
 
 async fn fetch_conditions_belong_to_their_url(store: Arc<dyn Store>) {
     let first = reference(date(2025, 3, 4), 0);
-    let conditions = FetchConditions {
-        etag: Some("\"x\"".into()),
-        last_modified: Some("yesterday".into()),
-    };
+    let conditions =
+        FetchConditions { etag: Some("\"x\"".into()), last_modified: Some("yesterday".into()) };
     let url = "https://example.org/sdn.xml";
     let fetched = Some((url.to_owned(), conditions.clone()));
-    let import = PublicationImport {
-        fetched,
-        ..import(0, first, vec![], vec![])
-    };
+    let import = PublicationImport { fetched, ..import(0, first, vec![], vec![]) };
     store.record_publication(import).await.unwrap();
-    assert_eq!(
-        store.fetch_conditions(&ofac(), url).await.unwrap(),
-        conditions
-    );
-    let elsewhere = store
-        .fetch_conditions(&ofac(), "https://example.com/")
-        .await
-        .unwrap();
+    assert_eq!(store.fetch_conditions(&ofac(), url).await.unwrap(), conditions);
+    let elsewhere = store.fetch_conditions(&ofac(), "https://example.com/").await.unwrap();
     assert_eq!(elsewhere, FetchConditions::default());
 }
 
@@ -356,25 +245,15 @@ async fn labels_are_replaced_by_source(store: Arc<dyn Store>) {
     let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
     let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
     let mixer = label(&address, Category::Mixer);
-    store
-        .record_labels(labels("one", vec![mixer.clone()], 0))
-        .await
-        .unwrap();
+    store.record_labels(labels("one", vec![mixer.clone()], 0)).await.unwrap();
     let intel = store.intel().await.unwrap();
     assert_eq!(intel.labels, [mixer]);
     assert!(intel.sources[0].sample);
     store.record_labels(labels("one", vec![], 5)).await.unwrap();
     let same = store.intel().await.unwrap();
-    assert_eq!(
-        (same.labels.len(), same.sources[0].fetched_at),
-        (1, at(5)),
-        "known by its digest"
-    );
+    assert_eq!((same.labels.len(), same.sources[0].fetched_at), (1, at(5)), "known by its digest");
     let scam = label(&address, Category::Scam);
-    store
-        .record_labels(labels("two", vec![scam.clone()], 9))
-        .await
-        .unwrap();
+    store.record_labels(labels("two", vec![scam.clone()], 9)).await.unwrap();
     assert_eq!(store.intel().await.unwrap().labels, [scam]);
 }
 
@@ -398,26 +277,14 @@ fn plan(name: &str, colour: &str) -> ManifestRecord {
 }
 
 async fn manifests_are_replaced_by_kind_and_name(store: Arc<dyn Store>) {
-    store
-        .put_manifests(&[plan("a", "red"), plan("b", "green")], 0, at(0))
-        .await
-        .unwrap();
-    store
-        .put_manifests(&[plan("a", "blue")], 1, at(1))
-        .await
-        .unwrap();
+    store.put_manifests(&[plan("a", "red"), plan("b", "green")], 0, at(0)).await.unwrap();
+    store.put_manifests(&[plan("a", "blue")], 1, at(1)).await.unwrap();
     let control = store.control().await.unwrap();
     assert_eq!(control.manifests, [plan("a", "blue"), plan("b", "green")]);
     assert_eq!(control.revision, 2);
-    let late = store
-        .put_manifests(&[plan("a", "black")], 1, at(2))
-        .await
-        .unwrap_err();
+    let late = store.put_manifests(&[plan("a", "black")], 1, at(2)).await.unwrap_err();
     assert!(matches!(late, StoreError::Conflict));
-    assert_eq!(
-        store.control().await.unwrap().manifests[0],
-        plan("a", "blue")
-    );
+    assert_eq!(store.control().await.unwrap().manifests[0], plan("a", "blue"));
 }
 
 fn key(id: u64) -> KeyRecord {
@@ -438,25 +305,12 @@ fn key(id: u64) -> KeyRecord {
 async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     store.add_key(&key(1), None).await.unwrap();
     assert_eq!(store.control().await.unwrap().keys, [key(1)]);
-    assert!(
-        store.add_key(&key(1), None).await.is_err(),
-        "an id is given once"
-    );
+    assert!(store.add_key(&key(1), None).await.is_err(), "an id is given once");
 
     let revision = store.revisions().await.unwrap().control;
-    store
-        .touch_keys(&[(key(1).id, at(7)), (key(1).id, at(3))])
-        .await
-        .unwrap();
-    assert_eq!(
-        store.control().await.unwrap().keys[0].last_used_at,
-        Some(at(7))
-    );
-    assert_eq!(
-        store.revisions().await.unwrap().control,
-        revision,
-        "use is not a change"
-    );
+    store.touch_keys(&[(key(1).id, at(7)), (key(1).id, at(3))]).await.unwrap();
+    assert_eq!(store.control().await.unwrap().keys[0].last_used_at, Some(at(7)));
+    assert_eq!(store.revisions().await.unwrap().control, revision, "use is not a change");
 
     store.revoke_key(&key(1).id, at(8)).await.unwrap();
     store.revoke_key(&key(1).id, at(9)).await.unwrap();
@@ -470,34 +324,15 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
 
 async fn a_rotated_key_overlaps_its_successor(store: Arc<dyn Store>) {
     store.add_key(&key(1), None).await.unwrap();
-    store
-        .add_key(&key(2), Some((&key(1).id, at(60))))
-        .await
-        .unwrap();
+    store.add_key(&key(2), Some((&key(1).id, at(60)))).await.unwrap();
     let keys = store.control().await.unwrap().keys;
     assert!(keys[0].is_good(at(59)) && !keys[0].is_good(at(60)));
     assert!(keys[1].is_good(at(60)));
-    store
-        .add_key(&key(3), Some((&key(1).id, at(90))))
-        .await
-        .unwrap();
-    assert_eq!(
-        store.control().await.unwrap().keys[0].expires_at,
-        Some(at(60)),
-        "never later"
-    );
+    store.add_key(&key(3), Some((&key(1).id, at(90)))).await.unwrap();
+    assert_eq!(store.control().await.unwrap().keys[0].expires_at, Some(at(60)), "never later");
     let unknown: KeyId = "00000000000".parse().unwrap();
-    assert!(
-        store
-            .add_key(&key(4), Some((&unknown, at(1))))
-            .await
-            .is_err()
-    );
-    assert_eq!(
-        store.control().await.unwrap().keys.len(),
-        3,
-        "no successor without predecessor"
-    );
+    assert!(store.add_key(&key(4), Some((&unknown, at(1)))).await.is_err());
+    assert_eq!(store.control().await.unwrap().keys.len(), 3, "no successor without predecessor");
 }
 
 async fn concurrent_writers_do_not_lose_each_others_changes(store: Arc<dyn Store>) {
@@ -517,11 +352,7 @@ async fn concurrent_writers_do_not_lose_each_others_changes(store: Arc<dyn Store
 async fn a_snapshot_answers_for_every_form_and_key(store: Arc<dyn Store>) {
     import_first(&*store).await;
     let snapshot = IntelSnapshot::new(store.intel().await.unwrap());
-    assert_eq!(
-        snapshot.addresses(),
-        2,
-        "what is not read yet is not indexed"
-    );
+    assert_eq!(snapshot.addresses(), 2, "what is not read yet is not indexed");
     let parse =
         |chain: &str, text: &str| CanonicalAddress::parse(chain.parse().unwrap(), text).unwrap();
 

@@ -16,13 +16,9 @@ async fn reading_does_not_make_a_store() {
 async fn a_store_stays_what_it_was_made_as() {
     let directory = tempfile::tempdir().unwrap();
     let nested = directory.path().join("a/b");
-    let store = SqliteStore::open_or_create(&nested, Environment::Sample)
-        .await
-        .unwrap();
+    let store = SqliteStore::open_or_create(&nested, Environment::Sample).await.unwrap();
     store.close().await;
-    let store = SqliteStore::open_or_create(&nested, Environment::Production)
-        .await
-        .unwrap();
+    let store = SqliteStore::open_or_create(&nested, Environment::Production).await.unwrap();
     assert_eq!(store.environment().await.unwrap(), Environment::Sample);
 }
 
@@ -31,10 +27,7 @@ async fn a_schema_newer_than_the_program_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let create = || SqliteStore::open_or_create(directory.path(), Environment::Production);
     create().await.unwrap().close().await;
-    let url = format!(
-        "sqlite://{}",
-        directory.path().join("assay.sqlite").display()
-    );
+    let url = format!("sqlite://{}", directory.path().join("assay.sqlite").display());
     let mut connection = SqliteConnection::connect(&url).await.unwrap();
     sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
@@ -51,10 +44,7 @@ async fn a_schema_newer_than_the_program_is_refused() {
 #[tokio::test]
 async fn a_file_that_is_no_database_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(
-        directory.path().join("assay.sqlite"),
-        "not a database at all, but long enough",
-    )
-    .unwrap();
+    std::fs::write(directory.path().join("assay.sqlite"), "not a database at all, but long enough")
+        .unwrap();
     assert!(SqliteStore::open(directory.path()).await.is_err());
 }

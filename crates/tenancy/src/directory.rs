@@ -22,11 +22,7 @@ pub struct Directory<P> {
 
 impl<P> Default for Directory<P> {
     fn default() -> Self {
-        Self {
-            plans: BTreeMap::new(),
-            policies: BTreeMap::new(),
-            tenants: BTreeMap::new(),
-        }
+        Self { plans: BTreeMap::new(), policies: BTreeMap::new(), tenants: BTreeMap::new() }
     }
 }
 
@@ -105,10 +101,7 @@ impl<P> Tenant<P> {
                     .filter(in_force)
                     .rfind(|change| change.limit == limit.name);
                 match changed {
-                    Some(change) => Limit {
-                        requests: change.requests,
-                        ..limit.clone()
-                    },
+                    Some(change) => Limit { requests: change.requests, ..limit.clone() },
                     None => limit.clone(),
                 }
             })

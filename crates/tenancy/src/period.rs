@@ -37,10 +37,8 @@ impl FromStr for Period {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || InvalidPeriod(text.chars().take(32).collect());
-        let (_, seconds) = UNITS
-            .iter()
-            .find(|(unit, _)| text.ends_with(*unit))
-            .ok_or_else(error)?;
+        let (_, seconds) =
+            UNITS.iter().find(|(unit, _)| text.ends_with(*unit)).ok_or_else(error)?;
         let number = text.get(..text.len() - 1).unwrap_or_default();
         if !number.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(error());
@@ -52,9 +50,7 @@ impl FromStr for Period {
 
 impl fmt::Display for Period {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = UNITS
-            .iter()
-            .find(|(_, seconds)| self.0 > 0 && self.0.is_multiple_of(*seconds));
+        let whole = UNITS.iter().find(|(_, seconds)| self.0 > 0 && self.0.is_multiple_of(*seconds));
         match whole {
             Some((unit, seconds)) => formatter.pad(&format!("{}{unit}", self.0 / seconds)),
             None => formatter.pad(&format!("{}s", self.0)),
@@ -70,9 +66,7 @@ impl Serialize for Period {
 
 impl<'de> Deserialize<'de> for Period {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -98,29 +92,13 @@ mod tests {
 
     #[test]
     fn periods_read_and_print_in_their_largest_whole_unit() {
-        for (text, seconds, printed) in [
-            ("30s", 30, "30s"),
-            ("300s", 300, "5m"),
-            ("24h", 86_400, "1d"),
-            ("0s", 0, "0s"),
-        ] {
+        for (text, seconds, printed) in
+            [("30s", 30, "30s"), ("300s", 300, "5m"), ("24h", 86_400, "1d"), ("0s", 0, "0s")]
+        {
             let period: Period = text.parse().unwrap();
-            assert_eq!(
-                (period.seconds(), period.to_string().as_str()),
-                (seconds, printed)
-            );
+            assert_eq!((period.seconds(), period.to_string().as_str()), (seconds, printed));
         }
-        for bad in [
-            "",
-            "s",
-            "5",
-            "-5s",
-            "+5s",
-            "5 s",
-            "1w",
-            "99999999999999999999d",
-            "é",
-        ] {
+        for bad in ["", "s", "5", "-5s", "+5s", "5 s", "1w", "99999999999999999999d", "é"] {
             assert!(bad.parse::<Period>().is_err(), "{bad}");
         }
     }

@@ -50,14 +50,11 @@ fn intel() -> Intel {
                 .collect();
             (listings, state)
         })
-        .fold(
-            (vec![], vec![]),
-            |(mut all, mut states), (listings, state)| {
-                all.extend(listings);
-                states.push(state);
-                (all, states)
-            },
-        );
+        .fold((vec![], vec![]), |(mut all, mut states), (listings, state)| {
+            all.extend(listings);
+            states.push(state);
+            (all, states)
+        });
     Intel {
         environment: Environment::Sample,
         generation: 1,
@@ -69,13 +66,8 @@ fn intel() -> Intel {
 }
 
 fn policy() -> Policy {
-    let lists = sample::SAMPLE_LIST
-        .parse()
-        .map(|list| (list, Force::Binding));
-    let mut spec = PolicySpec {
-        lists: lists.into_iter().collect(),
-        ..PolicySpec::default()
-    };
+    let lists = sample::SAMPLE_LIST.parse().map(|list| (list, Force::Binding));
+    let mut spec = PolicySpec { lists: lists.into_iter().collect(), ..PolicySpec::default() };
     for source in &mut spec.mandatory_sources {
         sample::SAMPLE_LIST.clone_into(&mut source.name);
     }
@@ -83,10 +75,7 @@ fn policy() -> Policy {
 }
 
 fn subject() -> Option<CanonicalAddress> {
-    sample::examples()
-        .into_iter()
-        .next()
-        .map(|example| example.address)
+    sample::examples().into_iter().next().map(|example| example.address)
 }
 
 pub(in crate::http) fn check_request() -> Value {
@@ -99,11 +88,7 @@ pub(in crate::http) fn check_response() -> Value {
         return Value::Null;
     };
     let facts = IntelSnapshot::new(intel()).facts(&subject);
-    let assessed = Assessed::new(
-        assay_engine::assess(&subject, &facts, &policy(), at()),
-        at(),
-        1,
-    );
+    let assessed = Assessed::new(assay_engine::assess(&subject, &facts, &policy(), at()), at(), 1);
     let response = CheckResponse {
         check_id: IDENTIFIER.into(),
         reference: Some("order-4711".into()),

@@ -30,24 +30,14 @@ pub fn document() -> Value {
         for prefix in PREFIXES {
             let path = format!("{prefix}{}", operation.path);
             let method = operation.method.as_str().to_ascii_lowercase();
-            paths.insert(
-                path,
-                json!({ method: describe(&operation, prefix, &mut generator) }),
-            );
+            paths.insert(path, json!({ method: describe(&operation, prefix, &mut generator) }));
         }
     }
     for (path, id, summary) in [
         ("/healthz", "healthz", "Tell whether the process lives"),
-        (
-            "/readyz",
-            "readyz",
-            "Tell whether requests should be sent here",
-        ),
+        ("/readyz", "readyz", "Tell whether requests should be sent here"),
     ] {
-        paths.insert(
-            path.into(),
-            json!({ "get": health(id, summary, &mut generator) }),
-        );
+        paths.insert(path.into(), json!({ "get": health(id, summary, &mut generator) }));
     }
     // Responses name it; this puts it among the schemas.
     generator.subschema_for::<ProblemDetails>();
@@ -81,11 +71,7 @@ pub fn document() -> Value {
 fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator) -> Value {
     let (response_schema, response_example) = &operation.response;
     let is_alias = prefix != PREFIXES[0];
-    let id = if is_alias {
-        format!("{}_alias", operation.id)
-    } else {
-        operation.id.to_owned()
-    };
+    let id = if is_alias { format!("{}_alias", operation.id) } else { operation.id.to_owned() };
     let mut responses = problem_responses(operation.problems);
     let limited = json!({
         "RateLimit-Policy": { "$ref": "#/components/headers/RateLimit-Policy" },
@@ -129,18 +115,13 @@ fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator
 fn problem_responses(own: &[Code]) -> BTreeMap<String, Value> {
     let mut by_status: BTreeMap<String, Vec<Code>> = BTreeMap::new();
     for code in own.iter().chain(COMMON_PROBLEMS) {
-        by_status
-            .entry(code.status().as_u16().to_string())
-            .or_default()
-            .push(*code);
+        by_status.entry(code.status().as_u16().to_string()).or_default().push(*code);
     }
     by_status
         .into_iter()
         .map(|(status, codes)| {
-            let named: Vec<String> = codes
-                .iter()
-                .map(|code| format!("`{}`: {}", code.as_str(), code.title()))
-                .collect();
+            let named: Vec<String> =
+                codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.title())).collect();
             let response = json!({
                 "description": named.join(" "),
                 "content": { PROBLEM_JSON: {

@@ -103,26 +103,19 @@ pub async fn check_address(
     let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, BODY_TIME).await?;
     check_reference(request.reference.as_deref())?;
     let chain: ChainId =
-        request
-            .blockchain
-            .parse()
-            .map_err(|error: assay_engine::chain::UnsupportedChain| {
-                let message = error.to_string();
-                Problem::new(Code::UnsupportedChain, &message).field("blockchain", message)
-            })?;
+        request.blockchain.parse().map_err(|error: assay_engine::chain::UnsupportedChain| {
+            let message = error.to_string();
+            Problem::new(Code::UnsupportedChain, &message).field("blockchain", message)
+        })?;
     let subject = CanonicalAddress::parse(chain, &request.address).map_err(|error| {
         let message = format!("not a valid {chain} address: {error}");
         Problem::new(Code::InvalidAddress, &message).field("address", message)
     })?;
 
     let now = app.service.clock.now();
-    let outcome = app
-        .service
-        .check(&caller, &subject, caller_accepts(&headers), now)
-        .await;
+    let outcome = app.service.check(&caller, &subject, caller_accepts(&headers), now).await;
     let assessed = &outcome.assessed;
-    app.metrics
-        .check(assessed.assessment.verdict, outcome.cache);
+    app.metrics.check(assessed.assessment.verdict, outcome.cache);
     let answer = CheckResponse {
         check_id: system::new_id(now).to_string(),
         reference: request.reference,
@@ -134,11 +127,7 @@ pub async fn check_address(
         cached: outcome.cache == CacheStatus::Hit,
         processing_time_ms: milliseconds(arrived.elapsed()),
     };
-    Ok(with_cache_fields(
-        Json(answer).into_response(),
-        &outcome,
-        now,
-    ))
+    Ok(with_cache_fields(Json(answer).into_response(), &outcome, now))
 }
 
 fn check_reference(reference: Option<&str>) -> Result<(), Problem> {
@@ -147,18 +136,15 @@ fn check_reference(reference: Option<&str>) -> Result<(), Problem> {
         return Ok(());
     }
     let message = format!("has {length} characters: at most {LONGEST_REFERENCE} are allowed");
-    Err(
-        Problem::new(Code::InvalidRequest, format!("reference: {message}"))
-            .field("reference", message),
-    )
+    Err(Problem::new(Code::InvalidRequest, format!("reference: {message}"))
+        .field("reference", message))
 }
 
 /// How old an answer the caller accepts: `Cache-Control: no-cache` or `max-age`.
 fn caller_accepts(headers: &HeaderMap) -> Option<SignedDuration> {
     let fields = headers.get_all(header::CACHE_CONTROL).iter();
-    let directives = fields
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|text| text.split(','));
+    let directives =
+        fields.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
     directives
         .filter_map(|directive| {
             let directive = directive.trim().to_ascii_lowercase();

@@ -24,29 +24,19 @@ pub struct Health {
 
 /// Whether the process lives.
 pub async fn healthz() -> Json<Health> {
-    Json(Health {
-        status: "ok",
-        degraded: vec![],
-    })
+    Json(Health { status: "ok", degraded: vec![] })
 }
 
 /// Whether requests should be sent here: not while draining.
 pub async fn readyz(State(app): State<Arc<App>>) -> Response {
     if app.service.is_draining() {
-        let body = Json(Health {
-            status: "draining",
-            degraded: vec![],
-        });
+        let body = Json(Health { status: "draining", degraded: vec![] });
         return (StatusCode::SERVICE_UNAVAILABLE, body).into_response();
     }
     let mut degraded = Vec::new();
     if !app.service.store_reachable() {
         degraded.push("store_unreachable");
     }
-    let status = if degraded.is_empty() {
-        "ok"
-    } else {
-        "degraded"
-    };
+    let status = if degraded.is_empty() { "ok" } else { "degraded" };
     Json(Health { status, degraded }).into_response()
 }

@@ -61,18 +61,10 @@ const BECH32_MAXIMUM: usize = 90;
 impl BitcoinRules {
     pub(super) fn parse(&self, text: &str) -> Result<Parsed, AddressError> {
         let lower = text.to_ascii_lowercase();
-        let is_segwit = std::iter::once(&self.main)
-            .chain(self.tests)
-            .any(|network| {
-                lower
-                    .strip_prefix(network.prefix)
-                    .is_some_and(|rest| rest.starts_with('1'))
-            });
-        if is_segwit {
-            self.parse_segwit(text)
-        } else {
-            self.parse_base58(text)
-        }
+        let is_segwit = std::iter::once(&self.main).chain(self.tests).any(|network| {
+            lower.strip_prefix(network.prefix).is_some_and(|rest| rest.starts_with('1'))
+        });
+        if is_segwit { self.parse_segwit(text) } else { self.parse_base58(text) }
     }
 
     /// Writes the address that holds `payload`; `None` where this family has no such form.
@@ -83,14 +75,12 @@ impl BitcoinRules {
             base58::encode(&bytes)
         };
         match payload {
-            Payload::PublicKeyHash(hash) => Some((
-                AddressKind::P2pkh,
-                versioned(self.main.pay_to_public_key_hash, hash),
-            )),
-            Payload::ScriptHash(hash) => Some((
-                AddressKind::P2sh,
-                versioned(self.main.pay_to_script_hash, hash),
-            )),
+            Payload::PublicKeyHash(hash) => {
+                Some((AddressKind::P2pkh, versioned(self.main.pay_to_public_key_hash, hash)))
+            }
+            Payload::ScriptHash(hash) => {
+                Some((AddressKind::P2sh, versioned(self.main.pay_to_script_hash, hash)))
+            }
             Payload::Witness { version, program } => {
                 let hrp = Hrp::parse(self.main.prefix).ok()?;
                 let fe32 = bech32::Fe32::try_from(*version).ok()?;
@@ -106,9 +96,7 @@ impl BitcoinRules {
         let bytes = match base58::decode(text) {
             Ok(bytes) => bytes,
             Err(_) if !known_start => {
-                return Err(AddressError::UnknownForm {
-                    expected: self.expected,
-                });
+                return Err(AddressError::UnknownForm { expected: self.expected });
             }
             Err(AddressError::WrongChecksum { scheme }) => {
                 return Err(match base58::byte_length(text) {
@@ -133,9 +121,7 @@ impl BitcoinRules {
                 [network.pay_to_public_key_hash, network.pay_to_script_hash].contains(version)
             };
             return Err(match self.tests.iter().find(of_test) {
-                Some(network) => AddressError::TestNetwork {
-                    network: network.name,
-                },
+                Some(network) => AddressError::TestNetwork { network: network.name },
                 None => AddressError::UnknownVersion { version: *version },
             });
         };
@@ -143,20 +129,14 @@ impl BitcoinRules {
             Payload::PublicKeyHash(_) => AddressKind::P2pkh,
             _ => AddressKind::P2sh,
         };
-        Ok(Parsed {
-            kind,
-            payload,
-            canonical: text.to_owned(),
-        })
+        Ok(Parsed { kind, payload, canonical: text.to_owned() })
     }
 
     fn parse_segwit(&self, text: &str) -> Result<Parsed, AddressError> {
         let segwit = SegwitHrpstring::new(text).map_err(|error| explain(text, &error))?;
         let prefix = segwit.hrp().to_string().to_ascii_lowercase();
         if let Some(network) = self.tests.iter().find(|network| network.prefix == prefix) {
-            return Err(AddressError::TestNetwork {
-                network: network.name,
-            });
+            return Err(AddressError::TestNetwork { network: network.name });
         }
         let version = segwit.witness_version().to_u8();
         let program: Vec<u8> = segwit.byte_iter().collect();
@@ -203,17 +183,12 @@ fn explain(text: &str, error: &SegwitHrpstringError) -> AddressError {
         SegwitHrpstringError::Unchecked(UncheckedHrpstringError::Char(CharError::MixedCase)) => {
             AddressError::MixedCase
         }
-        SegwitHrpstringError::Unchecked(_) => {
-            foreign_character(text).unwrap_or(AddressError::InvalidWitnessProgram {
-                detail: error.to_string(),
-            })
-        }
+        SegwitHrpstringError::Unchecked(_) => foreign_character(text)
+            .unwrap_or(AddressError::InvalidWitnessProgram { detail: error.to_string() }),
         SegwitHrpstringError::Checksum(_) => {
             other_variant(text).unwrap_or(AddressError::WrongChecksum { scheme: "bech32" })
         }
-        other => AddressError::InvalidWitnessProgram {
-            detail: other.to_string(),
-        },
+        other => AddressError::InvalidWitnessProgram { detail: other.to_string() },
     }
 }
 
@@ -234,16 +209,8 @@ fn foreign_character(text: &str) -> Option<AddressError> {
 fn other_variant(text: &str) -> Option<AddressError> {
     let (checked, expected, found) = match CheckedHrpstring::new::<Bech32m>(text) {
         Ok(checked) => (checked, "bech32", "bech32m"),
-        Err(_) => (
-            CheckedHrpstring::new::<Bech32>(text).ok()?,
-            "bech32m",
-            "bech32",
-        ),
+        Err(_) => (CheckedHrpstring::new::<Bech32>(text).ok()?, "bech32m", "bech32"),
     };
     let version = checked.witness_version()?.to_u8();
-    Some(AddressError::WrongChecksumVariant {
-        version,
-        expected,
-        found,
-    })
+    Some(AddressError::WrongChecksumVariant { version, expected, found })
 }

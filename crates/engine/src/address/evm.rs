@@ -15,19 +15,10 @@ pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     let one_case = !(digits.bytes().any(|byte| byte.is_ascii_lowercase())
         && digits.bytes().any(|byte| byte.is_ascii_uppercase()));
     if !one_case && text != canonical {
-        let position = text
-            .chars()
-            .zip(canonical.chars())
-            .take_while(|(a, b)| a == b)
-            .count()
-            + 1;
+        let position = text.chars().zip(canonical.chars()).take_while(|(a, b)| a == b).count() + 1;
         return Err(AddressError::CaseMismatch { position });
     }
-    Ok(Parsed {
-        kind: AddressKind::Account,
-        payload: Payload::Account(account),
-        canonical,
-    })
+    Ok(Parsed { kind: AddressKind::Account, payload: Payload::Account(account), canonical })
 }
 
 /// Reads 40 hexadecimal digits that start after `skipped` characters of the text.
@@ -35,10 +26,7 @@ pub(super) fn decode_hex(digits: &str, skipped: usize) -> Result<[u8; 20], Addre
     let mut account = [0_u8; 20];
     let mut length = 0;
     for (index, character) in digits.chars().enumerate() {
-        let Some(value) = character
-            .to_digit(16)
-            .and_then(|value| u8::try_from(value).ok())
-        else {
+        let Some(value) = character.to_digit(16).and_then(|value| u8::try_from(value).ok()) else {
             return Err(AddressError::CharacterNotInAlphabet {
                 position: skipped + index + 1,
                 character,
@@ -66,12 +54,9 @@ pub(super) fn write(account: &[u8; 20]) -> String {
     let lower = hex::encode(account);
     let hash = hash::keccak256(lower.as_bytes());
     let nibbles = hash.iter().flat_map(|byte| [byte >> 4, byte & 0x0F]);
-    let digits = lower.chars().zip(nibbles).map(|(digit, nibble)| {
-        if nibble >= 8 {
-            digit.to_ascii_uppercase()
-        } else {
-            digit
-        }
-    });
+    let digits = lower
+        .chars()
+        .zip(nibbles)
+        .map(|(digit, nibble)| if nibble >= 8 { digit.to_ascii_uppercase() } else { digit });
     "0x".chars().chain(digits).collect()
 }

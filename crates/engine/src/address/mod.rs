@@ -135,11 +135,7 @@ impl CanonicalAddress {
                 let chains: Vec<_> = ChainId::all()
                     .filter(|other| *other != chain && Self::parse_plain(*other, submitted).is_ok())
                     .collect();
-                Err(if chains.is_empty() {
-                    error
-                } else {
-                    AddressError::OtherChain { chains }
-                })
+                Err(if chains.is_empty() { error } else { AddressError::OtherChain { chains } })
             }
         }
     }
@@ -176,30 +172,16 @@ impl CanonicalAddress {
             }
             (AddressRules::Evm | AddressRules::Tron, _) => return None,
         };
-        Some(Self {
-            chain,
-            kind,
-            payload,
-            text,
-        })
+        Some(Self { chain, kind, payload, text })
     }
 
     fn parse_plain(chain: ChainId, text: &str) -> Result<Self, AddressError> {
-        let Parsed {
-            kind,
-            payload,
-            canonical,
-        } = match chain.info().rules {
+        let Parsed { kind, payload, canonical } = match chain.info().rules {
             AddressRules::Bitcoin(rules) => rules.parse(text)?,
             AddressRules::Evm => evm::parse(text)?,
             AddressRules::Tron => tron::parse(text)?,
         };
-        Ok(Self {
-            chain,
-            kind,
-            payload,
-            text: canonical,
-        })
+        Ok(Self { chain, kind, payload, text: canonical })
     }
 
     /// The chain.
@@ -231,10 +213,7 @@ impl CanonicalAddress {
             Payload::Account(account) => vec![KeyIdentity::Account(*account)],
             Payload::ScriptHash(hash) => vec![KeyIdentity::ScriptHash(*hash)],
             Payload::PublicKeyHash(hash) => public_key_identities(*hash),
-            Payload::Witness {
-                version: 0,
-                program,
-            } => match <[u8; 20]>::try_from(&**program) {
+            Payload::Witness { version: 0, program } => match <[u8; 20]>::try_from(&**program) {
                 Ok(hash) => public_key_identities(hash),
                 Err(_) => vec![KeyIdentity::Witness(0, program.clone())],
             },
@@ -300,12 +279,7 @@ impl fmt::Display for CanonicalAddress {
 /// Shows the chain and kind only, so that an address never reaches a log by accident.
 impl fmt::Debug for CanonicalAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "CanonicalAddress({}, {})",
-            self.chain,
-            self.kind.as_str()
-        )
+        write!(formatter, "CanonicalAddress({}, {})", self.chain, self.kind.as_str())
     }
 }
 

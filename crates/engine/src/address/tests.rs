@@ -22,12 +22,7 @@ fn every_written_form_has_one_canonical_form() {
             "p2pkh",
             "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
         ),
-        (
-            "btc",
-            "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy",
-            "p2sh",
-            "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy",
-        ),
+        ("btc", "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy", "p2sh", "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy"),
         (
             "btc",
             "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4",
@@ -74,30 +69,19 @@ fn every_written_form_has_one_canonical_form() {
     ];
     for (chain, text, kind, canonical) in cases {
         let address = parse(chain, text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert_eq!(
-            (address.kind().as_str(), address.as_str()),
-            (kind, canonical)
-        );
-        assert_eq!(
-            parse(chain, canonical).unwrap(),
-            address,
-            "the canonical form reads as itself"
-        );
+        assert_eq!((address.kind().as_str(), address.as_str()), (kind, canonical));
+        assert_eq!(parse(chain, canonical).unwrap(), address, "the canonical form reads as itself");
     }
 }
 
 #[test]
 fn tron_hexadecimal_and_base58_are_one_address() {
     let base58 = parse("trx", "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r").unwrap();
-    let Payload::Account(account) = base58.payload else {
-        panic!("not an account")
-    };
+    let Payload::Account(account) = base58.payload else { panic!("not an account") };
     let digits = hex::encode_upper(account);
-    for text in [
-        format!("41{digits}"),
-        format!("41{}", digits.to_lowercase()),
-        format!("0x41{digits}"),
-    ] {
+    for text in
+        [format!("41{digits}"), format!("41{}", digits.to_lowercase()), format!("0x41{digits}")]
+    {
         assert_eq!(parse("trx", &text).unwrap(), base58);
     }
 }
@@ -260,11 +244,7 @@ const REFUSALS: &[(&str, &str, &str, &str)] = &[
 #[test]
 fn a_refusal_names_the_cause_and_the_place() {
     for (chain, text, reason, message) in REFUSALS {
-        assert_eq!(
-            refusal(chain, text),
-            (*reason, (*message).to_owned()),
-            "{text}"
-        );
+        assert_eq!(refusal(chain, text), (*reason, (*message).to_owned()), "{text}");
     }
 }
 
@@ -279,11 +259,7 @@ fn a_list_is_read_as_its_author_meant_it() {
         "0X5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED",
         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD",
     ] {
-        assert_eq!(
-            CanonicalAddress::parse_published(chain, dirty).unwrap(),
-            expected,
-            "{dirty:?}"
-        );
+        assert_eq!(CanonicalAddress::parse_published(chain, dirty).unwrap(), expected, "{dirty:?}");
     }
     let broken =
         CanonicalAddress::parse_published(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb");
@@ -298,9 +274,7 @@ fn one_key_is_recognised_in_all_its_addresses() {
     let nested = parse("btc", "3JvL6Ymt8MVWiCNHC7oWU6nLeHNJKLZGLN").unwrap();
     let other = parse("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap();
     let shared = |a: &CanonicalAddress, b: &CanonicalAddress| {
-        a.key_identities()
-            .iter()
-            .any(|identity| b.key_identities().contains(identity))
+        a.key_identities().iter().any(|identity| b.key_identities().contains(identity))
     };
     assert!(shared(&native, &legacy) && shared(&native, &nested) && shared(&legacy, &nested));
     assert!(!shared(&native, &other));

@@ -57,9 +57,9 @@ fn parse_base58(text: &str) -> Result<[u8; 20], AddressError> {
         Some((&VERSION, account)) => {
             <[u8; 20]>::try_from(account).map_err(|_| wrong_length(bytes.len() + 4))
         }
-        Some((&OLD_TEST_VERSION, _)) => Err(AddressError::TestNetwork {
-            network: "TRON test network",
-        }),
+        Some((&OLD_TEST_VERSION, _)) => {
+            Err(AddressError::TestNetwork { network: "TRON test network" })
+        }
         Some((&version, _)) => Err(AddressError::UnknownVersion { version }),
         None => Err(wrong_length(4)),
     }

@@ -7,30 +7,19 @@ pub(super) fn check(text: &str) -> Result<(), AddressError> {
     for (index, character) in text.chars().enumerate() {
         let (position, code_point) = (index + 1, CodePoint(character));
         if character.is_whitespace() {
-            return Err(AddressError::WhiteSpace {
-                position,
-                code_point,
-            });
+            return Err(AddressError::WhiteSpace { position, code_point });
         }
         if is_invisible(character) {
-            return Err(AddressError::InvisibleCharacter {
-                position,
-                code_point,
-            });
+            return Err(AddressError::InvisibleCharacter { position, code_point });
         }
         if !character.is_ascii() {
             return Err(match resembles(character) {
-                Some(resembles) => AddressError::LookAlikeCharacter {
-                    position,
-                    character,
-                    code_point,
-                    resembles,
-                },
-                None => AddressError::CharacterNotInAlphabet {
-                    position,
-                    character,
-                    alphabet: "ASCII",
-                },
+                Some(resembles) => {
+                    AddressError::LookAlikeCharacter { position, character, code_point, resembles }
+                }
+                None => {
+                    AddressError::CharacterNotInAlphabet { position, character, alphabet: "ASCII" }
+                }
             });
         }
     }
@@ -77,19 +66,10 @@ mod tests {
     #[test]
     fn hidden_and_disguised_characters_are_named_with_their_place() {
         let cases = [
-            (
-                "1A\u{200B}b",
-                "character 3 is invisible (U+200B): remove it",
-            ),
-            (
-                "\u{FEFF}1Ab",
-                "character 1 is invisible (U+FEFF): remove it",
-            ),
+            ("1A\u{200B}b", "character 3 is invisible (U+200B): remove it"),
+            ("\u{FEFF}1Ab", "character 1 is invisible (U+FEFF): remove it"),
             ("1Ab\n", "character 4 is white space (U+000A): remove it"),
-            (
-                "1\u{A0}Ab",
-                "character 2 is white space (U+00A0): remove it",
-            ),
+            ("1\u{A0}Ab", "character 2 is white space (U+00A0): remove it"),
             ("1\0Ab", "character 2 is invisible (U+0000): remove it"),
             (
                 "1Аb",
@@ -107,10 +87,7 @@ mod tests {
                 "1Αb",
                 "character 2 is `Α` (U+0391), which only looks like `A`: do not trust where this text comes from",
             ),
-            (
-                "1字b",
-                "character 2 is `字`, which is not in the ASCII alphabet",
-            ),
+            ("1字b", "character 2 is `字`, which is not in the ASCII alphabet"),
         ];
         for (text, message) in cases {
             assert_eq!(check(text).unwrap_err().to_string(), message);

@@ -91,16 +91,9 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
                 ),
             });
         }
-        judged.reasons.push(Reason {
-            code: "same_key_listed",
-            message: detail.clone(),
-        });
+        judged.reasons.push(Reason { code: "same_key_listed", message: detail.clone() });
         judged.terms.push(Term {
-            rank: if tier == Tier::Cryptographic {
-                Rank::ListedKey
-            } else {
-                tier.into()
-            },
+            rank: if tier == Tier::Cryptographic { Rank::ListedKey } else { tier.into() },
             worth,
             claim: Some((Category::Sanctions, format!("list {}", listing.entry.list))),
             component: ScoringComponent {
@@ -111,10 +104,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
                 entity: Some(listing.entry.entity.name.clone()),
                 tier: Some(tier),
                 source: Some(listing.source.clone()),
-                evidence: vec![
-                    address_reference(&other.address),
-                    listings::reference(listing),
-                ],
+                evidence: vec![address_reference(&other.address), listings::reference(listing)],
                 ..ScoringComponent::default()
             },
         });
@@ -144,10 +134,7 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
             other.address,
             label.category
         );
-        judged.reasons.push(Reason {
-            code: "same_key_labelled",
-            message: detail.clone(),
-        });
+        judged.reasons.push(Reason { code: "same_key_labelled", message: detail.clone() });
         judged.terms.push(Term {
             rank: tier.into(),
             worth,
@@ -183,18 +170,12 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
     let mut listed: Vec<&Listing> = active(&cluster.listings, today).collect();
     listed.sort_by(|a, b| {
         let informs = |listing: &Listing| policy.force(&listing.entry.list) == Force::Informative;
-        (
-            informs(a),
-            &a.entry.list,
-            &a.entry.entity.id,
-            &a.entry.address_as_published,
-        )
-            .cmp(&(
-                informs(b),
-                &b.entry.list,
-                &b.entry.entity.id,
-                &b.entry.address_as_published,
-            ))
+        (informs(a), &a.entry.list, &a.entry.entity.id, &a.entry.address_as_published).cmp(&(
+            informs(b),
+            &b.entry.list,
+            &b.entry.entity.id,
+            &b.entry.address_as_published,
+        ))
     });
     if let Some(first) = listed.first() {
         judged.floors.push(Floor {
@@ -205,10 +186,7 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
                     cluster.id, first.entry.list_name, first.entry.entity.name
                 ),
             },
-            evidence: listed
-                .iter()
-                .map(|listing| listings::reference(listing))
-                .collect(),
+            evidence: listed.iter().map(|listing| listings::reference(listing)).collect(),
         });
     }
     judged.wallets.push(wallet(
@@ -222,9 +200,7 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
 }
 
 fn active(listings: &[Listing], today: Date) -> impl Iterator<Item = &Listing> {
-    listings
-        .iter()
-        .filter(move |listing| listing.status(today) == ListingStatus::Active)
+    listings.iter().filter(move |listing| listing.status(today) == ListingStatus::Active)
 }
 
 fn wallet(
@@ -235,11 +211,8 @@ fn wallet(
     (labels, listings): (&[Label], &[Listing]),
     today: Date,
 ) -> AssociatedWallet {
-    let mut categories: BTreeSet<_> = labels
-        .iter()
-        .filter(|label| label.in_force(today))
-        .map(|label| label.category)
-        .collect();
+    let mut categories: BTreeSet<_> =
+        labels.iter().filter(|label| label.in_force(today)).map(|label| label.category).collect();
     let listing = active(listings, today).min_by(|a, b| a.entry.entity.id.cmp(&b.entry.entity.id));
     if listing.is_some() {
         categories.insert(Category::Sanctions);
@@ -253,9 +226,7 @@ fn wallet(
         confidence,
         categories: categories.into_iter().collect(),
         listed: listing.is_some(),
-        entity: listing
-            .map(|listing| listing.entry.entity.name.clone())
-            .or(labelled),
+        entity: listing.map(|listing| listing.entry.entity.name.clone()).or(labelled),
         transactions: vec![],
         first_seen: None,
         last_seen: None,

@@ -36,11 +36,7 @@ pub(super) fn combine(
     let cap = |rank: Rank| {
         let contradicted = rank.tier().is_some_and(|tier| capped_tiers.contains(&tier));
         let cap = rank.cap(policy);
-        if contradicted {
-            cap.min(below_block)
-        } else {
-            cap
-        }
+        if contradicted { cap.min(below_block) } else { cap }
     };
 
     let everything = strength(&terms, flows, Some(Rank::Behaviour));
@@ -58,10 +54,7 @@ pub(super) fn combine(
 
     let items = items(terms, flows, &everything);
     let budget = |rank| weight(logarithm(cap(rank).fraction()));
-    Combined {
-        score,
-        components: contributions(score, items, budget),
-    }
+    Combined { score, components: contributions(score, items, budget) }
 }
 
 /// `F` of a choice of evidence.
@@ -75,35 +68,16 @@ struct Strength {
 
 /// `F` of the evidence of rank `weakest` and stronger; of none where there is no such rank.
 fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>) -> Strength {
-    let any = Choice {
-        weakest: weakest.map(Rank::weakest_flows),
-        risky_only: false,
-    };
-    let risky = Choice {
-        risky_only: true,
-        ..any
-    };
+    let any = Choice { weakest: weakest.map(Rank::weakest_flows), risky_only: false };
+    let risky = Choice { risky_only: true, ..any };
     let (all_flows, risky_flows) = (flows.strongest(any), flows.strongest(risky));
-    let heard = terms
-        .iter()
-        .take_while(|term| weakest.is_some_and(|weakest| term.rank <= weakest));
-    let with_terms = best_of_claims(heard)
-        .into_iter()
-        .fold(risky_flows.worth(), Fraction::noisy_or);
+    let heard = terms.iter().take_while(|term| weakest.is_some_and(|weakest| term.rank <= weakest));
+    let with_terms =
+        best_of_claims(heard).into_iter().fold(risky_flows.worth(), Fraction::noisy_or);
     if all_flows.worth() > with_terms {
-        Strength {
-            value: all_flows.worth(),
-            reading: all_flows,
-            choice: any,
-            flows_alone: true,
-        }
+        Strength { value: all_flows.worth(), reading: all_flows, choice: any, flows_alone: true }
     } else {
-        Strength {
-            value: with_terms,
-            reading: risky_flows,
-            choice: risky,
-            flows_alone: false,
-        }
+        Strength { value: with_terms, reading: risky_flows, choice: risky, flows_alone: false }
     }
 }
 
@@ -135,13 +109,8 @@ fn best_of_claims<'a>(heard: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
 /// is worth what it is worth whole.
 fn can_block(terms: &[Term], flows: &Flows) -> bool {
     let needed = BLOCK_NEEDS.fraction();
-    let choice = Choice {
-        weakest: Some(Tier::Investigation),
-        risky_only: true,
-    };
-    terms
-        .iter()
-        .any(|term| term.rank <= Rank::Investigation && term.worth >= needed)
+    let choice = Choice { weakest: Some(Tier::Investigation), risky_only: true };
+    terms.iter().any(|term| term.rank <= Rank::Investigation && term.worth >= needed)
         || flows.strongest(choice).worth() >= needed
 }
 
@@ -166,11 +135,7 @@ fn items(terms: Vec<Term>, flows: &Flows, everything: &Strength) -> Vec<Item> {
         .into_iter()
         .map(|term| Item {
             rank: term.rank,
-            weight: if everything.flows_alone {
-                0
-            } else {
-                weight(added(&term))
-            },
+            weight: if everything.flows_alone { 0 } else { weight(added(&term)) },
             component: term.component,
         })
         .collect();

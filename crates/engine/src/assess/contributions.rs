@@ -22,10 +22,7 @@ pub(super) fn weight(logarithm: u64) -> u128 {
 /// Splits the weight of a logarithm in proportion.
 pub(super) fn split(logarithm: u64, proportions: &[u128]) -> Vec<u128> {
     // A logarithm is below 2^38, so that the shift loses nothing.
-    apportion(logarithm << SCALE_BITS, proportions)
-        .into_iter()
-        .map(u128::from)
-        .collect()
+    apportion(logarithm << SCALE_BITS, proportions).into_iter().map(u128::from).collect()
 }
 
 /// A piece of evidence and its weight.
@@ -49,15 +46,13 @@ pub(super) fn contributions(
     let granted = ration(&asked, budget);
     let weights: Vec<u128> = items
         .iter()
-        .map(
-            |item| match (asked.get(&item.rank), granted.get(&item.rank)) {
-                (Some(asked), Some(granted)) if *asked > 0 => {
-                    let share = U256::from(item.weight) * U256::from(*granted) / U256::from(*asked);
-                    u128::try_from(share).unwrap_or(item.weight)
-                }
-                _ => 0,
-            },
-        )
+        .map(|item| match (asked.get(&item.rank), granted.get(&item.rank)) {
+            (Some(asked), Some(granted)) if *asked > 0 => {
+                let share = U256::from(item.weight) * U256::from(*granted) / U256::from(*asked);
+                u128::try_from(share).unwrap_or(item.weight)
+            }
+            _ => 0,
+        })
         .collect();
     let tenths = apportion(score.tenths().into(), &weights);
     let mut components: Vec<ScoringComponent> = items
@@ -105,12 +100,7 @@ mod tests {
     use crate::{fixed::Fraction, policy::Policy};
 
     fn caps(rank: Rank) -> u128 {
-        weight(
-            rank.cap(&Policy::default())
-                .fraction()
-                .complement()
-                .negative_log2(),
-        )
+        weight(rank.cap(&Policy::default()).fraction().complement().negative_log2())
     }
 
     #[test]
@@ -118,10 +108,7 @@ mod tests {
         let certain = weight(Fraction::ZERO.negative_log2());
         let asked = BTreeMap::from([(Rank::OfficialList, certain), (Rank::Community, certain)]);
         let granted = ration(&asked, caps);
-        assert_eq!(
-            (granted[&Rank::OfficialList], granted[&Rank::Community]),
-            (certain, 0)
-        );
+        assert_eq!((granted[&Rank::OfficialList], granted[&Rank::Community]), (certain, 0));
     }
 
     proptest! {

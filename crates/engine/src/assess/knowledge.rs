@@ -41,11 +41,7 @@ pub(super) fn judge(
     match &facts.chain {
         ChainState::Followed(chain) => {
             let limit = longest_tip_age(subject);
-            let stale_from = chain
-                .tip
-                .reported_at
-                .saturating_add(limit)
-                .unwrap_or(Timestamp::MAX);
+            let stale_from = chain.tip.reported_at.saturating_add(limit).unwrap_or(Timestamp::MAX);
             if stale_from < now {
                 missing.push(stale_chain(subject, chain));
             } else {
@@ -54,9 +50,7 @@ pub(super) fn judge(
         }
         ChainState::Unavailable => missing.push(no_flows("its chain source could not be read")),
         ChainState::NotFollowed if policy.spec().flows_required => {
-            missing.push(no_flows(
-                "the policy requires them and no source follows this chain",
-            ));
+            missing.push(no_flows("the policy requires them and no source follows this chain"));
         }
         ChainState::NotFollowed => {}
     }
@@ -84,10 +78,7 @@ fn freshest<'a>(facts: &'a Facts, wanted: &MandatorySource) -> Option<&'a Source
 
 fn goes_stale(source: &SourceState, wanted: &MandatorySource) -> Timestamp {
     let age = SignedDuration::from_hours(wanted.maximum_age_hours.into());
-    source
-        .fetched_at
-        .saturating_add(age)
-        .unwrap_or(Timestamp::MAX)
+    source.fetched_at.saturating_add(age).unwrap_or(Timestamp::MAX)
 }
 
 fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> bool {
@@ -146,61 +137,36 @@ fn no_flows(why: &str) -> Missing {
 }
 
 fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
-    let carrying = |kind| {
-        facts
-            .sources
-            .iter()
-            .filter(move |source| source.kind == kind)
-    };
+    let carrying = |kind| facts.sources.iter().filter(move |source| source.kind == kind);
     let lists: Vec<_> = carrying(SourceKind::Sanctions)
         .flat_map(|source| &source.lists)
         .map(ToString::to_string)
         .collect();
     let label_sources = carrying(SourceKind::Labels).count();
     let (sanctions, sanctions_detail) = match (lists.is_empty(), sanctions_missing) {
-        (true, _) => (
-            CoverageStatus::Unavailable,
-            "no sanctions list was imported".to_owned(),
-        ),
+        (true, _) => (CoverageStatus::Unavailable, "no sanctions list was imported".to_owned()),
         (false, true) => (
             CoverageStatus::Partial,
-            format!(
-                "{}; a mandatory source is missing or stale",
-                lists.join(", ")
-            ),
+            format!("{}; a mandatory source is missing or stale", lists.join(", ")),
         ),
         (false, false) => (CoverageStatus::Assessed, lists.join(", ")),
     };
     let labels = if label_sources == 0 {
         block(CoverageStatus::NotAssessed, "no label source was imported")
     } else {
-        block(
-            CoverageStatus::Assessed,
-            &format!("{label_sources} label sources"),
-        )
+        let plural = if label_sources == 1 { "" } else { "s" };
+        block(CoverageStatus::Assessed, &format!("{label_sources} label source{plural}"))
     };
     let (association, exposure, behaviour) = match &facts.chain {
         ChainState::NotFollowed => (
-            block(
-                CoverageStatus::Partial,
-                "the same key on other chains; no co-spend clusters",
-            ),
+            block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters"),
             block(CoverageStatus::NotAssessed, "no source follows this chain"),
             block(CoverageStatus::NotAssessed, "no source follows this chain"),
         ),
         ChainState::Unavailable => (
-            block(
-                CoverageStatus::Partial,
-                "the same key on other chains; no co-spend clusters",
-            ),
-            block(
-                CoverageStatus::Unavailable,
-                "the chain source could not be read",
-            ),
-            block(
-                CoverageStatus::Unavailable,
-                "the chain source could not be read",
-            ),
+            block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters"),
+            block(CoverageStatus::Unavailable, "the chain source could not be read"),
+            block(CoverageStatus::Unavailable, "the chain source could not be read"),
         ),
         ChainState::Followed(chain) => {
             let tip = format!("up to block {}", chain.tip.height);
@@ -229,10 +195,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
 }
 
 fn block(status: CoverageStatus, detail: &str) -> CoverageBlock {
-    CoverageBlock {
-        status,
-        detail: detail.to_owned(),
-    }
+    CoverageBlock { status, detail: detail.to_owned() }
 }
 
 /// How a policy sees the sources: which are mandatory, and which of these are stale.

@@ -45,23 +45,12 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
         .labels
         .iter()
         .map(|label| (label.clone(), false))
-        .chain(
-            facts
-                .cluster
-                .iter()
-                .flat_map(inherited)
-                .map(|label| (label, true)),
-        )
+        .chain(facts.cluster.iter().flat_map(inherited).map(|label| (label, true)))
         .map(|(mut label, inherited)| {
             label.tier = label.tier.weaker(Tier::Cryptographic);
             let status = standing(&label, facts, today);
             let severity = policy.severity(label.category);
-            Candidate {
-                label,
-                inherited,
-                status,
-                severity,
-            }
+            Candidate { label, inherited, status, severity }
         })
         .collect();
     candidates.sort_by(|a, b| {
@@ -79,34 +68,19 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
     });
     mark_repeated(&mut candidates);
     let (conflicts, capped_tiers) = settle_conflicts(&mut candidates);
-    let contradicted = conflicts
-        .iter()
-        .any(|conflict| conflict.resolution != ConflictResolution::RiskyOverruled);
+    let contradicted =
+        conflicts.iter().any(|conflict| conflict.resolution != ConflictResolution::RiskyOverruled);
 
-    let counted = || {
-        candidates
-            .iter()
-            .filter(|candidate| candidate.status == LabelStatus::InForce)
-    };
-    let service = if contradicted {
-        None
-    } else {
-        service(counted())
-    };
+    let counted = || candidates.iter().filter(|candidate| candidate.status == LabelStatus::InForce);
+    let service = if contradicted { None } else { service(counted()) };
     Judged {
         terms: counted().map(|candidate| term(candidate, policy)).collect(),
         reasons: counted()
             .filter(|candidate| candidate.severity >= RISKY_FROM)
             .map(reason)
             .collect(),
-        entity: counted()
-            .min_by_key(|candidate| candidate.label.tier)
-            .and_then(entity),
-        views: candidates
-            .iter()
-            .filter(|candidate| !candidate.inherited)
-            .map(view)
-            .collect(),
+        entity: counted().min_by_key(|candidate| candidate.label.tier).and_then(entity),
+        views: candidates.iter().filter(|candidate| !candidate.inherited).map(view).collect(),
         conflicts,
         capped_tiers,
         service,
@@ -150,22 +124,14 @@ fn standing(label: &Label, facts: &Facts, today: Date) -> LabelStatus {
     let Some(list) = &label.cites_list else {
         return LabelStatus::InForce;
     };
-    if !facts
-        .sources
-        .iter()
-        .any(|source| source.lists.contains(list))
-    {
+    if !facts.sources.iter().any(|source| source.lists.contains(list)) {
         // The list itself is not at hand, so that the claim stands on its own.
         return LabelStatus::InForce;
     }
     let listed = facts.listings.iter().any(|listing| {
         listing.entry.list == *list && listing.status(today) == ListingStatus::Active
     });
-    if listed {
-        LabelStatus::Repeated
-    } else {
-        LabelStatus::NotListed
-    }
+    if listed { LabelStatus::Repeated } else { LabelStatus::NotListed }
 }
 
 /// A label that repeats a claim in no stronger form than another (which comes before it) adds nothing.
@@ -237,30 +203,20 @@ fn service<'a>(counted: impl Iterator<Item = &'a Candidate> + Clone) -> Option<C
         .map(|candidate| candidate.label.category)
         .next();
     investigated.or_else(|| {
-        let reported = || {
-            of_services
-                .clone()
-                .filter(|candidate| candidate.label.tier == Tier::Community)
-        };
-        reported()
-            .map(|candidate| candidate.label.category)
-            .find(|category| {
-                let upstreams: BTreeSet<_> = reported()
-                    .filter(|candidate| candidate.label.category == *category)
-                    .map(|candidate| &candidate.label.upstream)
-                    .collect();
-                upstreams.len() > 1
-            })
+        let reported =
+            || of_services.clone().filter(|candidate| candidate.label.tier == Tier::Community);
+        reported().map(|candidate| candidate.label.category).find(|category| {
+            let upstreams: BTreeSet<_> = reported()
+                .filter(|candidate| candidate.label.category == *category)
+                .map(|candidate| &candidate.label.upstream)
+                .collect();
+            upstreams.len() > 1
+        })
     })
 }
 
 fn term(candidate: &Candidate, policy: &Policy) -> Term {
-    let Candidate {
-        label,
-        inherited,
-        severity,
-        ..
-    } = candidate;
+    let Candidate { label, inherited, severity, .. } = candidate;
     let worth = policy.risk(*severity, label.confidence, 1);
     let name = label.entity.as_deref().unwrap_or("no name given");
     let (kind, detail) = if *inherited {
@@ -269,10 +225,7 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
             format!("co-spend cluster labelled {}: {name}", label.category),
         )
     } else {
-        (
-            ComponentKind::Ownership,
-            format!("labelled {}: {name}", label.category),
-        )
+        (ComponentKind::Ownership, format!("labelled {}: {name}", label.category))
     };
     Term {
         rank: label.tier.into(),
@@ -303,20 +256,9 @@ pub(super) fn reference(label: &Label) -> EvidenceReference {
 }
 
 fn reason(candidate: &Candidate) -> Reason {
-    let Label {
-        category,
-        entity,
-        source,
-        ..
-    } = &candidate.label;
-    let name = entity
-        .as_ref()
-        .map(|name| format!(" ({name})"))
-        .unwrap_or_default();
-    Reason {
-        code: "labelled",
-        message: format!("labelled {category}{name} by {source}"),
-    }
+    let Label { category, entity, source, .. } = &candidate.label;
+    let name = entity.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    Reason { code: "labelled", message: format!("labelled {category}{name} by {source}") }
 }
 
 fn entity(candidate: &Candidate) -> Option<Entity> {

@@ -44,22 +44,13 @@ pub(super) fn judge(
     judged.sort_by(|(a_status, a), (b_status, b)| {
         let key = |status: &ListingStatus, listing: &Listing| {
             let informs = policy.force(&listing.entry.list) == Force::Informative;
-            (
-                *status,
-                informs,
-                listing.entry.list.clone(),
-                listing.entry.entity.id.clone(),
-            )
+            (*status, informs, listing.entry.list.clone(), listing.entry.entity.id.clone())
         };
         key(a_status, a)
             .cmp(&key(b_status, b))
             .then_with(|| a.entry.asset_code.cmp(&b.entry.asset_code))
             .then_with(|| a.source.cmp(&b.source))
-            .then_with(|| {
-                a.entry
-                    .address_as_published
-                    .cmp(&b.entry.address_as_published)
-            })
+            .then_with(|| a.entry.address_as_published.cmp(&b.entry.address_as_published))
     });
 
     // One component, floor and reason a list, however many of its entries name the address.
@@ -69,16 +60,10 @@ pub(super) fn judge(
     for (status, listing) in &judged {
         match (status, policy.force(&listing.entry.list)) {
             (ListingStatus::Active, Force::Binding) => {
-                binding
-                    .entry(&listing.entry.list)
-                    .or_default()
-                    .push(listing);
+                binding.entry(&listing.entry.list).or_default().push(listing);
             }
             (ListingStatus::Active, Force::Informative) | (ListingStatus::RecentlyExpired, _) => {
-                reviewed
-                    .entry((&listing.entry.list, *status))
-                    .or_default()
-                    .push(listing);
+                reviewed.entry((&listing.entry.list, *status)).or_default().push(listing);
             }
             (ListingStatus::Delisted | ListingStatus::Expired, _) => {
                 reasons.push(ended_reason(*status, listing));
@@ -86,14 +71,9 @@ pub(super) fn judge(
             (ListingStatus::NotYetListed, _) => {}
         }
     }
-    let terms = binding
-        .values()
-        .filter_map(|listings| term(listings))
-        .collect();
-    let floors = reviewed
-        .iter()
-        .filter_map(|((_, status), listings)| floor(*status, listings))
-        .collect();
+    let terms = binding.values().filter_map(|listings| term(listings)).collect();
+    let floors =
+        reviewed.iter().filter_map(|((_, status), listings)| floor(*status, listings)).collect();
     let mut first: Vec<Reason> = binding
         .values()
         .filter_map(|listings| listings.first())
@@ -106,10 +86,7 @@ pub(super) fn judge(
 
     Judged {
         warnings: misfiled(subject, &judged),
-        views: judged
-            .iter()
-            .map(|(status, listing)| view(*status, listing, policy))
-            .collect(),
+        views: judged.iter().map(|(status, listing)| view(*status, listing, policy)).collect(),
         terms,
         floors,
         reasons: first,
@@ -177,10 +154,7 @@ fn floor(status: ListingStatus, listings: &[&Listing]) -> Option<Floor> {
             ),
         }
     };
-    Some(Floor {
-        reason,
-        evidence: listings.iter().map(|listing| reference(listing)).collect(),
-    })
+    Some(Floor { reason, evidence: listings.iter().map(|listing| reference(listing)).collect() })
 }
 
 fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {
@@ -192,11 +166,7 @@ fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {
     let since = since.map(|day| format!(" since {day}")).unwrap_or_default();
     Reason {
         code,
-        message: format!(
-            "no longer on {}{since}: {}",
-            listing.entry.list_name,
-            who(listing)
-        ),
+        message: format!("no longer on {}{since}: {}", listing.entry.list_name, who(listing)),
     }
 }
 
@@ -235,13 +205,10 @@ fn entity(listing: &Listing) -> Entity {
 }
 
 fn view(status: ListingStatus, listing: &Listing, policy: &Policy) -> AssessedListing {
-    let remarks: Vec<&str> = [
-        &listing.entry.entity.remarks,
-        &listing.entry.address_remarks,
-    ]
-    .into_iter()
-    .filter_map(|remarks| remarks.as_deref())
-    .collect();
+    let remarks: Vec<&str> = [&listing.entry.entity.remarks, &listing.entry.address_remarks]
+        .into_iter()
+        .filter_map(|remarks| remarks.as_deref())
+        .collect();
     AssessedListing {
         list: listing.entry.list.clone(),
         list_name: listing.entry.list_name.clone(),

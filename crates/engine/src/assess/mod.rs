@@ -69,11 +69,7 @@ pub fn assess(
         floors.extend(flows.floors(policy));
         terms.extend(behaviour.terms);
     }
-    let counted_flows = if is_service {
-        flows::Flows::default()
-    } else {
-        flows.clone()
-    };
+    let counted_flows = if is_service { flows::Flows::default() } else { flows.clone() };
 
     let combined = combine::combine(terms, &counted_flows, policy, &labels.capped_tiers);
     let outcome = verdict::decide(combined, shown, floors, &knowledge.missing, policy);
@@ -179,9 +175,7 @@ fn valid_until(facts: &Facts, today: Date, sources: Option<Timestamp>) -> Option
         .iter()
         .chain(facts.same_key.iter().flat_map(|other| &other.labels))
         .chain(cluster.into_iter().flat_map(|cluster| &cluster.labels));
-    let label_days = labels
-        .flat_map(|label| [label.valid_from, label.valid_until])
-        .flatten();
+    let label_days = labels.flat_map(|label| [label.valid_from, label.valid_until]).flatten();
     let tomorrow = match facts.chain {
         ChainState::Followed(_) => today.tomorrow().ok(),
         ChainState::NotFollowed | ChainState::Unavailable => None,

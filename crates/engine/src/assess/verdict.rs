@@ -30,10 +30,7 @@ pub(super) fn decide(
     missing: &[Missing],
     policy: &Policy,
 ) -> Outcome {
-    let Combined {
-        mut score,
-        mut components,
-    } = combined;
+    let Combined { mut score, mut components } = combined;
     components.extend(shown);
     let mut reasons = Vec::new();
 
@@ -53,16 +50,11 @@ pub(super) fn decide(
 
     let risky_flows = components.iter().filter(|component| {
         component.kind == ComponentKind::Exposure
-            && component
-                .severity
-                .is_some_and(|severity| severity >= RISKY_FROM)
+            && component.severity.is_some_and(|severity| severity >= RISKY_FROM)
             && component.contribution > Score::ZERO
     });
     if let Some(largest) = risky_flows.max_by_key(|component| component.contribution) {
-        reasons.push(Reason {
-            code: "exposure",
-            message: largest.detail.clone(),
-        });
+        reasons.push(Reason { code: "exposure", message: largest.detail.clone() });
     }
 
     let mut verdict = policy.verdict(score);
@@ -74,21 +66,12 @@ pub(super) fn decide(
         score = score.max(review);
     }
     reasons.extend(missing.iter().map(|missing| missing.reason.clone()));
-    Outcome {
-        score,
-        level,
-        verdict,
-        components,
-        reasons,
-    }
+    Outcome { score, level, verdict, components, reasons }
 }
 
 /// The line that lifts an answer nobody can rely on: many callers look at the score only.
 fn incomplete(contribution: Score, worth: Score, missing: &[Missing]) -> ScoringComponent {
-    let what: Vec<_> = missing
-        .iter()
-        .map(|missing| missing.reason.message.as_str())
-        .collect();
+    let what: Vec<_> = missing.iter().map(|missing| missing.reason.message.as_str()).collect();
     ScoringComponent {
         kind: ComponentKind::Incomplete,
         contribution,
@@ -97,10 +80,7 @@ fn incomplete(contribution: Score, worth: Score, missing: &[Missing]) -> Scoring
         evidence: missing
             .iter()
             .filter_map(|missing| missing.source.clone())
-            .map(|reference| EvidenceReference {
-                kind: EvidenceKind::Source,
-                reference,
-            })
+            .map(|reference| EvidenceReference { kind: EvidenceKind::Source, reference })
             .collect(),
         ..ScoringComponent::default()
     }

@@ -67,10 +67,7 @@ pub struct SourceHistory<Id> {
 
 impl<Id> Default for SourceHistory<Id> {
     fn default() -> Self {
-        Self {
-            publications: Vec::new(),
-            listings: Vec::new(),
-        }
+        Self { publications: Vec::new(), listings: Vec::new() }
     }
 }
 
@@ -78,9 +75,7 @@ impl<Id> SourceHistory<Id> {
     /// The newest publication.
     #[must_use]
     pub fn newest(&self) -> Option<&KnownPublication> {
-        self.publications
-            .iter()
-            .max_by_key(|publication| publication.reference)
+        self.publications.iter().max_by_key(|publication| publication.reference)
     }
 }
 
@@ -96,20 +91,13 @@ pub fn with_publication(
     all.push(added);
     all.sort_unstable();
     let held = |publication| {
-        if publication == added {
-            present
-        } else {
-            runs.iter().any(|run| run.holds(publication))
-        }
+        if publication == added { present } else { runs.iter().any(|run| run.holds(publication)) }
     };
     let mut result: Vec<Presence> = Vec::new();
     let mut open = false;
     for publication in all {
         match (open, held(publication)) {
-            (false, true) => result.push(Presence {
-                from: publication,
-                until: None,
-            }),
+            (false, true) => result.push(Presence { from: publication, until: None }),
             (true, false) => {
                 if let Some(run) = result.last_mut() {
                     run.until = Some(publication);
@@ -131,10 +119,7 @@ mod tests {
 
     fn publication(day: u8, ordinal: u32) -> PublicationRef {
         let published_on = jiff::civil::date(2025, 1, 1).saturating_add(i64::from(day).days());
-        PublicationRef {
-            published_on,
-            ordinal,
-        }
+        PublicationRef { published_on, ordinal }
     }
 
     /// What membership in ordered publications means, written down directly.
@@ -144,17 +129,9 @@ mod tests {
         let mut runs = vec![];
         let mut rest = &ordered[..];
         while let Some(start) = rest.iter().position(|(_, present)| *present) {
-            let length = rest[start..]
-                .iter()
-                .take_while(|(_, present)| *present)
-                .count();
-            let until = rest
-                .get(start + length)
-                .map(|(publication, _)| *publication);
-            runs.push(Presence {
-                from: rest[start].0,
-                until,
-            });
+            let length = rest[start..].iter().take_while(|(_, present)| *present).count();
+            let until = rest.get(start + length).map(|(publication, _)| *publication);
+            runs.push(Presence { from: rest[start].0, until });
             rest = &rest[start + length..];
         }
         runs

@@ -52,11 +52,7 @@ impl ListingEntry {
     #[must_use]
     pub fn addresses(&self) -> ListedAddresses {
         let read = |chain| CanonicalAddress::parse_published(chain, &self.address_as_published);
-        let everywhere = || {
-            ChainId::all()
-                .filter_map(|chain| read(chain).ok())
-                .collect::<Vec<_>>()
-        };
+        let everywhere = || ChainId::all().filter_map(|chain| read(chain).ok()).collect::<Vec<_>>();
         match AssetScope::of(&self.asset_code) {
             AssetScope::Chain(chain) => match read(chain) {
                 Ok(address) => ListedAddresses::Valid(vec![address]),
@@ -163,11 +159,7 @@ impl Listing {
     /// the earliest on which the address can have been listed.
     #[must_use]
     pub fn status(&self, day: Date) -> ListingStatus {
-        if self
-            .listed_on
-            .or(self.entry.entity.listed_on)
-            .is_some_and(|from| day < from)
-        {
+        if self.listed_on.or(self.entry.entity.listed_on).is_some_and(|from| day < from) {
             return ListingStatus::NotYetListed;
         }
         if self.delisted_on.is_some_and(|until| until <= day) {
@@ -240,11 +232,9 @@ mod tests {
             let mut entry = listing("ofac-sdn").entry;
             (entry.asset_code, entry.address_as_published) = (code.into(), address.into());
             match entry.addresses() {
-                ListedAddresses::Valid(found) => found
-                    .iter()
-                    .map(|a| a.chain().as_str())
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                ListedAddresses::Valid(found) => {
+                    found.iter().map(|a| a.chain().as_str()).collect::<Vec<_>>().join(" ")
+                }
                 ListedAddresses::Misfiled(found, error) => {
                     format!("{} although {}", found[0].chain(), error.reason())
                 }
@@ -254,10 +244,7 @@ mod tests {
         };
         let evm = "0x2f389ce8bd8ff92de3402ffce4691d17fc4f6535";
         assert_eq!(chains("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), "btc");
-        assert_eq!(
-            chains("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9i"),
-            "wrong_checksum"
-        );
+        assert_eq!(chains("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9i"), "wrong_checksum");
         assert_eq!(
             chains("XBT", "TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq"),
             "trx although other_chain",
@@ -265,32 +252,20 @@ mod tests {
         );
         assert_eq!(chains("ETH", evm), "eth");
         assert_eq!(chains("BSC", evm), "bsc");
-        assert_eq!(
-            chains("USDT", evm),
-            "eth etc bsc polygon arbitrum optimism base avalanche"
-        );
+        assert_eq!(chains("USDT", evm), "eth etc bsc polygon arbitrum optimism base avalanche");
         assert_eq!(chains("USDT", "TX5GV4DyfxNB3rPkzZJhmqZ1efVmL4rEqG"), "trx");
         assert_eq!(chains("USDT", "3LtcaPbCj87CwJHnRX3vh7c2y9RZQqeSy8"), "btc");
-        assert_eq!(
-            chains("USDC", "7UVttrLkRkZFn4FsTuihX5zCJ1ounF5Ts8CkSqPGN2Dh"),
-            "unsupported"
-        );
+        assert_eq!(chains("USDC", "7UVttrLkRkZFn4FsTuihX5zCJ1ounF5Ts8CkSqPGN2Dh"), "unsupported");
         assert_eq!(chains("XMR", "anything"), "unsupported");
     }
 
     #[test]
     fn a_listing_is_in_force_from_its_first_publication_until_the_first_without_it() {
         let mut listing = listing("ofac-sdn");
-        assert_eq!(
-            listing.status(date(2019, 8, 20)),
-            ListingStatus::NotYetListed
-        );
+        assert_eq!(listing.status(date(2019, 8, 20)), ListingStatus::NotYetListed);
         assert_eq!(listing.status(date(2019, 8, 21)), ListingStatus::Active);
         listing.listed_on = Some(date(2020, 1, 1));
-        assert_eq!(
-            listing.status(date(2019, 12, 31)),
-            ListingStatus::NotYetListed
-        );
+        assert_eq!(listing.status(date(2019, 12, 31)), ListingStatus::NotYetListed);
         listing.delisted_on = Some(date(2025, 3, 21));
         assert_eq!(listing.status(date(2025, 3, 20)), ListingStatus::Active);
         assert_eq!(listing.status(date(2025, 3, 21)), ListingStatus::Delisted);
@@ -301,14 +276,8 @@ mod tests {
         let mut listing = listing("il-nbctf");
         listing.entry.expires_on = Some(date(2025, 1, 1));
         assert_eq!(listing.status(date(2024, 12, 31)), ListingStatus::Active);
-        assert_eq!(
-            listing.status(date(2025, 1, 1)),
-            ListingStatus::RecentlyExpired
-        );
-        assert_eq!(
-            listing.status(date(2025, 3, 31)),
-            ListingStatus::RecentlyExpired
-        );
+        assert_eq!(listing.status(date(2025, 1, 1)), ListingStatus::RecentlyExpired);
+        assert_eq!(listing.status(date(2025, 3, 31)), ListingStatus::RecentlyExpired);
         assert_eq!(listing.status(date(2025, 4, 1)), ListingStatus::Expired);
     }
 }

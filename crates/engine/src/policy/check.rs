@@ -39,9 +39,7 @@ pub(super) fn problems(spec: &PolicySpec) -> Vec<PolicyProblem> {
         "floors.graveFrom",
         || format!("must be from {RISKY_FROM} to 100"),
     );
-    problems.require(spec.half_life_hops.tenths() > 0, "halfLifeHops", || {
-        "must be above 0".into()
-    });
+    problems.require(spec.half_life_hops.tenths() > 0, "halfLifeHops", || "must be above 0".into());
     for (unit, rules) in &spec.amounts {
         amounts(unit, rules, &mut problems);
     }
@@ -54,10 +52,7 @@ struct Problems(Vec<PolicyProblem>);
 impl Problems {
     fn require(&mut self, holds: bool, path: &str, message: impl FnOnce() -> String) {
         if !holds {
-            self.0.push(PolicyProblem {
-                path: path.to_owned(),
-                message: message(),
-            });
+            self.0.push(PolicyProblem { path: path.to_owned(), message: message() });
         }
     }
 }
@@ -68,20 +63,14 @@ fn severities(spec: &PolicySpec, problems: &mut Problems) {
         problems.require(id.parse::<Category>().is_ok(), &path, || {
             "no such category; `GET /api/v1/signals` lists them".into()
         });
-        problems.require(*severity <= 100, &path, || {
-            format!("{severity} is not from 0 to 100")
-        });
+        problems.require(*severity <= 100, &path, || format!("{severity} is not from 0 to 100"));
     }
     for (id, severity) in &spec.pattern_severities {
         let path = format!("patternSeverities.{id}");
-        problems.require(
-            Pattern::ALL.iter().any(|pattern| pattern.as_str() == id),
-            &path,
-            || "no such pattern; `GET /api/v1/signals` lists them".into(),
-        );
-        problems.require(*severity <= 100, &path, || {
-            format!("{severity} is not from 0 to 100")
+        problems.require(Pattern::ALL.iter().any(|pattern| pattern.as_str() == id), &path, || {
+            "no such pattern; `GET /api/v1/signals` lists them".into()
         });
+        problems.require(*severity <= 100, &path, || format!("{severity} is not from 0 to 100"));
     }
 }
 
@@ -108,18 +97,8 @@ fn thresholds(spec: &PolicySpec, problems: &mut Problems) {
 fn tier_caps(spec: &PolicySpec, problems: &mut Problems) {
     let caps = &spec.tier_caps;
     let ordered = [
-        (
-            "investigation",
-            caps.investigation,
-            "the maximum",
-            Score::MAXIMUM,
-        ),
-        (
-            "community",
-            caps.community,
-            "investigation",
-            caps.investigation,
-        ),
+        ("investigation", caps.investigation, "the maximum", Score::MAXIMUM),
+        ("community", caps.community, "investigation", caps.investigation),
         ("heuristic", caps.heuristic, "community", caps.community),
         ("behaviour", caps.behaviour, "heuristic", caps.heuristic),
     ];
@@ -153,11 +132,9 @@ fn lists(spec: &PolicySpec, problems: &mut Problems) {
 }
 
 fn mandatory_sources(spec: &PolicySpec, problems: &mut Problems) {
-    problems.require(
-        !spec.mandatory_sources.is_empty(),
-        "mandatorySources",
-        || "name at least one source: with none, missing data would count as clean".into(),
-    );
+    problems.require(!spec.mandatory_sources.is_empty(), "mandatorySources", || {
+        "name at least one source: with none, missing data would count as clean".into()
+    });
     let mut seen = BTreeSet::new();
     for (index, source) in spec.mandatory_sources.iter().enumerate() {
         let path = format!("mandatorySources[{index}]");
@@ -179,35 +156,17 @@ fn mandatory_sources(spec: &PolicySpec, problems: &mut Problems) {
 
 fn amounts(unit: &str, rules: &AmountRules, problems: &mut Problems) {
     let path = format!("amounts.{unit}.curve");
-    problems.require(!rules.curve.is_empty(), &path, || {
-        "needs at least one point".into()
-    });
+    problems.require(!rules.curve.is_empty(), &path, || "needs at least one point".into());
     for (index, point) in rules.curve.iter().enumerate() {
-        let before = index
-            .checked_sub(1)
-            .and_then(|before| rules.curve.get(before));
+        let before = index.checked_sub(1).and_then(|before| rules.curve.get(before));
         let (amount, worth) =
             before.map_or((0, Score::ZERO), |before| (before.amount, before.worth));
-        problems.require(
-            amount < point.amount,
-            &format!("{path}[{index}].amount"),
-            || {
-                format!(
-                    "{} must be above {amount}: amounts rise strictly",
-                    point.amount
-                )
-            },
-        );
-        problems.require(
-            worth < point.worth,
-            &format!("{path}[{index}].worth"),
-            || {
-                format!(
-                    "{} must be above {worth}: worths rise strictly",
-                    point.worth
-                )
-            },
-        );
+        problems.require(amount < point.amount, &format!("{path}[{index}].amount"), || {
+            format!("{} must be above {amount}: amounts rise strictly", point.amount)
+        });
+        problems.require(worth < point.worth, &format!("{path}[{index}].worth"), || {
+            format!("{} must be above {worth}: worths rise strictly", point.worth)
+        });
     }
     problems.require(curve::bends_down(&rules.curve), &path, || {
         "worth^2.5 must grow ever more slowly with the amount; otherwise splitting money over \
@@ -223,27 +182,15 @@ mod tests {
     use super::*;
 
     fn complaints(spec: Value) -> Vec<String> {
-        problems(&serde_json::from_value(spec).unwrap())
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        problems(&serde_json::from_value(spec).unwrap()).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn every_rule_names_its_field_and_what_would_be_right() {
         let cases = [
-            (
-                json!({"severities": {"mixers": 5}}),
-                "severities.mixers: no such category",
-            ),
-            (
-                json!({"severities": {"mixer": 101}}),
-                "severities.mixer: 101 is not from 0 to 100",
-            ),
-            (
-                json!({"patternSeverities": {"peel": 5}}),
-                "patternSeverities.peel: no such pattern",
-            ),
+            (json!({"severities": {"mixers": 5}}), "severities.mixers: no such category"),
+            (json!({"severities": {"mixer": 101}}), "severities.mixer: 101 is not from 0 to 100"),
+            (json!({"patternSeverities": {"peel": 5}}), "patternSeverities.peel: no such pattern"),
             (
                 json!({"thresholds": {"high": 25}}),
                 "thresholds.high: 25.0 must be above medium (25.0)",
@@ -256,10 +203,7 @@ mod tests {
                 json!({"thresholds": {"block": 95, "severe": 95}}),
                 "thresholds.block: 95.0 must be at most 90.0",
             ),
-            (
-                json!({"tierCaps": {"community": 96}}),
-                "tierCaps.community: 96.0 must not exceed",
-            ),
+            (json!({"tierCaps": {"community": 96}}), "tierCaps.community: 96.0 must not exceed"),
             (
                 json!({"tierCaps": {"community": 75}}),
                 "tierCaps.community: 75.0 must be below the block threshold",
@@ -272,10 +216,7 @@ mod tests {
                 json!({"lists": {"ofac-sdn": "informative"}}),
                 "lists.ofac-sdn: this list is binding and cannot be weakened",
             ),
-            (
-                json!({"mandatorySources": []}),
-                "mandatorySources: name at least one source",
-            ),
+            (json!({"mandatorySources": []}), "mandatorySources: name at least one source"),
             (
                 json!({"mandatorySources": [{"name": "a"}, {"name": "a"}]}),
                 "mandatorySources[1].name: `a` is named twice",
@@ -288,10 +229,7 @@ mod tests {
                 json!({"floors": {"graveSharePercent": 0}}),
                 "floors.graveSharePercent: must be from 1 to 100",
             ),
-            (
-                json!({"floors": {"graveFrom": 10}}),
-                "floors.graveFrom: must be from 25 to 100",
-            ),
+            (json!({"floors": {"graveFrom": 10}}), "floors.graveFrom: must be from 25 to 100"),
             (json!({"halfLifeHops": 0}), "halfLifeHops: must be above 0"),
             (
                 json!({"amounts": {"USD": {"curve": [{"amount": 5, "worth": 5}, {"amount": 5, "worth": 6}], "unsolicitedUpTo": 0}}}),
@@ -305,9 +243,7 @@ mod tests {
         for (spec, start) in cases {
             let complaints = complaints(spec);
             assert!(
-                complaints
-                    .iter()
-                    .any(|complaint| complaint.starts_with(start)),
+                complaints.iter().any(|complaint| complaint.starts_with(start)),
                 "{start}: {complaints:?}"
             );
         }

@@ -14,10 +14,7 @@ pub struct AmountCurve {
 impl AmountCurve {
     pub(super) fn new(rules: &AmountRules) -> Self {
         let points = power_points(&rules.curve).collect();
-        Self {
-            points,
-            unsolicited_up_to: rules.unsolicited_up_to,
-        }
+        Self { points, unsolicited_up_to: rules.unsolicited_up_to }
     }
 
     /// `worth^2.5` of an amount in base units of `decimals`, rounded down: how much of the riskiest
@@ -46,9 +43,7 @@ impl AmountCurve {
 }
 
 fn power_points(curve: &[CurvePoint]) -> impl Iterator<Item = (u64, Power)> {
-    curve
-        .iter()
-        .map(|point| (point.amount, point.worth.fraction().power_2_5()))
+    curve.iter().map(|point| (point.amount, point.worth.fraction().power_2_5()))
 }
 
 /// Whether each stretch of the curve rises no faster than the one before it.
@@ -95,11 +90,7 @@ mod tests {
             (10_000_000, 100),
             (u128::MAX / 100, 100),
         ] {
-            assert_eq!(
-                worth(amount).billionths() / 1000,
-                percent * 10_000,
-                "{amount}"
-            );
+            assert_eq!(worth(amount).billionths() / 1000, percent * 10_000, "{amount}");
         }
         assert_eq!(curve.weight(0, 2), Power::default());
     }

@@ -56,11 +56,7 @@ impl Policy {
     /// Every rule it breaks.
     pub fn compile(spec: PolicySpec) -> Result<Self, Vec<PolicyProblem>> {
         let problems = check::problems(&spec);
-        if problems.is_empty() {
-            Ok(Self::build(spec))
-        } else {
-            Err(problems)
-        }
+        if problems.is_empty() { Ok(Self::build(spec)) } else { Err(problems) }
     }
 
     fn build(mut spec: PolicySpec) -> Self {
@@ -74,10 +70,7 @@ impl Policy {
             .iter()
             .map(|category| {
                 let written = spec.severities.get(category.as_str());
-                (
-                    *category,
-                    written.copied().unwrap_or(category.info().severity),
-                )
+                (*category, written.copied().unwrap_or(category.info().severity))
             })
             .collect();
         let pattern_severities: BTreeMap<_, _> = Pattern::ALL
@@ -87,33 +80,23 @@ impl Policy {
                 (*pattern, written.copied().unwrap_or(pattern.severity()))
             })
             .collect();
-        spec.severities = severities
-            .iter()
-            .map(|(category, value)| (category.to_string(), *value))
-            .collect();
+        spec.severities =
+            severities.iter().map(|(category, value)| (category.to_string(), *value)).collect();
         spec.pattern_severities = pattern_severities
             .iter()
             .map(|(pattern, value)| (pattern.as_str().to_owned(), *value))
             .collect();
         spec.mandatory_sources.sort_by(|a, b| a.name.cmp(&b.name));
         let half_life = u64::from(spec.half_life_hops.tenths());
-        let decay = (0..DECAY_HOPS)
-            .map(|hops| Fraction::half_to_the(hops * 10, half_life))
-            .collect();
+        let decay =
+            (0..DECAY_HOPS).map(|hops| Fraction::half_to_the(hops * 10, half_life)).collect();
         let amounts = spec
             .amounts
             .iter()
             .map(|(unit, rules)| (unit.clone(), AmountCurve::new(rules)))
             .collect();
         let revision = revision(&spec);
-        Self {
-            spec,
-            severities,
-            pattern_severities,
-            decay,
-            amounts,
-            revision,
-        }
+        Self { spec, severities, pattern_severities, decay, amounts, revision }
     }
 
     /// Names what the policy decides: the same for every policy that decides alike.
@@ -131,43 +114,27 @@ impl Policy {
     /// A category's severity, 0 to 100.
     #[must_use]
     pub fn severity(&self, category: Category) -> u8 {
-        self.severities
-            .get(&category)
-            .copied()
-            .unwrap_or(category.info().severity)
+        self.severities.get(&category).copied().unwrap_or(category.info().severity)
     }
 
     /// A pattern's severity, 0 to 100.
     #[must_use]
     pub fn pattern_severity(&self, pattern: Pattern) -> u8 {
-        self.pattern_severities
-            .get(&pattern)
-            .copied()
-            .unwrap_or(pattern.severity())
+        self.pattern_severities.get(&pattern).copied().unwrap_or(pattern.severity())
     }
 
     /// The force of a list.
     #[must_use]
     pub fn force(&self, list: &ListId) -> Force {
-        self.spec
-            .lists
-            .get(list)
-            .copied()
-            .unwrap_or(Force::Informative)
+        self.spec.lists.get(list).copied().unwrap_or(Force::Informative)
     }
 
     /// `severity x confidence x decay`: what evidence at this distance is worth, where one hop is
     /// direct.
     #[must_use]
     pub fn risk(&self, severity: u8, confidence: Confidence, hops: u8) -> Fraction {
-        let decay = self
-            .decay
-            .get(usize::from(hops.max(1)) - 1)
-            .copied()
-            .unwrap_or_default();
-        Fraction::ratio(severity.into(), 100)
-            .times(confidence.fraction())
-            .times(decay)
+        let decay = self.decay.get(usize::from(hops.max(1)) - 1).copied().unwrap_or_default();
+        Fraction::ratio(severity.into(), 100).times(confidence.fraction()).times(decay)
     }
 
     /// The highest score that evidence of `tier` and weaker ones can reach together.
@@ -242,10 +209,7 @@ mod tests {
         for list in ALWAYS_BINDING {
             assert_eq!(policy.force(&list.parse().unwrap()), Force::Binding);
         }
-        assert_eq!(
-            policy.force(&"il-nbctf".parse().unwrap()),
-            Force::Informative
-        );
+        assert_eq!(policy.force(&"il-nbctf".parse().unwrap()), Force::Informative);
     }
 
     #[test]

@@ -129,10 +129,7 @@ pub struct Floors {
 
 impl Default for Floors {
     fn default() -> Self {
-        Self {
-            grave_from: 90,
-            grave_share_percent: 10,
-        }
+        Self { grave_from: 90, grave_share_percent: 10 }
     }
 }
 
@@ -160,10 +157,7 @@ pub struct CurvePoint {
 
 impl Default for PolicySpec {
     fn default() -> Self {
-        let point = |amount, points| CurvePoint {
-            amount,
-            worth: Score::from_points(points),
-        };
+        let point = |amount, points| CurvePoint { amount, worth: Score::from_points(points) };
         let dollars = AmountRules {
             curve: vec![
                 point(10_000, 25),

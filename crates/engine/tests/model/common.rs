@@ -90,12 +90,7 @@ pub fn label(category: Category, tier: Tier, percent: u8, upstream: &str) -> Lab
 pub fn same_key(control: AccountControl, listings: Vec<Listing>, labels: Vec<Label>) -> SameKey {
     let address =
         CanonicalAddress::parse(ChainId::ETH, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
-    SameKey {
-        address: address.unwrap(),
-        control,
-        listings,
-        labels,
-    }
+    SameKey { address: address.unwrap(), control, listings, labels }
 }
 
 /// A direct, certain, solicited part of investigation tier that is as old as the subject.
@@ -116,11 +111,7 @@ pub fn part(category: Category, amount: u128) -> FlowPart {
 
 /// The same, with a party that is on a list in force.
 pub fn listed_part(amount: u128) -> FlowPart {
-    FlowPart {
-        tier: Tier::OfficialList,
-        listed: true,
-        ..part(Category::Sanctions, amount)
-    }
+    FlowPart { tier: Tier::OfficialList, listed: true, ..part(Category::Sanctions, amount) }
 }
 
 pub fn unresolved(amount: u128) -> FlowPart {
@@ -154,14 +145,8 @@ pub fn flows_in(
 
 pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState {
     ChainState::Followed(ChainFacts {
-        tip: Tip {
-            height: 900_000,
-            reported_at: "2026-11-20T11:55:00Z".parse().unwrap(),
-        },
-        flows: FlowFacts {
-            complete: true,
-            ledgers,
-        },
+        tip: Tip { height: 900_000, reported_at: "2026-11-20T11:55:00Z".parse().unwrap() },
+        flows: FlowFacts { complete: true, ledgers },
         patterns,
         activity: None,
     })
@@ -178,10 +163,7 @@ pub fn judge_by(facts: &Facts, policy: &Policy) -> Assessment {
 }
 
 pub fn judge_flows(chain: ChainState) -> Assessment {
-    judge(&Facts {
-        chain,
-        ..nothing_known()
-    })
+    judge(&Facts { chain, ..nothing_known() })
 }
 
 pub fn tenths(assessment: &Assessment) -> u16 {
@@ -198,15 +180,8 @@ pub fn level(assessment: &Assessment) -> &'static str {
 
 /// What holds for every assessment whatever the facts.
 pub fn check_invariants(assessment: &Assessment, policy: &Policy) {
-    let contributions = assessment
-        .scoring_components
-        .iter()
-        .map(|c| c.contribution.tenths());
-    assert_eq!(
-        contributions.sum::<u16>(),
-        tenths(assessment),
-        "contributions sum to the score"
-    );
+    let contributions = assessment.scoring_components.iter().map(|c| c.contribution.tenths());
+    assert_eq!(contributions.sum::<u16>(), tenths(assessment), "contributions sum to the score");
     assert!(tenths(assessment) <= 1000);
     assert!(!assessment.reasons.is_empty(), "there is always a reason");
     if assessment.is_final {
@@ -218,8 +193,5 @@ pub fn check_invariants(assessment: &Assessment, policy: &Policy) {
         .iter()
         .filter(|component| component.worth.tenths() > 0)
         .all(|component| component.kind == ComponentKind::Behaviour);
-    assert!(
-        !only_behaviour || tenths(assessment) < 500,
-        "behaviour alone never reaches review"
-    );
+    assert!(!only_behaviour || tenths(assessment) < 500, "behaviour alone never reaches review");
 }

@@ -36,34 +36,22 @@ fn risky_label() -> impl Strategy<Value = Label> {
 
 fn any_part() -> impl Strategy<Value = FlowPart> {
     let amount = prop_oneof![0..1000_u128, 0..1_000_000_000_000_u128];
-    (
-        any_category(),
-        any_tier(),
-        0..=100_u8,
-        1..7_u8,
-        amount,
-        0..=100_u128,
-        any::<bool>(),
+    (any_category(), any_tier(), 0..=100_u8, 1..7_u8, amount, 0..=100_u128, any::<bool>()).prop_map(
+        |(category, tier, percent, hops, amount, recent, is_unresolved)| {
+            let flow = FlowPart {
+                tier,
+                hops,
+                confidence: Confidence::from_percent(percent),
+                recent: amount * recent / 100,
+                ..part(category, amount)
+            };
+            if is_unresolved && percent < 20 {
+                FlowPart { recent: flow.recent, ..unresolved(amount) }
+            } else {
+                flow
+            }
+        },
     )
-        .prop_map(
-            |(category, tier, percent, hops, amount, recent, is_unresolved)| {
-                let flow = FlowPart {
-                    tier,
-                    hops,
-                    confidence: Confidence::from_percent(percent),
-                    recent: amount * recent / 100,
-                    ..part(category, amount)
-                };
-                if is_unresolved && percent < 20 {
-                    FlowPart {
-                        recent: flow.recent,
-                        ..unresolved(amount)
-                    }
-                } else {
-                    flow
-                }
-            },
-        )
 }
 
 fn parts() -> impl Strategy<Value = Vec<FlowPart>> {
@@ -87,46 +75,32 @@ fn any_facts() -> impl Strategy<Value = Facts> {
     let labels = prop::collection::vec(any_label(), 0..5);
     let cluster = prop::option::of(prop::collection::vec(any_label(), 0..3));
     let lists = prop::collection::vec(prop::sample::select(vec!["ofac-sdn", "il-nbctf"]), 0..2);
-    (
-        parts(),
-        parts(),
-        labels,
-        cluster,
-        lists,
-        prop::collection::vec(pattern, 0..3),
-        any::<bool>(),
-    )
-        .prop_map(
-            |(source, destination, labels, cluster, lists, patterns, listed_key)| {
-                let mut chain = flows_in("USD", 2, source, destination);
-                if let assay_engine::evidence::ChainState::Followed(facts) = &mut chain {
-                    facts.patterns = patterns;
-                }
-                let key = same_key(AccountControl::Key, vec![listing("ofac-sdn")], vec![]);
-                Facts {
+    (parts(), parts(), labels, cluster, lists, prop::collection::vec(pattern, 0..3), any::<bool>())
+        .prop_map(|(source, destination, labels, cluster, lists, patterns, listed_key)| {
+            let mut chain = flows_in("USD", 2, source, destination);
+            if let assay_engine::evidence::ChainState::Followed(facts) = &mut chain {
+                facts.patterns = patterns;
+            }
+            let key = same_key(AccountControl::Key, vec![listing("ofac-sdn")], vec![]);
+            Facts {
+                labels,
+                listings: lists.into_iter().map(listing).collect(),
+                same_key: if listed_key { vec![key] } else { vec![] },
+                cluster: cluster.map(|labels| Cluster {
+                    id: subject(),
+                    size: 2,
+                    confidence: Confidence::from_percent(90),
                     labels,
-                    listings: lists.into_iter().map(listing).collect(),
-                    same_key: if listed_key { vec![key] } else { vec![] },
-                    cluster: cluster.map(|labels| Cluster {
-                        id: subject(),
-                        size: 2,
-                        confidence: Confidence::from_percent(90),
-                        labels,
-                        listings: vec![],
-                    }),
-                    chain,
-                    ..nothing_known()
-                }
-            },
-        )
+                    listings: vec![],
+                }),
+                chain,
+                ..nothing_known()
+            }
+        })
 }
 
 fn money(source: Vec<FlowPart>, destination: Vec<FlowPart>, labels: Vec<Label>) -> Assessment {
-    judge(&Facts {
-        chain: flows_in("USD", 2, source, destination),
-        labels,
-        ..nothing_known()
-    })
+    judge(&Facts { chain: flows_in("USD", 2, source, destination), labels, ..nothing_known() })
 }
 
 proptest! {

@@ -96,15 +96,9 @@ pub fn fetch(
         status if status.is_success() => {
             let conditions = conditions(&response);
             let body = response.into_body().into_reader();
-            Ok(Fetched::New(
-                Spooled::from_reader(body, url, limits)?,
-                conditions,
-            ))
+            Ok(Fetched::New(Spooled::from_reader(body, url, limits)?, conditions))
         }
-        status => Err(FetchError::Status {
-            url: url.to_owned(),
-            status,
-        }),
+        status => Err(FetchError::Status { url: url.to_owned(), status }),
     }
 }
 
@@ -113,8 +107,5 @@ fn conditions<B>(response: &Response<B>) -> Conditions {
         let value = response.headers().get(name)?;
         value.to_str().ok().map(str::to_owned)
     };
-    Conditions {
-        etag: text(header::ETAG),
-        last_modified: text(header::LAST_MODIFIED),
-    }
+    Conditions { etag: text(header::ETAG), last_modified: text(header::LAST_MODIFIED) }
 }

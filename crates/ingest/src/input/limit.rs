@@ -12,22 +12,14 @@ pub(super) struct Limited<R> {
 
 impl<R> Limited<R> {
     pub(super) const fn new(inner: R, limit: u64, what: &'static str) -> Self {
-        Self {
-            inner,
-            left: limit,
-            limit,
-            what,
-        }
+        Self { inner, left: limit, limit, what }
     }
 }
 
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        match self
-            .left
-            .checked_sub(u64::try_from(count).unwrap_or(u64::MAX))
-        {
+        match self.left.checked_sub(u64::try_from(count).unwrap_or(u64::MAX)) {
             Some(left) => {
                 self.left = left;
                 Ok(count)

@@ -79,17 +79,9 @@ impl Spooled {
             }
             file.rewind()?;
             let digest = hex::encode(hash.finalize());
-            Ok(Self {
-                origin: origin.to_owned(),
-                file,
-                bytes,
-                digest,
-            })
+            Ok(Self { origin: origin.to_owned(), file, bytes, digest })
         };
-        spool().map_err(|source| SpoolError {
-            origin: origin.to_owned(),
-            source,
-        })
+        spool().map_err(|source| SpoolError { origin: origin.to_owned(), source })
     }
 
     /// The file or URL it came from.

@@ -59,38 +59,24 @@ impl Spooled {
         limits: InputLimits,
         read: impl FnOnce(&mut dyn Read) -> T,
     ) -> Result<T, UnpackError> {
-        let suspicious = self
-            .bytes()
-            .saturating_mul(limits.unpacking_ratio)
-            .max(InputLimits::RATIO_FROM_BYTES);
+        let suspicious =
+            self.bytes().saturating_mul(limits.unpacking_ratio).max(InputLimits::RATIO_FROM_BYTES);
         let limit = limits.unpacked_bytes.min(suspicious);
         let limited = |inner| Limited::new(inner, limit, "what it unpacks to");
-        let failed = |source| UnpackError::Read {
-            origin: self.origin().to_owned(),
-            source,
-        };
+        let failed = |source| UnpackError::Read { origin: self.origin().to_owned(), source };
 
         let start = self.first_bytes().map_err(failed)?;
         let file = BufReader::new(self.file());
         if start.starts_with(&[0x1F, 0x8B]) {
-            Ok(read(&mut limited(
-                &mut MultiGzDecoder::new(file) as &mut dyn Read
-            )))
+            Ok(read(&mut limited(&mut MultiGzDecoder::new(file) as &mut dyn Read)))
         } else if start.starts_with(b"BZh") {
-            Ok(read(&mut limited(
-                &mut MultiBzDecoder::new(file) as &mut dyn Read
-            )))
+            Ok(read(&mut limited(&mut MultiBzDecoder::new(file) as &mut dyn Read)))
         } else if start.starts_with(&[0xFD, b'7', b'z', b'X', b'Z', 0]) {
             let stream = Stream::new_stream_decoder(XZ_MEMORY_BYTES, CONCATENATED)
                 .map_err(|error| failed(error.into()))?;
-            Ok(read(&mut limited(
-                &mut XzDecoder::new_stream(file, stream) as &mut dyn Read
-            )))
+            Ok(read(&mut limited(&mut XzDecoder::new_stream(file, stream) as &mut dyn Read)))
         } else if start.starts_with(b"PK\x03\x04") {
-            let broken = |source| UnpackError::Zip {
-                origin: self.origin().to_owned(),
-                source,
-            };
+            let broken = |source| UnpackError::Zip { origin: self.origin().to_owned(), source };
             let mut archive = ZipArchive::new(file).map_err(broken)?;
             let name = self.only_list(&archive)?;
             let mut entry = archive.by_name(&name).map_err(broken)?;
@@ -111,10 +97,7 @@ impl Spooled {
 
     /// The name of the only `.xml` file in an archive.
     fn only_list<R: Read + Seek>(&self, archive: &ZipArchive<R>) -> Result<String, UnpackError> {
-        let broken = |source| UnpackError::Zip {
-            origin: self.origin().to_owned(),
-            source,
-        };
+        let broken = |source| UnpackError::Zip { origin: self.origin().to_owned(), source };
         let mut lists = Vec::new();
         for name in archive.file_names() {
             let name = name.map_err(broken)?;
@@ -127,10 +110,7 @@ impl Spooled {
             [] => "no `.xml` file".to_owned(),
             several => format!("{} `.xml` files", several.len()),
         };
-        Err(UnpackError::ZipContent {
-            origin: self.origin().to_owned(),
-            found,
-        })
+        Err(UnpackError::ZipContent { origin: self.origin().to_owned(), found })
     }
 }
 
@@ -143,10 +123,7 @@ pub struct Hashing<R> {
 impl<R: Read> Hashing<R> {
     /// Digests what is read from `inner`.
     pub fn new(inner: R) -> Self {
-        Self {
-            inner,
-            hash: Sha256::new(),
-        }
+        Self { inner, hash: Sha256::new() }
     }
 
     /// Reads what is left and gives SHA-256 of the whole, in hexadecimal.

@@ -34,9 +34,8 @@ pub(super) async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
 }
 
 async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
-    let row = sqlx::query("SELECT control_revision FROM installation")
-        .fetch_one(&mut **read)
-        .await?;
+    let row =
+        sqlx::query("SELECT control_revision FROM installation").fetch_one(&mut **read).await?;
     value::unsigned("installation.control_revision", row.try_get(0)?)
 }
 
@@ -60,8 +59,7 @@ fn key(row: &SqliteRow) -> Result<KeyRecord, StoreError> {
         tenant: value::parsed("api_keys.tenant", row.try_get("tenant")?)?,
         name: row.try_get("name")?,
         hash: KeyHash::from_bytes(
-            hash.try_into()
-                .map_err(|error| StoreError::unreadable("api_keys.hash", error))?,
+            hash.try_into().map_err(|error| StoreError::unreadable("api_keys.hash", error))?,
         ),
         scopes,
         created_at: value::time("api_keys.created_at", row.try_get("created_at")?)?,

@@ -46,10 +46,7 @@ pub(super) async fn load(read: &mut Write<'_>) -> Result<Intel, StoreError> {
             "installation.intel_generation",
             row.try_get("intel_generation")?,
         )?,
-        data_revision: format!(
-            "{number}-{}",
-            hash.get(..REVISION_DIGITS).unwrap_or("empty")
-        ),
+        data_revision: format!("{number}-{}", hash.get(..REVISION_DIGITS).unwrap_or("empty")),
         sources: sources(read, &publications, &listings).await?,
         labels: labels(read).await?,
         listings,
@@ -109,9 +106,7 @@ async fn sources(
     rows.iter()
         .map(|row| {
             let id: SourceId = value::parsed("sources.id", row.try_get("id")?)?;
-            let own = publications
-                .iter()
-                .filter(|publication| publication.source == id);
+            let own = publications.iter().filter(|publication| publication.source == id);
             let newest = own.max_by_key(|publication| publication.known.reference);
             let lists: BTreeSet<ListId> = listings
                 .iter()
@@ -129,9 +124,7 @@ async fn sources(
                 lists: lists.into_iter().collect(),
                 published_on: newest.map(|newest| newest.known.reference.published_on),
                 fetched_at: value::time("sources.fetched_at", row.try_get("fetched_at")?)?,
-                digest: newest
-                    .map(|newest| newest.known.digest.clone())
-                    .unwrap_or_default(),
+                digest: newest.map(|newest| newest.known.digest.clone()).unwrap_or_default(),
                 entries: newest.map_or(0, |newest| newest.known.entries),
                 sample: row.try_get("sample")?,
             })
@@ -172,10 +165,8 @@ async fn listings(
     read: &mut Write<'_>,
     publications: &[StoredPublication],
 ) -> Result<Vec<Listing>, StoreError> {
-    let by_id: HashMap<i64, &StoredPublication> = publications
-        .iter()
-        .map(|publication| (publication.id, publication))
-        .collect();
+    let by_id: HashMap<i64, &StoredPublication> =
+        publications.iter().map(|publication| (publication.id, publication)).collect();
     let mut first: HashMap<&SourceId, PublicationRef> = HashMap::new();
     for publication in publications {
         let reference = publication.known.reference;
@@ -240,9 +231,7 @@ fn address_label(row: &SqliteRow) -> Result<AddressLabel, StoreError> {
             confidence: Confidence::from_percent(row.try_get("confidence")?),
             source: value::parsed("labels.source", row.try_get("source")?)?,
             upstream: row.try_get("upstream")?,
-            cites_list: cites
-                .map(|list| value::parsed("labels.cites_list", list))
-                .transpose()?,
+            cites_list: cites.map(|list| value::parsed("labels.cites_list", list)).transpose()?,
             reason: row.try_get("reason")?,
             valid_from: value::optional_day("labels.valid_from", row.try_get("valid_from")?)?,
             valid_until: value::optional_day("labels.valid_until", row.try_get("valid_until")?)?,
@@ -259,10 +248,8 @@ pub(super) async fn history(
         .await?
         .try_get(0)?;
     let publications = publications(read, Some(source)).await?;
-    let by_id: HashMap<i64, &StoredPublication> = publications
-        .iter()
-        .map(|publication| (publication.id, publication))
-        .collect();
+    let by_id: HashMap<i64, &StoredPublication> =
+        publications.iter().map(|publication| (publication.id, publication)).collect();
     let rows = recorded_listings(read, Some(source)).await?;
     let listings = rows
         .iter()
@@ -277,10 +264,7 @@ pub(super) async fn history(
     Ok(RecordedHistory {
         generation: value::unsigned("installation.intel_generation", generation)?,
         history: SourceHistory {
-            publications: publications
-                .into_iter()
-                .map(|publication| publication.known)
-                .collect(),
+            publications: publications.into_iter().map(|publication| publication.known).collect(),
             listings,
         },
     })
@@ -291,14 +275,7 @@ pub(super) async fn record_publication(
     import: &PublicationImport,
 ) -> Result<(), StoreError> {
     expect_generation(write, import.planned_at_generation).await?;
-    upsert_source(
-        write,
-        &import.source,
-        SourceKind::Sanctions,
-        import.sample,
-        import.at,
-    )
-    .await?;
+    upsert_source(write, &import.source, SourceKind::Sanctions, import.sample, import.at).await?;
     if import.newest {
         let (url, conditions) = import.fetched.clone().unzip();
         let conditions = conditions.unwrap_or_default();
@@ -398,24 +375,12 @@ pub(super) async fn record_labels(
     import: &LabelImport,
 ) -> Result<(), StoreError> {
     let known = publications(write, Some(&import.source)).await?;
-    let newest = known
-        .iter()
-        .max_by_key(|publication| publication.known.reference);
+    let newest = known.iter().max_by_key(|publication| publication.known.reference);
     if newest.is_some_and(|newest| newest.known.digest == import.digest) {
         return confirm_fetch(write, &import.source, import.at).await;
     }
-    upsert_source(
-        write,
-        &import.source,
-        SourceKind::Labels,
-        import.sample,
-        import.at,
-    )
-    .await?;
-    let ordinal = known
-        .iter()
-        .map(|publication| publication.known.reference.ordinal + 1)
-        .max();
+    upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
+    let ordinal = known.iter().map(|publication| publication.known.reference.ordinal + 1).max();
     let record = PublicationRecord {
         reference: PublicationRef {
             published_on: import.published_on,
@@ -506,11 +471,7 @@ async fn expect_generation(write: &mut Write<'_>, expected: u64) -> Result<(), S
         .fetch_one(&mut **write)
         .await?
         .try_get(0)?;
-    if now == value::signed(expected) {
-        Ok(())
-    } else {
-        Err(StoreError::Conflict)
-    }
+    if now == value::signed(expected) { Ok(()) } else { Err(StoreError::Conflict) }
 }
 
 async fn upsert_source(

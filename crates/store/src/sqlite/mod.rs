@@ -7,6 +7,7 @@ mod schema;
 mod value;
 
 use std::{
+    fs::DirBuilder,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -51,7 +52,12 @@ impl SqliteStore {
         environment: Environment,
     ) -> Result<Self, StoreError> {
         let path = directory.join(FILE_NAME);
-        std::fs::create_dir_all(directory).map_err(|error| StoreError::Open {
+        // Key hashes and customers' names are nobody else's business.
+        let mut private = DirBuilder::new();
+        private.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+        private.create(directory).map_err(|error| StoreError::Open {
             path: directory.to_owned(),
             source: sqlx::Error::Io(error),
         })?;
@@ -96,10 +102,7 @@ impl SqliteStore {
             .max_connections(CONNECTIONS)
             .connect_with(options)
             .await
-            .map_err(|source| StoreError::Open {
-                path: PathBuf::from(path),
-                source,
-            })?;
+            .map_err(|source| StoreError::Open { path: PathBuf::from(path), source })?;
         Ok(Self { pool })
     }
 
@@ -117,9 +120,7 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn environment(&self) -> Result<Environment, StoreError> {
-        let row = sqlx::query("SELECT environment FROM installation")
-            .fetch_one(&self.pool)
-            .await?;
+        let row = sqlx::query("SELECT environment FROM installation").fetch_one(&self.pool).await?;
         value::environment(row.try_get("environment")?)
     }
 

@@ -10,13 +10,7 @@ use crate::StoreError;
 /// Brings the schema up to date. Migrations are only ever appended.
 pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
     let simple = |version, name: &'static str, sql: &'static str| {
-        Migration::new(
-            version,
-            name.into(),
-            MigrationType::Simple,
-            sql.into_sql_str(),
-            false,
-        )
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
     let migrator = Migrator::with_migrations(vec![simple(
         1,

@@ -42,14 +42,11 @@ pub(super) fn optional_time(
     what: &'static str,
     milliseconds: Option<i64>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    milliseconds
-        .map(|milliseconds| time(what, milliseconds))
-        .transpose()
+    milliseconds.map(|milliseconds| time(what, milliseconds)).transpose()
 }
 
 pub(super) fn day(what: &'static str, text: &str) -> Result<Date, StoreError> {
-    text.parse()
-        .map_err(|error: jiff::Error| StoreError::unreadable(what, error))
+    text.parse().map_err(|error: jiff::Error| StoreError::unreadable(what, error))
 }
 
 pub(super) fn optional_day(
@@ -67,6 +64,5 @@ pub(super) fn parsed<T: std::str::FromStr>(what: &'static str, text: &str) -> Re
 where
     T::Err: std::fmt::Display,
 {
-    text.parse()
-        .map_err(|error| StoreError::unreadable(what, error))
+    text.parse().map_err(|error| StoreError::unreadable(what, error))
 }

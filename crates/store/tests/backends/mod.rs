@@ -15,8 +15,5 @@ pub(crate) struct Backend {
 pub(crate) async fn sqlite() -> Backend {
     let directory = tempfile::tempdir().unwrap();
     let store = SqliteStore::open_or_create(directory.path(), Environment::Production).await;
-    Backend {
-        store: Arc::new(store.unwrap()),
-        _directory: directory,
-    }
+    Backend { store: Arc::new(store.unwrap()), _directory: directory }
 }

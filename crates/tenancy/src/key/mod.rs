@@ -91,15 +91,10 @@ impl ApiKey {
     #[must_use]
     pub fn generate(environment: KeyEnvironment, id: u64, secret: [u128; 2]) -> Self {
         let id = base62::write(id.into(), ID_DIGITS);
-        let secret: String = secret
-            .map(|half| base62::write(half, SECRET_DIGITS / 2))
-            .concat();
+        let secret: String = secret.map(|half| base62::write(half, SECRET_DIGITS / 2)).concat();
         let body = format!("{BRAND}_{}_{id}_{secret}", environment.as_str());
         let text = format!("{body}_{}", checksum(&body));
-        Self {
-            id: KeyId(id),
-            text,
-        }
+        Self { id: KeyId(id), text }
     }
 
     /// The visible part.
@@ -131,22 +126,13 @@ impl FromStr for ApiKey {
             (parts.next(), parts.next(), parts.next(), parts.next());
         let known = [KeyEnvironment::Live, KeyEnvironment::Sample];
         let well_formed = brand == Some(BRAND)
-            && known
-                .iter()
-                .any(|known| Some(known.as_str()) == environment)
+            && known.iter().any(|known| Some(known.as_str()) == environment)
             && secret
                 .is_some_and(|secret| secret.len() == SECRET_DIGITS && base62::is_base62(secret))
             && parts.next().is_none()
             && checksum(body) == found;
         let id = id.unwrap_or_default().parse()?;
-        if well_formed {
-            Ok(Self {
-                id,
-                text: text.to_owned(),
-            })
-        } else {
-            Err(InvalidKey)
-        }
+        if well_formed { Ok(Self { id, text: text.to_owned() }) } else { Err(InvalidKey) }
     }
 }
 
@@ -232,13 +218,10 @@ impl FromStr for Scope {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|scope| scope.as_str() == text)
-            .ok_or_else(|| {
-                let known: Vec<_> = Self::ALL.iter().map(|scope| scope.as_str()).collect();
-                format!("`{text}` is no scope; expected one of {}", known.join(", "))
-            })
+        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|scope| scope.as_str()).collect();
+            format!("`{text}` is no scope; expected one of {}", known.join(", "))
+        })
     }
 }
 
@@ -250,9 +233,7 @@ impl Serialize for Scope {
 
 impl<'de> Deserialize<'de> for Scope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -265,10 +246,7 @@ mod tests {
     #[test]
     fn a_key_never_shows_its_secret() {
         let key = ApiKey::generate(KeyEnvironment::Live, 7, [1, 2]);
-        assert_eq!(
-            format!("{key:?} {:?}", key.hash()),
-            "ApiKey(00000000007) KeyHash"
-        );
+        assert_eq!(format!("{key:?} {:?}", key.hash()), "ApiKey(00000000007) KeyHash");
     }
 
     proptest! {

@@ -65,20 +65,12 @@ impl<T> Manifest<T> {
         Problem {
             origin: self.origin.clone(),
             manifest: Some(format!("{} {}", self.kind.as_str(), self.name)),
-            field: FieldProblem {
-                path: path.into(),
-                message: message.into(),
-            },
+            field: FieldProblem { path: path.into(), message: message.into() },
         }
     }
 
     fn with<U>(&self, spec: U) -> Manifest<U> {
-        Manifest {
-            origin: self.origin.clone(),
-            kind: self.kind,
-            name: self.name.clone(),
-            spec,
-        }
+        Manifest { origin: self.origin.clone(), kind: self.kind, name: self.name.clone(), spec }
     }
 
     /// The frame, and what is in it.
@@ -93,34 +85,22 @@ impl Manifest<Value> {
         let problem = |path: &str, message: String| Problem {
             origin: document.origin.clone(),
             manifest: None,
-            field: FieldProblem {
-                path: path.into(),
-                message,
-            },
+            field: FieldProblem { path: path.into(), message },
         };
         let frame: Frame = serde_path_to_error::deserialize(&document.content)
             .map_err(|error| problem(&error.path().to_string(), error.inner().to_string()))?;
         if frame.api_version != API_VERSION {
             return Err(problem(
                 "apiVersion",
-                format!(
-                    "`{}` is unknown; expected `{API_VERSION}`",
-                    frame.api_version
-                ),
+                format!("`{}` is unknown; expected `{API_VERSION}`", frame.api_version),
             ));
         }
-        let kind = Kind::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == frame.kind)
-            .ok_or_else(|| {
+        let kind =
+            Kind::ALL.into_iter().find(|kind| kind.as_str() == frame.kind).ok_or_else(|| {
                 let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
                 problem(
                     "kind",
-                    format!(
-                        "`{}` is unknown; expected one of {}",
-                        frame.kind,
-                        known.join(", ")
-                    ),
+                    format!("`{}` is unknown; expected one of {}", frame.kind, known.join(", ")),
                 )
             })?;
         let name = frame
@@ -128,12 +108,7 @@ impl Manifest<Value> {
             .name
             .parse()
             .map_err(|error: crate::InvalidName| problem("metadata.name", error.to_string()))?;
-        Ok(Self {
-            origin: document.origin.clone(),
-            kind,
-            name,
-            spec: frame.spec,
-        })
+        Ok(Self { origin: document.origin.clone(), kind, name, spec: frame.spec })
     }
 
     /// Reads the content.

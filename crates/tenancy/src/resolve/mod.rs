@@ -68,30 +68,17 @@ pub fn resolve<S: DeserializeOwned, P>(
     let rate_limits = read(&manifests, Kind::RateLimit, &mut problems);
     rate_limit::check(&rate_limits, &tenants, &directory, &mut problems);
     for manifest in &tenants {
-        let tenant = tenant::check(
-            manifest,
-            &rate_limits,
-            &directory,
-            &manifests,
-            &mut problems,
-        );
+        let tenant = tenant::check(manifest, &rate_limits, &directory, &manifests, &mut problems);
         if let Some(tenant) = tenant {
-            directory
-                .tenants
-                .insert(tenant.name.clone(), Arc::new(tenant));
+            directory.tenants.insert(tenant.name.clone(), Arc::new(tenant));
         }
     }
 
     if problems.is_empty() {
-        return Ok(Resolved {
-            directory,
-            manifests,
-        });
+        return Ok(Resolved { directory, manifests });
     }
     problems.sort_by_key(|problem| {
-        documents
-            .iter()
-            .position(|document| document.origin == problem.origin)
+        documents.iter().position(|document| document.origin == problem.origin)
     });
     Err(problems)
 }

@@ -30,10 +30,7 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
     require(
         spec.limits.len() <= MOST_LIMITS,
         "spec.limits",
-        format!(
-            "{} limits are too many: at most {MOST_LIMITS}",
-            spec.limits.len()
-        ),
+        format!("{} limits are too many: at most {MOST_LIMITS}", spec.limits.len()),
     );
     require(
         spec.cache_lifetime.seconds() <= LONGEST_CACHE_SECONDS,
@@ -43,10 +40,7 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
     for (index, limit) in spec.limits.iter().enumerate() {
         let path = format!("spec.limits[{index}]");
         require(
-            spec.limits
-                .iter()
-                .take(index)
-                .all(|other| other.name != limit.name),
+            spec.limits.iter().take(index).all(|other| other.name != limit.name),
             &format!("{path}.name"),
             format!("`{}` is named twice", limit.name),
         );
@@ -61,9 +55,7 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
             format!("{} is not from 1s to 31d", limit.window),
         );
         require(
-            limit
-                .ceiling
-                .is_none_or(|ceiling| limit.requests <= ceiling),
+            limit.ceiling.is_none_or(|ceiling| limit.requests <= ceiling),
             &format!("{path}.ceiling"),
             format!("must be at least `requests` ({})", limit.requests),
         );

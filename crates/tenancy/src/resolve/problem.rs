@@ -24,11 +24,7 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            origin,
-            manifest,
-            field,
-        } = self;
+        let Self { origin, manifest, field } = self;
         match manifest {
             Some(manifest) => write!(formatter, "{origin}: {manifest}: ")?,
             None => write!(formatter, "{origin}: ")?,

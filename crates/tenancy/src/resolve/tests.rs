@@ -1,8 +1,5 @@
 //! Given manifests, then a directory or every problem with its place.
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "fixtures read better without borrows"
-)]
+#![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,10 +11,9 @@ use crate::directory::Tenant;
 fn compile(spec: Value) -> Result<u64, Vec<FieldProblem>> {
     match spec["level"].as_u64() {
         Some(level) if level < 10 => Ok(level),
-        _ => Err(vec![FieldProblem {
-            path: "level".into(),
-            message: "must be from 0 to 9".into(),
-        }]),
+        _ => {
+            Err(vec![FieldProblem { path: "level".into(), message: "must be from 0 to 9".into() }])
+        }
     }
 }
 
@@ -26,10 +22,7 @@ fn document(kind: &str, name: &str, spec: Value) -> Document {
         "apiVersion": "assay.dev/v1alpha1", "kind": kind,
         "metadata": {"name": name, "labels": {"team": "risk"}}, "spec": spec,
     });
-    Document {
-        origin: format!("{kind}-{name}.yaml"),
-        content,
-    }
+    Document { origin: format!("{kind}-{name}.yaml"), content }
 }
 
 fn plan() -> Document {
@@ -68,18 +61,12 @@ fn complaints(documents: &[Document]) -> Vec<String> {
 }
 
 fn resolved(documents: &[Document]) -> Directory<u64> {
-    resolve(documents, compile)
-        .unwrap_or_else(|problems| panic!("{problems:?}"))
-        .directory
+    resolve(documents, compile).unwrap_or_else(|problems| panic!("{problems:?}")).directory
 }
 
 fn numbers(tenant: &Tenant<u64>, now: &str) -> Vec<u64> {
     let now: Timestamp = now.parse().unwrap();
-    tenant
-        .limits(now)
-        .iter()
-        .map(|limit| limit.requests)
-        .collect()
+    tenant.limits(now).iter().map(|limit| limit.requests).collect()
 }
 
 #[test]
@@ -117,16 +104,10 @@ fn the_tenants_number_goes_before_the_plans_and_a_passing_one_before_a_lasting_o
 
 #[test]
 fn every_problem_is_reported_at_once_with_its_manifest() {
-    let broken_plan = document(
-        "Plan",
-        "broken",
-        json!({"displayName": "B", "apiAccess": true, "limits": []}),
-    );
-    let orphan = document(
-        "Tenant",
-        "orphan",
-        json!({"displayName": "O", "plan": "gold", "policy": "none"}),
-    );
+    let broken_plan =
+        document("Plan", "broken", json!({"displayName": "B", "apiAccess": true, "limits": []}));
+    let orphan =
+        document("Tenant", "orphan", json!({"displayName": "O", "plan": "gold", "policy": "none"}));
     let bad_policy = document("RiskPolicy", "wild", json!({"level": 11}));
     let unknown = Document {
         origin: "x.yaml".into(),
@@ -148,11 +129,7 @@ fn every_problem_is_reported_at_once_with_its_manifest() {
 #[expect(clippy::too_many_lines, reason = "one row a rule")]
 fn every_rule_says_what_would_be_right() {
     let plan_with = |limits: Value| {
-        document(
-            "Plan",
-            "p",
-            json!({"displayName": "P", "apiAccess": true, "limits": limits}),
-        )
+        document("Plan", "p", json!({"displayName": "P", "apiAccess": true, "limits": limits}))
     };
     let one = |name: &str, requests: u64, window: &str| json!({"name": name, "requests": requests, "window": window, "counts": "checks"});
     let raise = |requests: u64| {
@@ -209,17 +186,10 @@ fn every_rule_says_what_would_be_right() {
             "spec.colour: unknown field `colour`",
         ),
         (
-            vec![document(
-                "Plan",
-                "p",
-                json!({"apiAccess": true, "limits": []}),
-            )],
+            vec![document("Plan", "p", json!({"apiAccess": true, "limits": []}))],
             "spec: missing field `displayName`",
         ),
-        (
-            vec![document("Plan", "P!", json!({}))],
-            "metadata.name: `P!` is not a name",
-        ),
+        (vec![document("Plan", "P!", json!({}))], "metadata.name: `P!` is not a name"),
         (
             vec![document("Plans", "p", json!({}))],
             "kind: `Plans` is unknown; expected one of Plan, RiskPolicy, Tenant, RateLimit",
@@ -228,22 +198,13 @@ fn every_rule_says_what_would_be_right() {
             with(raise(51)),
             "spec.limits[0].requests: 51 is above the ceiling of plan `business` (50)",
         ),
+        (with(raise(0)), "spec.limits[0].requests: 0 is not from 1 to"),
         (
-            with(raise(0)),
-            "spec.limits[0].requests: 0 is not from 1 to",
-        ),
-        (
-            with(limit(
-                "r",
-                json!({"target": {"tenant": "nobody"}, "limits": []}),
-            )),
+            with(limit("r", json!({"target": {"tenant": "nobody"}, "limits": []}))),
             "spec.target.tenant: there is no tenant `nobody`",
         ),
         (
-            with(limit(
-                "r",
-                json!({"target": {"plan": "gold"}, "limits": []}),
-            )),
+            with(limit("r", json!({"target": {"plan": "gold"}, "limits": []}))),
             "spec.target.plan: there is no plan `gold`",
         ),
         (
@@ -253,17 +214,12 @@ fn every_rule_says_what_would_be_right() {
             )),
             "spec.limits[0].name: plan `business` has no limit `hourly`",
         ),
-        (
-            with(tenant()),
-            "metadata.name: also defined in Tenant-acme.yaml",
-        ),
+        (with(tenant()), "metadata.name: also defined in Tenant-acme.yaml"),
     ];
     for (documents, expected) in cases {
         let complaints = complaints(&documents);
         assert!(
-            complaints
-                .iter()
-                .any(|complaint| complaint.contains(expected)),
+            complaints.iter().any(|complaint| complaint.contains(expected)),
             "{expected}: {complaints:?}"
         );
     }

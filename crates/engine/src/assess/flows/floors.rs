@@ -13,9 +13,7 @@ impl Flows {
     /// The rules that apply.
     pub(in crate::assess) fn floors(&self, policy: &Policy) -> Vec<Floor> {
         let direct = self.ways.iter().filter_map(Way::direct_listed);
-        direct
-            .chain(self.ways.iter().filter_map(|way| way.grave_share(policy)))
-            .collect()
+        direct.chain(self.ways.iter().filter_map(|way| way.grave_share(policy))).collect()
     }
 }
 
@@ -77,10 +75,7 @@ impl Way {
                 ),
             },
             evidence: transactions(
-                self.parts
-                    .iter()
-                    .filter(is_grave)
-                    .flat_map(|part| &part.flow.transactions),
+                self.parts.iter().filter(is_grave).flat_map(|part| &part.flow.transactions),
             ),
         })
     }

@@ -35,17 +35,10 @@ impl Flows {
         let ChainState::Followed(facts) = chain else {
             return Self::default();
         };
-        let ways = facts
-            .flows
-            .ledgers
-            .iter()
-            .enumerate()
-            .flat_map(|(index, ledger)| {
-                [Direction::Source, Direction::Destination]
-                    .map(|direction| Way::judge(index, ledger, direction, policy))
-            });
-        Self {
-            ways: ways.collect(),
-        }
+        let ways = facts.flows.ledgers.iter().enumerate().flat_map(|(index, ledger)| {
+            [Direction::Source, Direction::Destination]
+                .map(|direction| Way::judge(index, ledger, direction, policy))
+        });
+        Self { ways: ways.collect() }
     }
 }

@@ -51,21 +51,13 @@ impl Way {
         let flows = in_order(&ledger.direction(direction).parts);
         let amounts: Vec<u128> = flows.iter().map(|flow| flow.amount).collect();
         let shares = apportion(SHARE_WHOLE, &amounts);
-        let ceiling = curve
-            .as_ref()
-            .map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
+        let ceiling = curve.as_ref().map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
         let let_pass = unasked_below(ceiling, &flows);
         let parts = flows.into_iter().zip(shares).map(|(flow, share)| {
             let severity = severity(flow.end, policy);
             let risk: Fraction = policy.risk(severity, flow.confidence, flow.hops);
             let counted = flow.solicited || !let_pass.contains(&flow.end.category());
-            Part {
-                flow,
-                share,
-                severity,
-                power: risk.power_2_5(),
-                counted,
-            }
+            Part { flow, share, severity, power: risk.power_2_5(), counted }
         });
         Self {
             ledger: index,
@@ -137,8 +129,5 @@ fn unasked_below(ceiling: u128, parts: &[FlowPart]) -> BTreeSet<Option<Category>
         let sum = sums.entry(part.end.category()).or_default();
         *sum = sum.saturating_add(part.amount);
     }
-    sums.into_iter()
-        .filter(|(_, sum)| *sum <= ceiling)
-        .map(|(category, _)| category)
-        .collect()
+    sums.into_iter().filter(|(_, sum)| *sum <= ceiling).map(|(category, _)| category).collect()
 }

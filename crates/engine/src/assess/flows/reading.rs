@@ -68,9 +68,7 @@ pub(in crate::assess) struct Choice {
 impl Choice {
     fn takes(self, part: &Part) -> bool {
         part.counted
-            && self
-                .weakest
-                .is_some_and(|weakest| part.flow.tier.at_least(weakest))
+            && self.weakest.is_some_and(|weakest| part.flow.tier.at_least(weakest))
             && (!self.risky_only || part.severity >= RISKY_FROM)
     }
 }
@@ -78,17 +76,8 @@ impl Choice {
 impl Flows {
     /// The ledger and basis on which the chosen parts weigh most, both directions together.
     pub(in crate::assess) fn strongest(&self, choice: Choice) -> Reading {
-        let mut best = Reading {
-            sum: PowerSum::default(),
-            ledger: 0,
-            basis: Basis::Lifetime,
-        };
-        let ledgers = self
-            .ways
-            .iter()
-            .map(|way| way.ledger + 1)
-            .max()
-            .unwrap_or(0);
+        let mut best = Reading { sum: PowerSum::default(), ledger: 0, basis: Basis::Lifetime };
+        let ledgers = self.ways.iter().map(|way| way.ledger + 1).max().unwrap_or(0);
         for ledger in 0..ledgers {
             for basis in BASES {
                 let ways = self.ways.iter().filter(|way| way.ledger == ledger);
@@ -109,18 +98,10 @@ impl Flows {
         let mut weighted = Vec::new();
         for way in &self.ways {
             let weights = way.weights(choice, reading.basis);
-            let risky = way
-                .parts
-                .iter()
-                .zip(weights)
-                .filter(|(part, _)| part.severity > 0);
+            let risky = way.parts.iter().zip(weights).filter(|(part, _)| part.severity > 0);
             weighted.extend(risky.map(|(part, weight)| Weighted {
                 tier: part.flow.tier,
-                weight: if way.ledger == reading.ledger {
-                    weight
-                } else {
-                    0
-                },
+                weight: if way.ledger == reading.ledger { weight } else { 0 },
                 component: way.component(part),
             }));
         }
@@ -150,10 +131,8 @@ impl Way {
     /// `e x r^2.5` of every part, comparable among all parts on one basis.
     fn weights(&self, choice: Choice, basis: Basis) -> Vec<u128> {
         let steps = self.steps(self.parts.iter().filter(|part| choice.takes(part)));
-        let (lifetime, recent) = (
-            self.whole(|part| part.flow.amount),
-            self.whole(|part| part.flow.recent),
-        );
+        let (lifetime, recent) =
+            (self.whole(|part| part.flow.amount), self.whole(|part| part.flow.recent));
         let weight = |part: &Part| {
             let power = u128::from(part.power.units());
             match basis {
@@ -161,18 +140,11 @@ impl Way {
                 Basis::Recent => proportion(part.flow.recent, recent, power),
                 Basis::Amount => steps.get(&Reverse(part.power)).map_or(0, |step| {
                     let product = step.rise.times(step.power);
-                    proportion(
-                        part.flow.amount,
-                        U256::from(step.amount),
-                        product.units().into(),
-                    )
+                    proportion(part.flow.amount, U256::from(step.amount), product.units().into())
                 }),
             }
         };
-        self.parts
-            .iter()
-            .map(|part| if choice.takes(part) { weight(part) } else { 0 })
-            .collect()
+        self.parts.iter().map(|part| if choice.takes(part) { weight(part) } else { 0 }).collect()
     }
 
     /// What a part would be worth alone, on its best basis.
@@ -181,9 +153,10 @@ impl Way {
             return Fraction::ZERO;
         }
         let share = |amount, whole| PowerSum::weighted([(amount, part.power)], whole);
-        let height = self.curve.as_ref().map_or_else(Power::default, |curve| {
-            curve.weight(part.flow.amount, self.decimals)
-        });
+        let height = self
+            .curve
+            .as_ref()
+            .map_or_else(Power::default, |curve| curve.weight(part.flow.amount, self.decimals));
         share(part.flow.amount, self.whole(|part| part.flow.amount))
             .max(share(part.flow.recent, self.whole(|part| part.flow.recent)))
             .max(PowerSum::of_products([(height, part.power)]))
@@ -192,9 +165,7 @@ impl Way {
 
     /// The sum of all parts, chosen or not.
     pub(super) fn whole(&self, amount: impl Fn(&Part) -> u128) -> U256 {
-        self.parts
-            .iter()
-            .fold(U256::ZERO, |sum, part| sum + U256::from(amount(part)))
+        self.parts.iter().fold(U256::ZERO, |sum, part| sum + U256::from(amount(part)))
     }
 
     /// The amounts of `chosen` parts laid on the curve from the riskiest down, one step for each risk.

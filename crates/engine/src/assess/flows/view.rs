@@ -15,22 +15,13 @@ use crate::{
 impl Flows {
     /// Every part that can carry risk, without contribution.
     pub(in crate::assess) fn components(&self) -> Vec<ScoringComponent> {
-        let parts = self
-            .ways
-            .iter()
-            .flat_map(|way| way.parts.iter().map(move |part| (way, part)));
-        parts
-            .filter(|(_, part)| part.severity > 0)
-            .map(|(way, part)| way.component(part))
-            .collect()
+        let parts = self.ways.iter().flat_map(|way| way.parts.iter().map(move |part| (way, part)));
+        parts.filter(|(_, part)| part.severity > 0).map(|(way, part)| way.component(part)).collect()
     }
 
     /// All flows, whatever they are worth.
     pub(in crate::assess) fn exposure(&self) -> Vec<Exposure> {
-        let parts = self
-            .ways
-            .iter()
-            .flat_map(|way| way.parts.iter().map(move |part| (way, part)));
+        let parts = self.ways.iter().flat_map(|way| way.parts.iter().map(move |part| (way, part)));
         parts.map(|(way, part)| way.exposure(part)).collect()
     }
 }
@@ -86,30 +77,19 @@ impl Way {
 
     fn amount(&self, value: u128) -> Amount {
         let usd = (self.unit == "USD").then(|| format!("{}.{:02}", value / 100, value % 100));
-        Amount {
-            value: value.to_string(),
-            asset: self.unit.clone(),
-            usd,
-        }
+        Amount { value: value.to_string(), asset: self.unit.clone(), usd }
     }
 }
 
 /// Millionths as a decimal.
 fn decimal(millionths: u64) -> String {
-    format!(
-        "{}.{:06}",
-        millionths / SHARE_WHOLE,
-        millionths % SHARE_WHOLE
-    )
+    format!("{}.{:06}", millionths / SHARE_WHOLE, millionths % SHARE_WHOLE)
 }
 
 pub(super) fn transactions<'a>(
     ids: impl IntoIterator<Item = &'a String>,
 ) -> Vec<EvidenceReference> {
     ids.into_iter()
-        .map(|id| EvidenceReference {
-            kind: EvidenceKind::Transaction,
-            reference: id.clone(),
-        })
+        .map(|id| EvidenceReference { kind: EvidenceKind::Transaction, reference: id.clone() })
         .collect()
 }

@@ -29,12 +29,8 @@ pub(super) fn read<R: BufRead>(
         .to_owned();
     let list = list_id(&name)
         .ok_or_else(|| elements.unexpected(format!("list `{name}` has no usable name")))?;
-    let mut listed = Listed {
-        list,
-        list_name: format!("OFAC {name}"),
-        since: None,
-        programmes: Vec::new(),
-    };
+    let mut listed =
+        Listed { list, list_name: format!("OFAC {name}"), since: None, programmes: Vec::new() };
     while let Some(part) = elements.child()? {
         match part.name() {
             "EntryEvent" => {
@@ -57,12 +53,7 @@ pub(super) fn read<R: BufRead>(
 
 /// `SDN List` becomes `ofac-sdn`, any other list likewise.
 fn list_id(name: &str) -> Option<ListId> {
-    let name = name
-        .trim()
-        .strip_suffix("List")
-        .unwrap_or(name)
-        .trim()
-        .to_ascii_lowercase();
+    let name = name.trim().strip_suffix("List").unwrap_or(name).trim().to_ascii_lowercase();
     let words: Vec<&str> = name
         .split(|character: char| !character.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())

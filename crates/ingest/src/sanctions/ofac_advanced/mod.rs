@@ -82,15 +82,9 @@ impl File {
         element: &Element,
     ) -> Result<(), XmlError> {
         let profile = elements.required(element, "ProfileID")?;
-        match self
-            .with_addresses
-            .iter_mut()
-            .find(|party| party.profile_id == profile)
-        {
+        match self.with_addresses.iter_mut().find(|party| party.profile_id == profile) {
             Some(party) => {
-                party
-                    .listed
-                    .push(entry::read(elements, element, &self.references)?);
+                party.listed.push(entry::read(elements, element, &self.references)?);
                 Ok(())
             }
             None => elements.skip(),
@@ -157,12 +151,7 @@ impl File {
             }
             rejected.extend(party.rejected);
         }
-        Ok(Publication {
-            published_on,
-            entries,
-            rejected,
-            parties: self.parties,
-        })
+        Ok(Publication { published_on, entries, rejected, parties: self.parties })
     }
 }
 

@@ -161,11 +161,7 @@ fn read_identity<R: BufRead>(
         if Some(index) == primary && profile.name.is_empty() {
             profile.name = written;
         } else if !written.is_empty() && profile.aliases.iter().all(|alias| alias.name != written) {
-            profile.aliases.push(Alias {
-                name: written,
-                kind: name.kind,
-                weak: name.weak,
-            });
+            profile.aliases.push(Alias { name: written, kind: name.kind, weak: name.weak });
         }
     }
     Ok(())
@@ -178,23 +174,17 @@ fn read_alias<R: BufRead>(
     names: &mut Vec<Name>,
 ) -> Result<(), XmlError> {
     let flag = |name: &str| {
-        elements
-            .attribute(element, name)
-            .map(|value| value.as_deref() == Some("true"))
+        elements.attribute(element, name).map(|value| value.as_deref() == Some("true"))
     };
     let (is_primary, weak) = (flag("Primary")?, flag("LowQuality")?);
-    let kind = elements
-        .attribute(element, "AliasTypeID")?
-        .unwrap_or_default();
+    let kind = elements.attribute(element, "AliasTypeID")?.unwrap_or_default();
     let kind = references.alias_type(&kind).to_owned();
     while let Some(part) = elements.child()? {
         if part.name() != "DocumentedName" {
             elements.skip()?;
             continue;
         }
-        let status = elements
-            .attribute(&part, "DocNameStatusID")?
-            .unwrap_or_default();
+        let status = elements.attribute(&part, "DocNameStatusID")?.unwrap_or_default();
         names.push(Name {
             parts: read_name_parts(elements)?,
             kind: kind.clone(),
@@ -216,9 +206,7 @@ fn read_name_parts<R: BufRead>(
             continue;
         }
         while let Some(value) = elements.child()? {
-            let group = elements
-                .attribute(&value, "NamePartGroupID")?
-                .unwrap_or_default();
+            let group = elements.attribute(&value, "NamePartGroupID")?.unwrap_or_default();
             let text = elements.text()?;
             parts.push((group, text.trim().to_owned()));
         }
@@ -234,9 +222,7 @@ fn read_groups<R: BufRead>(
     while let Some(_master) = elements.child()? {
         while let Some(group) = elements.child()? {
             let id = elements.attribute(&group, "ID")?.unwrap_or_default();
-            let kind = elements
-                .attribute(&group, "NamePartTypeID")?
-                .unwrap_or_default();
+            let kind = elements.attribute(&group, "NamePartTypeID")?.unwrap_or_default();
             groups.insert(id, kind);
             elements.skip()?;
         }
@@ -250,17 +236,11 @@ fn write_name(
     groups: &HashMap<String, String>,
     references: &References,
 ) -> String {
-    let is_last = |group: &String| {
-        groups
-            .get(group)
-            .is_some_and(|kind| references.is_last_name(kind))
-    };
+    let is_last =
+        |group: &String| groups.get(group).is_some_and(|kind| references.is_last_name(kind));
     let join = |last: bool| {
         let chosen = parts.iter().filter(|(group, _)| is_last(group) == last);
-        chosen
-            .map(|(_, text)| text.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
+        chosen.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" ")
     };
     match (join(true), join(false)) {
         (last, rest) if last.is_empty() => rest,

@@ -35,22 +35,16 @@ impl References {
     }
 
     pub(super) fn is_last_name(&self, part_type: &str) -> bool {
-        self.name_part_types
-            .get(part_type)
-            .is_some_and(|name| name == "Last Name")
+        self.name_part_types.get(part_type).is_some_and(|name| name == "Last Name")
     }
 
     /// Whether a sanctions measure names a programme.
     pub(super) fn is_programme(&self, measure_type: &str) -> bool {
-        self.measure_types
-            .get(measure_type)
-            .is_some_and(|name| name == "Program")
+        self.measure_types.get(measure_type).is_some_and(|name| name == "Program")
     }
 
     pub(super) fn is_primary_latin(&self, name_status: &str) -> bool {
-        self.name_statuses
-            .get(name_status)
-            .is_some_and(|name| name == "Primary Latin")
+        self.name_statuses.get(name_status).is_some_and(|name| name == "Primary Latin")
     }
 }
 
