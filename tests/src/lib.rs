@@ -1,1 +1,14 @@
+//! What tests across programs share: the `assay` program, servers, callers and the real data.
+//!
+//! Everything is run as its users run it: as a process, over HTTP, from files.
+#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+mod caller;
+mod data;
+mod process;
+mod server;
+
+pub use caller::{Answer, Caller};
+pub use data::TestData;
+pub use process::{Finished, assay, binary, measure};
+pub use server::{Server, production, sample};

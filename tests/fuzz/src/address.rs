@@ -1,0 +1,18 @@
+//! Any text for any chain: no panic; what is accepted reads back as itself, and what a list prints is
+//! read at least as generously as what a caller submits.
+#![no_main]
+
+use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    for chain in ChainId::all() {
+        let published = CanonicalAddress::parse_published(chain, text);
+        if let Ok(address) = CanonicalAddress::parse(chain, text) {
+            let again = CanonicalAddress::parse(chain, address.as_str());
+            assert_eq!(again.as_ref(), Ok(&address));
+            assert_eq!(published.as_ref(), Ok(&address));
+            assert!(!address.key_identities().is_empty());
+        }
+    }
+});

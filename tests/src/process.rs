@@ -1,0 +1,124 @@
+//! Running the `assay` program.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The `assay` program that was built with the tests.
+///
+/// # Panics
+///
+/// Where it was not built.
+#[must_use]
+pub fn binary() -> PathBuf {
+    if let Some(path) = env::var_os("ASSAY_BIN") {
+        return path.into();
+    }
+    let test = env::current_exe().expect("the test's own path");
+    let built = test.ancestors().nth(2).expect("target folder").join("assay");
+    assert!(built.is_file(), "{} is not there: run `cargo build` first", built.display());
+    built
+}
+
+/// What a run of the program came to.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The exit code.
+    pub code: i32,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained.
+    pub stderr: String,
+}
+
+impl Finished {
+    /// The run, where it ended well.
+    ///
+    /// # Panics
+    ///
+    /// Where it did not.
+    #[must_use]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{}\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// What it printed, as JSON.
+    ///
+    /// # Panics
+    ///
+    /// Where it is not.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
+    }
+}
+
+impl From<Output> for Finished {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Runs `assay` with the data directory `directory`, and nothing of this environment's settings.
+///
+/// # Panics
+///
+/// Where the program cannot be run.
+pub fn assay<A: AsRef<OsStr>>(
+    directory: &Path,
+    arguments: impl IntoIterator<Item = A>,
+) -> Finished {
+    command(directory, arguments).output().expect("assay runs").into()
+}
+
+pub(crate) fn command<A: AsRef<OsStr>>(
+    directory: &Path,
+    arguments: impl IntoIterator<Item = A>,
+) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .env_clear()
+        .env("ASSAY_DATA_DIR", directory)
+        .current_dir(directory)
+        .args(arguments)
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end and watches its memory: exit status, seconds, peak resident bytes.
+///
+/// # Panics
+///
+/// Where it cannot be run.
+pub fn measure(command: &mut Command) -> (ExitStatus, f64, u64) {
+    let start = Instant::now();
+    let mut child = command.spawn().expect("the command runs");
+    let mut peak = 0;
+    loop {
+        // The kernel keeps the peak itself, so that looking now and then misses little.
+        peak = peak_resident_bytes(child.id()).unwrap_or(0).max(peak);
+        if let Some(status) = child.try_wait().expect("the command can be waited for") {
+            return (status, start.elapsed().as_secs_f64(), peak);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn peak_resident_bytes(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kibibytes * 1024)
+}

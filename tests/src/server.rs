@@ -1,0 +1,204 @@
+//! A running `assay serve`, stopped when it is dropped.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    net::SocketAddr,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use tempfile::TempDir;
+
+use crate::{Caller, Finished, process};
+
+/// A server and its data directory.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    directory: Arc<TempDir>,
+    greeting: String,
+    log: Arc<Mutex<String>>,
+    /// Where the API listens.
+    pub api: SocketAddr,
+    /// Where health and metrics listen.
+    pub admin: SocketAddr,
+}
+
+impl Server {
+    /// Starts a server on free ports in a data directory, with further arguments.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start(directory: Arc<TempDir>, arguments: &[&str]) -> Self {
+        let listening = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+        let all = ["serve"].iter().chain(&listening).chain(arguments);
+        let mut child = process::command(directory.path(), all)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("assay runs");
+        let log = Arc::new(Mutex::new(String::new()));
+        let mut stderr = child.stderr.take().expect("its log");
+        let kept = Arc::clone(&log);
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = stderr.read(&mut buffer) {
+                let text = String::from_utf8_lossy(buffer.get(..count).unwrap_or_default());
+                kept.lock().expect("the log").push_str(&text);
+            }
+        });
+        let stdout = child.stdout.take().expect("its output");
+        let Some((greeting, api, admin)) = read_greeting(stdout, arguments.contains(&"--sample"))
+        else {
+            let status = child.wait();
+            panic!("assay did not start ({status:?}): {}", log.lock().expect("the log"));
+        };
+        Self { child, directory, greeting, log, api, admin }
+    }
+
+    /// What the server printed at its start.
+    #[must_use]
+    pub fn greeting(&self) -> &str {
+        &self.greeting
+    }
+
+    /// What the server logged so far.
+    ///
+    /// # Panics
+    ///
+    /// Where the log cannot be read.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.log.lock().expect("the log").clone()
+    }
+
+    /// The data directory.
+    #[must_use]
+    pub fn directory(&self) -> Arc<TempDir> {
+        Arc::clone(&self.directory)
+    }
+
+    /// Runs `assay` beside the server, on the same data directory.
+    #[must_use]
+    pub fn assay(&self, arguments: &[&str]) -> Finished {
+        process::assay(self.directory.path(), arguments)
+    }
+
+    /// A caller with an API key.
+    #[must_use]
+    pub fn caller(&self, key: &str) -> Caller {
+        Caller::new(self.api, key)
+    }
+
+    /// Memory the server took at most, in bytes.
+    ///
+    /// # Panics
+    ///
+    /// Where the system does not tell.
+    #[must_use]
+    pub fn peak_resident_bytes(&self) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("status");
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("VmHWM");
+        let kibibytes: u64 =
+            line.split_whitespace().nth(1).and_then(|text| text.parse().ok()).expect("a number");
+        kibibytes * 1024
+    }
+
+    /// Sends the server a signal, such as `TERM`.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be sent.
+    pub fn signal(&self, name: &str) {
+        let sent =
+            Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// Waits for the server to end and gives its exit code.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be waited for.
+    pub fn wait(&mut self) -> Option<i32> {
+        self.child.wait().expect("the server can be waited for").code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The greeting, with where the server listens; `None` where the program ended instead.
+fn read_greeting(stdout: ChildStdout, whole: bool) -> Option<(String, SocketAddr, SocketAddr)> {
+    let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    let first = lines.next()?;
+    let addresses: Vec<SocketAddr> = first
+        .split("http://")
+        .skip(1)
+        .filter_map(|rest| {
+            let end = rest.find(|c: char| !(c.is_ascii_digit() || ".:".contains(c)))?;
+            rest.get(..end)?.parse().ok()
+        })
+        .collect();
+    let [api, admin] = addresses.as_slice() else { return None };
+    let mut greeting = first;
+    if whole {
+        for line in &mut lines {
+            greeting.push('\n');
+            greeting.push_str(&line);
+            if line.ends_with("nothing known") {
+                break;
+            }
+        }
+    }
+    let (api, admin) = (*api, *admin);
+    // What else it prints must not fill the pipe.
+    thread::spawn(move || lines.for_each(drop));
+    Some((greeting, api, admin))
+}
+
+/// A server of the sample world, and a caller for each of its tenants: Business, Enterprise.
+///
+/// # Panics
+///
+/// Where it does not start.
+#[must_use]
+pub fn sample() -> (Server, Caller, Caller) {
+    let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+    let server = Server::start(directory, &["--sample"]);
+    let key = |tenant: &str| {
+        let line = server.greeting().lines().find(|line| line.trim().starts_with(tenant));
+        let key = line.and_then(|line| line.split_whitespace().nth(1)).expect("a key");
+        server.caller(key)
+    };
+    let (business, enterprise) = (key("sample-business"), key("sample-enterprise"));
+    (server, business, enterprise)
+}
+
+/// A server for real data with one tenant on Enterprise, and its caller.
+///
+/// # Panics
+///
+/// Where it does not start.
+#[must_use]
+pub fn production() -> (Server, Caller) {
+    let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
+                  spec: {displayName: Acme, plan: enterprise, policy: default}\n";
+    fs::write(directory.path().join("acme.yaml"), tenant).expect("a manifest");
+    let _ = process::assay(directory.path(), ["apply", "-f", "acme.yaml"]).ok();
+    let key = process::assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(directory, &[]);
+    let caller = server.caller(key.trim());
+    (server, caller)
+}

@@ -1,0 +1,215 @@
+//! The command line as its users know it.
+
+use std::{fs, path::Path, process::Command};
+
+use assay_tests::{assay, sample};
+use serde_json::{Value, json};
+
+fn text(directory: &Path, arguments: &[&str]) -> String {
+    assay(directory, arguments).ok().stdout
+}
+
+#[test]
+fn check_draws_what_the_score_is_made_of() {
+    let (server, ..) = sample();
+    let drawn = server
+        .assay(&["check", "--sample", "btc", "bc1qhvtssjxl5wgt3xex44t6qc0mjum9mp8uue9tc3"])
+        .ok()
+        .stdout;
+    // What was verified when differs from run to run.
+    let steady: Vec<&str> =
+        drawn.lines().map(|line| line.split(", verified").next().unwrap()).collect();
+    insta::assert_snapshot!("drawn_check", steady.join("\n"));
+}
+
+#[test]
+fn check_tells_programs_by_json_and_exit_code() {
+    let (server, ..) = sample();
+    let check = |chain: &str, address: &str| {
+        let run = server.assay(&["check", "--sample", chain, address, "--json", "--exit-code"]);
+        (run.code, run.json()["verdict"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(check("btc", "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn"), (11, "block".into()));
+    assert_eq!(check("eth", "0x094b38af1c2b20ce653843e787754cdab7846aa7"), (10, "review".into()));
+    assert_eq!(check("trx", "TXrjBHsbQP61u9EexEPA98mqfdFX9U828W"), (0, "allow".into()));
+    let wrong = server.assay(&["check", "--sample", "btc", "nonsense"]);
+    assert_eq!(wrong.code, 3);
+    assert!(
+        wrong.stderr.starts_with("error: not a valid btc address: not a form"),
+        "{}",
+        wrong.stderr
+    );
+    let as_of = server.assay(&[
+        "check",
+        "--sample",
+        "eth",
+        "0x1d5d10c7f9c3a1f72f64f15d90cabd756c18fbcf",
+        "--as-of",
+        "2026-02-08",
+        "--json",
+    ]);
+    assert_eq!(as_of.ok().json()["verdict"], "block");
+
+    let directory = tempfile::tempdir().unwrap();
+    let none = assay(directory.path(), ["check", "btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"]);
+    assert_eq!(none.code, 1);
+    assert!(none.stderr.contains("there is no database in"), "{}", none.stderr);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "reading makes nothing");
+    let _ = assay(directory.path(), ["apply", "-f", "/dev/null"]);
+    let empty = assay(
+        directory.path(),
+        ["check", "btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "--exit-code", "--json"],
+    );
+    assert_eq!((empty.code, &empty.json()["risk_score"]), (12, &json!(50)));
+}
+
+#[test]
+fn address_tells_one_line_each() {
+    let directory = tempfile::tempdir().unwrap();
+    let lines = text(
+        directory.path(),
+        &["address", "eth", "--json", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "nonsense"],
+    );
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        lines[0],
+        json!({"input": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "valid": true, "kind": "account", "canonical": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "reason": null, "message": null})
+    );
+    assert_eq!((&lines[1]["valid"], &lines[1]["reason"]), (&json!(false), &json!("unknown_form")));
+
+    let many = format!(
+        "printf 'TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r\\r\\nbad\\n' | {} address trx - --json --exit-code",
+        assay_tests::binary().display()
+    );
+    let run = Command::new("sh").args(["-c", &many]).output().unwrap();
+    assert_eq!(run.status.code(), Some(3));
+    assert_eq!(String::from_utf8(run.stdout).unwrap().lines().count(), 2);
+    assert_eq!(assay(directory.path(), ["address", "dogecoin", "x"]).code, 2);
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let (server, ..) = sample();
+    let command = format!("{} export listings --sample | head -1", assay_tests::binary().display());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &command]).env("ASSAY_DATA_DIR", server.directory().path());
+    let run = shell.output().unwrap();
+    assert!(run.stderr.is_empty(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+#[test]
+fn export_gives_csv_and_json_lines() {
+    let (server, ..) = sample();
+    let csv_text = server.assay(&["export", "listings", "--format", "csv"]).ok().stdout;
+    let mut csv = csv::Reader::from_reader(csv_text.as_bytes());
+    let header: Vec<String> = csv.headers().unwrap().iter().map(str::to_owned).collect();
+    assert_eq!(
+        header,
+        [
+            "list",
+            "entity_id",
+            "entity",
+            "programmes",
+            "asset_code",
+            "blockchain",
+            "address",
+            "address_as_published",
+            "valid",
+            "listed_on",
+            "delisted_on"
+        ]
+    );
+    let rows = csv.records().count();
+    let lines = server.assay(&["export", "listings", "--format", "jsonl"]).ok().stdout;
+    assert_eq!(lines.lines().count(), rows);
+    let one_chain = server
+        .assay(&["export", "listings", "--format", "jsonl", "--blockchain", "trx"])
+        .ok()
+        .stdout;
+    let chains: Vec<Value> = one_chain
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["blockchain"].clone())
+        .collect();
+    assert_eq!(chains, ["trx", "trx"]);
+    let dropped =
+        lines.lines().filter(|line| line.contains("\"delisted_on\":\"2026-02-09\"")).count();
+    assert_eq!(dropped, 2);
+}
+
+#[test]
+fn all_that_is_wrong_with_manifests_is_said_at_once_and_nothing_is_applied() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("manifests/more");
+    fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    write(
+        "1-good.yaml",
+        "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: good}\nspec: {displayName: G, plan: business, policy: default}\n",
+    );
+    write(
+        "2-bad.yaml",
+        "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: bad}\nspec: {displayName: B, plan: gold, policy: default}\n---\napiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: odd}\nspec: {lists: {ofac-sdn: informative}, thresholds: {high: 5}}\n",
+    );
+    let run = assay(directory.path(), ["apply", "-f", "manifests"]);
+    assert_eq!(run.code, 3);
+    for part in [
+        "nothing was applied",
+        "2-bad.yaml, document 1: Tenant bad: spec.plan: there is no Plan `gold`",
+        "2-bad.yaml, document 2: RiskPolicy odd: spec.lists.ofac-sdn: this list is binding and cannot be weakened",
+        "2-bad.yaml, document 2: RiskPolicy odd: spec.thresholds.high: 5.0 must be above medium (25.0)",
+    ] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "good"]);
+    assert_eq!(key.code, 3, "the good one was not applied either: {}", key.stderr);
+    fs::remove_file(folder.join("2-bad.yaml")).unwrap();
+    assert_eq!(text(directory.path(), &["apply", "-f", "manifests"]), "Tenant good created\n");
+    assert_eq!(text(directory.path(), &["apply", "-f", "manifests"]), "Tenant good unchanged\n");
+}
+
+#[test]
+fn settings_are_all_checked_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("assay.toml"), "listen = \"nowhere\"\ncache = 5\n").unwrap();
+    let run = assay(directory.path(), ["serve", "--request-timeout", "soon"]);
+    assert_eq!(run.code, 2);
+    for part in [
+        "assay.toml: cache: there is no such setting",
+        "assay.toml: listen: `nowhere` is not",
+        "--request-timeout: `soon` is not a time",
+    ] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_sample_does_not_mix_with_real_data() {
+    let directory = tempfile::tempdir().unwrap();
+    let _ = assay(directory.path(), ["apply", "-f", "/dev/null"]);
+    let run = assay(
+        directory.path(),
+        ["serve", "--sample", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"],
+    );
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("holds real data"), "{}", run.stderr);
+}
+
+#[test]
+fn help_teaches() {
+    let directory = tempfile::tempdir().unwrap();
+    let help = text(directory.path(), &["--help"]);
+    assert!(help.contains("Exit codes:") && help.contains("refused to protect the data"), "{help}");
+    for command in [
+        vec!["serve"],
+        vec!["check"],
+        vec!["address"],
+        vec!["apply"],
+        vec!["ingest", "sanctions"],
+        vec!["export", "listings"],
+        vec!["keys", "create"],
+    ] {
+        let arguments: Vec<&str> = command.iter().copied().chain(["--help"]).collect();
+        let help = text(directory.path(), &arguments);
+        assert!(help.contains("Example"), "{command:?}: {help}");
+    }
+}

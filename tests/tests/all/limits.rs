@@ -1,0 +1,115 @@
+//! How often a tenant may ask, and what it is told about it.
+
+use std::{fs, sync::Arc, thread};
+
+use assay_tests::{Answer, Caller, Server, production};
+
+use crate::support::wait_until;
+
+const PATH: &str = "/api/v1/check/address";
+const GOOD: &str = r#"{"blockchain":"btc","address":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}"#;
+const BAD: &str = r#"{"blockchain":"btc","address":"nonsense"}"#;
+
+/// A tenant on a plan with these limits.
+fn with_limits(limits: &str) -> (Server, Caller) {
+    let (server, caller) = production();
+    let manifest = format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {{name: tight}}\n\
+         spec:\n  displayName: Tight\n  apiAccess: true\n  limits:\n{limits}\n---\n\
+         apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: acme}}\n\
+         spec: {{displayName: Acme, plan: tight, policy: default}}\n"
+    );
+    fs::write(server.directory().path().join("tight.yaml"), manifest).unwrap();
+    let _ = server.assay(&["apply", "-f", "tight.yaml"]).ok();
+    let policy = || caller.get("/api/v1/sources").header("ratelimit-policy").to_owned();
+    wait_until("the plan holds", || !policy().contains("minute"));
+    (server, caller)
+}
+
+fn remaining(answer: &Answer, name: &str) -> u64 {
+    let fields = answer.header("ratelimit");
+    let item = fields.split(", ").find(|item| item.starts_with(&format!("\"{name}\""))).unwrap();
+    item.split(";r=").nth(1).unwrap().split(';').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn what_is_used_up_is_refused_with_the_time_to_wait() {
+    let limits = "  - {name: day, requests: 6, window: 1d, counts: requests}";
+    let (_server, caller) = with_limits(limits);
+    // Finding out whether the plan holds took some requests already.
+    let mut answers = Vec::new();
+    while answers.last().is_none_or(|answer: &Answer| answer.status == 200) {
+        answers.push(caller.post(PATH, GOOD, &[]));
+        assert!(answers.len() <= 7, "never over");
+    }
+    let refused = answers.last().unwrap();
+    assert_eq!(refused.problem(), (429, "quota_exceeded".into()));
+    assert_eq!(refused.header("ratelimit-policy"), "\"day\";q=6;w=86400");
+    assert_eq!(remaining(refused, "day"), 0);
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=86_400).contains(&wait));
+    let problem = refused.json();
+    assert_eq!(problem["type"], "https://iana.org/assignments/http-problem-types#quota-exceeded");
+    assert_eq!(problem["violated-policies"], serde_json::json!(["day"]));
+}
+
+#[test]
+fn a_quota_counts_answered_checks_only() {
+    let limits = "  - {name: burst, requests: 1000, window: 1d, counts: requests}\n  \
+                  - {name: quota, requests: 3, window: 1d, counts: checks}";
+    let (_server, caller) = with_limits(limits);
+    assert_eq!(remaining(&caller.post(PATH, BAD, &[]), "quota"), 3, "a refused address is free");
+    assert_eq!(remaining(&caller.get("/api/v1/signals"), "quota"), 3, "so is the catalogue");
+    let before = remaining(&caller.post(PATH, "{", &[]), "burst");
+    for left in [2, 1, 0] {
+        let answer = caller.post(PATH, GOOD, &[]);
+        assert_eq!((answer.status, remaining(&answer, "quota")), (200, left));
+    }
+    let refused = caller.post(PATH, GOOD, &[]);
+    assert_eq!(refused.problem(), (429, "quota_exceeded".into()));
+    assert_eq!(remaining(&refused, "burst"), before - 4, "every request counts against the burst");
+    assert_eq!(caller.get("/api/v1/sources").status, 200, "what is no check goes on");
+}
+
+#[test]
+fn many_at_once_get_exactly_the_limit() {
+    let limits = "  - {name: quota, requests: 100, window: 1d, counts: checks}";
+    let (server, caller) = with_limits(limits);
+    let server = Arc::new(server);
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let caller = server.caller(&caller.key);
+            thread::spawn(move || {
+                (0..40).filter(|_| caller.post(PATH, GOOD, &[]).status == 200).count()
+            })
+        })
+        .collect();
+    let answered: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+    assert_eq!(answered, 100);
+}
+
+#[test]
+fn a_rate_limit_raises_the_number_for_one_tenant() {
+    let limits = "  - {name: quota, requests: 3, window: 1d, counts: checks, ceiling: 5}";
+    let (server, caller) = with_limits(limits);
+    let raise = |requests: u32| {
+        let manifest = format!(
+            "apiVersion: assay.dev/v1alpha1\nkind: RateLimit\nmetadata: {{name: more}}\n\
+             spec: {{target: {{tenant: acme}}, limits: [{{name: quota, requests: {requests}}}]}}\n"
+        );
+        fs::write(server.directory().path().join("more.yaml"), manifest).unwrap();
+        server.assay(&["apply", "-f", "more.yaml"])
+    };
+    let too_much = raise(6);
+    assert_eq!(too_much.code, 3);
+    assert!(
+        too_much.stderr.contains("6 is above the ceiling of plan `tight` (5)"),
+        "{}",
+        too_much.stderr
+    );
+    assert_eq!(raise(5).ok().stdout, "RateLimit more created\n");
+    let policy = || caller.get("/api/v1/sources").header("ratelimit-policy").to_owned();
+    wait_until("the number holds", || policy() == "\"quota\";q=5;w=86400");
+    assert_eq!(raise(5).ok().stdout, "RateLimit more unchanged\n");
+    assert_eq!(raise(4).ok().stdout, "RateLimit more configured\n");
+}

@@ -1,0 +1,21 @@
+//! Tests across programs: each module is one promise to users.
+//!
+//! `cargo build` first: the tests run the program as its users do.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod access;
+mod addresses;
+mod answers;
+mod command_line;
+mod generated;
+mod hostile;
+mod imports;
+mod limits;
+mod ofac;
+mod shutdown;
+mod support;
