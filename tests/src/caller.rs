@@ -43,10 +43,16 @@ impl Answer {
     }
 
     /// The status and the problem's code.
+    ///
+    /// # Panics
+    ///
+    /// Where the answer is no problem.
     #[must_use]
     pub fn problem(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), "application/problem+json", "{}", self.text);
-        (self.status, self.json()["code"].as_str().unwrap_or_default().to_owned())
+        let body = self.json();
+        let code = body.get("code").and_then(Value::as_str);
+        (self.status, code.expect("a code").to_owned())
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     net::SocketAddr,
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use assay_store::{SqliteStore, Store};
@@ -13,7 +14,7 @@ use clap::Args;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
-    sync::watch,
+    sync::oneshot,
 };
 
 use super::{Context, Done, Failure, output};
@@ -27,6 +28,7 @@ use crate::{
 /// One server per data directory holds this file locked.
 const LOCK_FILE: &str = "serve.lock";
 const ADMIN_CONNECTIONS: usize = 64;
+const ADMIN_GRACE: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -125,52 +127,66 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
 }
 
 /// Serves until SIGTERM or SIGINT; a second signal ends at once.
+///
+/// Health and metrics go last, so that whoever watches sees the end.
 async fn serve_until_stopped(
     app: &Arc<App>,
     settings: &Settings,
     listener: TcpListener,
     admin: TcpListener,
 ) -> Result<(), Failure> {
-    let (stop, stopped) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let until_stopped = |mut stopped: watch::Receiver<bool>| async move {
-        // The sender lives as long as this function.
-        let _ = stopped.wait_for(|stopped| *stopped).await;
+    let mut signalled = async || {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
     };
+    let (stop_api, api_stopped) = oneshot::channel();
+    let (stop_admin, admin_stopped) = oneshot::channel();
     let api_settings = ListenerSettings {
         connections: settings.max_connections,
         drain_delay: settings.drain_delay,
         grace: settings.shutdown_grace,
     };
-    let admin_settings = ListenerSettings { connections: ADMIN_CONNECTIONS, ..api_settings };
+    let admin_settings = ListenerSettings {
+        connections: ADMIN_CONNECTIONS,
+        drain_delay: Duration::ZERO,
+        grace: ADMIN_GRACE,
+    };
     let service = Arc::clone(&app.service);
-    let api = http::serve(
-        listener,
-        http::api(app),
-        api_settings,
-        until_stopped(stopped.clone()),
-        move || {
-            service.start_draining();
-            tracing::info!("stopping: requests under way are finished");
-        },
-    );
-    let admin = http::serve(admin, http::admin(app), admin_settings, until_stopped(stopped), || {});
-    let both = async { tokio::join!(api, admin) };
+    let draining = move || {
+        service.start_draining();
+        tracing::info!("stopping: requests under way are finished");
+    };
+    let api = http::serve(listener, http::api(app), api_settings, over(api_stopped), draining);
+    let admin = http::serve(admin, http::admin(app), admin_settings, over(admin_stopped), || {});
+    let both = async {
+        let api_then_admin = async {
+            api.await;
+            // Its receiver lives until it is served to the end.
+            let _ = stop_admin.send(());
+        };
+        tokio::join!(api_then_admin, admin)
+    };
     tokio::pin!(both);
     tokio::select! {
         _ = &mut both => return Ok(()),
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = signalled() => {}
     }
-    // Both listeners hold a receiver.
-    let _ = stop.send(true);
+    let _ = stop_api.send(());
     tokio::select! {
         _ = &mut both => {}
-        _ = terminate.recv() => tracing::warn!("stopped at once on a second signal"),
-        _ = interrupt.recv() => tracing::warn!("stopped at once on a second signal"),
+        () = signalled() => tracing::warn!("stopped at once on a second signal"),
     }
     Ok(())
+}
+
+/// Over once something was sent.
+async fn over(receiver: oneshot::Receiver<()>) {
+    // A sender that is gone without a word never happens: it lives where it is awaited.
+    let _ = receiver.await;
 }
 
 async fn bind(address: SocketAddr, setting: &str) -> Result<TcpListener, Failure> {

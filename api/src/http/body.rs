@@ -6,8 +6,9 @@ use axum::{
     body::Body,
     http::{HeaderMap, header},
 };
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde::de::DeserializeOwned;
+use http_body_util::BodyExt;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use tokio::time::timeout;
 
 use super::problem::{Code, Problem};
 
@@ -23,25 +24,47 @@ pub async fn read_json<T: DeserializeOwned>(
     time: Duration,
 ) -> Result<T, Problem> {
     require_json(headers)?;
-    let too_large =
-        || Problem::new(Code::BodyTooLarge, format!("the body is larger than {limit} bytes"));
-    let announced = headers
+    let is_announced_too_large = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit) {
-        return Err(too_large());
-    }
-    let read = tokio::time::timeout(time, Limited::new(body, limit).collect());
-    match read.await {
+        .and_then(|value| value.parse::<usize>().ok())
+        .is_some_and(|length| length > limit);
+    let read = if is_announced_too_large {
+        Ok(Read::TooLarge)
+    } else {
+        timeout(time, read(body, limit)).await
+    };
+    match read {
+        Ok(Read::Whole(bytes)) => parse(&bytes),
+        Ok(Read::TooLarge) => {
+            let detail = format!("the body is larger than {limit} bytes");
+            Err(Problem::new(Code::BodyTooLarge, detail))
+        }
+        Ok(Read::Broken) => Err(Problem::new(Code::MalformedHttp, "the body ended too early")),
         Err(_) => Err(Problem::new(
             Code::RequestTimeout,
             format!("the body did not arrive within {} seconds", time.as_secs()),
         )),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::new(Code::MalformedHttp, "the body ended too early")),
-        Ok(Ok(body)) => parse(&body.to_bytes()),
     }
+}
+
+enum Read {
+    Whole(Vec<u8>),
+    TooLarge,
+    Broken,
+}
+
+async fn read(mut body: Body, limit: usize) -> Read {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return Read::Broken };
+        let Some(data) = frame.data_ref() else { continue };
+        if bytes.len() + data.len() > limit {
+            return Read::TooLarge;
+        }
+        bytes.extend_from_slice(data);
+    }
+    Read::Whole(bytes)
 }
 
 fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
@@ -60,20 +83,34 @@ fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Reads `T` from JSON and names the field that is wrong.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(not_an_object(bytes));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let error = error.into_inner();
-        if error.is_data() {
-            invalid_field(&path, &error)
-        } else {
-            Problem::new(Code::MalformedJson, format!("the body is not valid JSON: {error}"))
-        }
+        if error.is_data() { invalid_field(&path, &error) } else { malformed(&error) }
     })?;
     deserializer.end().map_err(|error| {
         Problem::new(Code::MalformedJson, format!("there is more after the JSON value: {error}"))
     })?;
     Ok(parsed)
+}
+
+/// Other JSON, or none. An array is refused too, although it could be read as fields in order.
+fn not_an_object(bytes: &[u8]) -> Problem {
+    match serde_json::from_slice::<IgnoredAny>(bytes) {
+        Ok(_) => {
+            let message = "expected a JSON object";
+            Problem::new(Code::InvalidRequest, format!("body: {message}")).field("body", message)
+        }
+        Err(error) => malformed(&error),
+    }
+}
+
+fn malformed(error: &serde_json::Error) -> Problem {
+    Problem::new(Code::MalformedJson, format!("the body is not valid JSON: {error}"))
 }
 
 /// A value of the wrong kind, a missing, unknown or repeated field.
@@ -105,7 +142,12 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_field() {
-        let cases: [(&[u8], &str, &str); 9] = [
+        let cases: [(&[u8], &str, &str); 10] = [
+            (
+                b"",
+                "malformed_json",
+                "the body is not valid JSON: EOF while parsing a value at line 1 column 0",
+            ),
             (b"{}", "invalid_request", "blockchain: missing field `blockchain`"),
             (
                 br#"{"blockchain": 5}"#,
@@ -127,11 +169,7 @@ mod tests {
                 "invalid_request",
                 "blockchain: duplicate field `blockchain`",
             ),
-            (
-                b"[]",
-                "invalid_request",
-                "body: invalid length 0, expected struct Request with 2 elements",
-            ),
+            (br#"["btc", 1]"#, "invalid_request", "body: expected a JSON object"),
             (
                 b"{\"blockchain\": \"a\"",
                 "malformed_json",

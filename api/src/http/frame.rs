@@ -13,7 +13,8 @@ use futures_util::FutureExt;
 
 use super::{
     App,
-    problem::{Code, PROBLEM_JSON, Problem},
+    leftover::taking_leftovers,
+    problem::{Code, Problem},
 };
 use crate::system;
 
@@ -40,6 +41,7 @@ pub async fn frame(State(app): State<Arc<App>>, mut request: Request, next: Next
         .get::<MatchedPath>()
         .map_or_else(|| "unmatched".into(), |path| path.as_str().into());
     request.extensions_mut().insert(Arrived(arrived));
+    let request = taking_leftovers(request);
 
     let response = if headers_length(request.headers()) > LARGEST_HEADERS {
         let detail = format!("header fields are larger than {LARGEST_HEADERS} bytes together");
@@ -68,7 +70,7 @@ pub async fn frame(State(app): State<Arc<App>>, mut request: Request, next: Next
         method = method.as_str(),
         route = &*route,
         status = response.status().as_u16(),
-        duration_ms = arrived.elapsed().as_secs_f64() * 1000.0,
+        duration_us = arrived.elapsed().as_micros(),
         "request"
     );
     response
@@ -95,9 +97,7 @@ fn printed(response: Response, path: &str, id: &str) -> Response {
         let problem = problem.clone();
         return keeping_headers(&response, problem.print(path, id));
     }
-    let content_type = response.headers().get(header::CONTENT_TYPE);
-    let is_problem = content_type.is_some_and(|value| value.as_bytes() == PROBLEM_JSON.as_bytes());
-    if status.is_client_error() || (status.is_server_error() && !is_problem) {
+    if status.is_client_error() || status.is_server_error() {
         let code = Code::for_status(status);
         let detail = match code {
             Code::NotFound => "`/openapi.json` lists what is there".to_owned(),

@@ -1,7 +1,8 @@
 //! Accepting connections, and stopping without losing a request.
 //!
 //! On the signal to stop, answers say `Connection: close` for a while, so that callers take their next
-//! request elsewhere; then no connection is accepted any more, and what is under way is finished.
+//! request elsewhere; then new connections are ignored, what waits is accepted, and what is under way is
+//! finished.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -17,6 +18,8 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 
+use super::quiet::ignore_new_connections;
+
 /// Bytes in which a request's head must fit; larger ones are refused by the HTTP library itself.
 const LARGEST_HEAD: usize = 64 * 1024;
 /// Longest time in which a request's head must arrive; idle connections are closed after it.
@@ -24,8 +27,8 @@ const HEAD_TIME: Duration = Duration::from_secs(20);
 const MOST_STREAMS: u32 = 100;
 /// How long to wait where the system has no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How often it is looked whether every connection is gone.
-const DRAIN_TICK: Duration = Duration::from_millis(10);
+/// How long connections that began before new ones were ignored may take to be open.
+const LAST_HANDSHAKES: Duration = Duration::from_millis(50);
 
 /// How connections are accepted and ended.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +41,16 @@ pub struct ListenerSettings {
     pub grace: Duration,
 }
 
+/// Where the listener is on its way out.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Serving,
+    /// Callers are asked to leave, and still served.
+    Draining(Instant),
+    /// New connections are ignored; those that wait are served.
+    Leaving(Instant),
+}
+
 /// Serves `router` until `stop` is over, then as described above. `draining` is called in between.
 pub async fn serve(
     listener: TcpListener,
@@ -46,24 +59,19 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     draining: impl FnOnce(),
 ) {
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(LARGEST_HEAD);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MOST_STREAMS)
-        .max_header_list_size(16 * 1024)
-        .keep_alive_interval(HEAD_TIME);
+    let builder = builder();
     let connections = Arc::new(Semaphore::new(settings.connections));
     let graceful = GracefulShutdown::new();
     let mut draining = Some(draining);
-    let mut drained_at: Option<Instant> = None;
+    let mut phase = Phase::Serving;
     tokio::pin!(stop);
     loop {
+        let next = async {
+            match phase {
+                Phase::Serving => stop.as_mut().await,
+                Phase::Draining(until) | Phase::Leaving(until) => sleep_until(until).await,
+            }
+        };
         let accepted = async {
             // The semaphore is never closed.
             let permit = Arc::clone(&connections).acquire_owned().await.ok();
@@ -71,20 +79,27 @@ pub async fn serve(
         };
         tokio::select! {
             biased;
-            () = &mut stop, if drained_at.is_none() => {
-                drained_at = Some(Instant::now() + settings.drain_delay);
-                if let Some(draining) = draining.take() {
-                    draining();
+            () = next => phase = match phase {
+                Phase::Serving => {
+                    if let Some(draining) = draining.take() {
+                        draining();
+                    }
+                    Phase::Draining(Instant::now() + settings.drain_delay)
                 }
-            }
-            () = drained(drained_at, &connections, settings.connections) => break,
+                Phase::Draining(_) => {
+                    if let Err(error) = ignore_new_connections(&listener) {
+                        tracing::debug!(%error, "failed to ignore new connections");
+                    }
+                    Phase::Leaving(Instant::now() + LAST_HANDSHAKES)
+                }
+                Phase::Leaving(_) => break,
+            },
             (permit, accepted) = accepted => match accepted {
                 Ok((stream, _)) => {
                     let _ = stream.set_nodelay(true);
                     let service = TowerToHyperService::new(router.clone());
-                    let connection = builder
-                        .serve_connection(TokioIo::new(stream), service)
-                        .into_owned();
+                    let connection =
+                        builder.serve_connection(TokioIo::new(stream), service).into_owned();
                     let connection = graceful.watch(connection);
                     tokio::spawn(async move {
                         // What a caller does to its own connection is not our error.
@@ -105,19 +120,18 @@ pub async fn serve(
     }
 }
 
-/// Over once the drain delay is, or every connection is gone before.
-async fn drained(at: Option<Instant>, connections: &Semaphore, all: usize) {
-    let Some(at) = at else {
-        return std::future::pending().await;
-    };
-    let gone = async {
-        // The one permit held by the accept loop itself does not count.
-        while connections.available_permits() + 1 < all {
-            sleep(DRAIN_TICK).await;
-        }
-    };
-    tokio::select! {
-        () = sleep_until(at) => {}
-        () = gone => {}
-    }
+fn builder() -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(LARGEST_HEAD);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_header_list_size(16 * 1024)
+        .keep_alive_interval(HEAD_TIME);
+    builder
 }

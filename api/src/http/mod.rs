@@ -6,11 +6,13 @@
 mod body;
 mod frame;
 mod gate;
+mod leftover;
 mod listener;
 mod metrics;
 pub mod openapi;
 mod operations;
 pub mod problem;
+mod quiet;
 pub mod routes;
 
 use std::{sync::Arc, time::Duration};

@@ -84,8 +84,9 @@ fn a_rotated_key_and_its_successor_are_good_together_for_the_overlap() {
 fn a_key_expires_and_is_listed_without_its_secret() {
     let (server, _) = production();
     let short =
-        keys(&server, &["create", "--tenant", "acme", "--name", "short", "--expires-in", "1s"]);
+        keys(&server, &["create", "--tenant", "acme", "--name", "short", "--expires-in", "2s"]);
     let caller = server.caller(&short);
+    wait_until("the key is known", || code(&caller, &[]).0 == 200);
     wait_until("it expires", || code(&caller, &[]).0 == 401);
     let list = keys(&server, &["list", "--json"]);
     let secret = short.split('_').nth(3).unwrap();

@@ -35,7 +35,7 @@ fn check_tells_programs_by_json_and_exit_code() {
     let wrong = server.assay(&["check", "--sample", "btc", "nonsense"]);
     assert_eq!(wrong.code, 3);
     assert!(
-        wrong.stderr.starts_with("error: not a valid btc address: not a form"),
+        wrong.stderr.starts_with("error: not a valid btc address: wrong length"),
         "{}",
         wrong.stderr
     );

@@ -55,6 +55,7 @@ fn hostile_json_is_refused_by_name() {
     let body = |address: &str| format!(r#"{{"blockchain":"btc","address":"{address}"}}"#);
     let cases = [
         ("[".repeat(8000), 400, "malformed_json"),
+        (r#"["btc","a"]"#.into(), 400, "invalid_request"),
         ("[".repeat(100_000), 413, "body_too_large"),
         (body(&"1".repeat(10 << 20)), 413, "body_too_large"),
         (body(&"1".repeat(7000)), 422, "invalid_address"),
@@ -69,7 +70,7 @@ fn hostile_json_is_refused_by_name() {
         (body(""), 422, "invalid_address"),
         ("null".into(), 400, "invalid_request"),
         ("{\"blockchain\":\"btc\",\"address\":\"\\ud800\"}".into(), 400, "malformed_json"),
-        ("1e999".into(), 400, "malformed_json"),
+        ("1e999".into(), 400, "invalid_request"),
     ];
     for (body, status, code) in cases {
         let shown: String = body.chars().take(60).collect();
@@ -116,6 +117,18 @@ fn hostile_http_is_refused() {
         (431, "headers_too_large".into())
     );
     still_well(&server, &caller);
+}
+
+#[test]
+fn whoever_sends_a_large_body_in_vain_still_sees_the_answer() {
+    let (_server, caller, _) = sample();
+    let body = "x".repeat(1 << 20);
+    for _ in 0..20 {
+        let stranger = caller.post(PATH, &body, &[("x-api-key", "")]);
+        assert_eq!(stranger.problem(), (401, "missing_key".into()));
+        let lost = caller.post("/nowhere", &body, &[]);
+        assert_eq!(lost.problem(), (404, "not_found".into()));
+    }
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator
     let (response_schema, response_example) = &operation.response;
     let is_alias = prefix != PREFIXES[0];
     let id = if is_alias { format!("{}_alias", operation.id) } else { operation.id.to_owned() };
-    let mut responses = problem_responses(operation.problems);
+    let mut responses = problem_responses(operation.problems.iter().chain(COMMON_PROBLEMS));
     let limited = json!({
         "RateLimit-Policy": { "$ref": "#/components/headers/RateLimit-Policy" },
         "RateLimit": { "$ref": "#/components/headers/RateLimit" },
@@ -112,9 +112,9 @@ fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator
 }
 
 /// Problems by status: one response each, naming its codes.
-fn problem_responses(own: &[Code]) -> BTreeMap<String, Value> {
+fn problem_responses<'a>(codes: impl IntoIterator<Item = &'a Code>) -> BTreeMap<String, Value> {
     let mut by_status: BTreeMap<String, Vec<Code>> = BTreeMap::new();
-    for code in own.iter().chain(COMMON_PROBLEMS) {
+    for code in codes {
         by_status.entry(code.status().as_u16().to_string()).or_default().push(*code);
     }
     by_status
@@ -140,13 +140,7 @@ fn health(id: &str, summary: &str, generator: &mut SchemaGenerator) -> Value {
         "content": { "application/json": { "schema": schema } },
     } });
     if let (true, Some(responses)) = (id == "readyz", responses.as_object_mut()) {
-        responses.insert(
-            "503".into(),
-            json!({
-                "description": "No: the program is about to stop.",
-                "content": { "application/json": { "schema": schema } },
-            }),
-        );
+        responses.extend(problem_responses(&[Code::Unavailable]));
     }
     json!({ "operationId": id, "summary": summary, "security": [], "responses": responses })
 }

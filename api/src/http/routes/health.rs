@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::State,
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::App;
+use crate::http::{
+    App,
+    problem::{Code, Problem},
+};
 
 /// How the program is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Health {
-    /// `ok`, `degraded` or `draining`.
+    /// `ok` or `degraded`.
     pub status: &'static str,
     /// What is not as it should be, although requests are answered.
     pub degraded: Vec<&'static str>,
@@ -27,16 +25,19 @@ pub async fn healthz() -> Json<Health> {
     Json(Health { status: "ok", degraded: vec![] })
 }
 
-/// Whether requests should be sent here: not while draining.
-pub async fn readyz(State(app): State<Arc<App>>) -> Response {
+/// Whether requests should be sent here.
+///
+/// # Errors
+///
+/// [`Code::Unavailable`] while draining.
+pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem> {
     if app.service.is_draining() {
-        let body = Json(Health { status: "draining", degraded: vec![] });
-        return (StatusCode::SERVICE_UNAVAILABLE, body).into_response();
+        return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere"));
     }
     let mut degraded = Vec::new();
     if !app.service.store_reachable() {
         degraded.push("store_unreachable");
     }
     let status = if degraded.is_empty() { "ok" } else { "degraded" };
-    Json(Health { status, degraded }).into_response()
+    Ok(Json(Health { status, degraded }))
 }
