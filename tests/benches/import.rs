@@ -1,11 +1,6 @@
 //! How long importing OFAC's whole list takes, and how much memory: `cargo bench -p assay-tests --bench
 //! import`. Builds and runs the release program.
-#![expect(
-    clippy::print_stdout,
-    clippy::expect_used,
-    missing_docs,
-    reason = "a program for people at a terminal"
-)]
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::process::{Command, Stdio};
 

@@ -28,8 +28,8 @@ Examples:
 
 /// Write every listing, ended ones included
 ///
-/// One row for each address; an address that a token's code lists on several blockchains has a row for
-/// each, one whose blockchain is not read yet has none.
+/// One row for each address. An address that a token's code lists on several blockchains has a row for
+/// each; one whose blockchain is not read yet has its row without one, as it was published.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListingsArgs {

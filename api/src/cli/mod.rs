@@ -46,7 +46,7 @@ Settings come from flags, then ASSAY_... variables, then assay.toml (or
 
 /// Assay: how risky is this blockchain address?
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, about, after_long_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "assay", version, after_long_help = EXIT_CODES, max_term_width = 100)]
 #[command(
     after_help = "`assay help` tells what the exit codes mean; `assay help COMMAND` shows examples."
 )]

@@ -123,7 +123,7 @@ fn a_widely_used_validators_own_vectors() {
         match known {
             Some((_, _, expected, why)) => assert_eq!(ours, Err(*expected), "{text}: {why}"),
             None => {
-                assert_eq!(ours.is_ok(), valid, "{chain} {text}: {ours:?} {}", vector["options"])
+                assert_eq!(ours.is_ok(), valid, "{chain} {text}: {ours:?} {}", vector["options"]);
             }
         }
         *checked.entry(*chain).or_insert(0) += 1;

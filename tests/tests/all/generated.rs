@@ -2,13 +2,17 @@
 
 use std::{env, fs, path::PathBuf};
 
-use assay_api::http::{
-    openapi,
-    problem::{Code, Retry},
+use assay_api::{
+    http::{
+        openapi,
+        problem::{Code, Retry},
+    },
+    settings::DEFINITIONS,
 };
 use assay_engine::{
+    chain::ChainId,
     evidence::{Pattern, Tier},
-    policy::{Policy, PolicySpec},
+    policy::Policy,
     taxonomy::Category,
 };
 
@@ -27,7 +31,7 @@ fn expect(name: &str, expected: &str) {
 }
 
 /// Replaces what stands between a section's marks.
-fn section(name: &str, mark: &str, content: &str) {
+pub(crate) fn section(name: &str, mark: &str, content: &str) {
     let text = fs::read_to_string(path(name)).unwrap();
     let (begin, end) = (format!("<!-- generated: {mark} -->"), format!("<!-- end: {mark} -->"));
     let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{name} lacks {begin}"));
@@ -41,89 +45,119 @@ fn the_api_description() {
     expect("api/openapi.json", &format!("{text}\n"));
 }
 
+/// A table in Markdown.
+fn table<const WIDTH: usize>(
+    titles: [&str; WIDTH],
+    rows: impl IntoIterator<Item = [String; WIDTH]>,
+) -> String {
+    let line = |cells: &[String; WIDTH]| format!("| {} |\n", cells.join(" | "));
+    let rule = format!("|{}\n", "---|".repeat(WIDTH));
+    let rows = rows.into_iter().map(|row| line(&row));
+    [line(&titles.map(str::to_owned)), rule].into_iter().chain(rows).collect()
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
 #[test]
 fn the_table_of_problems() {
-    let mut table = String::from("| status | `code` | meaning | try again |\n|---|---|---|---|\n");
-    for code in Code::ALL {
-        let retry = match code.retry() {
+    let rows = Code::ALL.iter().map(|problem| {
+        let retry = match problem.retry() {
             Retry::No => "no",
             Retry::Later => "later",
         };
-        let (status, name, title) = (code.status().as_u16(), code.as_str(), code.title());
-        table += &format!("| {status} | `{name}` | {title} | {retry} |\n");
-    }
-    section("docs/api.md", "problems", &table);
+        let status = problem.status().as_u16().to_string();
+        [status, code(problem.as_str()), problem.title().to_owned(), retry.to_owned()]
+    });
+    let titles = ["status", "`code`", "meaning", "try again"];
+    section("docs/api.md", "problems", &table(titles, rows));
+}
+
+#[test]
+fn the_table_of_blockchains() {
+    let rows = ChainId::all().map(|chain| {
+        let info = chain.info();
+        let aliases: Vec<_> = info.aliases.iter().map(|alias| code(alias)).collect();
+        [code(info.id), info.name.to_owned(), aliases.join(", "), info.asset.to_owned()]
+    });
+    let titles = ["`blockchain`", "chain", "other names", "coin"];
+    section("docs/api.md", "blockchains", &table(titles, rows));
+}
+
+#[test]
+fn the_table_of_settings() {
+    let rows = DEFINITIONS
+        .map(|setting| [code(setting.name), code(setting.default), setting.meaning.to_owned()]);
+    section("docs/running.md", "settings", &table(["setting", "default", "meaning"], rows));
 }
 
 #[test]
 fn the_table_of_categories() {
-    let mut table = String::from(
-        "| category | severity | service | definition | what the severity rests on |\n|---|---|---|---|---|\n",
-    );
-    for category in Category::ALL {
+    let rows = Category::ALL.iter().map(|category| {
         let info = category.info();
         let service = if info.service { "yes" } else { "" };
-        table += &format!(
-            "| `{}` | {} | {service} | {} | {} |\n",
-            info.id, info.severity, info.definition, info.evidence
-        );
-    }
-    section("docs/scoring.md", "categories", &table);
+        [
+            code(info.id),
+            info.severity.to_string(),
+            service.to_owned(),
+            info.definition.to_owned(),
+            info.evidence.to_owned(),
+        ]
+    });
+    let titles = ["category", "severity", "service", "definition", "what the severity rests on"];
+    section("docs/scoring.md", "categories", &table(titles, rows));
 }
 
 #[test]
 fn the_table_of_patterns() {
-    let mut table = String::from("| pattern | severity | definition |\n|---|---|---|\n");
-    for pattern in Pattern::ALL {
-        table += &format!(
-            "| `{}` | {} | {} |\n",
-            pattern.as_str(),
-            pattern.severity(),
-            pattern.definition()
-        );
-    }
-    section("docs/scoring.md", "patterns", &table);
+    let rows = Pattern::ALL.iter().map(|pattern| {
+        let definition = pattern.definition().to_owned();
+        [code(pattern.as_str()), pattern.severity().to_string(), definition]
+    });
+    let titles = ["pattern", "severity", "definition"];
+    section("docs/scoring.md", "patterns", &table(titles, rows));
 }
 
 #[test]
 fn the_constants_of_the_model() {
     let policy = Policy::default();
-    let spec = PolicySpec::default();
-    let t = spec.thresholds;
-    let mut text = format!(
-        "| constant | value |\n|---|---|\n\
-         | model version | {} |\n\
-         | bands: medium, high, severe from | {}, {}, {} |\n\
-         | verdicts: review, block from | {}, {} |\n\
-         | half-life of evidence | {} hops |\n\
-         | severity of unresolved money | {} |\n\
-         | the same key as a listed address scores at least | {} |\n\
-         | grave categories from severity | {} |\n\
-         | share of grave money that asks for a review | {} % |\n",
-        assay_engine::MODEL_VERSION,
-        t.medium,
-        t.high,
-        t.severe,
-        t.review,
-        t.block,
-        f64::from(spec.half_life_hops.tenths()) / 10.0,
-        assay_engine::policy::UNRESOLVED_SEVERITY,
-        assay_engine::policy::SAME_KEY_SCORE,
-        spec.floors.grave_from,
-        spec.floors.grave_share_percent,
-    );
-    for tier in Tier::ALL {
-        text += &format!("| cap of tier `{}` | {} |\n", tier.as_str(), policy.cap(tier));
-    }
-    for point in &spec.amounts["USD"].curve {
-        text += &format!(
-            "| {} US dollars of the riskiest money are worth | {} |\n",
-            point.amount, point.worth
-        );
-    }
-    let unasked = spec.amounts["USD"].unsolicited_up_to;
-    text += &format!(
-        "| unasked-for money of one category that is let pass, in US dollars | {unasked} |\n"
-    );
-    section("docs/scoring.md", "constants", &text);
+    let spec = policy.spec();
+    let thresholds = spec.thresholds;
+    let dollars = &spec.amounts["USD"];
+    let row = |name: &str, value: String| [name.to_owned(), value];
+    let mut rows = vec![
+        row("model version", assay_engine::MODEL_VERSION.to_owned()),
+        row(
+            "bands: medium, high, severe from",
+            format!("{}, {}, {}", thresholds.medium, thresholds.high, thresholds.severe),
+        ),
+        row("verdicts: review, block from", format!("{}, {}", thresholds.review, thresholds.block)),
+        row(
+            "half-life of evidence",
+            format!("{} hops", f64::from(spec.half_life_hops.tenths()) / 10.0),
+        ),
+        row("severity of unresolved money", assay_engine::policy::UNRESOLVED_SEVERITY.to_string()),
+        row(
+            "the same key as a listed address scores at least",
+            assay_engine::policy::SAME_KEY_SCORE.to_string(),
+        ),
+        row("grave categories from severity", spec.floors.grave_from.to_string()),
+        row(
+            "share of grave money that asks for a review",
+            format!("{} %", spec.floors.grave_share_percent),
+        ),
+    ];
+    rows.extend(Tier::ALL.map(|tier| {
+        row(&format!("cap of tier `{}`", tier.as_str()), policy.cap(tier).to_string())
+    }));
+    rows.extend(dollars.curve.iter().map(|point| {
+        let name = format!("{} US dollars of the riskiest money are worth", point.amount);
+        row(&name, point.worth.to_string())
+    }));
+    rows.push(row(
+        "unasked-for money of one category that is let pass, in US dollars",
+        dollars.unsolicited_up_to.to_string(),
+    ));
+    section("docs/scoring.md", "constants", &table(["constant", "value"], rows));
 }

@@ -3,10 +3,11 @@
 //! `cargo build` first: the tests run the program as its users do.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"
 )]
+#![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 
 mod access;
 mod addresses;
@@ -19,3 +20,4 @@ mod limits;
 mod ofac;
 mod shutdown;
 mod support;
+mod worked_example;

@@ -3,4 +3,5 @@
 
 mod calibration;
 mod common;
+mod deviations;
 mod properties;

@@ -1,0 +1,227 @@
+//! The worked example of `docs/scoring.md`, computed twice: in ordinary floating-point arithmetic from
+//! the page's formulas, and by the engine.
+
+use std::fmt::Write;
+
+use assay_engine::{
+    address::CanonicalAddress,
+    assess,
+    assessment::Assessment,
+    chain::ChainId,
+    evidence::{
+        ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label, Ledger,
+        Pattern, PatternFact, PatternRole, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
+    },
+    facts::{Environment, Facts},
+    policy::Policy,
+    score::Confidence,
+    taxonomy::Category,
+};
+
+use crate::generated::section;
+
+const HALF_LIFE: f64 = 2.4;
+
+/// A part as the example tells it: what, dollars received, hops, confidence in per cent.
+const RECEIVED: [(FlowEnd, u32, u8, u8); 4] = [
+    (FlowEnd::Attributed(Category::Exchange), 80_000, 1, 95),
+    (FlowEnd::Attributed(Category::Mixer), 12_000, 1, 90),
+    (FlowEnd::Attributed(Category::StolenFunds), 3_000, 3, 80),
+    (FlowEnd::Unresolved(UnresolvedReason::Cut), 5_000, 1, 100),
+];
+const REPORT_PERCENT: u8 = 50;
+const PATTERN_PERCENT: u8 = 80;
+
+fn facts() -> Facts {
+    let part = |(end, dollars, hops, percent): (FlowEnd, u32, u8, u8)| FlowPart {
+        end,
+        entity: None,
+        hops,
+        tier: Tier::Investigation,
+        confidence: Confidence::from_percent(percent),
+        amount: u128::from(dollars) * 100,
+        recent: 0,
+        listed: false,
+        solicited: true,
+        transactions: vec![],
+    };
+    let ledger = Ledger {
+        unit: "USD".into(),
+        decimals: 2,
+        source: DirectionFlows { parts: RECEIVED.map(part).to_vec() },
+        destination: DirectionFlows::default(),
+    };
+    Facts {
+        environment: Environment::Production,
+        data_revision: "example".into(),
+        sources: vec![SourceState {
+            id: "ofac-sdn".parse().unwrap(),
+            kind: SourceKind::Sanctions,
+            lists: vec!["ofac-sdn".parse().unwrap()],
+            published_on: None,
+            fetched_at: "2026-11-20T06:00:00Z".parse().unwrap(),
+            digest: "00".repeat(32),
+            entries: 700,
+            sample: false,
+        }],
+        listings: vec![],
+        labels: vec![Label {
+            category: Category::Scam,
+            entity: None,
+            tier: Tier::Community,
+            confidence: Confidence::from_percent(REPORT_PERCENT),
+            source: "reports".parse().unwrap(),
+            upstream: "users".into(),
+            cites_list: None,
+            reason: None,
+            valid_from: None,
+            valid_until: None,
+        }],
+        same_key: vec![],
+        cluster: None,
+        chain: ChainState::Followed(ChainFacts {
+            tip: Tip { height: 900_000, reported_at: "2026-11-20T11:55:00Z".parse().unwrap() },
+            flows: FlowFacts { complete: true, ledgers: vec![ledger] },
+            patterns: vec![PatternFact {
+                pattern: Pattern::RapidPassThrough,
+                role: PatternRole::Actor,
+                confidence: Confidence::from_percent(PATTERN_PERCENT),
+                transactions: vec![],
+            }],
+            activity: None,
+        }),
+    }
+}
+
+fn judged() -> Assessment {
+    let subject =
+        CanonicalAddress::parse(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap();
+    assess(&subject, &facts(), &Policy::default(), "2026-11-20T12:00:00Z".parse().unwrap())
+}
+
+fn severity(end: FlowEnd) -> f64 {
+    match end.category() {
+        Some(category) => f64::from(category.info().severity) / 100.0,
+        None => f64::from(assay_engine::policy::UNRESOLVED_SEVERITY) / 100.0,
+    }
+}
+
+fn risk((end, _, hops, percent): (FlowEnd, u32, u8, u8)) -> f64 {
+    let decay = (-f64::from(hops - 1) / HALF_LIFE).exp2();
+    severity(end) * f64::from(percent) / 100.0 * decay
+}
+
+/// `worth^2.5` on the default curve for dollars.
+fn curve(dollars: f64) -> f64 {
+    let points = [(0.0, 0.0_f64), (1e4, 0.25), (1e5, 0.5), (1e6, 0.75), (1e7, 1.0)];
+    let height = |worth: f64| worth.powf(2.5);
+    points.windows(2).find(|pair| dollars <= pair[1].0).map_or(1.0, |pair| {
+        let share = (dollars - pair[0].0) / (pair[1].0 - pair[0].0);
+        height(pair[0].1) + share * (height(pair[1].1) - height(pair[0].1))
+    })
+}
+
+#[test]
+fn the_example_adds_up_by_hand_and_by_the_engine() {
+    let mut text = String::from(
+        "What is known:\n\n\
+         - users report it as a scam (community), with a confidence of 50 %;\n\
+         - it forwards nearly all it receives within minutes (`rapid_pass_through`), 80 % sure;\n\
+         - it received 100,000 dollars, none of it in the last 90 days:\n\n\
+         | received from | dollars | share | hops | severity | confidence | r | share × r^2.5 |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    let total: u32 = RECEIVED.iter().map(|part| part.1).sum();
+    let weigh =
+        |part: (FlowEnd, u32, u8, u8)| f64::from(part.1) / f64::from(total) * risk(part).powf(2.5);
+    for part in RECEIVED {
+        let (end, dollars, hops, percent) = part;
+        let share = f64::from(dollars) / f64::from(total);
+        writeln!(
+            text,
+            "| {} | {dollars} | {share:.2} | {hops} | {:.2} | {:.2} | {:.4} | {:.5} |",
+            end.as_str(),
+            severity(end),
+            f64::from(percent) / 100.0,
+            risk(part),
+            weigh(part),
+        )
+        .unwrap();
+    }
+    let [_, mixer, stolen, _] = RECEIVED;
+    let all = RECEIVED.into_iter().map(weigh).sum::<f64>().powf(0.4);
+    let risky_sum = weigh(mixer) + weigh(stolen);
+    let risky = risky_sum.powf(0.4);
+    // The mixer's risk is the larger, so its dollars lie on the curve first.
+    assert!(risk(mixer) > risk(stolen));
+    let (first, both) = (curve(12_000.0), curve(15_000.0));
+    let by_amount = first * risk(mixer).powf(2.5) + (both - first) * risk(stolen).powf(2.5);
+    assert!(by_amount < risky_sum, "shares weigh more than amounts");
+
+    let report = 0.80 * f64::from(REPORT_PERCENT) / 100.0;
+    let pattern = 0.35 * f64::from(PATTERN_PERCENT) / 100.0;
+    let other = |worths: &[f64]| 1.0 - worths.iter().map(|worth| 1.0 - worth).product::<f64>();
+    let everything = other(&[risky, report, pattern]);
+    let without_pattern = other(&[risky, report]);
+    let capped = [
+        other(&[0.499, without_pattern]),
+        other(&[0.599, without_pattern]),
+        other(&[0.699, risky]),
+        other(&[0.95]),
+    ];
+    assert!(capped.iter().all(|cap| *cap > everything), "no cap binds: {capped:?}");
+    assert!(all < everything, "the second form of F is the larger");
+    write!(
+        text,
+        "\nThe risky parts, mixer and stolen funds, sum to {risky_sum:.5}. On the amount curve the same \
+         two are worth {by_amount:.5} (12,000 dollars reach {first:.5}, 15,000 reach {both:.5}), and in \
+         the last 90 days nothing; so shares decide:\n\n\
+         ```\n\
+         flows(risky parts) = {risky_sum:.5}^0.4       = {risky:.4}\n\
+         flows(all parts)                       = {all:.4}\n\
+         report             = 0.80 × 0.50       = {report:.4}\n\
+         pattern            = 0.35 × 0.80       = {pattern:.4}\n\
+         F = max({all:.4}, {risky:.4} ⊕ {report:.4} ⊕ {pattern:.4})  = {everything:.4}\n\
+         ```\n\n\
+         No cap binds: behaviour could carry the rest to {:.4}, community evidence to {:.4}, \
+         investigations to 0.95. ",
+        capped[0], capped[2],
+    )
+    .unwrap();
+
+    let answer = judged();
+    let score = f64::from(answer.risk_score.tenths()) / 10.0;
+    assert!((score - (everything * 1000.0).floor() / 10.0).abs() < 0.001, "{score} {everything}");
+    let (mixer_share, stolen_share) = (weigh(mixer) / risky_sum, weigh(stolen) / risky_sum);
+    let weight = |worth: f64| -(1.0 - worth).ln();
+    let by_hand = [
+        ("labelled scam", weight(report)),
+        ("received from mixer directly", weight(risky) * mixer_share),
+        ("pattern rapid_pass_through", weight(pattern)),
+        ("received from stolen_funds over 3 hops", weight(risky) * stolen_share),
+        ("received from exchange directly", 0.0),
+        ("received from unresolved directly", 0.0),
+    ];
+    let sum: f64 = by_hand.iter().map(|(_, weight)| weight).sum();
+    write!(
+        text,
+        "The score is {score}, the band `{}`, the verdict `{}`. It is made of:\n\n\
+         | component | weight | contribution |\n|---|---|---|\n",
+        answer.risk_level.as_str(),
+        answer.verdict.as_str(),
+    )
+    .unwrap();
+    for (detail, weight) in by_hand {
+        let component = answer
+            .scoring_components
+            .iter()
+            .find(|component| component.detail.starts_with(detail))
+            .unwrap_or_else(|| panic!("no {detail}: {:?}", answer.scoring_components));
+        let contribution = f64::from(component.contribution.tenths()) / 10.0;
+        assert!((contribution - score * weight / sum).abs() < 0.1, "{detail}: {contribution}");
+        writeln!(text, "| {} | {weight:.4} | {contribution:.1} |", component.detail).unwrap();
+    }
+    let total: u16 = answer.scoring_components.iter().map(|c| c.contribution.tenths()).sum();
+    assert_eq!(total, answer.risk_score.tenths());
+    section("docs/scoring.md", "example", &text);
+}
