@@ -10,7 +10,7 @@ use assay_tests::{Finished, TestData, assay, production};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::wait_until;
+use crate::{generated::section, support::wait_until};
 
 fn import(directory: &Path, list: &Path, more: &[&str]) -> Finished {
     let list = list.display().to_string();
@@ -145,6 +145,26 @@ fn two_installations_fed_the_same_give_the_same_digest() {
         (answer["assessment_digest"].clone(), answer["data_revision"].clone())
     };
     assert_eq!(digest(), digest());
+}
+
+#[test]
+fn the_readme_shows_a_real_answer() {
+    let Some(data) = TestData::find() else { return };
+    let directory = directory();
+    let list = data.ofac("2025-05-29").display().to_string();
+    let import = ["ingest", "sanctions", list.as_str(), "--format", "ofac-advanced"];
+    let report = assay(directory.path(), import).ok().stdout;
+    let first: Vec<_> = report.lines().take(2).collect();
+    let check = ["check", "btc", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"];
+    let answer = assay(directory.path(), check).ok().stdout;
+    let shown = format!(
+        "```\n$ assay ingest sanctions sdn_advanced_2025-05-29.xml.bz2 --format ofac-advanced\n\
+         {}\n  …\n\n$ assay {}\n{}\n```\n",
+        first.join("\n"),
+        check.join(" "),
+        answer.trim()
+    );
+    section("README.md", "answer", &shown);
 }
 
 /// Every form in which a listed address may be written.
