@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::address::AddressRules;
+use crate::address::{AddressRules, networks};
 
 /// What is fixed about a chain.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ macro_rules! evm {
 }
 
 /// Every supported chain. Rows are only ever appended.
-static CHAINS: [Chain; 10] = [
+static CHAINS: [Chain; 58] = [
     Chain {
         id: "btc",
         name: "Bitcoin",
@@ -50,7 +50,7 @@ static CHAINS: [Chain; 10] = [
         asset: "BTC",
         decimals: 8,
         list_codes: &["XBT", "BTC"],
-        rules: AddressRules::Bitcoin(&crate::address::bitcoin::BITCOIN),
+        rules: AddressRules::Bitcoin(&networks::BITCOIN),
     },
     evm!("eth", "Ethereum", ["ethereum", "ether", "eth-mainnet"], "ETH", ["ETH"]),
     Chain {
@@ -66,7 +66,7 @@ static CHAINS: [Chain; 10] = [
     evm!(
         "bsc",
         "BNB Smart Chain",
-        ["bnb", "binance-smart-chain", "bnb-smart-chain"],
+        ["bnb", "binance-smart-chain", "bnb-smart-chain", "binancesmartchain"],
         "BNB",
         ["BSC"]
     ),
@@ -75,6 +75,150 @@ static CHAINS: [Chain; 10] = [
     evm!("optimism", "OP Mainnet", ["op", "op-mainnet"], "ETH", ["OP"]),
     evm!("base", "Base", ["base-mainnet"], "ETH", ["BASE"]),
     evm!("avalanche", "Avalanche C-Chain", ["avax", "avalanche-c", "avaxc"], "AVAX", ["AVAX"]),
+    Chain {
+        id: "ltc",
+        name: "Litecoin",
+        aliases: &["litecoin"],
+        asset: "LTC",
+        decimals: 8,
+        list_codes: &["LTC"],
+        rules: AddressRules::Bitcoin(&networks::LITECOIN),
+    },
+    Chain {
+        id: "bch",
+        name: "Bitcoin Cash",
+        aliases: &["bitcoin-cash", "bitcoincash"],
+        asset: "BCH",
+        decimals: 8,
+        list_codes: &["BCH"],
+        rules: AddressRules::BitcoinCash,
+    },
+    Chain {
+        id: "bsv",
+        name: "Bitcoin SV",
+        aliases: &["bitcoin-sv", "bitcoinsv"],
+        asset: "BSV",
+        decimals: 8,
+        list_codes: &["BSV"],
+        rules: AddressRules::BitcoinSv,
+    },
+    Chain {
+        id: "btg",
+        name: "Bitcoin Gold",
+        aliases: &["bitcoin-gold", "bitcoingold"],
+        asset: "BTG",
+        decimals: 8,
+        list_codes: &["BTG"],
+        rules: AddressRules::Bitcoin(&networks::BITCOIN_GOLD),
+    },
+    Chain {
+        id: "doge",
+        name: "Dogecoin",
+        aliases: &["dogecoin", "xdg"],
+        asset: "DOGE",
+        decimals: 8,
+        list_codes: &["DOGE"],
+        rules: AddressRules::Bitcoin(&networks::DOGECOIN),
+    },
+    Chain {
+        id: "dash",
+        name: "Dash",
+        aliases: &["dashcoin"],
+        asset: "DASH",
+        decimals: 8,
+        list_codes: &["DASH"],
+        rules: AddressRules::Bitcoin(&networks::DASH),
+    },
+    Chain {
+        id: "zec",
+        name: "Zcash",
+        aliases: &["zcash"],
+        asset: "ZEC",
+        decimals: 8,
+        list_codes: &["ZEC"],
+        rules: AddressRules::Zcash,
+    },
+    Chain {
+        id: "xvg",
+        name: "Verge",
+        aliases: &["verge"],
+        asset: "XVG",
+        decimals: 6,
+        list_codes: &["XVG"],
+        rules: AddressRules::Bitcoin(&networks::VERGE),
+    },
+    Chain {
+        id: "sol",
+        name: "Solana",
+        aliases: &["solana"],
+        asset: "SOL",
+        decimals: 9,
+        list_codes: &["SOL"],
+        rules: AddressRules::Solana,
+    },
+    Chain {
+        id: "xrp",
+        name: "XRP Ledger",
+        aliases: &["ripple", "xrpl"],
+        asset: "XRP",
+        decimals: 6,
+        list_codes: &["XRP"],
+        rules: AddressRules::Xrp,
+    },
+    Chain {
+        id: "xmr",
+        name: "Monero",
+        aliases: &["monero"],
+        asset: "XMR",
+        decimals: 12,
+        list_codes: &["XMR"],
+        rules: AddressRules::Monero,
+    },
+    Chain {
+        id: "bep2",
+        name: "BNB Beacon Chain",
+        aliases: &["bnb-beacon", "bnb-beacon-chain", "binance-chain"],
+        asset: "BNB",
+        decimals: 8,
+        list_codes: &["BEP2"],
+        rules: AddressRules::Beacon,
+    },
+    evm!("linea", "Linea", [], "ETH", []),
+    evm!("scroll", "Scroll", [], "ETH", []),
+    evm!("zksync", "ZKsync Era", ["zksync-era"], "ETH", []),
+    evm!("polygon-zkevm", "Polygon zkEVM", ["zkevm"], "ETH", []),
+    evm!("arbitrum-nova", "Arbitrum Nova", [], "ETH", []),
+    evm!("opbnb", "opBNB", [], "BNB", []),
+    evm!("mantle", "Mantle", ["mnt"], "MNT", []),
+    evm!("blast", "Blast", [], "ETH", []),
+    evm!("gnosis", "Gnosis Chain", ["xdai"], "XDAI", []),
+    evm!("fantom", "Fantom Opera", ["ftm"], "FTM", []),
+    evm!("sonic", "Sonic", ["sonic-mainnet"], "S", []),
+    evm!("celo", "Celo", [], "CELO", []),
+    evm!("cronos", "Cronos", ["cro"], "CRO", []),
+    evm!("moonbeam", "Moonbeam", ["glmr"], "GLMR", []),
+    evm!("moonriver", "Moonriver", ["movr"], "MOVR", []),
+    evm!("aurora", "Aurora", [], "ETH", []),
+    evm!("kaia", "Kaia", ["klaytn", "klay"], "KAIA", []),
+    evm!("metis", "Metis Andromeda", ["metis-andromeda"], "METIS", []),
+    evm!("zora", "Zora", [], "ETH", []),
+    evm!("unichain", "Unichain", [], "ETH", []),
+    evm!("worldchain", "World Chain", ["world-chain"], "ETH", []),
+    evm!("berachain", "Berachain", ["bera"], "BERA", []),
+    evm!("ink", "Ink", [], "ETH", []),
+    evm!("soneium", "Soneium", [], "ETH", []),
+    evm!("abstract", "Abstract", [], "ETH", []),
+    evm!("mode", "Mode", [], "ETH", []),
+    evm!("manta", "Manta Pacific", ["manta-pacific"], "ETH", []),
+    evm!("taiko", "Taiko", [], "ETH", []),
+    evm!("pulsechain", "PulseChain", ["pls"], "PLS", []),
+    evm!("flare", "Flare", ["flr"], "FLR", []),
+    evm!("ethw", "EthereumPoW", ["ethereumpow", "ethereum-pow"], "ETHW", []),
+    evm!("hyperevm", "HyperEVM", ["hyperliquid"], "HYPE", []),
+    evm!("monad", "Monad", [], "MON", []),
+    evm!("plasma", "Plasma", ["xpl"], "XPL", []),
+    evm!("apechain", "ApeChain", [], "APE", []),
+    evm!("ronin", "Ronin", ["ron"], "RON", []),
 ];
 
 /// A supported chain.
@@ -91,6 +235,8 @@ impl ChainId {
     pub const ETH: Self = Self(1);
     /// TRON.
     pub const TRX: Self = Self(2);
+    /// Zcash.
+    pub const ZEC: Self = Self(16);
 
     /// Every supported chain, in the table's order.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -192,8 +338,8 @@ pub enum AssetScope {
 }
 
 impl AssetScope {
-    /// Codes that name a token and not a chain.
-    const TOKENS: [&'static str; 2] = ["USDT", "USDC"];
+    /// Codes that name a token, or a coin of more than one chain, and not a chain.
+    const TOKENS: [&'static str; 3] = ["USDT", "USDC", "BNB"];
 
     /// The scope of `code` as sanctions lists write it.
     #[must_use]
@@ -222,9 +368,19 @@ mod tests {
                 assert_eq!(AssetScope::of(code), AssetScope::Chain(chain));
             }
         }
+        // Every asset code that OFAC has used.
+        for code in
+            "ARB BCH BSC BSV BTG DASH DOGE ETC ETH LTC SOL TRX XBT XMR XRP XVG ZEC".split(' ')
+        {
+            assert!(matches!(AssetScope::of(code), AssetScope::Chain(_)), "{code}");
+        }
+        for code in ["USDT", "USDC"] {
+            assert_eq!(AssetScope::of(code), AssetScope::EveryValidForm);
+        }
         assert_eq!(ChainId::BTC.as_str(), "btc");
         assert_eq!(ChainId::ETH.as_str(), "eth");
         assert_eq!(ChainId::TRX.as_str(), "trx");
+        assert_eq!(ChainId::ZEC.as_str(), "zec");
     }
 
     #[test]
@@ -235,7 +391,7 @@ mod tests {
                 .to_string()
                 .starts_with("unsupported blockchain `dogecoin2`: supported are btc, eth, trx")
         );
-        assert_eq!(AssetScope::of("XMR"), AssetScope::Unsupported);
+        assert_eq!(AssetScope::of("TON"), AssetScope::Unsupported);
         assert_eq!(AssetScope::of("USDT"), AssetScope::EveryValidForm);
     }
 }

@@ -98,7 +98,7 @@ async fn import_first(store: &dyn Store) {
     let begun = vec![
         (entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), open),
         (entry("ETH", "0x931546D9e66836AbF687d2bc64B30407bAc8C568"), open),
-        (entry("XMR", "5be5543ff73456ab9f2d207887e2af87322c651ea1a873c5b25b7ffae456c320"), open),
+        (entry("TON", "UQB-ejjqwZvzd8m7fcZbPTofsRbGbuw96bQ190Lgi198e1Gl"), open),
     ];
     store.record_publication(import(0, first, vec![], begun)).await.unwrap();
 }

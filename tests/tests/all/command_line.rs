@@ -84,7 +84,7 @@ fn address_tells_one_line_each() {
     let run = Command::new("sh").args(["-c", &many]).output().unwrap();
     assert_eq!(run.status.code(), Some(3));
     assert_eq!(String::from_utf8(run.stdout).unwrap().lines().count(), 2);
-    assert_eq!(assay(directory.path(), ["address", "dogecoin", "x"]).code, 2);
+    assert_eq!(assay(directory.path(), ["address", "nochain", "x"]).code, 2);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn hostile_json_is_refused_by_name() {
         (r#"{"blockchain":"btc","address":"a","addres":"b"}"#.into(), 400, "invalid_request"),
         (r#"{"blockchain":"btc","address":["a"]}"#.into(), 400, "invalid_request"),
         (r#"{"blockchain":null,"address":"a"}"#.into(), 400, "invalid_request"),
-        (r#"{"blockchain":"doge","address":"a"}"#.into(), 422, "unsupported_chain"),
+        (r#"{"blockchain":"nochain","address":"a"}"#.into(), 422, "unsupported_chain"),
         (r#"{"blockchain":"","address":"a"}"#.into(), 422, "unsupported_chain"),
         (body(""), 422, "invalid_address"),
         ("null".into(), 400, "invalid_request"),

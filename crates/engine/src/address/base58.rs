@@ -1,10 +1,33 @@
 //! Base58check texts: the payload, or which rule the text breaks.
 
+use bs58::Alphabet;
+
 use super::error::AddressError;
 
-/// Decodes base58check; the payload includes the version byte.
+/// Bytes of a base58check checksum.
+pub(super) const CHECKSUM_BYTES: usize = 4;
+
+/// Decodes base58check; the payload includes the version bytes.
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, AddressError> {
-    bs58::decode(text).with_check(None).into_vec().map_err(|error| match error {
+    decode_in(text, Alphabet::BITCOIN)
+}
+
+/// Decodes base58check written in another alphabet.
+pub(super) fn decode_in(text: &str, alphabet: &Alphabet) -> Result<Vec<u8>, AddressError> {
+    bs58::decode(text)
+        .with_alphabet(alphabet)
+        .with_check(None)
+        .into_vec()
+        .map_err(|error| explain(text, &error))
+}
+
+/// Decodes base58 that has no checksum.
+pub(super) fn decode_unchecked(text: &str) -> Result<Vec<u8>, AddressError> {
+    bs58::decode(text).into_vec().map_err(|error| explain(text, &error))
+}
+
+fn explain(text: &str, error: &bs58::decode::Error) -> AddressError {
+    match *error {
         bs58::decode::Error::InvalidCharacter { character, index } => {
             AddressError::CharacterNotInAlphabet {
                 position: index + 1,
@@ -18,15 +41,21 @@ pub(super) fn decode(text: &str) -> Result<Vec<u8>, AddressError> {
             alphabet: "base58",
         },
         _ => AddressError::WrongChecksum { scheme: "base58check" },
-    })
+    }
 }
 
-/// The number of bytes that `text` decodes to, checksum included, where it is base58 at all.
-pub(super) fn byte_length(text: &str) -> Option<usize> {
-    bs58::decode(text).into_vec().ok().map(|bytes| bytes.len())
+/// The number of bytes that `text` decodes to, checksum included, where it is base58 at all. Every
+/// alphabet gives the same number but for leading zeros.
+pub(super) fn byte_length(text: &str, alphabet: &Alphabet) -> Option<usize> {
+    bs58::decode(text).with_alphabet(alphabet).into_vec().ok().map(|bytes| bytes.len())
 }
 
-/// Encodes a payload that includes its version byte.
+/// Encodes a payload that includes its version bytes.
 pub(super) fn encode(payload: &[u8]) -> String {
-    bs58::encode(payload).with_check().into_string()
+    encode_in(payload, Alphabet::BITCOIN)
+}
+
+/// Encodes in another alphabet.
+pub(super) fn encode_in(payload: &[u8], alphabet: &Alphabet) -> String {
+    bs58::encode(payload).with_alphabet(alphabet).with_check().into_string()
 }

@@ -3,139 +3,129 @@
 
 use bech32::{
     Bech32, Bech32m, Hrp,
-    primitives::decode::{
-        CharError, CheckedHrpstring, SegwitHrpstring, SegwitHrpstringError, UncheckedHrpstringError,
-    },
+    primitives::decode::{CheckedHrpstring, SegwitHrpstring, SegwitHrpstringError},
 };
+use bs58::Alphabet;
 
-use super::{AddressKind, Parsed, Payload, base58, error::AddressError, hash};
+use super::{AddressKind, Parsed, Payload, base58, bech32_text, error::AddressError, hash};
 
 /// What distinguishes one Bitcoin-like chain's addresses from another's.
 #[derive(Debug)]
 pub struct BitcoinRules {
-    main: Network,
-    tests: &'static [Network],
-    expected: &'static str,
+    pub(super) main: Network,
+    pub(super) tests: &'static [Network],
+    /// How base58 addresses of these networks start: what else is typed is not meant as one.
+    pub(super) starts: &'static [&'static str],
+    /// The chain's forms, for errors.
+    pub(super) expected: &'static str,
 }
 
-/// The version bytes and the bech32 prefix of one network.
+/// The version bytes and the bech32 prefix of one network. The first version is the one that is written.
 #[derive(Debug)]
-struct Network {
-    name: &'static str,
-    pay_to_public_key_hash: u8,
-    pay_to_script_hash: u8,
-    prefix: &'static str,
+pub(super) struct Network {
+    pub(super) name: &'static str,
+    pub(super) public_key_hash: &'static [&'static [u8]],
+    pub(super) script_hash: &'static [&'static [u8]],
+    pub(super) prefix: Option<&'static str>,
 }
 
-/// Bitcoin's own.
-pub(crate) static BITCOIN: BitcoinRules = BitcoinRules {
-    main: Network {
-        name: "mainnet",
-        pay_to_public_key_hash: 0x00,
-        pay_to_script_hash: 0x05,
-        prefix: "bc",
-    },
-    tests: &[
-        Network {
-            name: "Bitcoin testnet or signet",
-            pay_to_public_key_hash: 0x6F,
-            pay_to_script_hash: 0xC4,
-            prefix: "tb",
-        },
-        Network {
-            name: "Bitcoin regtest",
-            pay_to_public_key_hash: 0x6F,
-            pay_to_script_hash: 0xC4,
-            prefix: "bcrt",
-        },
-    ],
-    expected: "`1...` (P2PKH), `3...` (P2SH) or `bc1...` (segregated witness)",
-};
-
-/// Bytes of a base58check address: version, 20-byte hash, checksum.
-const BASE58_BYTES: usize = 25;
-const BECH32_ALPHABET: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+/// Bytes of a base58check address besides its version: 20-byte hash, checksum.
+const UNVERSIONED_BYTES: usize = 20 + base58::CHECKSUM_BYTES;
 /// BIP 173: the code guarantees error detection up to this length only.
 const BECH32_MAXIMUM: usize = 90;
 
 impl BitcoinRules {
     pub(super) fn parse(&self, text: &str) -> Result<Parsed, AddressError> {
-        let lower = text.to_ascii_lowercase();
-        let is_segwit = std::iter::once(&self.main).chain(self.tests).any(|network| {
-            lower.strip_prefix(network.prefix).is_some_and(|rest| rest.starts_with('1'))
-        });
+        let is_segwit = std::iter::once(&self.main)
+            .chain(self.tests)
+            .filter_map(|network| network.prefix)
+            .any(|prefix| bech32_text::has_prefix(text, prefix));
         if is_segwit { self.parse_segwit(text) } else { self.parse_base58(text) }
     }
 
-    /// Writes the address that holds `payload`; `None` where this family has no such form.
+    /// Writes the address that holds `payload`; `None` where this chain has no such form.
     pub(super) fn write(&self, payload: &Payload) -> Option<(AddressKind, String)> {
-        let versioned = |version: u8, hash: &[u8; 20]| {
-            let mut bytes = vec![version];
-            bytes.extend_from_slice(hash);
-            base58::encode(&bytes)
+        let versioned = |versions: &[&[u8]], hash: &[u8; 20]| {
+            Some(base58::encode(&[*versions.first()?, hash].concat()))
         };
         match payload {
             Payload::PublicKeyHash(hash) => {
-                Some((AddressKind::P2pkh, versioned(self.main.pay_to_public_key_hash, hash)))
+                Some((AddressKind::P2pkh, versioned(self.main.public_key_hash, hash)?))
             }
             Payload::ScriptHash(hash) => {
-                Some((AddressKind::P2sh, versioned(self.main.pay_to_script_hash, hash)))
+                Some((AddressKind::P2sh, versioned(self.main.script_hash, hash)?))
             }
             Payload::Witness { version, program } => {
-                let hrp = Hrp::parse(self.main.prefix).ok()?;
+                let hrp = Hrp::parse(self.main.prefix?).ok()?;
                 let fe32 = bech32::Fe32::try_from(*version).ok()?;
                 let text = bech32::segwit::encode(hrp, fe32, program).ok()?;
                 Some((witness_kind(*version, program.len()), text))
             }
-            Payload::Account(_) => None,
+            _ => None,
         }
     }
 
     fn parse_base58(&self, text: &str) -> Result<Parsed, AddressError> {
-        let known_start = text.starts_with(['1', '3', 'm', 'n', '2']);
+        let known_start = self.starts.iter().any(|start| text.starts_with(start));
         let bytes = match base58::decode(text) {
             Ok(bytes) => bytes,
             Err(_) if !known_start => {
                 return Err(AddressError::UnknownForm { expected: self.expected });
             }
-            Err(AddressError::WrongChecksum { scheme }) => {
-                return Err(match base58::byte_length(text) {
-                    Some(BASE58_BYTES) | None => AddressError::WrongChecksum { scheme },
-                    Some(bytes) => wrong_base58_length(bytes),
+            Err(error @ AddressError::WrongChecksum { .. }) => {
+                let expected = self.version_bytes() + UNVERSIONED_BYTES;
+                return Err(match base58::byte_length(text, Alphabet::BITCOIN) {
+                    Some(bytes) if bytes != expected => self.wrong_base58_length(bytes),
+                    _ => error,
                 });
             }
             Err(error) => return Err(error),
         };
-        let Some((version, hash)) = bytes.split_first() else {
-            return Err(wrong_base58_length(4));
+        let Some((version, hash)) = bytes
+            .split_at_checked(self.version_bytes())
+            .and_then(|(version, hash)| Some((version, <[u8; 20]>::try_from(hash).ok()?)))
+        else {
+            return Err(self.wrong_base58_length(bytes.len() + base58::CHECKSUM_BYTES));
         };
-        let Ok(hash) = <[u8; 20]>::try_from(hash) else {
-            return Err(wrong_base58_length(bytes.len() + 4));
-        };
-        let payload = if *version == self.main.pay_to_public_key_hash {
+        let payload = if self.main.public_key_hash.contains(&version) {
             Payload::PublicKeyHash(hash)
-        } else if *version == self.main.pay_to_script_hash {
+        } else if self.main.script_hash.contains(&version) {
             Payload::ScriptHash(hash)
         } else {
             let of_test = |network: &&Network| {
-                [network.pay_to_public_key_hash, network.pay_to_script_hash].contains(version)
+                network.public_key_hash.contains(&version) || network.script_hash.contains(&version)
             };
             return Err(match self.tests.iter().find(of_test) {
                 Some(network) => AddressError::TestNetwork { network: network.name },
-                None => AddressError::UnknownVersion { version: *version },
+                None => {
+                    AddressError::UnknownVersion { version: format!("0x{}", hex::encode(version)) }
+                }
             });
         };
-        let kind = match payload {
-            Payload::PublicKeyHash(_) => AddressKind::P2pkh,
-            _ => AddressKind::P2sh,
-        };
-        Ok(Parsed { kind, payload, canonical: text.to_owned() })
+        let (kind, canonical) =
+            self.write(&payload).ok_or(AddressError::UnknownForm { expected: self.expected })?;
+        Ok(Parsed { kind, payload, canonical })
+    }
+
+    /// Bytes of a version of this chain's base58 addresses: the same for all of them.
+    fn version_bytes(&self) -> usize {
+        self.main.public_key_hash.first().map_or(1, |version| version.len())
+    }
+
+    fn wrong_base58_length(&self, bytes: usize) -> AddressError {
+        AddressError::WrongLength {
+            found: format!("{bytes} bytes when decoded"),
+            expected: match self.version_bytes() {
+                1 => "25 bytes (26 to 34 characters)",
+                _ => "26 bytes (35 characters)",
+            },
+        }
     }
 
     fn parse_segwit(&self, text: &str) -> Result<Parsed, AddressError> {
         let segwit = SegwitHrpstring::new(text).map_err(|error| explain(text, &error))?;
         let prefix = segwit.hrp().to_string().to_ascii_lowercase();
-        if let Some(network) = self.tests.iter().find(|network| network.prefix == prefix) {
+        if let Some(network) = self.tests.iter().find(|network| network.prefix == Some(&*prefix)) {
             return Err(AddressError::TestNetwork { network: network.name });
         }
         let version = segwit.witness_version().to_u8();
@@ -153,13 +143,6 @@ pub(super) fn nested_witness_script_hash(public_key_hash: &[u8; 20]) -> [u8; 20]
     let mut script = vec![0x00, 0x14];
     script.extend_from_slice(public_key_hash);
     hash::hash160(&script)
-}
-
-fn wrong_base58_length(bytes: usize) -> AddressError {
-    AddressError::WrongLength {
-        found: format!("{bytes} bytes when decoded"),
-        expected: "25 bytes (26 to 34 characters)",
-    }
 }
 
 fn witness_kind(version: u8, length: usize) -> AddressKind {
@@ -180,29 +163,12 @@ fn explain(text: &str, error: &SegwitHrpstringError) -> AddressError {
         };
     }
     match error {
-        SegwitHrpstringError::Unchecked(UncheckedHrpstringError::Char(CharError::MixedCase)) => {
-            AddressError::MixedCase
-        }
-        SegwitHrpstringError::Unchecked(_) => foreign_character(text)
-            .unwrap_or(AddressError::InvalidWitnessProgram { detail: error.to_string() }),
+        SegwitHrpstringError::Unchecked(error) => bech32_text::explain(text, error),
         SegwitHrpstringError::Checksum(_) => {
             other_variant(text).unwrap_or(AddressError::WrongChecksum { scheme: "bech32" })
         }
         other => AddressError::InvalidWitnessProgram { detail: other.to_string() },
     }
-}
-
-fn foreign_character(text: &str) -> Option<AddressError> {
-    let separator = text.rfind('1')?;
-    text.chars()
-        .enumerate()
-        .skip(separator + 1)
-        .find(|(_, character)| !BECH32_ALPHABET.contains(character.to_ascii_lowercase()))
-        .map(|(index, character)| AddressError::CharacterNotInAlphabet {
-            position: index + 1,
-            character,
-            alphabet: "bech32",
-        })
 }
 
 /// A checksum that holds, but of the variant that the witness version does not use.

@@ -74,8 +74,8 @@ pub enum AddressError {
         /// The first letter whose case is wrong.
         position: usize,
     },
-    /// Bech32 in both cases at once.
-    #[error("mixed upper and lower case: a bech32 address uses one case only (BIP 173)")]
+    /// Bech32 or CashAddr in both cases at once.
+    #[error("mixed upper and lower case: this form of address uses one case only")]
     MixedCase,
     /// The witness version and the checksum variant do not fit.
     #[error(
@@ -95,11 +95,17 @@ pub enum AddressError {
         /// What rule it breaks.
         detail: String,
     },
-    /// The checksum holds but the version byte belongs to no known kind of address.
-    #[error("unknown version byte 0x{version:02x}: not an address kind of this chain")]
+    /// The checksum holds but the version belongs to no known kind of address.
+    #[error("unknown version {version}: not an address kind of this chain")]
     UnknownVersion {
-        /// The version byte.
-        version: u8,
+        /// The version as the chain's own documents write it.
+        version: String,
+    },
+    /// The checksum holds but the content breaks a rule of the chain.
+    #[error("the checksum is right, but {detail}")]
+    InvalidPayload {
+        /// Which rule it breaks.
+        detail: String,
     },
     /// An address of a test network.
     #[error("this is a {network} address: test coins have no value and are not assessed")]
@@ -144,6 +150,7 @@ impl AddressError {
             Self::WrongChecksumVariant { .. } => "wrong_checksum_variant",
             Self::InvalidWitnessProgram { .. } => "invalid_witness_program",
             Self::UnknownVersion { .. } => "unknown_version",
+            Self::InvalidPayload { .. } => "invalid_payload",
             Self::TestNetwork { .. } => "test_network",
             Self::OtherChain { .. } => "other_chain",
             Self::NotAnAddress { .. } => "not_an_address",
@@ -155,7 +162,12 @@ impl AddressError {
 fn other_chains(chains: &[ChainId]) -> String {
     let ids: Vec<_> = chains.iter().map(|chain| chain.as_str()).collect();
     match (chains, ids.as_slice()) {
-        ([chain], [id]) => format!("a {} address (`{id}`)", chain.info().asset),
+        ([chain], [id]) => {
+            let asset = chain.info().asset;
+            // Tickers are spelt out or spoken: these letters begin with a vowel either way.
+            let article = if asset.starts_with(['A', 'E', 'L', 'M', 'X']) { "an" } else { "a" };
+            format!("{article} {asset} address (`{id}`)")
+        }
         _ => format!("an address of {}", ids.join(", ")),
     }
 }

@@ -1,13 +1,21 @@
 //! Addresses: read in any form their chain allows, kept in one canonical form, refused with the cause.
 
 mod base58;
-pub(crate) mod bitcoin;
+mod beacon;
+mod bech32_text;
+mod bitcoin;
+mod cash_addr;
 mod error;
 mod evm;
 mod hash;
+mod monero;
+pub(crate) mod networks;
 mod recognise;
+mod solana;
 mod tron;
 mod unicode;
+mod xrp;
+mod zcash;
 
 use std::fmt;
 
@@ -23,10 +31,24 @@ use crate::chain::ChainId;
 pub enum AddressRules {
     /// Bitcoin-like, with the chain's own version bytes and prefixes.
     Bitcoin(&'static bitcoin::BitcoinRules),
+    /// Bitcoin Cash: CashAddr, and Bitcoin's base58.
+    BitcoinCash,
+    /// Bitcoin SV: Bitcoin's base58, and CashAddr from older wallets.
+    BitcoinSv,
+    /// Zcash: transparent, shielded and unified.
+    Zcash,
     /// Ethereum and every chain with its accounts.
     Evm,
     /// TRON.
     Tron,
+    /// Solana.
+    Solana,
+    /// The XRP Ledger.
+    Xrp,
+    /// Monero.
+    Monero,
+    /// BNB Beacon Chain.
+    Beacon,
 }
 
 impl AddressRules {
@@ -34,8 +56,44 @@ impl AddressRules {
     #[must_use]
     pub const fn longest_tip_age_seconds(self) -> i64 {
         match self {
-            Self::Bitcoin(_) => 2 * 60 * 60,
-            Self::Evm | Self::Tron => 30 * 60,
+            Self::Bitcoin(_) | Self::BitcoinCash | Self::BitcoinSv | Self::Zcash => 2 * 60 * 60,
+            Self::Evm | Self::Tron | Self::Solana | Self::Xrp | Self::Monero | Self::Beacon => {
+                30 * 60
+            }
+        }
+    }
+
+    fn parse(self, text: &str) -> Result<Parsed, AddressError> {
+        match self {
+            Self::Bitcoin(rules) => rules.parse(text),
+            Self::BitcoinCash => cash_addr::parse_bitcoin_cash(text),
+            Self::BitcoinSv => cash_addr::parse_bitcoin_sv(text),
+            Self::Zcash => zcash::parse(text),
+            Self::Evm => evm::parse(text),
+            Self::Tron => tron::parse(text),
+            Self::Solana => solana::parse(text),
+            Self::Xrp => xrp::parse(text),
+            Self::Monero => monero::parse(text),
+            Self::Beacon => beacon::parse(text),
+        }
+    }
+
+    fn write(self, payload: &Payload) -> Option<(AddressKind, String)> {
+        let account = |text| Some((AddressKind::Account, text));
+        match (self, payload) {
+            (Self::Bitcoin(rules), _) => rules.write(payload),
+            (Self::BitcoinCash, _) => cash_addr::write(payload),
+            (Self::BitcoinSv, _) => networks::BITCOIN_SV.write(payload),
+            (Self::Zcash, _) => networks::ZCASH.write(payload),
+            (Self::Evm, Payload::Account(bytes)) => account(evm::write(bytes)),
+            (Self::Tron, Payload::Account(bytes)) => account(tron::write(bytes)),
+            (Self::Solana, Payload::LongAccount(bytes)) => account(solana::write(bytes)),
+            (Self::Xrp, Payload::PublicKeyHash(hash)) => account(xrp::write(hash)),
+            (Self::Beacon, Payload::PublicKeyHash(hash)) => account(beacon::write(hash)?),
+            (Self::Monero, Payload::Monero { keys, subaddress }) => {
+                Some(monero::write(keys, *subaddress))
+            }
+            _ => None,
         }
     }
 }
@@ -48,7 +106,7 @@ impl AddressRules {
 pub enum AddressKind {
     /// Pay to public key hash (`1...`).
     P2pkh,
-    /// Pay to script hash (`3...`).
+    /// Pay to script hash (`3...`), of 20 bytes or on Bitcoin Cash of 32.
     P2sh,
     /// Pay to witness public key hash (`bc1q...`, 20 bytes).
     P2wpkh,
@@ -60,6 +118,16 @@ pub enum AddressKind {
     WitnessUnknown,
     /// An account of an account-based chain; whether a key or a contract controls it is not visible.
     Account,
+    /// A Zcash address of the first shielded pool (`zc...`).
+    Sprout,
+    /// A Zcash address of the second shielded pool (`zs1...`).
+    Sapling,
+    /// A Zcash unified address (`u1...`).
+    Unified,
+    /// A Monero wallet's main address, with or without a payment id.
+    Standard,
+    /// One of a Monero wallet's further addresses.
+    Subaddress,
 }
 
 impl AddressKind {
@@ -74,6 +142,11 @@ impl AddressKind {
             Self::P2tr => "p2tr",
             Self::WitnessUnknown => "witness_unknown",
             Self::Account => "account",
+            Self::Sprout => "sprout",
+            Self::Sapling => "sapling",
+            Self::Unified => "unified",
+            Self::Standard => "standard",
+            Self::Subaddress => "subaddress",
         }
     }
 }
@@ -94,7 +167,36 @@ pub enum Payload {
     },
     /// The last 20 bytes of a public key's Keccak hash, or a contract's address.
     Account([u8; 20]),
+    /// The double SHA-256 of a script.
+    LongScriptHash([u8; 32]),
+    /// An Ed25519 public key, or an address derived from a program.
+    LongAccount([u8; 32]),
+    /// The receivers of a shielded or unified Zcash address.
+    Receivers(Vec<Receiver>),
+    /// The keys of a Monero address.
+    Monero {
+        /// Public spend key and public view key.
+        keys: [u8; 64],
+        /// Whether they are those of a subaddress.
+        subaddress: bool,
+    },
 }
+
+/// One way to pay a Zcash address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Receiver {
+    /// Transparent, to the hash of a public key.
+    PublicKeyHash([u8; 20]),
+    /// Transparent, to the hash of a script.
+    ScriptHash([u8; 20]),
+    /// In the first shielded pool.
+    Sprout(Vec<u8>),
+    /// Shielded, with its type by ZIP 316 (2 Sapling, 3 Orchard).
+    Shielded(u64, Vec<u8>),
+}
+
+/// Bytes of the longest text that is read as an address: the most that a bech32 checksum covers.
+const LONGEST: usize = 1023;
 
 /// What a family's reader returns.
 struct Parsed {
@@ -104,7 +206,8 @@ struct Parsed {
 }
 
 /// A valid address in the one form that Assay stores, compares and answers with: base58 as it is,
-/// bech32 in lower case, EVM accounts with EIP-55 checksum, TRON in base58.
+/// bech32 in lower case, EVM accounts with EIP-55 checksum, TRON in base58, Bitcoin Cash in CashAddr with
+/// its prefix, XRP and Monero without tag or payment id, Litecoin scripts as `M...`.
 #[derive(Clone)]
 pub struct CanonicalAddress {
     chain: ChainId,
@@ -124,18 +227,28 @@ impl CanonicalAddress {
         if submitted.is_empty() {
             return Err(AddressError::Empty);
         }
+        // Base58 takes quadratic time: nothing longer is looked at.
+        if submitted.len() > LONGEST {
+            return Err(AddressError::WrongLength {
+                found: format!("{} bytes", submitted.len()),
+                expected: "at most 1023, which no chain exceeds",
+            });
+        }
         unicode::check(submitted)?;
         match Self::parse_plain(chain, submitted) {
             Ok(address) => Ok(address),
             Err(error @ AddressError::TestNetwork { .. }) => Err(error),
             Err(error) => {
-                if let Some(what) = recognise::not_an_address(submitted) {
-                    return Err(AddressError::NotAnAddress { what });
-                }
                 let chains: Vec<_> = ChainId::all()
                     .filter(|other| *other != chain && Self::parse_plain(*other, submitted).is_ok())
                     .collect();
-                Err(if chains.is_empty() { error } else { AddressError::OtherChain { chains } })
+                if !chains.is_empty() {
+                    return Err(AddressError::OtherChain { chains });
+                }
+                Err(match recognise::not_an_address(submitted) {
+                    Some(what) => AddressError::NotAnAddress { what },
+                    None => error,
+                })
             }
         }
     }
@@ -153,7 +266,7 @@ impl CanonicalAddress {
             Self::parse_plain(chain, &repaired)
                 .or_else(|_| match chain.info().rules {
                     AddressRules::Evm => Self::parse_plain(chain, &repaired.to_ascii_lowercase()),
-                    AddressRules::Bitcoin(_) | AddressRules::Tron => Err(AddressError::Empty),
+                    _ => Err(AddressError::Empty),
                 })
                 .map_err(|_| error)
         })
@@ -162,25 +275,12 @@ impl CanonicalAddress {
     /// The address of `chain` that holds `payload`; `None` where the chain has no such form.
     #[must_use]
     pub fn from_payload(chain: ChainId, payload: Payload) -> Option<Self> {
-        let (kind, text) = match (chain.info().rules, &payload) {
-            (AddressRules::Bitcoin(rules), _) => rules.write(&payload)?,
-            (AddressRules::Evm, Payload::Account(account)) => {
-                (AddressKind::Account, evm::write(account))
-            }
-            (AddressRules::Tron, Payload::Account(account)) => {
-                (AddressKind::Account, tron::write(account))
-            }
-            (AddressRules::Evm | AddressRules::Tron, _) => return None,
-        };
+        let (kind, text) = chain.info().rules.write(&payload)?;
         Some(Self { chain, kind, payload, text })
     }
 
     fn parse_plain(chain: ChainId, text: &str) -> Result<Self, AddressError> {
-        let Parsed { kind, payload, canonical } = match chain.info().rules {
-            AddressRules::Bitcoin(rules) => rules.parse(text)?,
-            AddressRules::Evm => evm::parse(text)?,
-            AddressRules::Tron => tron::parse(text)?,
-        };
+        let Parsed { kind, payload, canonical } = chain.info().rules.parse(text)?;
         Ok(Self { chain, kind, payload, text: canonical })
     }
 
@@ -206,7 +306,8 @@ impl CanonicalAddress {
     ///
     /// Two addresses are controlled by the same key or script exactly if they share an identity: the
     /// same account on two EVM chains or TRON, the same public key hash written as P2PKH, P2WPKH or
-    /// wrapped in P2SH, the same script or witness program on a fork.
+    /// wrapped in P2SH, or as an account of the XRP Ledger or BNB Beacon Chain, the same script or
+    /// witness program on a fork, a receiver of a unified address.
     #[must_use]
     pub fn key_identities(&self) -> Vec<KeyIdentity> {
         match &self.payload {
@@ -220,6 +321,17 @@ impl CanonicalAddress {
             Payload::Witness { version, program } => {
                 vec![KeyIdentity::Witness(*version, program.clone())]
             }
+            Payload::LongScriptHash(hash) => vec![KeyIdentity::LongScriptHash(*hash)],
+            Payload::LongAccount(account) => vec![KeyIdentity::LongAccount(*account)],
+            Payload::Receivers(receivers) => receivers
+                .iter()
+                .flat_map(|receiver| match receiver {
+                    Receiver::PublicKeyHash(hash) => public_key_identities(*hash),
+                    Receiver::ScriptHash(hash) => vec![KeyIdentity::ScriptHash(*hash)],
+                    shielded => vec![KeyIdentity::Receiver(shielded.clone())],
+                })
+                .collect(),
+            Payload::Monero { keys, .. } => vec![KeyIdentity::Monero(*keys)],
         }
     }
 }
@@ -236,12 +348,20 @@ fn public_key_identities(hash: [u8; 20]) -> Vec<KeyIdentity> {
 pub enum KeyIdentity {
     /// An EVM or TRON account.
     Account([u8; 20]),
-    /// The hash of a public key on a Bitcoin-like chain.
+    /// The hash of a public key on a Bitcoin-like chain, the XRP Ledger or BNB Beacon Chain.
     PublicKeyHash([u8; 20]),
     /// The hash of a script on a Bitcoin-like chain.
     ScriptHash([u8; 20]),
     /// A witness program that is not a public key hash.
     Witness(u8, Vec<u8>),
+    /// The double SHA-256 of a script on Bitcoin Cash.
+    LongScriptHash([u8; 32]),
+    /// A Solana account.
+    LongAccount([u8; 32]),
+    /// A shielded Zcash receiver.
+    Receiver(Receiver),
+    /// The public keys of a Monero address.
+    Monero([u8; 64]),
 }
 
 impl PartialEq for CanonicalAddress {

@@ -135,7 +135,7 @@ const REFUSALS: &[(&str, &str, &str, &str)] = &[
         "btc",
         "bc1qW508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
         "mixed_case",
-        "mixed upper and lower case: a bech32 address uses one case only (BIP 173)",
+        "mixed upper and lower case: this form of address uses one case only",
     ),
     (
         "btc",
@@ -152,8 +152,8 @@ const REFUSALS: &[(&str, &str, &str, &str)] = &[
     (
         "btc",
         "LaizKtS5DUhPuP1nTQcc83MS7HwK6vk85z",
-        "unknown_version",
-        "unknown version byte 0x30: not an address kind of this chain",
+        "other_chain",
+        "this is an LTC address (`ltc`): ask for that blockchain",
     ),
     (
         "btc",
@@ -171,13 +171,13 @@ const REFUSALS: &[(&str, &str, &str, &str)] = &[
         "eth",
         "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
         "other_chain",
-        "this is a BTC address (`btc`): ask for that blockchain",
+        "this is an address of btc, bch, bsv: ask for that blockchain",
     ),
     (
         "trx",
         "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
         "other_chain",
-        "this is an address of eth, etc, bsc, polygon, arbitrum, optimism, base, avalanche: ask for that blockchain",
+        "this is an address of eth, etc, bsc, polygon, arbitrum, optimism, base, avalanche, linea, scroll, zksync, polygon-zkevm, arbitrum-nova, opbnb, mantle, blast, gnosis, fantom, sonic, celo, cronos, moonbeam, moonriver, aurora, kaia, metis, zora, unichain, worldchain, berachain, ink, soneium, abstract, mode, manta, taiko, pulsechain, flare, ethw, hyperevm, monad, plasma, apechain, ronin: ask for that blockchain",
     ),
     (
         "eth",
@@ -337,5 +337,149 @@ proptest! {
         prop_assume!(text != original.as_str());
         let read = CanonicalAddress::parse(chain, &text);
         prop_assert!(read.is_err(), "{} read as an address", text);
+    }
+}
+
+/// Chain, submitted text, kind, canonical form.
+const FORMS: &[(&str, &str, &str, &str)] = &[
+    ("ltc", "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9", "p2pkh", "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9"),
+    ("ltc", "MQMcJhpWHYVeQArcZR3sBgyPZxxRtnH441", "p2sh", "MQMcJhpWHYVeQArcZR3sBgyPZxxRtnH441"),
+    // The older way to write a script hash; the address that it is on Bitcoin too.
+    ("ltc", "3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy", "p2sh", "MQMHBtvnBfxTzt3K2bdxgSE7qZPHSXWsGM"),
+    (
+        "bch",
+        "BITCOINCASH:QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A",
+        "p2pkh",
+        "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
+    ),
+    (
+        "bch",
+        "1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu",
+        "p2pkh",
+        "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
+    ),
+    (
+        "bch",
+        "3CWFddi6m4ndiGyKqzYvsFYagqDLPVMTzC",
+        "p2sh",
+        "bitcoincash:ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq",
+    ),
+    (
+        "bsv",
+        "qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
+        "p2pkh",
+        "1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu",
+    ),
+    ("zec", "t1Hsc1LR8yKnbbe3twRp88p6vFfC5t7DLbs", "p2pkh", "t1Hsc1LR8yKnbbe3twRp88p6vFfC5t7DLbs"),
+    ("zec", "t3JZcvsuaXE6ygokL4XUiZSTrQBUoPYFnXJ", "p2sh", "t3JZcvsuaXE6ygokL4XUiZSTrQBUoPYFnXJ"),
+    // ZIP 320's own example.
+    (
+        "zec",
+        "tex1s2rt77ggv6q989lr49rkgzmh5slsksa9khdgte",
+        "p2pkh",
+        "t1VmmGiyjVNeCjxDZzg7vZmd99WyzVby9yC",
+    ),
+    (
+        "zec",
+        "zs1z7rejlpsa98s2rrrfkwmaxu53e4ue0ulcrw0h4x5g8jl04tak0d3mm47vdtahatqrlkngh9slya",
+        "sapling",
+        "zs1z7rejlpsa98s2rrrfkwmaxu53e4ue0ulcrw0h4x5g8jl04tak0d3mm47vdtahatqrlkngh9slya",
+    ),
+    (
+        "zec",
+        "u1l8xunezsvhq8fgzfl7404m450nwnd76zshscn6nfys7vyz2ywyh4cc5daaq0c7q2su5lqfh23sp7fkf3kt27ve5948mzpfdvckzaect2jtte308mkwlycj2u0eac077wu70vqcetkxf",
+        "unified",
+        "u1l8xunezsvhq8fgzfl7404m450nwnd76zshscn6nfys7vyz2ywyh4cc5daaq0c7q2su5lqfh23sp7fkf3kt27ve5948mzpfdvckzaect2jtte308mkwlycj2u0eac077wu70vqcetkxf",
+    ),
+    ("xrp", "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh", "account", "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh"),
+    // XLS-5d's own examples: without a tag, and with tag 1.
+    (
+        "xrp",
+        "XVLhHMPHU98es4dbozjVtdWzVrDjtV5fdx1mHp98tDMoQXb",
+        "account",
+        "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf",
+    ),
+    (
+        "xrp",
+        "XVLhHMPHU98es4dbozjVtdWzVrDjtV8xvjGQTYPiAx6gwDC",
+        "account",
+        "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf",
+    ),
+];
+
+#[test]
+fn further_chains_have_one_canonical_form() {
+    for (chain, text, kind, canonical) in FORMS {
+        let address = parse(chain, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!((address.kind().as_str(), address.as_str()), (*kind, *canonical), "{text}");
+    }
+}
+
+#[test]
+fn one_key_is_recognised_across_families_of_chains() {
+    // Given one public key hash on the chains that hash keys alike.
+    let hash = Payload::PublicKeyHash([7; 20]);
+    let all: Vec<_> = ChainId::all()
+        .filter_map(|chain| CanonicalAddress::from_payload(chain, hash.clone()))
+        .collect();
+    let chains: Vec<_> = all.iter().map(|address| address.chain().as_str()).collect();
+    assert_eq!(
+        chains,
+        "btc ltc bch bsv btg doge dash zec xvg xrp bep2".split(' ').collect::<Vec<_>>()
+    );
+    for address in &all {
+        assert_eq!(address.key_identities(), all[0].key_identities());
+    }
+}
+
+/// Writes a unified address of these receivers: type and content (ZIP 316).
+fn unified(items: &[(u8, &[u8])]) -> String {
+    let mut bytes = Vec::new();
+    for (kind, content) in items {
+        bytes.extend([*kind, u8::try_from(content.len()).unwrap()]);
+        bytes.extend_from_slice(content);
+    }
+    bytes.extend(b"u\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    let jumbled = f4jumble::f4jumble(&bytes).unwrap();
+    bech32::encode::<bech32::Bech32m>(bech32::Hrp::parse("u").unwrap(), &jumbled).unwrap()
+}
+
+#[test]
+fn a_unified_address_shares_the_keys_of_its_receivers() {
+    let sapling = [9; 43];
+    let text = unified(&[(0, &[7; 20]), (2, &sapling), (3, &[8; 43])]);
+    let address = parse("zec", &text).unwrap();
+    assert_eq!((address.kind(), address.as_str()), (AddressKind::Unified, &*text));
+    let transparent =
+        CanonicalAddress::from_payload(ChainId::ZEC, Payload::PublicKeyHash([7; 20])).unwrap();
+    let shielded = bech32::encode::<bech32::Bech32>(bech32::Hrp::parse("zs").unwrap(), &sapling);
+    let shielded = parse("zec", &shielded.unwrap()).unwrap();
+    assert_eq!(shielded.kind(), AddressKind::Sapling);
+    for receiver in [transparent, shielded] {
+        let shared = receiver.key_identities();
+        assert!(shared.iter().any(|identity| address.key_identities().contains(identity)));
+    }
+}
+
+#[test]
+fn a_unified_address_must_keep_the_rules_of_its_revision() {
+    type Items<'a> = &'a [(u8, &'a [u8])];
+    let refusals: [(Items<'_>, &str); 5] = [
+        (&[(3, &[8; 43]), (2, &[9; 43])], "not in order"),
+        (&[(0, &[7; 20]), (1, &[7; 20]), (2, &[9; 43])], "two transparent receivers"),
+        (&[(0, &[7; 20]), (0xC1, &[7; 20])], "an item that this revision does not allow"),
+        (&[(2, &[9; 42])], "the wrong length"),
+        (&[(1, &[7; 20])], "at least 38 bytes"),
+    ];
+    for (items, expected) in refusals {
+        let text = match items {
+            [(1, _)] => {
+                bech32::encode::<bech32::Bech32m>(bech32::Hrp::parse("u").unwrap(), &[7; 37])
+                    .unwrap()
+            }
+            items => unified(items),
+        };
+        let (_, message) = refusal("zec", &text);
+        assert!(message.contains(expected), "{message}");
     }
 }

@@ -47,10 +47,12 @@ fn hexadecimal_digits(text: &str) -> Option<&str> {
 
 fn parse_base58(text: &str) -> Result<[u8; 20], AddressError> {
     let bytes = base58::decode(text).map_err(|error| match error {
-        AddressError::WrongChecksum { scheme } => match base58::byte_length(text) {
-            Some(BASE58_BYTES) | None => AddressError::WrongChecksum { scheme },
-            Some(bytes) => wrong_length(bytes),
-        },
+        AddressError::WrongChecksum { scheme } => {
+            match base58::byte_length(text, bs58::Alphabet::BITCOIN) {
+                Some(BASE58_BYTES) | None => AddressError::WrongChecksum { scheme },
+                Some(bytes) => wrong_length(bytes),
+            }
+        }
         other => other,
     })?;
     match bytes.split_first() {
@@ -60,7 +62,9 @@ fn parse_base58(text: &str) -> Result<[u8; 20], AddressError> {
         Some((&OLD_TEST_VERSION, _)) => {
             Err(AddressError::TestNetwork { network: "TRON test network" })
         }
-        Some((&version, _)) => Err(AddressError::UnknownVersion { version }),
+        Some((&version, _)) => {
+            Err(AddressError::UnknownVersion { version: format!("0x{version:02x}") })
+        }
         None => Err(wrong_length(4)),
     }
 }

@@ -252,11 +252,15 @@ mod tests {
         );
         assert_eq!(chains("ETH", evm), "eth");
         assert_eq!(chains("BSC", evm), "bsc");
-        assert_eq!(chains("USDT", evm), "eth etc bsc polygon arbitrum optimism base avalanche");
+        assert!(
+            chains("USDT", evm)
+                .starts_with("eth etc bsc polygon arbitrum optimism base avalanche linea scroll")
+        );
         assert_eq!(chains("USDT", "TX5GV4DyfxNB3rPkzZJhmqZ1efVmL4rEqG"), "trx");
-        assert_eq!(chains("USDT", "3LtcaPbCj87CwJHnRX3vh7c2y9RZQqeSy8"), "btc");
-        assert_eq!(chains("USDC", "7UVttrLkRkZFn4FsTuihX5zCJ1ounF5Ts8CkSqPGN2Dh"), "unsupported");
-        assert_eq!(chains("XMR", "anything"), "unsupported");
+        assert_eq!(chains("USDT", "3LtcaPbCj87CwJHnRX3vh7c2y9RZQqeSy8"), "btc ltc bch bsv");
+        assert_eq!(chains("USDC", "7UVttrLkRkZFn4FsTuihX5zCJ1ounF5Ts8CkSqPGN2Dh"), "sol");
+        assert_eq!(chains("XMR", "anything"), "unknown_form");
+        assert_eq!(chains("TON", "anything"), "unsupported");
     }
 
     #[test]
