@@ -189,7 +189,7 @@ pub async fn import(
     let Some((file_digest, digest, publication, fetched)) =
         read.await.map_err(|_| ImportError::Stopped)??
     else {
-        store.confirm_fetch(&request.source, now).await?;
+        store.confirm_fetch(&request.source, now, None).await?;
         return Ok(ImportOutcome::NotModified);
     };
     let provenance = Provenance {
@@ -233,15 +233,17 @@ pub async fn record(
     options: &ImportOptions,
     now: Timestamp,
 ) -> Result<ImportOutcome, ImportError> {
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let digests = Digests { file: &provenance.file_digest, content: &provenance.digest };
     loop {
         let known = store.source_history(&provenance.source).await?;
-        let planned = plan(&known.history, publication, digests, options)
+        let planned = plan(&known.history, publication, digests, options, today)
             .map_err(|source| ImportError::Refused { origin: provenance.origin.clone(), source })?;
         let (reference, entries, newest, ended, begun, report) = match planned {
             ImportPlan::Known { newest } => {
                 if newest {
-                    store.confirm_fetch(&provenance.source, now).await?;
+                    let fetched = provenance.fetched.as_ref();
+                    store.confirm_fetch(&provenance.source, now, fetched).await?;
                 }
                 let digest = provenance.digest.clone();
                 return Ok(ImportOutcome::Unchanged { digest, verified: newest });

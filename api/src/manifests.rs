@@ -88,6 +88,14 @@ pub fn parse(origin: &str, text: &str) -> Result<Vec<Document>, ReadError> {
         .collect())
 }
 
+fn check_size(bytes: u64) -> io::Result<()> {
+    if bytes > LARGEST_FILE_BYTES {
+        let message = format!("larger than {LARGEST_FILE_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(())
+}
+
 /// The documents of a file, or of every manifest file below a folder in the order of their names; `-`
 /// is standard input.
 ///
@@ -101,10 +109,9 @@ pub fn read(path: &Path) -> Result<Vec<Document>, ReadError> {
     };
     if path == Path::new("-") {
         let mut text = String::new();
-        io::stdin()
-            .take(LARGEST_FILE_BYTES)
-            .read_to_string(&mut text)
-            .map_err(failed(Path::new("standard input")))?;
+        let read = io::stdin().take(LARGEST_FILE_BYTES + 1).read_to_string(&mut text);
+        let read = read.and_then(|_| check_size(text.len() as u64));
+        read.map_err(failed(Path::new("standard input")))?;
         return parse("standard input", &text);
     }
     if path.is_dir() {
@@ -121,10 +128,7 @@ pub fn read(path: &Path) -> Result<Vec<Document>, ReadError> {
         return Ok(documents);
     }
     let text = fs::metadata(path).and_then(|metadata| {
-        if metadata.len() > LARGEST_FILE_BYTES {
-            let message = format!("larger than {LARGEST_FILE_BYTES} bytes");
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-        }
+        check_size(metadata.len())?;
         fs::read_to_string(path)
     });
     parse(&path.display().to_string(), &text.map_err(failed(path))?)

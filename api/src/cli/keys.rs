@@ -74,6 +74,9 @@ pub(super) struct RotateArgs {
     /// How long the old key stays good
     #[arg(long, default_value = "24h", value_name = "TIME")]
     overlap: Period,
+    /// After what time the successor is refused by itself [default: the old key's whole lifetime]
+    #[arg(long, value_name = "TIME")]
+    expires_in: Option<Period>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -175,7 +178,14 @@ async fn rotate(args: &RotateArgs, store: &SqliteStore, now: Timestamp) -> Resul
         tenant: old.tenant.clone(),
         name: old.name.clone(),
         scopes: old.scopes.clone(),
-        expires_at: None,
+        expires_at: match (args.expires_in, old.expires_at) {
+            (Some(time), _) => Some(later(now, time)?),
+            // The successor lives as long as its predecessor was meant to.
+            (None, Some(expires)) => {
+                now.checked_add(expires.duration_since(old.created_at)).ok().or(Some(expires))
+            }
+            (None, None) => None,
+        },
     };
     let (key, record) = issue(store.environment().await?, grant, now);
     store.add_key(&record, Some((&old.id, later(now, args.overlap)?))).await?;

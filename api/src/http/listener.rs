@@ -18,11 +18,11 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 
-use super::quiet::ignore_new_connections;
+use super::{prompt::Prompt, quiet::ignore_new_connections};
 
 /// Bytes in which a request's head must fit; larger ones are refused by the HTTP library itself.
 const LARGEST_HEAD: usize = 64 * 1024;
-/// Longest time in which a request's head must arrive; idle connections are closed after it.
+/// Longest time in which a request's head must arrive; silent and idle connections are closed after it.
 const HEAD_TIME: Duration = Duration::from_secs(20);
 const MOST_STREAMS: u32 = 100;
 /// How long to wait where the system has no more file descriptors.
@@ -99,7 +99,7 @@ pub async fn serve(
                     let _ = stream.set_nodelay(true);
                     let service = TowerToHyperService::new(router.clone());
                     let connection =
-                        builder.serve_connection(TokioIo::new(stream), service).into_owned();
+                        builder.serve_connection(TokioIo::new(Prompt::new(stream, HEAD_TIME)), service).into_owned();
                     let connection = graceful.watch(connection);
                     tokio::spawn(async move {
                         // What a caller does to its own connection is not our error.

@@ -12,6 +12,7 @@ mod metrics;
 pub mod openapi;
 mod operations;
 pub mod problem;
+mod prompt;
 mod quiet;
 pub mod routes;
 

@@ -150,10 +150,10 @@ pub struct ProblemDetails {
     /// Names the request in the logs.
     pub request_id: String,
     /// The fields that are wrong.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
     /// The limits that are used up.
-    #[serde(rename = "violated-policies", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "violated-policies", skip_serializing_if = "Vec::is_empty")]
     pub violated_policies: Vec<String>,
 }
 

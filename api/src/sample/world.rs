@@ -170,7 +170,8 @@ fn entries(party: &Listed) -> Vec<ListingEntry> {
                     programmes: vec![party.programme.into()],
                     remarks: Some("made up".into()),
                     listed_on: Some(date(2025, 6, 2)),
-                },
+                }
+                .into(),
                 asset_code: code.into(),
                 address_as_published: listed_address(party.name, code, number)?.to_string(),
                 address_remarks: None,

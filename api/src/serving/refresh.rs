@@ -69,27 +69,37 @@ impl Refresher {
         }
     }
 
-    /// Reloads whatever changed.
+    /// Reloads whatever changed. A problem with one part does not hold up the other: a new listing
+    /// shows whatever is wrong with a manifest.
     ///
     /// # Errors
     ///
     /// Where the store fails or its manifests do not resolve; then the last good state stays.
     pub async fn refresh(&self) -> Result<(), LoadError> {
         let revisions = self.store.revisions().await?;
-        if revisions.control != self.service.access.load().revision {
-            let access = load_access(&*self.store).await?;
-            tracing::info!(revision = access.revision, "manifests and keys reloaded");
-            self.service.access.store(Arc::new(access));
-        }
-        if revisions.intel != self.service.intel.load().generation() {
-            let intel = self.store.intel().await?;
-            let snapshot = IntelSnapshot::new(intel);
+        let intel = self.refresh_intel(revisions.intel).await;
+        let access = self.refresh_access(revisions.control).await;
+        intel.and(access)
+    }
+
+    async fn refresh_intel(&self, generation: u64) -> Result<(), LoadError> {
+        if generation != self.service.intel.load().generation() {
+            let snapshot = IntelSnapshot::new(self.store.intel().await?);
             tracing::info!(
                 generation = snapshot.generation(),
                 addresses = snapshot.addresses(),
                 "listings and labels reloaded"
             );
             self.service.intel.store(Arc::new(snapshot));
+        }
+        Ok(())
+    }
+
+    async fn refresh_access(&self, revision: u64) -> Result<(), LoadError> {
+        if revision != self.service.access.load().revision {
+            let access = load_access(&*self.store).await?;
+            tracing::info!(revision = access.revision, "manifests and keys reloaded");
+            self.service.access.store(Arc::new(access));
         }
         Ok(())
     }

@@ -505,7 +505,7 @@ pub struct AssessedSource {
     pub kind: SourceKind,
     /// The lists its newest publication holds.
     pub lists: Vec<ListId>,
-    /// Date of issue of its newest publication.
+    /// Date of issue of its newest publication; with `as_of`, of the newest one up to that day.
     pub published_at: Option<Date>,
     /// When that was last obtained or confirmed unchanged.
     pub fetched_at: Timestamp,

@@ -15,15 +15,15 @@ use assay_engine::{
     },
     names::ListId,
 };
-use jiff::civil::Date;
+use jiff::{ToSpan, civil::Date};
 use serde::Serialize;
 
 use crate::sanctions::{Publication, Rejected};
 
-/// A change of the number of addresses by more than this share, in per cent, is implausible...
-const PLAUSIBLE_PERCENT: u64 = 20;
-/// ...if it is by more than this number too.
-const PLAUSIBLE_NUMBER: u64 = 25;
+/// Addresses added or dropped beyond this share of the previous ones, in per cent, are implausible...
+const PLAUSIBLE_PERCENT: usize = 20;
+/// ...if they are more than this number too.
+const PLAUSIBLE_NUMBER: usize = 25;
 
 /// What the person who imports decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,16 +126,37 @@ pub enum Refusal {
         /// The newest publication's date.
         newest: Date,
     },
-    /// The number of addresses changed beyond belief.
+    /// It was issued in the future: its listings would not be in force, and no newer one could follow.
+    #[error("its date of issue is {published_on}, which is in the future: today is {today}")]
+    Future {
+        /// Its date.
+        published_on: Date,
+        /// The day of the import.
+        today: Date,
+    },
+    /// The addresses changed beyond belief.
     #[error(
-        "{found} addresses where the previous import had {previous}: implausible; if it is right, \
-         import it with --accept-digest {digest}"
+        "it adds {added} and drops {removed} of the {previous} addresses that the publication of \
+         {compared} holds: implausible; if it is right, import it with --accept-digest {digest}"
     )]
     Implausible {
-        /// How many it holds.
-        found: u64,
-        /// How many the previous one held.
-        previous: u64,
+        /// How many addresses it adds.
+        added: usize,
+        /// How many it drops.
+        removed: usize,
+        /// How many there are in the publication it is compared with.
+        previous: usize,
+        /// That publication's date.
+        compared: Date,
+        /// The digest that accepts it.
+        digest: String,
+    },
+    /// It holds no address at all.
+    #[error(
+        "there is no address in it: is it the right file? If so, import it with --accept-digest \
+         {digest}"
+    )]
+    Empty {
         /// The digest that accepts it.
         digest: String,
     },
@@ -157,32 +178,38 @@ fn key(entry: &ListingEntry) -> Key {
 ///
 /// # Errors
 ///
-/// Where the publication is older than what is known or implausible against it.
+/// Where the publication is of the future, older than what is known, or implausible against it.
 pub fn plan<Id: Copy>(
     known: &SourceHistory<Id>,
     publication: &Publication,
     digests: Digests<'_>,
     options: &ImportOptions,
+    today: Date,
 ) -> Result<ImportPlan<Id>, Refusal> {
     let newest = known.newest();
-    let is_known = |other: &&KnownPublication| other.digest == digests.content;
-    if newest.as_ref().is_some_and(is_known) {
+    let is_same = |other: &KnownPublication| other.digest == digests.content;
+    if newest.is_some_and(is_same) {
         return Ok(ImportPlan::Known { newest: true });
     }
     let published_on = publication.published_on;
+    // East of here it may be tomorrow already.
+    if published_on > today.saturating_add(1.day()) {
+        return Err(Refusal::Future { published_on, today });
+    }
     let is_older = newest.is_some_and(|newest| published_on < newest.reference.published_on);
     if let Some(newest) = newest.filter(|_| is_older && !options.history) {
         return Err(Refusal::Older { published_on, newest: newest.reference.published_on });
     }
-    if known.publications.iter().any(|other| is_known(&other)) {
+    // What was taken back on the same day and is issued again counts anew: it is the newest now.
+    if is_older && known.publications.iter().any(is_same) {
         return Ok(ImportPlan::Known { newest: false });
     }
     let entries = u64::try_from(publication.entries.len()).unwrap_or(u64::MAX);
-    if let Some(newest) = newest.filter(|_| !is_older) {
-        check_plausible(newest.entries, entries, digests, options)?;
-    }
     let ordinal = known.publications.iter().map(|other| other.reference.ordinal + 1).max();
     let reference = PublicationRef { published_on, ordinal: ordinal.unwrap_or(0) };
+    if !digests.accepted_by(options) {
+        check_plausible(known, publication, reference, digests)?;
+    }
     let (ended, begun, changes) = changes(known, publication, reference);
     let report = ImportReport {
         rejected: publication.rejected.clone(),
@@ -191,22 +218,46 @@ pub fn plan<Id: Copy>(
     Ok(ImportPlan::Record { reference, entries, newest: !is_older, ended, begun, report })
 }
 
-fn check_plausible(
-    previous: u64,
-    found: u64,
+impl Digests<'_> {
+    fn accepted_by(&self, options: &ImportOptions) -> bool {
+        options.accept_digest.as_deref().is_some_and(|accepted| {
+            [self.file, self.content].iter().any(|digest| digest.eq_ignore_ascii_case(accepted))
+        })
+    }
+}
+
+/// Compares a publication with its neighbour in time: the one before it, or, where it is the first, the
+/// one after it. Addresses count, not entities: one that moves to another entity stays listed.
+fn check_plausible<Id>(
+    known: &SourceHistory<Id>,
+    publication: &Publication,
+    reference: PublicationRef,
     digests: Digests<'_>,
-    options: &ImportOptions,
 ) -> Result<(), Refusal> {
-    let difference = previous.abs_diff(found);
-    let large = difference * 100 > previous * PLAUSIBLE_PERCENT && difference > PLAUSIBLE_NUMBER;
-    let vanished = found == 0 && previous > 0;
-    let accepted = options.accept_digest.as_deref().is_some_and(|accepted| {
-        [digests.file, digests.content].iter().any(|digest| digest.eq_ignore_ascii_case(accepted))
-    });
-    if (large || vanished) && !accepted {
-        return Err(Refusal::Implausible { found, previous, digest: digests.file.to_owned() });
+    let digest = digests.file.to_owned();
+    if publication.entries.is_empty() {
+        return Err(Refusal::Empty { digest });
+    }
+    let references = || known.publications.iter().map(|other| other.reference);
+    let before = references().filter(|other| *other < reference).max();
+    let Some(neighbour) = before.or_else(|| references().min()) else { return Ok(()) };
+    let standing = known.listings.iter().filter(|listing| listing.presence.holds(neighbour));
+    let previous: BTreeSet<_> = standing.map(|listing| address(&listing.entry)).collect();
+    let found: BTreeSet<_> = publication.entries.iter().map(address).collect();
+    let (added, removed) =
+        (found.difference(&previous).count(), previous.difference(&found).count());
+    let large = |change: usize| {
+        change * 100 > previous.len() * PLAUSIBLE_PERCENT && change > PLAUSIBLE_NUMBER
+    };
+    if large(added) || large(removed) {
+        let (previous, compared) = (previous.len(), neighbour.published_on);
+        return Err(Refusal::Implausible { added, removed, previous, compared, digest });
     }
     Ok(())
+}
+
+fn address(entry: &ListingEntry) -> (&str, &str) {
+    (&entry.asset_code, &entry.address_as_published)
 }
 
 /// Rows that end, entries that begin, and the numbers.
@@ -332,7 +383,8 @@ mod tests {
                 programmes: vec![],
                 remarks: None,
                 listed_on: None,
-            },
+            }
+            .into(),
             asset_code: "XBT".into(),
             address_as_published: address.into(),
             address_remarks: None,
@@ -364,7 +416,7 @@ mod tests {
             options: &ImportOptions,
         ) -> Result<Option<ImportReport>, Refusal> {
             let digests = Digests { file: digest, content: digest };
-            match plan(&self.history, publication, digests, options)? {
+            match plan(&self.history, publication, digests, options, date(2025, 3, 31))? {
                 ImportPlan::Known { .. } => Ok(None),
                 ImportPlan::Record { reference, entries, ended, begun, report, .. } => {
                     self.history.listings.retain(|listing| !ended.contains(&listing.id));
@@ -449,7 +501,9 @@ mod tests {
         let mut memory = Memory::default();
         memory.import_plain(4, &["a"]).unwrap();
         let mut renamed = publication(5, &["a"]);
-        renamed.entries[0].entity.name = "DOE, Janet".into();
+        let entity =
+            ListedEntity { name: "DOE, Janet".into(), ..(*renamed.entries[0].entity).clone() };
+        renamed.entries[0].entity = entity.into();
         let report = memory.import(&renamed, "x", &ImportOptions::default()).unwrap().unwrap();
         assert_eq!((report.updated, report.unchanged), (1, 0));
         assert_eq!(memory.history.listings.len(), 1);
@@ -497,8 +551,71 @@ mod tests {
         let options =
             ImportOptions { accept_digest: Some("EE".into()), ..ImportOptions::default() };
         let refusal = memory.import(&publication(2, &[]), "ff", &options).unwrap_err();
-        assert_eq!(refusal, Refusal::Implausible { found: 0, previous: 1, digest: "ff".into() });
+        assert_eq!(refusal, Refusal::Empty { digest: "ff".into() });
         assert!(memory.import(&publication(2, &[]), "ee", &options).is_ok());
+    }
+
+    #[test]
+    fn as_many_other_addresses_are_implausible_too() {
+        let named =
+            |letter: &str| -> Vec<String> { (0..30).map(|n| format!("{letter}{n}")).collect() };
+        let (before, after) = (named("a"), named("b"));
+        let texts = |names: &'_ [String]| -> Publication {
+            let listed: Vec<&str> = names.iter().map(String::as_str).collect();
+            publication(if names[0] == "a0" { 10 } else { 11 }, &listed)
+        };
+        let mut memory = Memory::default();
+        memory.import(&texts(&before), "a", &ImportOptions::default()).unwrap();
+        let expected = Refusal::Implausible {
+            added: 30,
+            removed: 30,
+            previous: 30,
+            compared: date(2025, 3, 10),
+            digest: "b".into(),
+        };
+        let refusal = memory.import(&texts(&after), "b", &ImportOptions::default());
+        assert_eq!(refusal, Err(expected));
+
+        // What is filed in the past is compared with its neighbour as well.
+        let history = ImportOptions { history: true, ..ImportOptions::default() };
+        let old = Publication { published_on: date(2025, 3, 1), ..texts(&after) };
+        assert!(matches!(memory.import(&old, "c", &history), Err(Refusal::Implausible { .. })));
+    }
+
+    #[test]
+    fn an_empty_first_publication_needs_its_digest() {
+        let mut memory = Memory::default();
+        assert_eq!(memory.import_plain(1, &[]), Err(Refusal::Empty { digest: "1[]".into() }));
+    }
+
+    #[test]
+    fn a_publication_of_the_future_is_refused() {
+        let mut memory = Memory::default();
+        let list = Publication { published_on: date(2025, 4, 2), ..publication(1, &["a"]) };
+        assert_eq!(
+            memory.import(&list, "x", &ImportOptions::default()),
+            Err(Refusal::Future { published_on: date(2025, 4, 2), today: date(2025, 3, 31) })
+        );
+        let tomorrow = Publication { published_on: date(2025, 4, 1), ..list };
+        assert!(memory.import(&tomorrow, "x", &ImportOptions::default()).is_ok());
+    }
+
+    #[test]
+    fn what_was_corrected_and_is_issued_again_on_the_same_day_stands() {
+        let mut memory = Memory::default();
+        memory.import(&publication(4, &["right"]), "1", &ImportOptions::default()).unwrap();
+        memory.import(&publication(4, &["wrong"]), "2", &ImportOptions::default()).unwrap();
+        let again = memory.import(&publication(4, &["right"]), "1", &ImportOptions::default());
+        assert_eq!(addresses(&again.unwrap().unwrap().added), ["right"]);
+        let newest = memory.history.newest().unwrap().reference;
+        let standing: Vec<&str> = memory
+            .history
+            .listings
+            .iter()
+            .filter(|listing| listing.presence.holds(newest))
+            .map(|listing| &*listing.entry.address_as_published)
+            .collect();
+        assert_eq!(standing, ["right"]);
     }
 
     #[test]

@@ -18,6 +18,11 @@ const DEEPEST: usize = 64;
 /// Largest tag, text or comment in bytes; OFAC's longest text has a few thousand.
 const LARGEST_PIECE: usize = 1024 * 1024;
 
+/// What a tag or text that is handed out weighs beside its own bytes: whoever keeps it needs about as much.
+const WEIGHT: usize = 64;
+/// How much may be handed out before anybody says otherwise.
+const FIRST_ALLOWANCE: usize = 1024 * 1024;
+
 /// Why XML could not be read. Lines count from one.
 #[derive(Debug, thiserror::Error)]
 pub enum XmlError {
@@ -66,6 +71,16 @@ pub enum XmlError {
         /// Where.
         line: u64,
     },
+    /// One part of it holds more than any real one.
+    #[error(
+        "line {line}: this part of the file is larger than any real one: more than {allowed} bytes"
+    )]
+    TooLarge {
+        /// Where.
+        line: u64,
+        /// How much is allowed.
+        allowed: usize,
+    },
     /// It is not what was expected: another format, or a part is missing.
     #[error("line {line}: {detail}")]
     Unexpected {
@@ -108,13 +123,36 @@ pub(crate) struct Elements<R> {
     reader: Reader<Pieces<R>>,
     buffer: Vec<u8>,
     open: Vec<String>,
+    /// How much may be handed out, and how much of that was.
+    allowed: usize,
+    handed_out: usize,
 }
 
 impl<R: BufRead> Elements<R> {
     pub(crate) fn new(input: R) -> Self {
         let mut reader = Reader::from_reader(Pieces { inner: input, piece: 0, line: 1 });
         reader.config_mut().expand_empty_elements = true;
-        Self { reader, buffer: Vec::new(), open: Vec::new() }
+        let (allowed, handed_out) = (FIRST_ALLOWANCE, 0);
+        Self { reader, buffer: Vec::new(), open: Vec::new(), allowed, handed_out }
+    }
+
+    /// Begins a part of the file from which tags and texts of at most `bytes` are handed out. What is
+    /// skipped does not count: this bounds what a reader can keep, whatever the file's size.
+    pub(crate) fn allow(&mut self, bytes: usize) {
+        (self.allowed, self.handed_out) = (bytes, 0);
+    }
+
+    /// How much was handed out from the current part.
+    pub(crate) const fn handed_out(&self) -> usize {
+        self.handed_out
+    }
+
+    fn hand_out(&mut self, bytes: usize) -> Result<(), XmlError> {
+        self.handed_out += bytes + WEIGHT;
+        if self.handed_out > self.allowed {
+            return Err(XmlError::TooLarge { line: self.line(), allowed: self.allowed });
+        }
+        Ok(())
     }
 
     /// The root element, which must have the name `expected`.
@@ -132,7 +170,10 @@ impl<R: BufRead> Elements<R> {
     pub(crate) fn child(&mut self) -> Result<Option<Element>, XmlError> {
         loop {
             match self.next()? {
-                Piece::Start(element) => return Ok(Some(element)),
+                Piece::Start(element) => {
+                    self.hand_out(element.0.len())?;
+                    return Ok(Some(element));
+                }
                 Piece::End => return Ok(None),
                 Piece::Text(_) => {}
             }
@@ -146,7 +187,10 @@ impl<R: BufRead> Elements<R> {
             match self.next()? {
                 Piece::Text(piece) => text.push_str(&piece),
                 Piece::Start(_) => self.skip()?,
-                Piece::End => return Ok(text),
+                Piece::End => {
+                    self.hand_out(text.len())?;
+                    return Ok(text);
+                }
             }
             if text.len() > LARGEST_PIECE {
                 return Err(self.malformed("a text is too long"));

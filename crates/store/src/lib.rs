@@ -67,8 +67,14 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         url: &str,
     ) -> Result<FetchConditions, StoreError>;
 
-    /// Notes that a source's newest publication was confirmed unchanged.
-    async fn confirm_fetch(&self, source: &SourceId, at: Timestamp) -> Result<(), StoreError>;
+    /// Notes that a source's newest publication was confirmed unchanged, and where it was fetched from
+    /// anew what the server said.
+    async fn confirm_fetch(
+        &self,
+        source: &SourceId,
+        at: Timestamp,
+        fetched: Option<&(String, FetchConditions)>,
+    ) -> Result<(), StoreError>;
 
     /// All manifests and keys.
     async fn control(&self) -> Result<Control, StoreError>;

@@ -52,7 +52,8 @@ fn entry(code: &str, address: &str) -> ListingEntry {
             programmes: vec!["SDNTK".into()],
             remarks: Some("a remark".into()),
             listed_on: Some(date(2019, 8, 21)),
-        },
+        }
+        .into(),
         asset_code: code.into(),
         address_as_published: address.into(),
         address_remarks: None,
@@ -131,7 +132,10 @@ async fn a_publication_reads_back_as_it_was_recorded(store: Arc<dyn Store>) {
     assert_eq!(listing.entry, entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"));
     assert_eq!(listing.listed_on, None, "the first publication known says nothing about before");
     let source = &intel.sources[0];
-    assert_eq!((source.kind, source.published_on), (SourceKind::Sanctions, Some(date(2025, 3, 4))));
+    assert_eq!(
+        (source.kind, &source.publications),
+        (SourceKind::Sanctions, &vec![date(2025, 3, 4)])
+    );
     assert_eq!((source.digest.as_str(), source.entries), ("digest-0", 3));
     assert_eq!(source.fetched_at, at(0));
     assert_eq!(source.lists, ["ofac-sdn".parse().unwrap()]);
@@ -181,19 +185,19 @@ async fn a_history_import_does_not_verify_the_source(store: Arc<dyn Store>) {
     store.record_publication(filed).await.unwrap();
     let intel = store.intel().await.unwrap();
     assert_eq!(intel.sources[0].fetched_at, at(0));
-    assert_eq!(intel.sources[0].published_on, Some(date(2025, 3, 4)));
+    assert_eq!(intel.sources[0].publications, [date(2020, 1, 1), date(2025, 3, 4)]);
     assert_eq!(intel.listings[0].listed_on, Some(date(2025, 3, 4)), "now known to be new then");
 }
 
 async fn a_confirmed_fetch_moves_time_and_not_data(store: Arc<dyn Store>) {
     import_first(&*store).await;
     let before = store.intel().await.unwrap();
-    store.confirm_fetch(&ofac(), at(60)).await.unwrap();
+    store.confirm_fetch(&ofac(), at(60), None).await.unwrap();
     let after = store.intel().await.unwrap();
     assert_eq!(after.sources[0].fetched_at, at(60));
     assert_eq!(after.data_revision, before.data_revision);
     assert!(after.generation > before.generation, "what serves from memory must notice");
-    store.confirm_fetch(&ofac(), at(30)).await.unwrap();
+    store.confirm_fetch(&ofac(), at(30), None).await.unwrap();
     assert_eq!(store.intel().await.unwrap().sources[0].fetched_at, at(60), "time moves forward");
 }
 

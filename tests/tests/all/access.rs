@@ -81,6 +81,24 @@ fn a_rotated_key_and_its_successor_are_good_together_for_the_overlap() {
 }
 
 #[test]
+fn a_successor_lives_as_long_as_its_predecessor_was_meant_to() {
+    let (server, caller) = production();
+    let days = |key: &str| -> Option<i64> {
+        let list: serde_json::Value =
+            serde_json::from_str(&keys(&server, &["list", "--json"])).unwrap();
+        let key = list.as_array().unwrap().iter().find(|row| row["id"] == id(key)).unwrap().clone();
+        let time =
+            |field: &str| key[field].as_str().map(|at| at.parse::<jiff::Timestamp>().unwrap());
+        Some(time("expires_at")?.duration_since(time("created_at")?).as_hours() / 24)
+    };
+    assert_eq!(days(&keys(&server, &["rotate", id(&caller.key)])), None, "it never expires");
+    let short = keys(&server, &["create", "--tenant", "acme", "--expires-in", "90d"]);
+    let successor = keys(&server, &["rotate", id(&short)]);
+    assert_eq!(days(&successor), Some(90));
+    assert_eq!(days(&keys(&server, &["rotate", id(&successor), "--expires-in", "7d"])), Some(7));
+}
+
+#[test]
 fn a_key_expires_and_is_listed_without_its_secret() {
     let (server, _) = production();
     let short =

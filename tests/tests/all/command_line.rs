@@ -168,6 +168,30 @@ fn all_that_is_wrong_with_manifests_is_said_at_once_and_nothing_is_applied() {
 }
 
 #[test]
+fn manifests_on_standard_input_are_read_whole_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let manifest = |name: &str| {
+        format!(
+            "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: {name}}}\nspec: {{displayName: T, plan: business, policy: default}}\n"
+        )
+    };
+    let apply = |text: &str| {
+        fs::write(directory.path().join("input"), text).unwrap();
+        let input = fs::File::open(directory.path().join("input")).unwrap();
+        let mut command = Command::new(assay_tests::binary());
+        command.args(["apply", "-f", "-", "--data-dir"]).arg(directory.path()).stdin(input);
+        command.output().unwrap()
+    };
+    let long = format!("{}---\n{}---\n{}", manifest("a"), "# \n".repeat(2 << 20), manifest("b"));
+    let refused = apply(&long);
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(3), "{message}");
+    assert!(message.contains("standard input") && message.contains("larger than"), "{message}");
+    let applied = apply(&format!("{}---\n{}", manifest("a"), manifest("b")));
+    assert_eq!(String::from_utf8_lossy(&applied.stdout), "Tenant a created\nTenant b created\n");
+}
+
+#[test]
 fn settings_are_all_checked_at_once() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("assay.toml"), "listen = \"nowhere\"\ncache = 5\n").unwrap();

@@ -139,6 +139,29 @@ fn a_slow_body_is_given_up() {
     still_well(&server, &caller);
 }
 
+#[test]
+fn a_silent_connection_gives_its_place_to_another() {
+    let mut server = Server::start(
+        std::sync::Arc::new(tempfile::tempdir().unwrap()),
+        &["--sample", "--max-connections", "2"],
+    );
+    let connect = |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(server.api).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream
+    };
+    // One that says nothing, and one whose first letter could be HTTP/2's.
+    let silent = [connect(b""), connect(b"P")];
+    let mut waiting = connect(b"GET /api/v1/sources HTTP/1.1\r\nHost: x\r\n\r\n");
+    waiting.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+    let mut answer = [0; 12];
+    waiting.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 401");
+    drop(silent);
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+}
+
 fn ingest(directory: &Path, name: &str, content: &[u8]) -> Finished {
     fs::write(directory.join(name), content).unwrap();
     assay(directory, ["ingest", "sanctions", name, "--format", "ofac-advanced"])
@@ -198,6 +221,24 @@ fn hostile_lists_change_nothing_and_say_why() {
         assay(directory.path(), ["sources"]).ok().stdout,
         "no source yet: import a list with `assay ingest sanctions`\n"
     );
+}
+
+#[test]
+fn a_party_of_a_million_addresses_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let start =
+        "<Sanctions><DateOfIssue><Year>2026</Year><Month>1</Month><Day>5</Day></DateOfIssue>
+        <ReferenceValueSets><FeatureTypeValues>
+        <FeatureType ID=\"1\">Digital Currency Address - XBT</FeatureType></FeatureTypeValues>
+        </ReferenceValueSets><DistinctParties><DistinctParty FixedRef=\"1\"><Profile ID=\"1\">
+        <Feature FeatureTypeID=\"1\"><FeatureVersion>";
+    let many = b"<VersionDetail>1</VersionDetail>".repeat(1 << 15);
+    let bomb = gzip(start.as_bytes(), 1).into_iter().chain(gzip(&many, 40));
+    fs::write(directory.path().join("bomb.gz"), bomb.collect::<Vec<u8>>()).unwrap();
+    let run =
+        assay(directory.path(), ["ingest", "sanctions", "bomb.gz", "--format", "ofac-advanced"]);
+    assert_eq!(run.code, 3);
+    assert!(run.stderr.contains("larger than any real one"), "{}", run.stderr);
 }
 
 #[test]

@@ -74,6 +74,13 @@ fn a_url_is_fetched_once_and_then_only_confirmed() {
         ["ingest", "sanctions", &again, "--format", "ofac-advanced", "--json"],
     );
     assert_eq!(other.ok().json()["outcome"], "unchanged", "conditions belong to their URL");
+    let sent_before = sent.load(Ordering::Relaxed);
+    let other = assay(
+        directory.path(),
+        ["ingest", "sanctions", &again, "--format", "ofac-advanced", "--json"],
+    );
+    assert_eq!(other.ok().json()["outcome"], "not_modified", "and are kept whatever was new");
+    assert_eq!(sent.load(Ordering::Relaxed), sent_before);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod access;
 mod addresses;
 mod answers;
 mod command_line;
+mod description;
 mod generated;
 mod hostile;
 mod imports;

@@ -143,6 +143,67 @@ fn what_a_later_list_drops_ends_and_stays_in_force_as_of_before() {
 }
 
 #[test]
+fn a_day_of_which_nothing_is_known_is_not_clean() {
+    let Some(data) = TestData::find() else { return };
+    let directory = directory();
+    let _ = import(directory.path(), &data.ofac("2025-05-29"), &[]).ok();
+    let check = |chain: &str, address: &str, day: &str| {
+        assay(directory.path(), ["check", chain, address, "--json", "--as-of", day]).ok().json()
+    };
+    // Tornado Cash, listed until 2025-03-21, and so not in the one list that is known.
+    let delisted = "0x8589427373D6D84E98730D7795D8f6f8731FDA16";
+    let before = check("eth", delisted, "2025-03-01");
+    assert_eq!(
+        (&before["verdict"], &before["final"], &before["reasons"][0]["code"]),
+        (&json!("indeterminate"), &json!(false), &json!("source_missing"))
+    );
+    assert_eq!(before["sources"][0]["published_at"], Value::Null);
+    assert_eq!(check("eth", delisted, "2025-05-29")["verdict"], "allow");
+    // What a later list says was in force by then stands.
+    let listed = check("btc", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h", "2023-01-01");
+    assert_eq!((&listed["verdict"], &listed["final"]), (&json!("block"), &json!(false)));
+
+    // Between two lists that are known, what the later one added may have been listed or not.
+    let report = import(directory.path(), &data.ofac("2024-09-26"), &["--history"]).ok().json();
+    assert_eq!(report["outcome"], "imported");
+    let rows = exported(directory.path());
+    let added = rows
+        .iter()
+        .find(|row| row["listed_on"] == "2025-05-29" && row["blockchain"] == "trx")
+        .unwrap();
+    let added = added["address"].as_str().unwrap();
+    let between = check("trx", added, "2025-01-01");
+    assert_eq!(
+        (&between["verdict"], &between["reasons"][0]["code"]),
+        (&json!("indeterminate"), &json!("history_gap"))
+    );
+    assert_eq!(between["sources"][0]["published_at"], "2024-09-26");
+    assert_eq!(check("trx", added, "2024-09-26")["verdict"], "allow");
+    assert_eq!(check("trx", added, "2025-05-29")["verdict"], "block");
+}
+
+#[test]
+fn only_the_list_itself_satisfies_the_demand_for_it() {
+    let Some(data) = TestData::find() else { return };
+    let directory = directory();
+    let mut unpacked = String::new();
+    let whole = fs::read(data.ofac("2025-05-29")).unwrap();
+    let mut reader = bzip2::read::BzDecoder::new(whole.as_slice());
+    std::io::Read::read_to_string(&mut reader, &mut unpacked).unwrap();
+    // Given OFAC's other list, in the same format and under the same source's name.
+    let other = unpacked.replace(">SDN List<", ">Consolidated List<");
+    let file = directory.path().join("consolidated.xml");
+    fs::write(&file, &other).unwrap();
+    let _ = import(directory.path(), &file, &[]).ok();
+    let check = |address: &str| {
+        let answer = assay(directory.path(), ["check", "btc", address, "--json"]).ok().json();
+        (answer["verdict"].clone(), answer["final"].clone())
+    };
+    assert_eq!(check("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"), (json!("indeterminate"), json!(false)));
+    assert_eq!(check("12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), (json!("review"), json!(false)));
+}
+
+#[test]
 fn two_installations_fed_the_same_give_the_same_digest() {
     let Some(data) = TestData::find() else { return };
     let digest = || {

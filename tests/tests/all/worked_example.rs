@@ -58,7 +58,7 @@ fn facts() -> Facts {
             id: "ofac-sdn".parse().unwrap(),
             kind: SourceKind::Sanctions,
             lists: vec!["ofac-sdn".parse().unwrap()],
-            published_on: None,
+            publications: vec!["2026-11-19".parse().unwrap()],
             fetched_at: "2026-11-20T06:00:00Z".parse().unwrap(),
             digest: "00".repeat(32),
             entries: 700,

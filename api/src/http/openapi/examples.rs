@@ -32,7 +32,7 @@ fn intel() -> Intel {
                 id: source.clone(),
                 kind: SourceKind::Sanctions,
                 lists: sample::SAMPLE_LIST.parse().into_iter().collect(),
-                published_on: Some(publication.published_on),
+                publications: vec![publication.published_on],
                 fetched_at: at(),
                 digest: "5f".repeat(32),
                 entries: u64::try_from(publication.entries.len()).unwrap_or_default(),

@@ -1,12 +1,12 @@
 //! What was looked at, and what that leaves open: mandatory sources, staleness, coverage.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 
 use super::verdict::Missing;
 use crate::{
     address::CanonicalAddress,
     assessment::{AssessedSource, Assurance, Coverage, CoverageBlock, CoverageStatus, Reason},
-    evidence::{ChainFacts, ChainState, SourceKind, SourceState},
+    evidence::{ChainFacts, ChainState, Listing, ListingStatus, SourceKind, SourceState},
     facts::{Environment, Facts},
     policy::{MandatorySource, Policy},
 };
@@ -26,6 +26,7 @@ pub(super) fn judge(
     policy: &Policy,
     now: Timestamp,
 ) -> Judged {
+    let today = now.to_zoned(TimeZone::UTC).date();
     let mut missing = Vec::new();
     let mut holds_until: Option<Timestamp> = None;
     let mut expires = |at: Timestamp| holds_until = Some(holds_until.map_or(at, |now| now.min(at)));
@@ -33,10 +34,14 @@ pub(super) fn judge(
     for wanted in &policy.spec().mandatory_sources {
         match freshest(facts, wanted) {
             None => missing.push(never_loaded(wanted)),
+            Some(source) if source.published_by(today).is_none() => {
+                missing.push(not_yet_published(source, wanted, today));
+            }
             Some(source) if is_stale(source, wanted, now) => missing.push(stale(source, wanted)),
             Some(source) => expires(goes_stale(source, wanted)),
         }
     }
+    missing.extend(unknown_days(facts, today));
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
         ChainState::Followed(chain) => {
@@ -97,6 +102,46 @@ fn never_loaded(wanted: &MandatorySource) -> Missing {
         },
         source: Some(wanted.name.clone()),
     }
+}
+
+fn not_yet_published(source: &SourceState, wanted: &MandatorySource, today: Date) -> Missing {
+    let first = source.publications.first().map(|day| format!(", the first known is of {day}"));
+    Missing {
+        reason: Reason {
+            code: "source_missing",
+            message: format!(
+                "no publication of the mandatory source {} up to {today} is known{}",
+                wanted.name,
+                first.unwrap_or_default()
+            ),
+        },
+        source: Some(source.id.to_string()),
+    }
+}
+
+/// Listings that began between two known publications, where `today` lies in between: on which day
+/// exactly they began is not known, so that neither is whether they were in force.
+fn unknown_days(facts: &Facts, today: Date) -> Option<Missing> {
+    let began_around = |listing: &&Listing| {
+        let source = facts.sources.iter().find(|source| source.id == listing.source);
+        let (Some(source), Some(listed_on)) = (source, listing.listed_on) else { return false };
+        let before = source.published_before(listed_on);
+        listing.status(today) == ListingStatus::NotYetListed
+            && before.is_some_and(|before| before < today)
+    };
+    let same_key = facts.same_key.iter().flat_map(|other| &other.listings);
+    let listing = facts.listings.iter().chain(same_key).find(began_around)?;
+    Some(Missing {
+        reason: Reason {
+            code: "history_gap",
+            message: format!(
+                "{} listed this address, or its key, between two publications that are known: whether \
+                 by {today} is not",
+                listing.entry.list_name
+            ),
+        },
+        source: Some(listing.source.to_string()),
+    })
 }
 
 fn stale(source: &SourceState, wanted: &MandatorySource) -> Missing {
@@ -205,6 +250,7 @@ pub fn judge_sources(
     policy: &Policy,
     now: Timestamp,
 ) -> Vec<AssessedSource> {
+    let today = now.to_zoned(TimeZone::UTC).date();
     let mut judged: Vec<AssessedSource> = sources
         .iter()
         .map(|source| {
@@ -216,7 +262,7 @@ pub fn judge_sources(
                 id: source.id.clone(),
                 kind: source.kind,
                 lists: source.lists.clone(),
-                published_at: source.published_on,
+                published_at: source.published_by(today),
                 fetched_at: source.fetched_at,
                 digest: source.digest.clone(),
                 entries: source.entries,

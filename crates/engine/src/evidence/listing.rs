@@ -1,5 +1,7 @@
 //! Listings: an official list names an address. What is legally in force on a day is decided here.
 
+use std::sync::Arc;
+
 use jiff::{ToSpan, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ pub struct ListingEntry {
     /// The list's name as people know it, such as `OFAC SDN List`.
     pub list_name: String,
     /// Whom the list names as the address's holder.
-    pub entity: ListedEntity,
+    pub entity: Arc<ListedEntity>,
     /// The list's code for the asset, such as `XBT`.
     pub asset_code: String,
     /// The address exactly as the list prints it.
@@ -215,7 +217,8 @@ mod tests {
                     programmes: vec!["CYBER2".into()],
                     remarks: None,
                     listed_on: Some(date(2019, 8, 21)),
-                },
+                }
+                .into(),
                 asset_code: "XBT".into(),
                 address_as_published: "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h".into(),
                 address_remarks: None,

@@ -27,8 +27,8 @@ pub struct SourceState {
     pub kind: SourceKind,
     /// The lists its newest publication holds entries of, sorted.
     pub lists: Vec<ListId>,
-    /// Date of issue of its newest publication.
-    pub published_on: Option<Date>,
+    /// Dates of issue of its publications, sorted.
+    pub publications: Vec<Date>,
     /// When its newest publication was last obtained or confirmed to be unchanged.
     pub fetched_at: Timestamp,
     /// SHA-256 of its newest publication's file, in hexadecimal.
@@ -40,9 +40,25 @@ pub struct SourceState {
 }
 
 impl SourceState {
-    /// Whether the source is, or carries, what a policy calls `name`.
+    /// Whether the source carries what a policy calls `name`: a list by its entries, whatever the source
+    /// they came from is called; a label source by its own name.
     #[must_use]
     pub fn provides(&self, name: &str) -> bool {
-        self.id.as_str() == name || self.lists.iter().any(|list| list.as_str() == name)
+        match self.kind {
+            SourceKind::Sanctions => self.lists.iter().any(|list| list.as_str() == name),
+            SourceKind::Labels => self.id.as_str() == name,
+        }
+    }
+
+    /// Date of issue of the newest publication up to `day`.
+    #[must_use]
+    pub fn published_by(&self, day: Date) -> Option<Date> {
+        self.publications.iter().rev().find(|published| **published <= day).copied()
+    }
+
+    /// The last publication before that of `day`, with which a listing of `day` was not there yet.
+    #[must_use]
+    pub fn published_before(&self, day: Date) -> Option<Date> {
+        self.publications.iter().rev().find(|published| **published < day).copied()
     }
 }

@@ -34,7 +34,7 @@ pub fn nothing_known() -> Facts {
             id: "ofac-sdn".parse().unwrap(),
             kind: SourceKind::Sanctions,
             lists: vec!["ofac-sdn".parse().unwrap()],
-            published_on: Some(date(2026, 11, 19)),
+            publications: vec![date(2026, 11, 19)],
             fetched_at: "2026-11-20T06:00:00Z".parse().unwrap(),
             digest: "00".repeat(32),
             entries: 700,
@@ -61,7 +61,8 @@ pub fn listing(list: &str) -> Listing {
                 programmes: vec!["CYBER2".into()],
                 remarks: None,
                 listed_on: Some(date(2019, 8, 21)),
-            },
+            }
+            .into(),
             asset_code: "XBT".into(),
             address_as_published: "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".into(),
             address_remarks: None,

@@ -106,8 +106,13 @@ async fn sources(
     rows.iter()
         .map(|row| {
             let id: SourceId = value::parsed("sources.id", row.try_get("id")?)?;
-            let own = publications.iter().filter(|publication| publication.source == id);
-            let newest = own.max_by_key(|publication| publication.known.reference);
+            let mut own: Vec<&KnownPublication> = publications
+                .iter()
+                .filter(|publication| publication.source == id)
+                .map(|publication| &publication.known)
+                .collect();
+            own.sort_by_key(|publication| publication.reference);
+            let newest = own.last();
             let lists: BTreeSet<ListId> = listings
                 .iter()
                 .filter(|listing| listing.source == id && listing.delisted_on.is_none())
@@ -122,10 +127,10 @@ async fn sources(
                 id,
                 kind,
                 lists: lists.into_iter().collect(),
-                published_on: newest.map(|newest| newest.known.reference.published_on),
+                publications: own.iter().map(|own| own.reference.published_on).collect(),
                 fetched_at: value::time("sources.fetched_at", row.try_get("fetched_at")?)?,
-                digest: newest.map(|newest| newest.known.digest.clone()).unwrap_or_default(),
-                entries: newest.map_or(0, |newest| newest.known.entries),
+                digest: newest.map(|newest| newest.digest.clone()).unwrap_or_default(),
+                entries: newest.map_or(0, |newest| newest.entries),
                 sample: row.try_get("sample")?,
             })
         })
@@ -138,7 +143,7 @@ fn entry(row: &SqliteRow) -> Result<ListingEntry, StoreError> {
     Ok(ListingEntry {
         list: value::parsed("listings.list", row.try_get("list")?)?,
         list_name: row.try_get("list_name")?,
-        entity,
+        entity: entity.into(),
         asset_code: row.try_get("asset_code")?,
         address_as_published: row.try_get("address_as_published")?,
         address_remarks: row.try_get("address_remarks")?,
@@ -277,18 +282,14 @@ pub(super) async fn record_publication(
     expect_generation(write, import.planned_at_generation).await?;
     upsert_source(write, &import.source, SourceKind::Sanctions, import.sample, import.at).await?;
     if import.newest {
+        sqlx::query("UPDATE sources SET fetched_at = ? WHERE id = ?")
+            .bind(value::milliseconds(import.at))
+            .bind(import.source.as_str())
+            .execute(&mut **write)
+            .await?;
         let (url, conditions) = import.fetched.clone().unzip();
         let conditions = conditions.unwrap_or_default();
-        sqlx::query(
-            "UPDATE sources SET fetched_at = ?, url = ?, etag = ?, last_modified = ? WHERE id = ?",
-        )
-        .bind(value::milliseconds(import.at))
-        .bind(url)
-        .bind(conditions.etag)
-        .bind(conditions.last_modified)
-        .bind(import.source.as_str())
-        .execute(&mut **write)
-        .await?;
+        note_conditions(write, &import.source, url.as_ref(), &conditions).await?;
     }
     let record = &import.publication;
     insert_publication(write, &import.source, record, import.at).await?;
@@ -377,7 +378,7 @@ pub(super) async fn record_labels(
     let known = publications(write, Some(&import.source)).await?;
     let newest = known.iter().max_by_key(|publication| publication.known.reference);
     if newest.is_some_and(|newest| newest.known.digest == import.digest) {
-        return confirm_fetch(write, &import.source, import.at).await;
+        return confirm_fetch(write, &import.source, import.at, None).await;
     }
     upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
     let ordinal = known.iter().map(|publication| publication.known.reference.ordinal + 1).max();
@@ -454,13 +455,33 @@ pub(super) async fn confirm_fetch(
     write: &mut Write<'_>,
     source: &SourceId,
     at: Timestamp,
+    fetched: Option<&(String, FetchConditions)>,
 ) -> Result<(), StoreError> {
     sqlx::query("UPDATE sources SET fetched_at = max(fetched_at, ?) WHERE id = ?")
         .bind(value::milliseconds(at))
         .bind(source.as_str())
         .execute(&mut **write)
         .await?;
+    if let Some((url, conditions)) = fetched {
+        note_conditions(write, source, Some(url), conditions).await?;
+    }
     sqlx::query("UPDATE installation SET intel_generation = intel_generation + 1")
+        .execute(&mut **write)
+        .await?;
+    Ok(())
+}
+
+async fn note_conditions(
+    write: &mut Write<'_>,
+    source: &SourceId,
+    url: Option<&String>,
+    conditions: &FetchConditions,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE sources SET url = ?, etag = ?, last_modified = ? WHERE id = ?")
+        .bind(url)
+        .bind(&conditions.etag)
+        .bind(&conditions.last_modified)
+        .bind(source.as_str())
         .execute(&mut **write)
         .await?;
     Ok(())

@@ -164,9 +164,14 @@ impl Store for SqliteStore {
         intel::fetch_conditions(&self.pool, source, url).await
     }
 
-    async fn confirm_fetch(&self, source: &SourceId, at: Timestamp) -> Result<(), StoreError> {
+    async fn confirm_fetch(
+        &self,
+        source: &SourceId,
+        at: Timestamp,
+        fetched: Option<&(String, FetchConditions)>,
+    ) -> Result<(), StoreError> {
         let mut transaction = self.write().await?;
-        intel::confirm_fetch(&mut transaction, source, at).await?;
+        intel::confirm_fetch(&mut transaction, source, at, fetched).await?;
         Ok(transaction.commit().await?)
     }
 

@@ -8,7 +8,11 @@ mod entry;
 mod party;
 mod reference;
 
-use std::{collections::HashSet, io::BufRead};
+use std::{
+    collections::{HashMap, HashSet},
+    io::BufRead,
+    sync::Arc,
+};
 
 use assay_engine::evidence::ListingEntry;
 use jiff::civil::Date;
@@ -16,6 +20,15 @@ use jiff::civil::Date;
 use self::{party::Party, reference::References};
 use super::{Publication, Rejected};
 use crate::xml::{Element, Elements, XmlError};
+
+/// The most that the file's vocabulary may hold, in bytes; OFAC's has a hundredth of it.
+const LARGEST_VOCABULARY: usize = 64 * 1024 * 1024;
+/// The most that one party or entry may hold, in bytes; OFAC's largest has a hundredth of it.
+const LARGEST_PARTY: usize = 8 * 1024 * 1024;
+/// The most that all parties with crypto addresses may hold together, in bytes.
+const MOST_KEPT: usize = 64 * 1024 * 1024;
+/// The most addresses that a publication may list; OFAC's has fewer than a thousand.
+const MOST_ENTRIES: usize = 100_000;
 
 /// Reads a publication.
 ///
@@ -26,7 +39,9 @@ pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
     let mut elements = Elements::new(input);
     elements.root("Sanctions")?;
     let mut file = File::default();
-    while let Some(section) = elements.child()? {
+    loop {
+        elements.allow(LARGEST_VOCABULARY);
+        let Some(section) = elements.child()? else { break };
         match section.name() {
             "DateOfIssue" => file.published_on = date(&mut elements)?,
             "ReferenceValueSets" => file.references = reference::read(&mut elements)?,
@@ -47,16 +62,29 @@ struct File {
     sections: HashSet<&'static str>,
     /// Parties with crypto addresses, each with where it is listed.
     with_addresses: Vec<Party>,
+    /// Places in it by profile.
+    by_profile: HashMap<String, usize>,
+    /// How much of the file is kept, in bytes.
+    kept: usize,
 }
 
 impl File {
     fn read_parties<R: BufRead>(&mut self, elements: &mut Elements<R>) -> Result<(), XmlError> {
         self.once(elements, "DistinctParties", &["SanctionsEntries"])?;
-        while let Some(element) = elements.child()? {
+        loop {
+            elements.allow(LARGEST_PARTY);
+            let Some(element) = elements.child()? else { break };
             if element.name() == "DistinctParty" {
                 self.parties += 1;
                 let parties = party::read(elements, &element, &self.references)?;
-                self.with_addresses.extend(parties);
+                if !parties.is_empty() {
+                    self.keep(elements)?;
+                }
+                for party in parties {
+                    let place = self.with_addresses.len();
+                    self.by_profile.entry(party.profile_id.clone()).or_insert(place);
+                    self.with_addresses.push(party);
+                }
             } else {
                 elements.skip()?;
             }
@@ -66,7 +94,9 @@ impl File {
 
     fn read_entries<R: BufRead>(&mut self, elements: &mut Elements<R>) -> Result<(), XmlError> {
         self.once(elements, "SanctionsEntries", &[])?;
-        while let Some(element) = elements.child()? {
+        loop {
+            elements.allow(LARGEST_PARTY);
+            let Some(element) = elements.child()? else { break };
             if element.name() == "SanctionsEntry" {
                 self.read_entry(elements, &element)?;
             } else {
@@ -82,13 +112,25 @@ impl File {
         element: &Element,
     ) -> Result<(), XmlError> {
         let profile = elements.required(element, "ProfileID")?;
-        match self.with_addresses.iter_mut().find(|party| party.profile_id == profile) {
+        let place = self.by_profile.get(&profile);
+        match place.and_then(|place| self.with_addresses.get_mut(*place)) {
             Some(party) => {
                 party.listed.push(entry::read(elements, element, &self.references)?);
-                Ok(())
+                self.keep(elements)
             }
             None => elements.skip(),
         }
+    }
+
+    /// Counts what was handed out last as kept.
+    fn keep<R: BufRead>(&mut self, elements: &Elements<R>) -> Result<(), XmlError> {
+        self.kept += elements.handed_out();
+        if self.kept > MOST_KEPT {
+            return Err(elements.unexpected(format!(
+                "parties with crypto addresses hold more than {MOST_KEPT} bytes: no real list does"
+            )));
+        }
+        Ok(())
     }
 
     /// A section may come once, and not after the sections that build on it.
@@ -113,6 +155,16 @@ impl File {
                 return Err(missing(section));
             }
         }
+        let pairs: usize = self
+            .with_addresses
+            .iter()
+            .map(|party| party.listed.len() * party.addresses.len())
+            .sum();
+        if pairs > MOST_ENTRIES {
+            return Err(elements.unexpected(format!(
+                "{pairs} listed addresses: no real list has more than {MOST_ENTRIES}"
+            )));
+        }
         elements.finish()?;
 
         let (mut entries, mut rejected) = (Vec::new(), Vec::new());
@@ -125,6 +177,10 @@ impl File {
                 });
             }
             for listed in &party.listed {
+                let mut entity = party.entity.clone();
+                entity.programmes.clone_from(&listed.programmes);
+                entity.listed_on = listed.since;
+                let entity = Arc::new(entity);
                 for address in &party.addresses {
                     let key = (
                         listed.list.clone(),
@@ -135,13 +191,10 @@ impl File {
                     if !seen.insert(key) {
                         continue;
                     }
-                    let mut entity = party.entity.clone();
-                    entity.programmes.clone_from(&listed.programmes);
-                    entity.listed_on = listed.since;
                     entries.push(ListingEntry {
                         list: listed.list.clone(),
                         list_name: listed.list_name.clone(),
-                        entity,
+                        entity: Arc::clone(&entity),
                         asset_code: address.asset_code.clone(),
                         address_as_published: address.text.clone(),
                         address_remarks: address.remarks.clone(),

@@ -1,6 +1,9 @@
 //! A party: its names, remarks and crypto addresses.
 
-use std::{collections::HashMap, io::BufRead};
+use std::{
+    collections::{HashMap, HashSet},
+    io::BufRead,
+};
 
 use assay_engine::evidence::{Alias, ListedEntity};
 
@@ -156,11 +159,13 @@ fn read_identity<R: BufRead>(
         }
     }
     let primary = names.iter().position(|name| name.is_primary);
+    let mut known: HashSet<String> =
+        profile.aliases.iter().map(|alias| alias.name.clone()).collect();
     for (index, name) in names.into_iter().enumerate() {
         let written = write_name(&name.parts, &groups, references);
         if Some(index) == primary && profile.name.is_empty() {
             profile.name = written;
-        } else if !written.is_empty() && profile.aliases.iter().all(|alias| alias.name != written) {
+        } else if !written.is_empty() && known.insert(written.clone()) {
             profile.aliases.push(Alias { name: written, kind: name.kind, weak: name.weak });
         }
     }
