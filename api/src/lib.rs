@@ -11,6 +11,7 @@
 //! - [`system`]: the clock and randomness
 
 pub mod cli;
+pub mod feeds;
 pub mod http;
 pub mod import;
 pub mod keys;

@@ -6,10 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_engine::policy::{Policy, PolicySpec};
+use assay_engine::policy::{MandatorySource, Policy, PolicySpec};
 use assay_store::{Store, StoreError, control::ManifestRecord};
 use assay_tenancy::{
     FieldProblem, Manifests, Problem, Resolved,
+    directory::Mandatory,
     manifest::{Document, Manifest},
 };
 use jiff::Timestamp;
@@ -18,10 +19,11 @@ use serde_json::Value;
 /// Largest file of manifests.
 const LARGEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The plans and the policy that every new installation starts with.
+/// The plans, the policy and the feeds that every new installation starts with.
 const READY: &[(&str, &str)] = &[
     ("plans.yaml", include_str!("../manifests/plans.yaml")),
     ("policy.yaml", include_str!("../manifests/policy.yaml")),
+    ("feeds.yaml", include_str!("../manifests/feeds.yaml")),
 ];
 
 /// Why manifests could not be read.
@@ -55,7 +57,14 @@ pub enum ReadError {
 ///
 /// Every problem of every manifest.
 pub fn resolve(documents: &[Document]) -> Result<Resolved<Policy>, Vec<Problem>> {
-    assay_tenancy::resolve(documents, |spec: PolicySpec| {
+    assay_tenancy::resolve(documents, |mut spec: PolicySpec, mandatory: &[Mandatory]| {
+        for Mandatory { name, maximum_age_hours } in mandatory {
+            // What the policy says itself goes before what the source says.
+            if spec.mandatory_sources.iter().all(|wanted| wanted.name != *name) {
+                let (name, maximum_age_hours) = (name.clone(), *maximum_age_hours);
+                spec.mandatory_sources.push(MandatorySource { name, maximum_age_hours });
+            }
+        }
         Policy::compile(spec).map_err(|problems| {
             let field = |problem: assay_engine::policy::PolicyProblem| FieldProblem {
                 path: problem.path,

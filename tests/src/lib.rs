@@ -5,10 +5,12 @@
 
 mod caller;
 mod data;
+mod postgres;
 mod process;
 mod server;
 
 pub use caller::{Answer, Caller};
 pub use data::TestData;
+pub use postgres::Postgres;
 pub use process::{Finished, assay, binary, measure};
 pub use server::{Server, production, sample};

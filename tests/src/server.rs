@@ -35,7 +35,9 @@ impl Server {
     #[must_use]
     pub fn start(directory: Arc<TempDir>, arguments: &[&str]) -> Self {
         let listening = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-        let all = ["serve"].iter().chain(&listening).chain(arguments);
+        // Nothing is fetched from outside unless a test says so.
+        let feeds: &[&str] = if arguments.contains(&"--feeds") { &[] } else { &["--feeds", "off"] };
+        let all = ["serve"].iter().chain(feeds).chain(&listening).chain(arguments);
         let mut child = process::command(directory.path(), all)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

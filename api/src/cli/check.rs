@@ -6,8 +6,8 @@ use assay_engine::{
     address::CanonicalAddress, assess, assessment::Assessment, chain::ChainId, facts::Environment,
     policy::Policy, score::Verdict,
 };
-use assay_store::{IntelSnapshot, SqliteStore, Store, control::ManifestRecord};
-use assay_tenancy::manifest::Document;
+use assay_store::{IntelSnapshot, Store, control::ManifestRecord};
+use assay_tenancy::{Directory, manifest::Document};
 use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
@@ -58,8 +58,8 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
     let subject = CanonicalAddress::parse(args.chain, &args.address)
         .map_err(|error| Failure::Input(format!("not a valid {} address: {error}", args.chain)))?;
     let store = context.open().await?;
-    let snapshot = IntelSnapshot::new(store.intel().await?);
-    let policy = policy(&store, args.policy.as_deref()).await?;
+    let snapshot = IntelSnapshot::load(&*store, None).await?;
+    let policy = policy(&*store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let as_of = args.as_of.map(end_of_day).transpose()?;
     let assessment = assess(&subject, &snapshot.facts(&subject), &policy, as_of.unwrap_or(now));
@@ -94,20 +94,21 @@ fn end_of_day(day: Date) -> Result<Timestamp, Failure> {
         .map_err(|error| Failure::Usage(format!("--as-of: {error}")))
 }
 
+/// What the stored manifests say together.
+pub(super) async fn directory(store: &dyn Store) -> Result<Directory<Policy>, Failure> {
+    let control = store.control().await?;
+    let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
+    Ok(manifests::resolve(&documents).map_err(manifests::ApplyError::Problems)?.directory)
+}
+
 /// A stored risk policy; the usual one of the store where none is named.
-pub(super) async fn policy(
-    store: &SqliteStore,
-    name: Option<&str>,
-) -> Result<Arc<Policy>, Failure> {
+pub(super) async fn policy(store: &dyn Store, name: Option<&str>) -> Result<Arc<Policy>, Failure> {
     let name = match (name, store.environment().await?) {
         (Some(name), _) => name,
         (None, Environment::Production) => "default",
         (None, Environment::Sample) => "sample",
     };
-    let control = store.control().await?;
-    let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
-    let directory =
-        manifests::resolve(&documents).map_err(manifests::ApplyError::Problems)?.directory;
+    let directory = directory(store).await?;
     directory.policies.get(name).cloned().ok_or_else(|| {
         let known: Vec<&str> = directory.policies.keys().map(assay_tenancy::Name::as_str).collect();
         Failure::Input(format!("there is no risk policy `{name}`: there is {}", known.join(", ")))

@@ -1,24 +1,30 @@
 //! `assay export`: what is stored, for other programs.
 
 use std::{
+    borrow::Cow,
     fs::File,
     io::{self, BufWriter, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use assay_engine::{
     chain::ChainId,
-    evidence::{ListedAddresses, Listing},
+    evidence::{AddressLabel, ListedAddresses, Listing},
+    names::SourceId,
+    taxonomy::Category,
 };
-use assay_store::{Store, intel::Intel};
+use assay_store::intel::{Intel, LabelFilter, RecordedLabel};
 use clap::{Args, Subcommand, ValueEnum};
+use jiff::civil::Date;
 use serde::Serialize;
 
-use super::{Context, Done, Failure};
+use super::{Context, Done, Failure, rows::csv_failure};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ExportCommand {
     Listings(ListingsArgs),
+    Labels(LabelsArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -39,6 +45,30 @@ pub(super) struct ListingsArgs {
     /// Only addresses of one blockchain
     #[arg(long, value_name = "CHAIN")]
     blockchain: Option<ChainId>,
+    /// The file to write; standard output where left out
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Write labels, as they can be imported again
+///
+/// A withdrawn label is still what its source says: it is written with the rest, and `assay labels
+/// suppressed` lists what is withdrawn. With --history, labels that no longer hold are written too, and
+/// from when to when each was recorded.
+#[derive(Debug, Args)]
+pub(super) struct LabelsArgs {
+    /// The format
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    format: ExportFormat,
+    /// Only one source
+    #[arg(long, value_name = "NAME")]
+    source: Option<SourceId>,
+    /// Only addresses of one blockchain
+    #[arg(long, value_name = "CHAIN")]
+    blockchain: Option<ChainId>,
+    /// What no longer holds too
+    #[arg(long)]
+    history: bool,
     /// The file to write; standard output where left out
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -69,15 +99,144 @@ struct Row<'a> {
 }
 
 pub(super) async fn run(command: ExportCommand, context: &Context) -> Result<Done, Failure> {
-    let ExportCommand::Listings(args) = command;
-    let intel = context.open().await?.intel().await?;
-    let target: Box<dyn Write> = match &args.output {
+    match command {
+        ExportCommand::Listings(args) => listings(args, context).await,
+        ExportCommand::Labels(args) => labels(args, context).await,
+    }
+}
+
+fn target(output: Option<&Path>) -> Result<BufWriter<Box<dyn Write + Send>>, Failure> {
+    let target: Box<dyn Write + Send> = match output {
         Some(path) => Box::new(File::create(path).map_err(|error| {
             Failure::Failed(format!("failed to write {}: {error}", path.display()))
         })?),
-        None => Box::new(io::stdout().lock()),
+        None => Box::new(io::stdout()),
     };
-    let mut target = BufWriter::new(target);
+    Ok(BufWriter::new(target))
+}
+
+/// The columns of a label; those of an import first.
+const LABEL_COLUMNS: [&str; 16] = [
+    "blockchain",
+    "address",
+    "category",
+    "entity",
+    "confidence",
+    "tier",
+    "author",
+    "reason",
+    "reference",
+    "upstream",
+    "cites_list",
+    "valid_from",
+    "valid_until",
+    "source",
+    "recorded_from",
+    "recorded_to",
+];
+/// As many of them as an import knows.
+const IMPORTED_COLUMNS: usize = 13;
+
+async fn labels(args: LabelsArgs, context: &Context) -> Result<Done, Failure> {
+    let store = context.open().await?;
+    let filter = LabelFilter { source: args.source, chain: args.blockchain, history: args.history };
+    let mut target = target(args.output.as_deref())?;
+    let width = if args.history { LABEL_COLUMNS.len() } else { IMPORTED_COLUMNS };
+    let columns = LABEL_COLUMNS.get(..width).unwrap_or(&LABEL_COLUMNS);
+    let mut failure: Option<Failure> = None;
+    match args.format {
+        ExportFormat::Csv => {
+            let mut csv = csv::Writer::from_writer(target);
+            csv.write_record(columns).map_err(csv_failure)?;
+            store
+                .labels(&filter, &mut |row| {
+                    if failure.is_none() {
+                        let values = label_values(&row);
+                        let cells = values.iter().take(width).map(|value| harmless(value));
+                        failure =
+                            csv.write_record(cells.map(Cow::into_owned)).err().map(csv_failure);
+                    }
+                })
+                .await?;
+            csv.flush()?;
+        }
+        ExportFormat::Jsonl => {
+            store
+                .labels(&filter, &mut |row| {
+                    if failure.is_none() {
+                        let values = label_values(&row);
+                        let fields: serde_json::Map<String, serde_json::Value> = columns
+                            .iter()
+                            .zip(values)
+                            .filter(|(_, value)| !value.is_empty())
+                            .map(|(column, value)| {
+                                ((*column).to_owned(), json_value(column, value))
+                            })
+                            .collect();
+                        let written = serde_json::to_writer(&mut target, &fields)
+                            .map_err(io::Error::from)
+                            .and_then(|()| target.write_all(b"\n"));
+                        failure = written.err().map(Failure::from);
+                    }
+                })
+                .await?;
+            target.flush()?;
+        }
+    }
+    failure.map_or(Ok(Done::Well), Err)
+}
+
+/// What a label says, in the columns' order.
+fn label_values(
+    RecordedLabel { label: labelled, recorded_from, recorded_to }: &RecordedLabel,
+) -> [String; 16] {
+    let AddressLabel { address, label } = labelled;
+    let optional = |text: &Option<Arc<str>>| text.as_deref().unwrap_or_default().to_owned();
+    let day = |day: Option<Date>| day.map(|day| day.to_string()).unwrap_or_default();
+    // A word that no table knew is the category that the source gave.
+    let category = match (&label.term, label.category) {
+        (Some(term), Category::Uncategorized) => term.to_string(),
+        (_, category) => category.to_string(),
+    };
+    [
+        address.chain().to_string(),
+        address.to_string(),
+        category,
+        optional(&label.entity),
+        label.confidence.percent().to_string(),
+        label.tier.as_str().to_owned(),
+        optional(&label.author),
+        optional(&label.reason),
+        optional(&label.reference),
+        label.upstream.to_string(),
+        label.cites_list.as_ref().map(ToString::to_string).unwrap_or_default(),
+        day(label.valid_from),
+        day(label.valid_until),
+        label.source.to_string(),
+        recorded_from.to_string(),
+        recorded_to.map(|time| time.to_string()).unwrap_or_default(),
+    ]
+}
+
+fn json_value(column: &str, value: String) -> serde_json::Value {
+    match (column, value.parse::<u8>()) {
+        ("confidence", Ok(percent)) => percent.into(),
+        _ => value.into(),
+    }
+}
+
+/// A cell that no spreadsheet takes for a formula.
+fn harmless(value: &str) -> Cow<'_, str> {
+    if value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        Cow::Owned(format!("'{value}"))
+    } else {
+        Cow::Borrowed(value)
+    }
+}
+
+async fn listings(args: ListingsArgs, context: &Context) -> Result<Done, Failure> {
+    let intel = context.open().await?.intel(None).await?;
+    let mut target = target(args.output.as_deref())?;
     match args.format {
         ExportFormat::Csv => write_csv(&mut target, &intel, args.blockchain)?,
         ExportFormat::Jsonl => {
@@ -133,10 +292,6 @@ fn rows_of(listing: &Listing) -> Vec<Row<'_>> {
 
 fn write_csv(target: &mut impl Write, intel: &Intel, only: Option<ChainId>) -> Result<(), Failure> {
     let mut csv = csv::Writer::from_writer(target);
-    let failed = |error: csv::Error| match error.into_kind() {
-        csv::ErrorKind::Io(error) => Failure::from(error),
-        other => Failure::Failed(format!("failed to write CSV: {other:?}")),
-    };
     csv.write_record([
         "list",
         "entity_id",
@@ -150,12 +305,12 @@ fn write_csv(target: &mut impl Write, intel: &Intel, only: Option<ChainId>) -> R
         "listed_on",
         "delisted_on",
     ])
-    .map_err(failed)?;
+    .map_err(csv_failure)?;
     for row in rows(intel, only) {
         csv.write_record([
             row.list,
             row.entity_id,
-            row.entity,
+            &harmless(row.entity),
             &row.programmes.join(";"),
             row.asset_code,
             row.blockchain.unwrap_or_default(),
@@ -169,7 +324,7 @@ fn write_csv(target: &mut impl Write, intel: &Intel, only: Option<ChainId>) -> R
             row.listed_on.as_deref().unwrap_or_default(),
             row.delisted_on.as_deref().unwrap_or_default(),
         ])
-        .map_err(failed)?;
+        .map_err(csv_failure)?;
     }
     csv.flush()?;
     Ok(())

@@ -2,25 +2,32 @@
 
 use std::{
     io::{self, Write},
+    sync::Arc,
     time::Duration,
 };
 
-use assay_engine::names::SourceId;
+use assay_engine::{chain::ChainId, names::SourceId};
 use assay_ingest::plan::{ImportOptions, ImportReport, ReportedEntry};
 use clap::{Args, Subcommand};
+use jiff::{civil::Date, tz::TimeZone};
 
-use super::{Context, Done, Failure, Output, output};
-use crate::import::{ImportOutcome, ImportRequest, SanctionsFormat, import};
+use super::{Context, Done, Failure, Output, output, progress::Progress};
+use crate::import::{
+    self, ImportOutcome, ImportRequest, SanctionsFormat,
+    labels::{LabelFormat, LabelOutcome, LabelRequest},
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum IngestCommand {
     Sanctions(SanctionsArgs),
+    Labels(LabelsArgs),
 }
 
 const EXAMPLES: &str = "\
 Examples:
   assay ingest sanctions sdn_advanced.xml --format ofac-advanced
-  assay ingest sanctions https://example.org/sdn_advanced.zip --format ofac-advanced";
+  assay ingest sanctions https://example.org/sdn_advanced.zip --format ofac-advanced
+  assay ingest sanctions own.csv --format csv --source own --published-on 2026-11-20";
 
 /// Import a sanctions list from a file or a URL
 ///
@@ -35,9 +42,12 @@ pub(super) struct SanctionsArgs {
     /// The format
     #[arg(long, value_enum)]
     format: SanctionsFormat,
-    /// The source's name [default: ofac-sdn for ofac-advanced]
+    /// The source's name [default: ofac-sdn for OFAC's formats]
     #[arg(long, value_name = "NAME")]
     source: Option<SourceId>,
+    /// Date of issue of a csv or jsonl list, which does not tell it [default: today]
+    #[arg(long, value_name = "DATE")]
+    published_on: Option<Date>,
     /// File an older publication in the past instead of refusing it
     #[arg(long)]
     history: bool,
@@ -52,6 +62,118 @@ pub(super) struct SanctionsArgs {
     json: bool,
 }
 
+const LABEL_EXAMPLES: &str = "\
+Examples:
+  assay ingest labels tagpacks/ --format tagpack --source graphsense
+  assay ingest labels etherscan.json --format explorer --source etherscan
+  assay ingest labels own.csv --format csv --source own";
+
+/// Import labels from a file, a folder or a URL
+///
+/// They replace what the source said before, in one transaction. A broken file changes nothing; a row
+/// that is wrong is left out and reported. The same files again change nothing and count as verified.
+#[derive(Debug, Args)]
+#[command(after_help = LABEL_EXAMPLES)]
+pub(super) struct LabelsArgs {
+    /// A file, a folder, or an http or https URL
+    #[arg(value_name = "PATH|URL")]
+    location: String,
+    /// The format
+    #[arg(long, value_enum)]
+    format: LabelFormat,
+    /// The source's name
+    #[arg(long, value_name = "NAME")]
+    source: SourceId,
+    /// The blockchain of an explorer's labels, where the file's name does not tell it
+    #[arg(long, value_name = "CHAIN")]
+    blockchain: Option<ChainId>,
+    /// Longest time for fetching, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    timeout: u64,
+    /// Print what changed as JSON, with every row that was left out
+    #[arg(long)]
+    json: bool,
+}
+
+async fn labels(args: LabelsArgs, context: &Context) -> Result<Done, Failure> {
+    let request = LabelRequest {
+        location: args.location,
+        format: args.format,
+        source: args.source,
+        blockchain: args.blockchain,
+        timeout: Duration::from_secs(args.timeout),
+    };
+    let store = context.open_or_create().await?;
+    let progress = Arc::new(Progress::new("files read", true));
+    let shown = Arc::clone(&progress);
+    let outcome =
+        import::labels::import(&*store, &request, context.clock.now(), move || shown.add(1)).await;
+    progress.finish();
+    let outcome = outcome?;
+    let mut output = output();
+    if args.json {
+        let text = serde_json::to_string_pretty(&outcome).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+    } else {
+        print_labels(&mut output, &request.source, &outcome)?;
+    }
+    Ok(Done::Well)
+}
+
+fn print_labels(
+    output: &mut Output,
+    source: &SourceId,
+    outcome: &LabelOutcome,
+) -> Result<(), Failure> {
+    match outcome {
+        LabelOutcome::NotModified => {
+            writeln!(output, "{source}: the server has nothing newer; counted as verified")?;
+        }
+        LabelOutcome::Unchanged { .. } => {
+            writeln!(output, "{source}: unchanged; counted as verified")?;
+        }
+        LabelOutcome::Imported {
+            digest,
+            files,
+            published_on,
+            labels,
+            change,
+            rejected,
+            unknown_terms,
+            unsupported,
+        } => {
+            writeln!(output, "{source}: {labels} labels of {published_on} from {files} files")?;
+            writeln!(
+                output,
+                "  {} added, {} removed, {} unchanged, {} rejected",
+                change.added,
+                change.removed,
+                change.unchanged,
+                rejected.len()
+            )?;
+            for rejected in rejected.iter().take(MOST_LISTED) {
+                writeln!(output, "  rejected {}: {}", rejected.place, rejected.reason)?;
+            }
+            if rejected.len() > MOST_LISTED {
+                let more = rejected.len() - MOST_LISTED;
+                writeln!(output, "  and {more} more rejected: --json lists all")?;
+            }
+            for (what, counts) in [
+                ("kept as uncategorized, word not in the tables", unknown_terms),
+                ("left out, chain not read yet", unsupported),
+            ] {
+                if !counts.is_empty() {
+                    let counts: Vec<String> =
+                        counts.iter().map(|(word, count)| format!("{word} {count}")).collect();
+                    writeln!(output, "  {what}: {}", counts.join(", "))?;
+                }
+            }
+            writeln!(output, "  content {digest}")?;
+        }
+    }
+    Ok(())
+}
+
 fn digest(text: &str) -> Result<String, String> {
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         Ok(text.to_ascii_lowercase())
@@ -61,23 +183,29 @@ fn digest(text: &str) -> Result<String, String> {
 }
 
 pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Done, Failure> {
-    let IngestCommand::Sanctions(args) = command;
-    let source =
-        match args.source {
-            Some(source) => source,
-            None => args.format.default_source().parse().map_err(
-                |error: assay_engine::names::InvalidName| Failure::Usage(error.to_string()),
-            )?,
-        };
+    match command {
+        IngestCommand::Sanctions(args) => sanctions(args, context).await,
+        IngestCommand::Labels(args) => labels(args, context).await,
+    }
+}
+
+async fn sanctions(args: SanctionsArgs, context: &Context) -> Result<Done, Failure> {
+    let usual = || args.format.default_source().and_then(|source| source.parse().ok());
+    let source = args.source.clone().or_else(usual).ok_or_else(|| {
+        Failure::Usage(format!("--format {} needs --source", args.format.as_str()))
+    })?;
+    let now = context.clock.now();
+    let today = now.to_zoned(TimeZone::UTC).date();
     let request = ImportRequest {
         location: args.location,
         format: args.format,
         source,
+        published_on: args.published_on.unwrap_or(today),
         options: ImportOptions { history: args.history, accept_digest: args.accept_digest },
         timeout: Duration::from_secs(args.timeout),
     };
     let store = context.open_or_create().await?;
-    let outcome = import(&store, &request, context.clock.now()).await?;
+    let outcome = import::import(&*store, &request, now).await?;
     let mut output = output();
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(io::Error::from)?;

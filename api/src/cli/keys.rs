@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use assay_store::{SqliteStore, Store, control::KeyRecord};
+use assay_store::{Store, control::KeyRecord};
 use assay_tenancy::{
     Name, Period,
     key::{ApiKey, KeyId, Scope},
@@ -128,9 +128,9 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
     let store = context.open().await?;
     let now = context.clock.now();
     match command {
-        KeysCommand::Create(args) => create(&args, &store, now).await,
-        KeysCommand::List(args) => list(&args, &store, now).await,
-        KeysCommand::Rotate(args) => rotate(&args, &store, now).await,
+        KeysCommand::Create(args) => create(&args, &*store, now).await,
+        KeysCommand::List(args) => list(&args, &*store, now).await,
+        KeysCommand::Rotate(args) => rotate(&args, &*store, now).await,
         KeysCommand::Revoke(args) => {
             store.revoke_key(&args.id, now).await?;
             writeln!(output(), "{} revoked", args.id)?;
@@ -139,7 +139,7 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
     }
 }
 
-async fn create(args: &CreateArgs, store: &SqliteStore, now: Timestamp) -> Result<Done, Failure> {
+async fn create(args: &CreateArgs, store: &dyn Store, now: Timestamp) -> Result<Done, Failure> {
     let control = store.control().await?;
     let is_tenant = |manifest: &&assay_store::control::ManifestRecord| {
         manifest.kind == assay_tenancy::manifest::Kind::Tenant && manifest.name == args.tenant
@@ -161,7 +161,7 @@ async fn create(args: &CreateArgs, store: &SqliteStore, now: Timestamp) -> Resul
     show(&key, &record, args.json, now)
 }
 
-async fn rotate(args: &RotateArgs, store: &SqliteStore, now: Timestamp) -> Result<Done, Failure> {
+async fn rotate(args: &RotateArgs, store: &dyn Store, now: Timestamp) -> Result<Done, Failure> {
     let control = store.control().await?;
     let old = control
         .keys
@@ -192,7 +192,7 @@ async fn rotate(args: &RotateArgs, store: &SqliteStore, now: Timestamp) -> Resul
     show(&key, &record, args.json, now)
 }
 
-async fn list(args: &ListArgs, store: &SqliteStore, now: Timestamp) -> Result<Done, Failure> {
+async fn list(args: &ListArgs, store: &dyn Store, now: Timestamp) -> Result<Done, Failure> {
     let control = store.control().await?;
     let chosen: Vec<KeyView<'_>> = control
         .keys

@@ -7,21 +7,29 @@ mod check;
 mod export;
 mod ingest;
 mod keys;
+mod labels;
 mod logging;
+mod migrate;
 mod openapi;
+mod policy;
+mod progress;
+mod rows;
+mod screen;
 mod serve;
 mod sources;
+mod usage;
 
 use std::{
     env,
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 
 use assay_engine::facts::Environment;
-use assay_store::{SqliteStore, StoreError};
-use clap::{Args, Parser, Subcommand};
+use assay_store::{PostgresStore, SqliteStore, Store, StoreError};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::{
     import::ImportError,
@@ -62,6 +70,10 @@ struct CommonFlags {
     /// Where the embedded database lives [default: assay-data; with --sample assay-sample]
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<String>,
+    /// A PostgreSQL database to use instead of the embedded one; better set by `ASSAY_DATABASE_URL`,
+    /// because other users of the machine see what flags say
+    #[arg(long, global = true, value_name = "URL")]
+    database_url: Option<String>,
     /// Use the made-up world for trying Assay out
     #[arg(long, global = true)]
     sample: bool,
@@ -80,6 +92,7 @@ struct CommonFlags {
 enum Command {
     Serve(serve::ServeArgs),
     Check(check::CheckArgs),
+    Screen(screen::ScreenArgs),
     Address(address::AddressArgs),
     /// Import lists
     #[command(subcommand)]
@@ -88,11 +101,25 @@ enum Command {
     #[command(subcommand)]
     Export(export::ExportCommand),
     Sources(sources::SourcesArgs),
+    /// Withdraw labels by hand, and take that back
+    #[command(subcommand)]
+    Labels(labels::LabelsCommand),
     Apply(apply::ApplyArgs),
+    Migrate(migrate::MigrateArgs),
     /// Make, list, rotate and revoke API keys
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    /// Tell what a change of risk policy would change
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
+    Usage(usage::UsageArgs),
+    Purge(usage::PurgeArgs),
     Openapi(openapi::OpenapiArgs),
+    /// Print what a shell needs to complete commands
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
 }
 
 /// How a command ended, where it did not fail.
@@ -143,6 +170,10 @@ impl From<StoreError> for Failure {
                  `assay serve --sample`",
                 directory.display()
             )),
+            StoreError::Empty(place) => Self::Failed(format!(
+                "the database {place} holds nothing yet: run `assay migrate`, then import a list"
+            )),
+            StoreError::DatabaseUrl(_) => Self::Usage(error.to_string()),
             StoreError::UnknownKey(id) => Self::Input(format!("there is no key `{id}`")),
             other => Self::Failed(other.to_string()),
         }
@@ -153,11 +184,18 @@ impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         match error {
             ImportError::Refused { .. } => Self::Refused(error.to_string()),
-            ImportError::Read { .. } | ImportError::Unpack(_) => Self::Input(error.to_string()),
+            ImportError::Read { .. }
+            | ImportError::Unpack(_)
+            | ImportError::Labels(_)
+            | ImportError::EmptyFolder { .. }
+            | ImportError::NoLabels { .. }
+            | ImportError::UnknownExplorer { .. }
+            | ImportError::Name(_) => Self::Input(error.to_string()),
             ImportError::Store(error) => error.into(),
-            ImportError::Fetch(_) | ImportError::Spool(_) | ImportError::Stopped => {
-                Self::Failed(error.to_string())
-            }
+            ImportError::Fetch(_)
+            | ImportError::Spool(_)
+            | ImportError::Folder { .. }
+            | ImportError::Stopped => Self::Failed(error.to_string()),
         }
     }
 }
@@ -227,9 +265,21 @@ async fn execute(cli: Cli, settings: Settings) -> Result<Done, Failure> {
         Command::Ingest(command) => ingest::run(command, &context).await,
         Command::Export(command) => export::run(command, &context).await,
         Command::Sources(args) => sources::run(&args, &context).await,
+        Command::Migrate(_) => migrate::run(&context).await,
         Command::Apply(args) => apply::run(&args, &context).await,
         Command::Keys(command) => keys::run(command, &context).await,
+        Command::Screen(args) => screen::run(&args, &context).await,
+        Command::Labels(command) => labels::run(command, &context).await,
+        Command::Policy(command) => policy::run(command, &context).await,
+        Command::Usage(args) => usage::usage(&args, &context).await,
+        Command::Purge(args) => usage::purge(&args, &context).await,
         Command::Openapi(_) => openapi::run(),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "assay", &mut script);
+            output().write_all(&script)?;
+            Ok(Done::Well)
+        }
     }
 }
 
@@ -242,15 +292,22 @@ struct Context {
 
 impl Context {
     /// The store, for commands that only read.
-    async fn open(&self) -> Result<SqliteStore, Failure> {
-        Ok(SqliteStore::open(&self.settings.data_dir).await?)
+    async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
+        Ok(match &self.settings.database_url {
+            Some(url) => Arc::new(PostgresStore::open(url.expose()).await?),
+            None => Arc::new(SqliteStore::open(&self.settings.data_dir).await?),
+        })
     }
 
-    /// The store, made where there is none, with its plans and policy.
-    async fn open_or_create(&self) -> Result<SqliteStore, Failure> {
+    /// The store, made where there is none, with its plans, policy and feeds.
+    async fn open_or_create(&self) -> Result<Arc<dyn Store>, Failure> {
         let environment = if self.sample { Environment::Sample } else { Environment::Production };
-        let store = SqliteStore::open_or_create(&self.settings.data_dir, environment).await?;
-        manifests::seed(&store, self.clock.now()).await?;
+        let directory = &self.settings.data_dir;
+        let store: Arc<dyn Store> = match &self.settings.database_url {
+            Some(url) => Arc::new(PostgresStore::open_or_create(url.expose(), environment).await?),
+            None => Arc::new(SqliteStore::open_or_create(directory, environment).await?),
+        };
+        manifests::seed(&*store, self.clock.now()).await?;
         Ok(store)
     }
 }
@@ -259,6 +316,7 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
     let mut layers = Layers::default();
     let common = &cli.common;
     layers.flag("data-dir", common.data_dir.clone());
+    layers.flag("database-url", common.database_url.clone());
     layers.flag("log-level", common.log_level.clone());
     layers.flag("log-format", common.log_format.clone());
     if let Command::Serve(args) = &cli.command {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use assay_store::{SqliteStore, Store};
+use assay_store::Store;
 use clap::Args;
 use tokio::{
     net::TcpListener,
@@ -19,10 +19,11 @@ use tokio::{
 
 use super::{Context, Done, Failure, output};
 use crate::{
+    feeds,
     http::{self, App, HttpSettings, ListenerSettings, Metrics},
     sample::{self, SampleKey},
     serving::{LoadError, Refresher, Service},
-    settings::{Layers, Settings},
+    settings::{Feeds, Layers, Settings},
 };
 
 /// One server per data directory holds this file locked.
@@ -66,6 +67,9 @@ pub(super) struct ServeArgs {
     /// How often it is looked whether the data changed [default: 250ms]
     #[arg(long, value_name = "TIME")]
     refresh_interval: Option<String>,
+    /// Whether intel sources are fetched on their schedule: on or off [default: on]
+    #[arg(long, value_name = "ON|OFF")]
+    feeds: Option<String>,
 }
 
 impl ServeArgs {
@@ -78,6 +82,7 @@ impl ServeArgs {
         layers.flag("max-connections", self.max_connections.clone());
         layers.flag("cache-bytes", self.cache_bytes.clone());
         layers.flag("refresh-interval", self.refresh_interval.clone());
+        layers.flag("feeds", self.feeds.clone());
     }
 }
 
@@ -96,13 +101,18 @@ impl From<sample::LoadError> for Failure {
 pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Failure> {
     let settings = &context.settings;
     let store = context.open_or_create().await?;
-    let _lock = lock(&settings.data_dir)?;
+    // Each server counts limits by itself: one database in a folder has one server.
+    let _lock = match &settings.database_url {
+        None => Some(lock(&settings.data_dir)?),
+        Some(_) => None,
+    };
     let keys = if context.sample {
-        sample::load(&store, &settings.data_dir, context.clock.now()).await?
+        sample::load(&*store, &settings.data_dir, context.clock.now()).await?
     } else {
         Vec::new()
     };
-    let service = Service::load(&store, context.clock.clone(), settings.cache_bytes).await?;
+    let service =
+        Service::load(Arc::clone(&store), context.clock.clone(), settings.cache_bytes).await?;
     let app = Arc::new(App {
         service: Arc::clone(&service),
         metrics: Metrics::default(),
@@ -111,15 +121,19 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     let listener = bind(settings.listen, "listen").await?;
     let admin = bind(settings.admin_listen, "admin-listen").await?;
     let (api_address, admin_address) = (listener.local_addr()?, admin.local_addr()?);
-    greet(&context, &store, &keys, api_address, admin_address).await?;
+    greet(&context, &*store, &keys, api_address, admin_address).await?;
 
-    let refresher = || {
-        let store: Arc<dyn Store> = Arc::new(store.clone());
-        Refresher::new(Arc::clone(&service), store, settings.refresh_interval)
-    };
+    let refresher = || Refresher::new(Arc::clone(&service), settings.refresh_interval);
     let refreshing = tokio::spawn(refresher().run());
+    // The sample world needs nothing from outside.
+    let fetching = (settings.feeds == Feeds::On && !context.sample)
+        .then(|| tokio::spawn(feeds::run(Arc::clone(&service))));
     serve_until_stopped(&app, settings, listener, admin).await?;
     refreshing.abort();
+    if let Some(fetching) = fetching {
+        fetching.abort();
+    }
+    refresher().write_records().await;
     refresher().write_key_use().await;
     store.close().await;
     tracing::info!("stopped");
@@ -215,7 +229,7 @@ fn lock(directory: &Path) -> Result<File, Failure> {
 /// Says where the server listens and, for the sample, what to try.
 async fn greet(
     context: &Context,
-    store: &SqliteStore,
+    store: &dyn Store,
     keys: &[SampleKey],
     api: SocketAddr,
     admin: SocketAddr,

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use assay_engine::{assessment::AssessedSource, judge_sources};
-use assay_store::{IntelSnapshot, Store};
 use clap::Args;
 
 use super::{Context, Done, Failure, check::policy, output};
@@ -22,10 +21,10 @@ pub(super) struct SourcesArgs {
 
 pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, Failure> {
     let store = context.open().await?;
-    let snapshot = IntelSnapshot::new(store.intel().await?);
-    let policy = policy(&store, args.policy.as_deref()).await?;
+    let intel = store.intel(None).await?;
+    let policy = policy(&*store, args.policy.as_deref()).await?;
     let now = context.clock.now();
-    let sources = judge_sources(snapshot.sources(), &policy, now);
+    let sources = judge_sources(&intel.sources, &policy, now);
     let mut output = output();
     if args.json {
         let text = serde_json::to_string_pretty(&sources).map_err(io::Error::from)?;

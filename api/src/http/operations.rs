@@ -34,6 +34,11 @@ pub(super) struct Operation {
     pub(super) gate: Gate,
     /// What handles it.
     pub(super) handler: MethodRouter<Arc<App>>,
+    /// What can be said in the path and the query: place, name, whether it is required, meaning,
+    /// example.
+    pub(super) parameters: &'static [Parameter],
+    /// The type of both bodies: JSON, or JSON lines of the given schemas.
+    pub(super) media_type: &'static str,
     /// The body's schema and an example.
     pub(super) request: Option<(SchemaOf, Value)>,
     /// The answer's schema and an example.
@@ -41,6 +46,21 @@ pub(super) struct Operation {
     /// Problems beyond those that every operation has.
     pub(super) problems: &'static [Code],
 }
+
+/// A parameter of an operation.
+pub(super) struct Parameter {
+    /// `path` or `query`.
+    pub(super) place: &'static str,
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What it means.
+    pub(super) description: &'static str,
+    /// An example.
+    pub(super) example: &'static str,
+}
+
+const JSON: &str = "application/json";
+const JSON_LINES: &str = "application/x-ndjson";
 
 /// Adds a type's schema to a document.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -64,6 +84,13 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
 
 /// Every operation.
 pub(super) fn operations() -> Vec<Operation> {
+    let mut all = assessing();
+    all.extend(telling());
+    all
+}
+
+/// Operations that assess addresses.
+fn assessing() -> Vec<Operation> {
     vec![
         Operation {
             path: "/check/address",
@@ -75,6 +102,8 @@ pub(super) fn operations() -> Vec<Operation> {
                           `Cache-Control: no-cache` or `max-age` asks for a fresher answer than the \
                           cache holds.",
             gate: Gate { scope: Scope::Check, ask: Ask::Check },
+            parameters: &[],
+            media_type: JSON,
             handler: post(routes::check::check_address),
             request: Some((schema_of::<routes::check::CheckRequest>, examples::check_request())),
             response: (
@@ -93,6 +122,80 @@ pub(super) fn operations() -> Vec<Operation> {
             ],
         },
         Operation {
+            path: "/checks/{check_id}",
+            method: Method::GET,
+            id: "show_check",
+            summary: "Show an answer as it was given",
+            description: "The answer of an earlier check of the same tenant, to the byte, for as long \
+                          as the plan keeps it.",
+            gate: Gate { scope: Scope::Check, ask: Ask::Request },
+            parameters: &[Parameter {
+                place: "path",
+                name: "check_id",
+                description: "The check's `check_id`.",
+                example: examples::IDENTIFIER,
+            }],
+            media_type: JSON,
+            handler: get(routes::checks::show_check),
+            request: None,
+            response: (
+                schema_of::<routes::check::CheckResponse<'static>>,
+                examples::check_response(),
+            ),
+            problems: &[Code::NotFound],
+        },
+        Operation {
+            path: "/screen",
+            method: Method::POST,
+            id: "screen",
+            summary: "Screen many addresses by lists and labels",
+            description: "One JSON object a line in, one a line out, in order, answered while they \
+                          arrive: read the answer while you send. What is wrong with a row stands in \
+                          its `error`. Flows of money are not looked at (`depth` is `labels`). Each \
+                          answered row is charged as one check; the plan caps the rows of a request.",
+            gate: Gate { scope: Scope::Screen, ask: Ask::Request },
+            parameters: &[],
+            media_type: JSON_LINES,
+            handler: post(routes::screen::screen_rows),
+            request: Some((schema_of::<routes::screen::ScreenRequest>, examples::screen_request())),
+            response: (schema_of::<routes::screen::ScreenResponse>, examples::screen_response()),
+            problems: &[Code::UnsupportedMediaType],
+        },
+    ]
+}
+
+/// Operations that tell what there is to know besides.
+fn telling() -> Vec<Operation> {
+    vec![
+        Operation {
+            path: "/usage",
+            method: Method::GET,
+            id: "show_usage",
+            summary: "Show what the tenant was charged",
+            description: "Answered checks and rows by UTC day, key, plan, operation and verdict, up to \
+                          this moment.",
+            gate: Gate { scope: Scope::Usage, ask: Ask::Request },
+            parameters: &[
+                Parameter {
+                    place: "query",
+                    name: "from",
+                    description: "First day (UTC); 30 days before the last where left out.",
+                    example: "2026-02-01",
+                },
+                Parameter {
+                    place: "query",
+                    name: "to",
+                    description: "Last day (UTC); today where left out.",
+                    example: "2026-02-11",
+                },
+            ],
+            media_type: JSON,
+            handler: get(routes::usage::show_usage),
+            request: None,
+            response: (schema_of::<routes::usage::UsageResponse>, examples::usage_response()),
+            problems: &[Code::InvalidRequest],
+        },
+        Operation {
             path: "/sources",
             method: Method::GET,
             id: "list_sources",
@@ -100,6 +203,8 @@ pub(super) fn operations() -> Vec<Operation> {
             description: "Every source with its newest publication, when that was last verified, and \
                           whether the caller's policy allows nothing without it.",
             gate: Gate { scope: Scope::Check, ask: Ask::Request },
+            parameters: &[],
+            media_type: JSON,
             handler: get(routes::sources::list_sources),
             request: None,
             response: (schema_of::<routes::sources::SourcesResponse>, examples::sources_response()),
@@ -113,6 +218,8 @@ pub(super) fn operations() -> Vec<Operation> {
             description: "Categories, tiers of evidence, heuristics and patterns, each with its \
                           definition and the severity it has under the caller's policy.",
             gate: Gate { scope: Scope::Check, ask: Ask::Request },
+            parameters: &[],
+            media_type: JSON,
             handler: get(routes::signals::list_signals),
             request: None,
             response: (schema_of::<Catalogue>, examples::signals_response()),

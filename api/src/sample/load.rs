@@ -105,6 +105,7 @@ pub async fn load(
             format: "sample".into(),
             origin: "the sample world".into(),
             labels,
+            report: serde_json::Value::Null,
             at: now,
         };
         store.record_labels(import).await?;

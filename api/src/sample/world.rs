@@ -3,13 +3,12 @@
 use assay_engine::{
     address::{CanonicalAddress, Payload},
     chain::ChainId,
-    evidence::{Alias, Label, ListedEntity, ListingEntry, Tier},
+    evidence::{AddressLabel, Alias, Label, ListedEntity, ListingEntry, Tier},
     names::{ListId, SourceId},
     score::Confidence,
     taxonomy::Category,
 };
 use assay_ingest::sanctions::Publication;
-use assay_store::intel::AddressLabel;
 use jiff::civil::{Date, date};
 use sha2::{Digest, Sha256};
 
@@ -201,8 +200,11 @@ pub fn labels() -> Option<(SourceId, Date, Vec<AddressLabel>)> {
                     confidence: Confidence::from_percent(party.percent),
                     source: source.clone(),
                     upstream: party.upstream.into(),
+                    author: None,
+                    term: None,
                     cites_list: None,
                     reason: Some("made up".into()),
+                    reference: None,
                     valid_from: None,
                     valid_until: None,
                 },

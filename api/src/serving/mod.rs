@@ -8,7 +8,9 @@ mod cache;
 mod catalogue;
 mod check;
 mod key_use;
+mod record;
 mod refresh;
+mod screen;
 
 use std::sync::{
     Arc,
@@ -24,7 +26,9 @@ pub use cache::{Assessed, CacheStatus, Freshness};
 pub use catalogue::{Catalogue, catalogue};
 pub use check::CheckOutcome;
 pub use key_use::KeyUse;
+pub use record::Recorder;
 pub use refresh::{LoadError, Refresher};
+pub use screen::{Screened, screen, subject as screen_subject};
 
 use crate::system::Clock;
 
@@ -37,6 +41,10 @@ pub struct Service {
     pub limiter: InProcess,
     /// When keys were last used, written now and then.
     pub key_use: KeyUse,
+    /// What was charged and answered, written every second.
+    pub recorder: Recorder,
+    /// What is asked for beyond checks: usage and kept answers.
+    pub store: Arc<dyn Store>,
     access: ArcSwap<Access>,
     intel: ArcSwap<IntelSnapshot>,
     cache: cache::ResultCache,
@@ -52,16 +60,18 @@ impl Service {
     ///
     /// Where the store fails or its manifests do not resolve.
     pub async fn load(
-        store: &dyn Store,
+        store: Arc<dyn Store>,
         clock: Clock,
         cache_bytes: u64,
     ) -> Result<Arc<Self>, LoadError> {
-        let access = refresh::load_access(store).await?;
-        let intel = IntelSnapshot::new(store.intel().await?);
+        let access = refresh::load_access(&*store).await?;
+        let intel = IntelSnapshot::load(&*store, None).await?;
         Ok(Arc::new(Self {
             clock,
             limiter: InProcess::default(),
             key_use: KeyUse::default(),
+            recorder: Recorder::default(),
+            store,
             access: ArcSwap::from_pointee(access),
             intel: ArcSwap::from_pointee(intel),
             cache: cache::ResultCache::new(cache_bytes),

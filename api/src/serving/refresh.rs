@@ -12,6 +12,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use super::{Access, Service};
 use crate::manifests;
 
+/// How often usage and answers are written.
+const RECORD_INTERVAL: Duration = Duration::from_secs(1);
 /// How often uses of keys are written.
 const KEY_USE_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -42,15 +44,18 @@ pub(super) async fn load_access(store: &dyn Store) -> Result<Access, LoadError> 
 #[derive(Debug)]
 pub struct Refresher {
     service: Arc<Service>,
-    store: Arc<dyn Store>,
     every: Duration,
 }
 
 impl Refresher {
-    /// Looks at `store` every so often.
+    /// Looks at the service's store every so often.
     #[must_use]
-    pub fn new(service: Arc<Service>, store: Arc<dyn Store>, every: Duration) -> Self {
-        Self { service, store, every }
+    pub fn new(service: Arc<Service>, every: Duration) -> Self {
+        Self { service, every }
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.service.store
     }
 
     /// Runs until it is dropped.
@@ -58,10 +63,15 @@ impl Refresher {
         let mut ticks = interval(self.every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut key_use_written = Instant::now();
+        let mut records_written = Instant::now();
         loop {
             ticks.tick().await;
             let outcome = self.refresh().await;
             self.report(&outcome);
+            if records_written.elapsed() >= RECORD_INTERVAL {
+                records_written = Instant::now();
+                self.write_records().await;
+            }
             if key_use_written.elapsed() >= KEY_USE_INTERVAL {
                 key_use_written = Instant::now();
                 self.write_key_use().await;
@@ -76,15 +86,16 @@ impl Refresher {
     ///
     /// Where the store fails or its manifests do not resolve; then the last good state stays.
     pub async fn refresh(&self) -> Result<(), LoadError> {
-        let revisions = self.store.revisions().await?;
+        let revisions = self.store().revisions().await?;
         let intel = self.refresh_intel(revisions.intel).await;
         let access = self.refresh_access(revisions.control).await;
         intel.and(access)
     }
 
     async fn refresh_intel(&self, generation: u64) -> Result<(), LoadError> {
-        if generation != self.service.intel.load().generation() {
-            let snapshot = IntelSnapshot::new(self.store.intel().await?);
+        let before = self.service.intel();
+        if generation != before.generation() {
+            let snapshot = IntelSnapshot::load(self.store(), Some(&before)).await?;
             tracing::info!(
                 generation = snapshot.generation(),
                 addresses = snapshot.addresses(),
@@ -97,11 +108,18 @@ impl Refresher {
 
     async fn refresh_access(&self, revision: u64) -> Result<(), LoadError> {
         if revision != self.service.access.load().revision {
-            let access = load_access(&*self.store).await?;
+            let access = load_access(self.store()).await?;
             tracing::info!(revision = access.revision, "manifests and keys reloaded");
             self.service.access.store(Arc::new(access));
         }
         Ok(())
+    }
+
+    /// Writes what was charged and answered and was not written yet.
+    pub async fn write_records(&self) {
+        if let Err(error) = self.service.recorder.write(self.store()).await {
+            tracing::warn!(%error, "failed to write usage and answers; they wait");
+        }
     }
 
     /// Writes uses of keys that were not written yet.
@@ -110,7 +128,7 @@ impl Refresher {
         if used.is_empty() {
             return;
         }
-        if let Err(error) = self.store.touch_keys(&used).await {
+        if let Err(error) = self.store().touch_keys(&used).await {
             tracing::warn!(%error, "failed to note when keys were used");
         }
     }

@@ -4,7 +4,7 @@
 mod layers;
 mod value;
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
 pub use layers::{Layers, Origin, ReadError, read_file};
 
@@ -22,6 +22,8 @@ pub enum LogFormat {
 pub struct Settings {
     /// Where the embedded database lives.
     pub data_dir: PathBuf,
+    /// A PostgreSQL database to use instead of the embedded one.
+    pub database_url: Option<DatabaseUrl>,
     /// Which log lines are written.
     pub log_level: String,
     /// How log lines are written.
@@ -42,6 +44,35 @@ pub struct Settings {
     pub cache_bytes: u64,
     /// How often it is looked whether the data changed.
     pub refresh_interval: Duration,
+    /// Whether intel sources are fetched on their schedule.
+    pub feeds: Feeds,
+}
+
+/// Where a PostgreSQL database is. It may hold a password, so that it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    /// The URL itself, to connect with.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("DatabaseUrl")
+    }
+}
+
+/// Whether intel sources are fetched on their schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feeds {
+    /// They are.
+    On,
+    /// Somebody else sees to that.
+    Off,
 }
 
 /// A setting's name, default and meaning. Its flag is `--name`, its variable `ASSAY_NAME`.
@@ -64,8 +95,13 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 11] = [
+pub const DEFINITIONS: [Definition; 13] = [
     definition("data-dir", "assay-data", "where the embedded database lives"),
+    definition(
+        "database-url",
+        "",
+        "a PostgreSQL database to use instead: postgres://user:password@host:port/database",
+    ),
     definition("log-level", "info", "which log lines are written: off, error, warn, info, debug"),
     definition("log-format", "text", "how log lines are written: text or json"),
     definition("listen", "127.0.0.1:8080", "where the API listens"),
@@ -80,6 +116,7 @@ pub const DEFINITIONS: [Definition; 11] = [
     definition("max-connections", "4096", "most connections at once"),
     definition("cache-bytes", "64MiB", "memory for answers that may be repeated"),
     definition("refresh-interval", "250ms", "how often it is looked whether the data changed"),
+    definition("feeds", "on", "whether intel sources are fetched on their schedule: on or off"),
 ];
 
 /// A setting that is wrong.
@@ -103,6 +140,7 @@ impl Settings {
         let mut take = Taker { layers, problems: &mut problems };
         let settings = Self {
             data_dir: take.value("data-dir", value::path),
+            database_url: take.value("database-url", value::database_url),
             log_level: take.value("log-level", value::log_level),
             log_format: take.value("log-format", value::log_format),
             listen: take.value("listen", value::socket_address),
@@ -113,6 +151,7 @@ impl Settings {
             max_connections: take.value("max-connections", value::connections),
             cache_bytes: take.value("cache-bytes", value::bytes),
             refresh_interval: take.value("refresh-interval", value::positive_duration),
+            feeds: take.value("feeds", value::feeds),
         };
         if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
             problems.push(SettingProblem {
@@ -165,6 +204,8 @@ fallback! {
     LogFormat => Self::Text,
     SocketAddr => SocketAddr::from(([127, 0, 0, 1], 0)),
     Duration => Self::ZERO,
+    Feeds => Self::Off,
+    Option<DatabaseUrl> => None,
     usize => 0,
     u64 => 0,
 }

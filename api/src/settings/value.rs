@@ -4,10 +4,21 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use tracing_subscriber::EnvFilter;
 
-use super::LogFormat;
+use super::{DatabaseUrl, Feeds, LogFormat};
 
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(PathBuf::from(text)) }
+}
+
+/// The message never repeats the text: it may hold a password.
+pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
+    match text {
+        "" => Ok(None),
+        url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+            Ok(Some(DatabaseUrl(url.to_owned())))
+        }
+        _ => Err("must begin with postgres://; the embedded database needs --data-dir only".into()),
+    }
 }
 
 pub(super) fn socket_address(text: &str) -> Result<SocketAddr, String> {
@@ -26,6 +37,14 @@ pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {
         "text" => Ok(LogFormat::Text),
         "json" => Ok(LogFormat::Json),
         other => Err(format!("`{other}` is neither text nor json")),
+    }
+}
+
+pub(super) fn feeds(text: &str) -> Result<Feeds, String> {
+    match text {
+        "on" => Ok(Feeds::On),
+        "off" => Ok(Feeds::Off),
+        other => Err(format!("`{other}` is neither on nor off")),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Field names are the contract of version 1: fields are added, never renamed or removed.
 
+use std::sync::Arc;
+
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -125,7 +127,7 @@ pub struct AssessedLabel {
     /// What the address is said to be.
     pub category: Category,
     /// The entity's name.
-    pub entity: Option<String>,
+    pub entity: Option<Arc<str>>,
     /// The strength of the evidence.
     pub tier: Tier,
     /// How sure the claim is.
@@ -133,9 +135,15 @@ pub struct AssessedLabel {
     /// Where it was imported from.
     pub source: SourceId,
     /// Who first made the claim.
-    pub upstream: String,
+    pub upstream: Arc<str>,
+    /// Who wrote the label, where known.
+    pub author: Option<Arc<str>>,
+    /// The source's own word for the category.
+    pub term: Option<Arc<str>>,
     /// Why, where known.
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
+    /// Where the claim can be looked up.
+    pub reference: Option<Arc<str>>,
     /// First day on which it holds.
     pub valid_from: Option<Date>,
     /// First day on which it no longer holds.

@@ -1,13 +1,16 @@
-//! Reading what the world publishes: sanctions lists today; label sets and chains to come.
+//! Reading what the world publishes: sanctions lists and label sets today; chains to come.
 //!
-//! Nothing here knows a store. A reader turns bytes into a [`sanctions::Publication`]; [`plan`] compares
-//! it with what is known and says what would change; storing that is the caller's.
+//! Nothing here knows a store. A reader turns bytes into a [`sanctions::Publication`] or a
+//! [`labels::LabelSet`]; [`plan`] compares a publication with what is known and says what would
+//! change; storing that is the caller's.
 //!
 //! - [`input`]: files and URLs, spooled with their digest, unpacked transparently, within limits
-//! - [`sanctions`]: the readers, one module a format
+//! - [`sanctions`]: the readers of lists, one module a format
+//! - [`labels`]: the readers of labels, one module a format
 //! - [`plan`]: what importing a publication changes, and when it is refused
 
 pub mod input;
+pub mod labels;
 pub mod plan;
 pub mod sanctions;
 mod xml;

@@ -55,7 +55,35 @@ pub enum Decision {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a charge is settled by the request's outcome"]
 pub struct Charge {
+    /// Limits with their window's length and number.
     checks: Vec<(LimitName, u64, u64)>,
+    /// How many checks were charged to each.
+    count: u64,
+}
+
+impl Charge {
+    /// How many checks were charged.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// What was charged for `count` of the checks, to be given back.
+    pub fn part(&self, count: u64) -> Self {
+        Self { checks: self.checks.clone(), count: count.min(self.count) }
+    }
+}
+
+/// How many of several checks may be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a charge is settled by the checks' outcome"]
+pub struct Taken {
+    /// What was charged: as many checks as there was room for.
+    pub charge: Charge,
+    /// The limits without room for more; empty where all were taken.
+    pub violated: Vec<LimitName>,
+    /// Seconds until all of these have room again.
+    pub retry_after: u64,
 }
 
 /// Where one limit stands.
@@ -89,17 +117,17 @@ impl Counters {
         };
         let mut violated = exhausted(self, Counts::Requests);
         if violated.is_empty() {
-            self.charge(limits, Counts::Requests, now);
+            self.charge(limits, Counts::Requests, 1, now);
             if ask == Ask::Check {
                 violated = exhausted(self, Counts::Checks);
             }
         }
         if violated.is_empty() {
             let checks = match ask {
-                Ask::Check => self.charge(limits, Counts::Checks, now),
+                Ask::Check => self.charge(limits, Counts::Checks, 1, now),
                 Ask::Request => Vec::new(),
             };
-            return Decision::Admitted { charge: Charge { checks } };
+            return Decision::Admitted { charge: Charge { checks, count: 1 } };
         }
         Decision::Refused {
             retry_after: violated.iter().map(|limit| resets_in(limit, now)).max().unwrap_or(1),
@@ -108,13 +136,27 @@ impl Counters {
         }
     }
 
+    /// Takes as many of `wanted` checks as every limit on checks has room for. Limits on requests are
+    /// not asked: the checks are rows of one request.
+    pub fn take_checks(&mut self, wanted: u64, limits: &[Limit], now: u64) -> Taken {
+        let now = self.advance(now);
+        let of_checks = || limits.iter().filter(|limit| limit.counts == Counts::Checks);
+        let room = |limit: &Limit| limit.requests.saturating_sub(self.used(limit, now));
+        let count = of_checks().map(room).fold(wanted, u64::min);
+        let short: Vec<&Limit> = of_checks().filter(|limit| room(limit) < wanted).collect();
+        let retry_after = short.iter().map(|limit| resets_in(limit, now)).max().unwrap_or(0);
+        let violated = short.into_iter().map(|limit| limit.name.clone()).collect();
+        let checks = self.charge(limits, Counts::Checks, count, now);
+        Taken { charge: Charge { checks, count }, violated, retry_after }
+    }
+
     /// Gives back what an admitted request was charged as a check, because it was not answered.
     pub fn give_back(&mut self, charge: &Charge) {
         for (name, length, window) in &charge.checks {
             if let Some(cell) = self.cells.get_mut(&(name.clone(), *length))
                 && cell.window == *window
             {
-                cell.used = cell.used.saturating_sub(1);
+                cell.used = cell.used.saturating_sub(charge.count);
             }
         }
     }
@@ -145,7 +187,13 @@ impl Counters {
         cell.filter(|cell| cell.window == window(limit, now)).map_or(0, |cell| cell.used)
     }
 
-    fn charge(&mut self, limits: &[Limit], counts: Counts, now: u64) -> Vec<(LimitName, u64, u64)> {
+    fn charge(
+        &mut self,
+        limits: &[Limit],
+        counts: Counts,
+        count: u64,
+        now: u64,
+    ) -> Vec<(LimitName, u64, u64)> {
         let mut charged = Vec::new();
         for limit in limits.iter().filter(|limit| limit.counts == counts) {
             let (length, window) = (limit.window.seconds(), window(limit, now));
@@ -153,7 +201,7 @@ impl Counters {
             if cell.window != window {
                 *cell = Cell { window, used: 0 };
             }
-            cell.used = cell.used.saturating_add(1);
+            cell.used = cell.used.saturating_add(count);
             charged.push((limit.name.clone(), length, window));
         }
         charged
@@ -188,6 +236,21 @@ mod tests {
 
     fn business() -> Vec<Limit> {
         vec![limit("burst", 3, 10, Counts::Requests), limit("daily", 5, 100, Counts::Checks)]
+    }
+
+    #[test]
+    fn rows_are_taken_as_far_as_there_is_room_and_given_back_where_unused() {
+        let mut counters = Counters::default();
+        let taken = counters.take_checks(3, &business(), 100);
+        assert_eq!((taken.charge.count(), taken.violated.len()), (3, 0));
+        let taken = counters.take_checks(4, &business(), 101);
+        assert_eq!((taken.charge.count(), taken.retry_after), (2, 99), "five in a hundred seconds");
+        assert_eq!(taken.violated, ["daily".parse().unwrap()]);
+        assert!(!admitted(&counters.admit(Ask::Check, &business(), 102)));
+        counters.give_back(&taken.charge.part(1));
+        assert!(admitted(&counters.admit(Ask::Check, &business(), 103)));
+        assert_eq!(counters.take_checks(9, &business(), 104).charge.count(), 0);
+        assert_eq!(counters.take_checks(9, &business(), 200).charge.count(), 5, "the next window");
     }
 
     fn admitted(decision: &Decision) -> bool {

@@ -7,7 +7,7 @@ use std::{
 
 use assay_tenancy::{Name, directory::Limit};
 
-use crate::{Ask, Charge, Counters, Decision, Standing};
+use crate::{Ask, Charge, Counters, Decision, Standing, Taken};
 
 /// Counters of every tenant, in memory: a restart starts them anew.
 #[derive(Debug, Default)]
@@ -19,6 +19,11 @@ impl InProcess {
     /// Asks for one request of `tenant` at `now` (seconds since 1970).
     pub fn admit(&self, tenant: &Name, ask: Ask, limits: &[Limit], now: u64) -> Decision {
         self.with(tenant, |counters| counters.admit(ask, limits, now))
+    }
+
+    /// Takes as many of `wanted` checks of `tenant` as there is room for.
+    pub fn take_checks(&self, tenant: &Name, wanted: u64, limits: &[Limit], now: u64) -> Taken {
+        self.with(tenant, |counters| counters.take_checks(wanted, limits, now))
     }
 
     /// Gives back what was charged as a check, because it was not answered.

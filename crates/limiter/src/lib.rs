@@ -6,5 +6,5 @@
 mod counters;
 mod in_process;
 
-pub use counters::{Ask, Charge, Counters, Decision, Standing};
+pub use counters::{Ask, Charge, Counters, Decision, Standing, Taken};
 pub use in_process::InProcess;

@@ -22,6 +22,30 @@ pub enum StoreError {
     /// There is no database yet.
     #[error("there is no database in {0}")]
     Missing(PathBuf),
+    /// The database server cannot be reached, or does not let this program in.
+    #[error("failed to connect to the database {place}: {source}")]
+    Connect {
+        /// Server and database, without the password.
+        place: String,
+        /// What happened.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// The URL of a database says nothing that could be used. It is not repeated: there may be a
+    /// password in it.
+    #[error("the database's URL is not valid: {0}")]
+    DatabaseUrl(String),
+    /// The database cannot hold a store.
+    #[error("the database {place} is not suitable: {reason}")]
+    Unsuitable {
+        /// Server and database.
+        place: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The database holds no store yet.
+    #[error("the database {0} holds no data of Assay")]
+    Empty(String),
     /// The schema could not be brought up to date.
     #[error("failed to migrate the database: {0}")]
     Migrate(#[source] sqlx::migrate::MigrateError),

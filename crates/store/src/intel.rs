@@ -2,14 +2,18 @@
 
 use assay_engine::{
     address::CanonicalAddress,
+    chain::ChainId,
     evidence::{
-        Label, Listing, ListingEntry, SourceKind, SourceState,
+        AddressLabel, Listing, ListingEntry, SourceKind, SourceState,
         history::{Presence, PublicationRef, SourceHistory},
     },
     facts::Environment,
-    names::SourceId,
+    names::{ListId, SourceId},
+    taxonomy::Category,
 };
 use jiff::{Timestamp, civil::Date};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 /// Names the row of a listing.
 pub type RowId = i64;
@@ -28,17 +32,8 @@ pub struct Intel {
     pub sources: Vec<SourceState>,
     /// Every recorded listing, ended ones included.
     pub listings: Vec<Listing>,
-    /// Every recorded label, ended ones included.
-    pub labels: Vec<AddressLabel>,
-}
-
-/// A label and the address it is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddressLabel {
-    /// The address.
-    pub address: CanonicalAddress,
-    /// What is said about it.
-    pub label: Label,
+    /// How often labels changed.
+    pub label_generation: u64,
 }
 
 /// What is known of a source, and when that was.
@@ -118,8 +113,75 @@ pub struct LabelImport {
     pub origin: String,
     /// The labels.
     pub labels: Vec<AddressLabel>,
+    /// What else is to be known of the import, as JSON.
+    pub report: serde_json::Value,
     /// When.
     pub at: Timestamp,
+}
+
+/// What importing labels changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LabelChange {
+    /// Labels that were not there.
+    pub added: u64,
+    /// Labels that are no longer there.
+    pub removed: u64,
+    /// Labels that stay as they were.
+    pub unchanged: u64,
+}
+
+/// Takes labels one by one.
+pub type LabelSink<'a> = dyn FnMut(AddressLabel) + Send + 'a;
+
+/// Which labels to hand out with the rest.
+#[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
+pub struct LabelReading<'a> {
+    /// The generation of labels that is known already: if it is the current one, none are handed out.
+    pub known: Option<u64>,
+    /// Takes them.
+    pub each: &'a mut LabelSink<'a>,
+}
+
+/// A label, or all that a source says about an address, withdrawn by a person. It stays withdrawn
+/// whatever later imports say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppression {
+    /// Whose label.
+    pub source: SourceId,
+    /// About which address.
+    pub address: CanonicalAddress,
+    /// Which category; `None` for all.
+    pub category: Option<Category>,
+    /// Who withdraws it.
+    pub author: String,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub at: Timestamp,
+    /// When it was taken back.
+    pub lifted_at: Option<Timestamp>,
+}
+
+/// A recorded label, with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedLabel {
+    /// What it says.
+    pub label: AddressLabel,
+    /// From when on it was recorded.
+    pub recorded_from: Timestamp,
+    /// Until when.
+    pub recorded_to: Option<Timestamp>,
+}
+
+/// Which labels to read.
+#[derive(Clone, Debug, Default)]
+pub struct LabelFilter {
+    /// Of one source only.
+    pub source: Option<SourceId>,
+    /// Of one chain only.
+    pub chain: Option<ChainId>,
+    /// Those that no longer hold too.
+    pub history: bool,
 }
 
 /// The identifier of a kind of source.
@@ -128,4 +190,39 @@ pub(crate) const fn kind_text(kind: SourceKind) -> &'static str {
         SourceKind::Sanctions => "sanctions",
         SourceKind::Labels => "labels",
     }
+}
+
+/// Names what a label says: two labels with one fingerprint are the same.
+pub(crate) type Fingerprint = [u8; 16];
+
+/// The fingerprint of a label.
+pub(crate) fn fingerprint(AddressLabel { address, label }: &AddressLabel) -> Fingerprint {
+    let days = [label.valid_from, label.valid_until].map(|day| day.map(|day| day.to_string()));
+    let texts = [
+        Some(label.source.as_str()),
+        Some(address.chain().as_str()),
+        Some(address.as_str()),
+        Some(label.category.as_str()),
+        label.entity.as_deref(),
+        Some(label.tier.as_str()),
+        Some(&label.upstream),
+        label.author.as_deref(),
+        label.term.as_deref(),
+        label.cites_list.as_ref().map(ListId::as_str),
+        label.reason.as_deref(),
+        label.reference.as_deref(),
+        days[0].as_deref(),
+        days[1].as_deref(),
+    ];
+    let mut hash = Sha256::new();
+    hash.update([label.confidence.percent()]);
+    for text in texts {
+        // The length first, so that no two sequences of texts look alike.
+        let length = text.map_or(u64::MAX, |text| text.len() as u64);
+        hash.update(length.to_be_bytes());
+        hash.update(text.unwrap_or_default());
+    }
+    let mut print = Fingerprint::default();
+    print.iter_mut().zip(hash.finalize()).for_each(|(byte, hashed)| *byte = hashed);
+    print
 }

@@ -6,25 +6,36 @@
 //!
 //! - [`intel`]: sources, publications, listings and labels
 //! - [`control`]: manifests and API keys
+//! - [`usage`]: what was charged and what was answered
 //! - [`snapshot`]: the index that answers "what is known about this address"
 //! - [`sqlite`]: the embedded backend
+//! - [`postgres`]: the backend that several servers share
 
 pub mod control;
 mod error;
 pub mod intel;
+pub mod postgres;
+mod row;
 pub mod snapshot;
 pub mod sqlite;
+pub mod usage;
+mod value;
 
-use assay_engine::{facts::Environment, names::SourceId};
+use assay_engine::{address::CanonicalAddress, facts::Environment, names::SourceId};
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 
-use assay_tenancy::key::KeyId;
+use assay_tenancy::{Name, key::KeyId};
 use control::{Control, KeyRecord, ManifestRecord};
 pub use error::StoreError;
-use intel::{FetchConditions, Intel, LabelImport, PublicationImport, RecordedHistory};
-pub use snapshot::IntelSnapshot;
+use intel::{
+    FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading, PublicationImport,
+    RecordedHistory, RecordedLabel, Suppression,
+};
+pub use postgres::PostgresStore;
+pub use snapshot::{IntelSnapshot, LabelIndex, LabelIndexBuilder};
 pub use sqlite::SqliteStore;
+use usage::{KeptCheck, Purge, Purged, UsageCount};
 
 /// How often each part changed. A program that serves from memory reloads the part whose counter moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +55,10 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// How often each part changed.
     async fn revisions(&self) -> Result<Revisions, StoreError>;
 
-    /// Everything that checks need: sources, recorded listings and labels.
-    async fn intel(&self) -> Result<Intel, StoreError>;
+    /// Everything that checks need: sources and recorded listings; and, where `labels` are asked for,
+    /// every label that stands, one by one, those of one address one after the other. All of it is of
+    /// one moment.
+    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError>;
 
     /// What is known of one source, to plan an import against.
     async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError>;
@@ -57,8 +70,30 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// [`StoreError::Conflict`] where anything changed since the plan was made: plan again.
     async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError>;
 
-    /// Replaces a source's labels; where the digest is known already, only notes the fetch.
-    async fn record_labels(&self, import: LabelImport) -> Result<(), StoreError>;
+    /// Replaces a source's labels and says what that changed; `None` where the digest is that of the
+    /// newest import: then only the fetch is noted.
+    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError>;
+
+    /// Recorded labels, withdrawn ones included, by chain and address.
+    async fn labels(
+        &self,
+        filter: &LabelFilter,
+        each: &mut (dyn FnMut(RecordedLabel) + Send),
+    ) -> Result<(), StoreError>;
+
+    /// Withdraws labels; says how many that are recorded now it withdraws.
+    async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError>;
+
+    /// Takes withdrawals of a source's labels about an address back; says how many.
+    async fn lift_suppressions(
+        &self,
+        source: &SourceId,
+        address: &CanonicalAddress,
+        at: Timestamp,
+    ) -> Result<u64, StoreError>;
+
+    /// Every withdrawal, those taken back included, in order.
+    async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError>;
 
     /// What the server said when a source was last fetched from `url`.
     async fn fetch_conditions(
@@ -107,4 +142,27 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     /// Notes when keys were last used. Not a change of the control revision.
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
+
+    /// Adds to what was charged.
+    async fn add_usage(&self, counts: &[UsageCount]) -> Result<(), StoreError>;
+
+    /// What was charged from one day to another, both included, by tenant and day.
+    async fn usage(
+        &self,
+        tenant: Option<&Name>,
+        from: Date,
+        to: Date,
+    ) -> Result<Vec<UsageCount>, StoreError>;
+
+    /// Keeps answers.
+    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError>;
+
+    /// A kept answer of a tenant.
+    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError>;
+
+    /// Deletes what is older than it is kept.
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError>;
+
+    /// Closes the store once everything under way is done.
+    async fn close(&self);
 }

@@ -2,18 +2,20 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test stops at the first surprise"
 )]
 
 mod backends;
+mod postgres_server;
 
 use std::sync::Arc;
 
 use assay_engine::{
-    address::CanonicalAddress,
+    address::{CanonicalAddress, KeyIdentity, Payload},
     chain::ChainId,
     evidence::{
-        Alias, Label, ListedEntity, ListingEntry, SourceKind, Tier,
+        AddressLabel, Alias, Label, ListedEntity, ListingEntry, SourceKind, Tier,
         history::{Presence, PublicationRef},
     },
     facts::{AccountControl, Environment},
@@ -21,12 +23,17 @@ use assay_engine::{
     score::Confidence,
     taxonomy::Category,
 };
+use assay_store::usage::{Charged, KeptCheck, Operation, Purge, Purged, UsageCount};
 use assay_store::{
     IntelSnapshot, Store, StoreError,
     control::{KeyRecord, ManifestRecord},
-    intel::{AddressLabel, FetchConditions, LabelImport, PublicationImport, PublicationRecord},
+    intel::{
+        FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
+        PublicationImport, PublicationRecord, RecordedLabel, Suppression,
+    },
 };
 use assay_tenancy::{
+    Name,
     key::{ApiKey, KeyEnvironment, KeyId, Scope},
     manifest::Kind,
 };
@@ -101,7 +108,8 @@ async fn import_first(store: &dyn Store) {
         (entry("ETH", "0x931546D9e66836AbF687d2bc64B30407bAc8C568"), open),
         (entry("TON", "UQB-ejjqwZvzd8m7fcZbPTofsRbGbuw96bQ190Lgi198e1Gl"), open),
     ];
-    store.record_publication(import(0, first, vec![], begun)).await.unwrap();
+    let generation = store.source_history(&ofac()).await.unwrap().generation;
+    store.record_publication(import(generation, first, vec![], begun)).await.unwrap();
 }
 
 /// The second publication drops the ETH address.
@@ -117,16 +125,20 @@ async fn import_second(store: &dyn Store) {
 
 async fn a_new_store_is_empty(store: Arc<dyn Store>) {
     assert_eq!(store.environment().await.unwrap(), Environment::Production);
-    let intel = store.intel().await.unwrap();
+    let intel = read(&*store).await;
     assert_eq!((intel.generation, intel.data_revision.as_str()), (0, "0-empty"));
-    assert!(intel.sources.is_empty() && intel.listings.is_empty() && intel.labels.is_empty());
+    assert!(
+        intel.sources.is_empty()
+            && intel.listings.is_empty()
+            && labels_of(&*store).await.is_empty()
+    );
     let control = store.control().await.unwrap();
     assert!(control.revision == 0 && control.manifests.is_empty() && control.keys.is_empty());
 }
 
 async fn a_publication_reads_back_as_it_was_recorded(store: Arc<dyn Store>) {
     import_first(&*store).await;
-    let intel = store.intel().await.unwrap();
+    let intel = read(&*store).await;
     assert_eq!(intel.listings.len(), 3);
     let listing = intel.listings.iter().find(|l| l.entry.asset_code == "XBT").unwrap();
     assert_eq!(listing.entry, entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"));
@@ -144,7 +156,7 @@ async fn a_publication_reads_back_as_it_was_recorded(store: Arc<dyn Store>) {
 async fn what_is_dropped_ends_and_stays_in_the_history(store: Arc<dyn Store>) {
     import_first(&*store).await;
     import_second(&*store).await;
-    let intel = store.intel().await.unwrap();
+    let intel = read(&*store).await;
     assert_eq!(intel.listings.len(), 3);
     let eth = intel.listings.iter().find(|l| l.entry.asset_code == "ETH").unwrap();
     assert_eq!(eth.delisted_on, Some(date(2025, 3, 21)));
@@ -172,7 +184,7 @@ async fn a_failing_import_leaves_no_trace(store: Arc<dyn Store>) {
         (entry("ETH", "0x1"), Presence { from: nowhere, until: None }),
     ];
     assert!(store.record_publication(import(0, first, vec![], begun)).await.is_err());
-    let intel = store.intel().await.unwrap();
+    let intel = read(&*store).await;
     assert!(intel.sources.is_empty() && intel.listings.is_empty());
     assert_eq!(intel.generation, 0);
 }
@@ -183,7 +195,7 @@ async fn a_history_import_does_not_verify_the_source(store: Arc<dyn Store>) {
     let past = reference(date(2020, 1, 1), 1);
     let filed = PublicationImport { newest: false, ..import(generation, past, vec![], vec![]) };
     store.record_publication(filed).await.unwrap();
-    let intel = store.intel().await.unwrap();
+    let intel = read(&*store).await;
     assert_eq!(intel.sources[0].fetched_at, at(0));
     assert_eq!(intel.sources[0].publications, [date(2020, 1, 1), date(2025, 3, 4)]);
     assert_eq!(intel.listings[0].listed_on, Some(date(2025, 3, 4)), "now known to be new then");
@@ -191,14 +203,14 @@ async fn a_history_import_does_not_verify_the_source(store: Arc<dyn Store>) {
 
 async fn a_confirmed_fetch_moves_time_and_not_data(store: Arc<dyn Store>) {
     import_first(&*store).await;
-    let before = store.intel().await.unwrap();
+    let before = read(&*store).await;
     store.confirm_fetch(&ofac(), at(60), None).await.unwrap();
-    let after = store.intel().await.unwrap();
+    let after = read(&*store).await;
     assert_eq!(after.sources[0].fetched_at, at(60));
     assert_eq!(after.data_revision, before.data_revision);
     assert!(after.generation > before.generation, "what serves from memory must notice");
     store.confirm_fetch(&ofac(), at(30), None).await.unwrap();
-    assert_eq!(store.intel().await.unwrap().sources[0].fetched_at, at(60), "time moves forward");
+    assert_eq!(read(&*store).await.sources[0].fetched_at, at(60), "time moves forward");
 }
 
 async fn fetch_conditions_belong_to_their_url(store: Arc<dyn Store>) {
@@ -224,8 +236,11 @@ fn label(address: &CanonicalAddress, category: Category) -> AddressLabel {
             confidence: Confidence::from_percent(90),
             source: "labels".parse().unwrap(),
             upstream: "investigators".into(),
+            author: Some("an author".into()),
+            term: Some("tumbler".into()),
             cites_list: Some("ofac-sdn".parse().unwrap()),
             reason: Some("a reason".into()),
+            reference: Some("https://labels.example/1".into()),
             valid_from: Some(date(2020, 1, 1)),
             valid_until: None,
         },
@@ -241,6 +256,7 @@ fn labels(digest: &str, labels: Vec<AddressLabel>, minute: i64) -> LabelImport {
         format: "test".into(),
         origin: "labels.csv".into(),
         labels,
+        report: serde_json::Value::Null,
         at: at(minute),
     }
 }
@@ -248,17 +264,205 @@ fn labels(digest: &str, labels: Vec<AddressLabel>, minute: i64) -> LabelImport {
 async fn labels_are_replaced_by_source(store: Arc<dyn Store>) {
     let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
     let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
-    let mixer = label(&address, Category::Mixer);
-    store.record_labels(labels("one", vec![mixer.clone()], 0)).await.unwrap();
-    let intel = store.intel().await.unwrap();
-    assert_eq!(intel.labels, [mixer]);
-    assert!(intel.sources[0].sample);
-    store.record_labels(labels("one", vec![], 5)).await.unwrap();
-    let same = store.intel().await.unwrap();
-    assert_eq!((same.labels.len(), same.sources[0].fetched_at), (1, at(5)), "known by its digest");
-    let scam = label(&address, Category::Scam);
-    store.record_labels(labels("two", vec![scam.clone()], 9)).await.unwrap();
-    assert_eq!(store.intel().await.unwrap().labels, [scam]);
+    let (mixer, scam) = (label(&address, Category::Mixer), label(&address, Category::Scam));
+    let first = store.record_labels(labels("one", vec![mixer.clone()], 0)).await.unwrap();
+    assert_eq!(first, Some(LabelChange { added: 1, removed: 0, unchanged: 0 }));
+    assert_eq!(labels_of(&*store).await, std::slice::from_ref(&mixer));
+    assert!(read(&*store).await.sources[0].sample);
+    let same = store.record_labels(labels("one", vec![], 5)).await.unwrap();
+    assert_eq!(same, None, "known by its digest");
+    assert_eq!(read(&*store).await.sources[0].fetched_at, at(5));
+    let both = labels("two", vec![mixer.clone(), scam.clone()], 9);
+    let second = store.record_labels(both).await.unwrap();
+    assert_eq!(second, Some(LabelChange { added: 1, removed: 0, unchanged: 1 }));
+    let third = store.record_labels(labels("three", vec![scam.clone()], 12)).await.unwrap();
+    assert_eq!(third, Some(LabelChange { added: 0, removed: 1, unchanged: 1 }));
+    assert_eq!(labels_of(&*store).await, std::slice::from_ref(&scam));
+    // Going back to what was there before is an import like any other.
+    let back = store.record_labels(labels("one", vec![mixer.clone()], 15)).await.unwrap();
+    assert_eq!(back, Some(LabelChange { added: 1, removed: 1, unchanged: 0 }));
+
+    let mut recorded = Vec::new();
+    let filter = LabelFilter { history: true, ..LabelFilter::default() };
+    store.labels(&filter, &mut |row| recorded.push(row)).await.unwrap();
+    let mut lives: Vec<_> = recorded
+        .iter()
+        .map(|row| (row.label.label.category, row.recorded_from, row.recorded_to))
+        .collect();
+    lives.sort_by_key(|(_, from, _)| *from);
+    assert_eq!(
+        lives,
+        [
+            (Category::Mixer, at(0), Some(at(12))),
+            (Category::Scam, at(9), Some(at(15))),
+            (Category::Mixer, at(15), None),
+        ]
+    );
+}
+
+async fn many_labels_read_back_as_they_were_recorded(store: Arc<dyn Store>) {
+    let all: Vec<AddressLabel> = (0..1203_u32)
+        .map(|number| {
+            let mut account = [0; 20];
+            account[..4].copy_from_slice(&number.to_be_bytes());
+            let payload = Payload::Account(account);
+            let chain = if number % 2 == 0 { ChainId::ETH } else { ChainId::TRX };
+            let address = CanonicalAddress::from_payload(chain, payload).unwrap();
+            let mut label = label(&address, Category::Exchange);
+            if number % 3 == 0 {
+                (label.label.author, label.label.term) = (None, None);
+                (label.label.reason, label.label.reference) = (None, None);
+                (label.label.entity, label.label.cites_list) = (None, None);
+            }
+            label
+        })
+        .collect();
+    store.record_labels(labels("many", all.clone(), 0)).await.unwrap();
+    let mut found = labels_of(&*store).await;
+    let order = |label: &AddressLabel| label.address.clone();
+    found.sort_by_key(order);
+    let mut expected = all.clone();
+    expected.sort_by_key(order);
+    assert_eq!(found, expected);
+
+    let snapshot = IntelSnapshot::load(&*store, None).await.unwrap();
+    assert_eq!((snapshot.labels().len(), snapshot.labels().addresses()), (1203, 1203));
+    for label in &all {
+        assert_eq!(snapshot.labels().of(&label.address), std::slice::from_ref(&label.label));
+    }
+    // The account of a TRON label is found under the same key on Ethereum.
+    let elsewhere = CanonicalAddress::from_payload(
+        ChainId::ETH,
+        match all[1].address.key_identities().swap_remove(0) {
+            KeyIdentity::Account(account) => Payload::Account(account),
+            other => panic!("{other:?}"),
+        },
+    );
+    let facts = snapshot.facts(&elsewhere.unwrap());
+    assert_eq!((facts.labels.len(), facts.same_key.len()), (0, 1));
+    assert_eq!(facts.same_key[0].address, all[1].address);
+}
+
+async fn labels_are_read_anew_only_where_they_changed(store: Arc<dyn Store>) {
+    let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
+    let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
+    store.record_labels(labels("one", vec![label(&address, Category::Mixer)], 0)).await.unwrap();
+    let before = IntelSnapshot::load(&*store, None).await.unwrap();
+    import_first(&*store).await;
+    let known = Some(before.labels().generation());
+    store
+        .intel(Some(LabelReading { known, each: &mut |_| panic!("labels did not change") }))
+        .await
+        .unwrap();
+    let after = IntelSnapshot::load(&*store, Some(&before)).await.unwrap();
+    let facts = after.facts(&address);
+    assert_eq!((facts.labels.len(), facts.listings.len()), (1, 1));
+}
+
+async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
+    let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
+    let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
+    let (mixer, scam) = (label(&address, Category::Mixer), label(&address, Category::Scam));
+    store.record_labels(labels("one", vec![mixer.clone(), scam.clone()], 0)).await.unwrap();
+    let before = read(&*store).await;
+    let source: SourceId = "labels".parse().unwrap();
+    let suppression = Suppression {
+        source: source.clone(),
+        address: address.clone(),
+        category: Some(Category::Scam),
+        author: "Jane".into(),
+        reason: "confused with another".into(),
+        at: at(1),
+        lifted_at: None,
+    };
+    assert_eq!(store.suppress_labels(&suppression).await.unwrap(), 1);
+    assert_eq!(labels_of(&*store).await, std::slice::from_ref(&mixer));
+    let after = read(&*store).await;
+    assert_ne!(before.data_revision, after.data_revision);
+    assert_ne!(before.label_generation, after.label_generation);
+    // A later import of the same label does not bring it back.
+    store.record_labels(labels("two", vec![scam.clone()], 2)).await.unwrap();
+    assert_eq!(labels_of(&*store).await, []);
+    assert_eq!(store.suppressions().await.unwrap(), std::slice::from_ref(&suppression));
+
+    assert_eq!(store.lift_suppressions(&source, &address, at(3)).await.unwrap(), 1);
+    assert_eq!(store.lift_suppressions(&source, &address, at(4)).await.unwrap(), 0);
+    assert_eq!(labels_of(&*store).await, [scam]);
+    let lifted = Suppression { lifted_at: Some(at(3)), ..suppression };
+    assert_eq!(store.suppressions().await.unwrap(), [lifted], "and is kept in the history");
+}
+
+fn charged(tenant: &str, day: i8, outcome: &str) -> Charged {
+    Charged {
+        tenant: tenant.parse().unwrap(),
+        day: date(2026, 1, day),
+        key: key(1).id,
+        plan: "business".parse().unwrap(),
+        operation: Operation::Check,
+        outcome: outcome.into(),
+    }
+}
+
+async fn usage_adds_up(store: Arc<dyn Store>) {
+    let count = |charged: Charged, count| UsageCount { charged, count };
+    let (a, b) = (charged("a", 1, "allow"), charged("b", 1, "allow"));
+    store.add_usage(&[count(a.clone(), 2), count(b.clone(), 1)]).await.unwrap();
+    store.add_usage(&[count(a.clone(), 3)]).await.unwrap();
+    let later = charged("a", 3, "block");
+    store.add_usage(&[count(later.clone(), 1)]).await.unwrap();
+    let of = |tenant: Option<&str>, from: i8, to: i8| {
+        let (store, tenant) = (Arc::clone(&store), tenant.map(|tenant| tenant.parse().unwrap()));
+        async move {
+            store.usage(tenant.as_ref(), date(2026, 1, from), date(2026, 1, to)).await.unwrap()
+        }
+    };
+    assert_eq!(of(Some("a"), 1, 3).await, [count(a.clone(), 5), count(later.clone(), 1)]);
+    assert_eq!(of(Some("a"), 1, 2).await, [count(a, 5)]);
+    assert_eq!(of(None, 1, 1).await.len(), 2);
+    let purge = Purge {
+        tenant: "a".parse().unwrap(),
+        checks_before: at(0),
+        usage_before: date(2026, 1, 3),
+    };
+    assert_eq!(store.purge(&purge).await.unwrap(), Purged { checks: 0, usage: 1 });
+    assert_eq!(of(None, 1, 9).await, [count(later, 1), count(b, 1)]);
+}
+
+async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
+    let (ours, theirs): (Name, Name) = ("a".parse().unwrap(), "b".parse().unwrap());
+    let check = KeptCheck {
+        id: "1".into(),
+        tenant: ours.clone(),
+        made_at: at(5),
+        answer: r#"{"risk_score":0}"#.into(),
+    };
+    store.keep_checks(std::slice::from_ref(&check)).await.unwrap();
+    assert_eq!(store.kept_check(&ours, "1").await.unwrap(), Some(check));
+    assert_eq!(store.kept_check(&theirs, "1").await.unwrap(), None);
+    assert_eq!(store.kept_check(&ours, "2").await.unwrap(), None);
+    let purge = |minute| Purge {
+        tenant: ours.clone(),
+        checks_before: at(minute),
+        usage_before: date(2026, 1, 1),
+    };
+    assert_eq!(store.purge(&purge(5)).await.unwrap().checks, 0);
+    assert_eq!(store.purge(&purge(6)).await.unwrap().checks, 1);
+    assert_eq!(store.kept_check(&ours, "1").await.unwrap(), None);
+}
+
+/// Everything but labels.
+async fn read(store: &dyn Store) -> Intel {
+    store.intel(None).await.unwrap()
+}
+
+/// The labels that stand.
+async fn labels_of(store: &dyn Store) -> Vec<AddressLabel> {
+    let mut labels = Vec::new();
+    store
+        .intel(Some(LabelReading { known: None, each: &mut |label| labels.push(label) }))
+        .await
+        .unwrap();
+    labels
 }
 
 async fn the_same_imports_in_the_same_order_give_the_same_revision(store: Arc<dyn Store>) {
@@ -267,8 +471,8 @@ async fn the_same_imports_in_the_same_order_give_the_same_revision(store: Arc<dy
         import_first(store).await;
         import_second(store).await;
     }
-    let revision = store.intel().await.unwrap().data_revision;
-    assert_eq!(revision, other.store.intel().await.unwrap().data_revision);
+    let revision = read(&*store).await.data_revision;
+    assert_eq!(revision, read(&*other.store).await.data_revision);
     assert_eq!(revision.len(), "2-".len() + 12);
 }
 
@@ -355,7 +559,7 @@ async fn concurrent_writers_do_not_lose_each_others_changes(store: Arc<dyn Store
 
 async fn a_snapshot_answers_for_every_form_and_key(store: Arc<dyn Store>) {
     import_first(&*store).await;
-    let snapshot = IntelSnapshot::new(store.intel().await.unwrap());
+    let snapshot = IntelSnapshot::load(&*store, None).await.unwrap();
     assert_eq!(snapshot.addresses(), 2, "what is not read yet is not indexed");
     let parse =
         |chain: &str, text: &str| CanonicalAddress::parse(chain.parse().unwrap(), text).unwrap();
@@ -374,6 +578,44 @@ async fn a_snapshot_answers_for_every_form_and_key(store: Arc<dyn Store>) {
     let stranger = parse("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa");
     let facts = snapshot.facts(&stranger);
     assert!(facts.listings.is_empty() && facts.labels.is_empty() && facts.same_key.is_empty());
+}
+
+async fn rows_come_in_the_order_of_their_bytes(store: Arc<dyn Store>) {
+    // In a dictionary `a` comes before `B`.
+    let outcomes = ["a", "B", "b", "Z", "\u{fc}", "~"];
+    let count = |outcome| UsageCount { charged: charged("a", 1, outcome), count: 1 };
+    store.add_usage(&outcomes.map(count)).await.unwrap();
+    let found = store.usage(None, date(2026, 1, 1), date(2026, 1, 1)).await.unwrap();
+    let found: Vec<_> = found.iter().map(|count| count.charged.outcome.as_str()).collect();
+    assert_eq!(found, ["B", "Z", "a", "b", "~", "\u{fc}"]);
+
+    // Bitcoin's old addresses are of both cases.
+    let all: Vec<AddressLabel> = (0..64_u8)
+        .map(|number| {
+            let payload = Payload::PublicKeyHash([number; 20]);
+            let address = CanonicalAddress::from_payload(ChainId::BTC, payload).unwrap();
+            label(&address, Category::Exchange)
+        })
+        .collect();
+    store.record_labels(labels("order", all, 0)).await.unwrap();
+    let mut found = Vec::new();
+    let sink = &mut |row: RecordedLabel| found.push(row.label.address);
+    store.labels(&LabelFilter::default(), sink).await.unwrap();
+    assert_eq!(found.len(), 64);
+    assert!(found.is_sorted_by_key(|address| address.as_str().to_owned()));
+    let standing: Vec<_> =
+        labels_of(&*store).await.into_iter().map(|label| label.address).collect();
+    assert_eq!(standing, found);
+
+    let codes = ["XBT", "eth", "ETH"];
+    let first = reference(date(2025, 3, 4), 0);
+    let open = Presence { from: first, until: None };
+    let begun = codes.map(|code| (entry(code, "0x1"), open)).to_vec();
+    let generation = store.revisions().await.unwrap().intel;
+    store.record_publication(import(generation, first, vec![], begun)).await.unwrap();
+    let intel = read(&*store).await;
+    let found: Vec<_> = intel.listings.iter().map(|l| l.entry.asset_code.as_str()).collect();
+    assert_eq!(found, ["ETH", "XBT", "eth"]);
 }
 
 macro_rules! contract {
@@ -399,14 +641,20 @@ macro_rules! contract {
             a_confirmed_fetch_moves_time_and_not_data,
             fetch_conditions_belong_to_their_url,
             labels_are_replaced_by_source,
+            many_labels_read_back_as_they_were_recorded,
+            labels_are_read_anew_only_where_they_changed,
+            a_withdrawn_label_stays_withdrawn,
+            usage_adds_up,
+            a_kept_answer_is_its_tenants_only,
             the_same_imports_in_the_same_order_give_the_same_revision,
             manifests_are_replaced_by_kind_and_name,
             keys_are_added_used_and_revoked,
             a_rotated_key_overlaps_its_successor,
             concurrent_writers_do_not_lose_each_others_changes,
             a_snapshot_answers_for_every_form_and_key,
+            rows_come_in_the_order_of_their_bytes,
         })+
     };
 }
 
-contract!(sqlite);
+contract!(sqlite, postgres);

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 
 use crate::{
     Name, Period,
-    manifest::{Counts, LimitName},
+    manifest::{Counts, IntelSourceSpec, LimitName, RetentionSpec, Schedule},
 };
 
 /// Everybody who may ask. `P` is a compiled risk policy.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Directory<P> {
     /// Plans by name.
     pub plans: BTreeMap<Name, Arc<Plan>>,
@@ -18,11 +18,38 @@ pub struct Directory<P> {
     pub policies: BTreeMap<Name, Arc<P>>,
     /// Tenants by name.
     pub tenants: BTreeMap<Name, Arc<Tenant<P>>>,
+    /// Lists and labels that are fetched by themselves, by name.
+    pub feeds: BTreeMap<Name, Arc<Feed>>,
+}
+
+/// A list or label set that is fetched by itself.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// The source's name.
+    pub name: Name,
+    /// What its manifest says.
+    pub spec: IntelSourceSpec,
+    /// When it is fetched.
+    pub schedule: Schedule,
+}
+
+/// Something without which a risk policy allows nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mandatory {
+    /// A list, or a source of labels.
+    pub name: String,
+    /// How long ago it may have been verified.
+    pub maximum_age_hours: u32,
 }
 
 impl<P> Default for Directory<P> {
     fn default() -> Self {
-        Self { plans: BTreeMap::new(), policies: BTreeMap::new(), tenants: BTreeMap::new() }
+        Self {
+            plans: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            tenants: BTreeMap::new(),
+            feeds: BTreeMap::new(),
+        }
     }
 }
 
@@ -39,6 +66,10 @@ pub struct Plan {
     pub limits: Vec<Limit>,
     /// How long answers may be repeated from the cache.
     pub cache_lifetime: Period,
+    /// How long what is recorded of its tenants is kept.
+    pub retention: RetentionSpec,
+    /// Most rows of one bulk request.
+    pub screen_rows: u64,
 }
 
 /// So many requests in a window.

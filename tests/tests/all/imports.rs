@@ -15,10 +15,10 @@ use assay_tests::assay;
 use serde_json::json;
 
 /// A list of two parties in OFAC's format.
-const SMALL: &str = include_str!("../../../crates/ingest/tests/data/small.xml");
+pub(crate) const SMALL: &str = include_str!("../../../crates/ingest/tests/data/small.xml");
 
 /// A web server that gives one list to everybody, and nothing to those who have it.
-fn web_server(body: Vec<u8>, status: &'static str) -> (SocketAddr, Arc<AtomicUsize>) {
+pub(crate) fn web_server(body: Vec<u8>, status: &'static str) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let sent = Arc::new(AtomicUsize::new(0));

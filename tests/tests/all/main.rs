@@ -12,13 +12,17 @@
 mod access;
 mod addresses;
 mod answers;
+mod bulk;
 mod command_line;
 mod description;
+mod feeds;
 mod generated;
 mod hostile;
 mod imports;
+mod labels;
 mod limits;
 mod ofac;
+mod postgres;
 mod shutdown;
 mod support;
 mod worked_example;

@@ -16,7 +16,7 @@ use crate::{
     serving::{Assessed, catalogue},
 };
 
-const IDENTIFIER: &str = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b";
+pub(in crate::http) const IDENTIFIER: &str = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b";
 
 fn at() -> Timestamp {
     Timestamp::from_second(1_770_812_415).unwrap_or(Timestamp::UNIX_EPOCH)
@@ -61,7 +61,7 @@ fn intel() -> Intel {
         data_revision: "1-0f3ac2b71d9e".into(),
         sources,
         listings,
-        labels: vec![],
+        label_generation: 0,
     }
 }
 
@@ -87,7 +87,7 @@ pub(in crate::http) fn check_response() -> Value {
     let Some(subject) = subject() else {
         return Value::Null;
     };
-    let facts = IntelSnapshot::new(intel()).facts(&subject);
+    let facts = IntelSnapshot::new(intel(), std::sync::Arc::default()).facts(&subject);
     let assessed = Assessed::new(assay_engine::assess(&subject, &facts, &policy(), at()), at(), 1);
     let response = CheckResponse {
         check_id: IDENTIFIER.into(),
@@ -120,4 +120,34 @@ pub(in crate::http) fn signals_response() -> Value {
     catalogue.heuristics.truncate(1);
     catalogue.patterns.truncate(1);
     serde_json::to_value(catalogue).unwrap_or_default()
+}
+
+pub(in crate::http) fn screen_request() -> Value {
+    let address = subject().map(|address| address.to_string());
+    json!({ "blockchain": "btc", "address": address, "reference": "customer-7" })
+}
+
+pub(in crate::http) fn screen_response() -> Value {
+    let Some(subject) = subject() else {
+        return Value::Null;
+    };
+    let intel = IntelSnapshot::new(intel(), std::sync::Arc::default());
+    let found = crate::serving::screen(&intel, &policy(), &subject, at());
+    let row = crate::http::routes::screen::ScreenResponse::answered(
+        1,
+        Some("customer-7".into()),
+        &subject,
+        found,
+    );
+    serde_json::to_value(row).unwrap_or_default()
+}
+
+pub(in crate::http) fn usage_response() -> Value {
+    json!({
+        "from": "2026-02-01", "to": "2026-02-11", "total": 1204,
+        "usage": [
+            { "day": "2026-02-11", "key": "2f8VnJ3kQx1", "plan": "business", "operation": "check", "outcome": "allow", "count": 1187 },
+            { "day": "2026-02-11", "key": "2f8VnJ3kQx1", "plan": "business", "operation": "check", "outcome": "block", "count": 17 },
+        ],
+    })
 }

@@ -83,7 +83,7 @@ fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator
         json!({
             "description": operation.summary,
             "headers": limited,
-            "content": { "application/json": {
+            "content": { operation.media_type: {
                 "schema": response_schema(generator),
                 "example": response_example,
             } },
@@ -95,13 +95,30 @@ fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator
         "description": operation.description,
         "responses": responses,
     });
+    let parameters: Vec<Value> = operation
+        .parameters
+        .iter()
+        .map(|parameter| {
+            json!({
+                "in": parameter.place,
+                "name": parameter.name,
+                "required": parameter.place == "path",
+                "description": parameter.description,
+                "schema": { "type": "string" },
+                "example": parameter.example,
+            })
+        })
+        .collect();
+    if let (false, Some(fields)) = (parameters.is_empty(), described.as_object_mut()) {
+        fields.insert("parameters".into(), parameters.into());
+    }
     if let (Some((schema, example)), Some(fields)) = (&operation.request, described.as_object_mut())
     {
         fields.insert(
             "requestBody".into(),
             json!({
                 "required": true,
-                "content": { "application/json": {
+                "content": { operation.media_type: {
                     "schema": schema(generator),
                     "example": example,
                 } },

@@ -2,15 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use assay_engine::{address::CanonicalAddress, assessment::Assessment, chain::ChainId};
+use assay_engine::{
+    address::CanonicalAddress, assessment::Assessment, chain::ChainId, score::Verdict,
+};
+use assay_store::usage::{Charged, KeptCheck, Operation};
 use axum::{
-    Json,
     body::Body,
     extract::{Extension, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,7 +129,38 @@ pub async fn check_address(
         cached: outcome.cache == CacheStatus::Hit,
         processing_time_ms: milliseconds(arrived.elapsed()),
     };
-    Ok(with_cache_fields(Json(answer).into_response(), &outcome, now))
+    let text = serde_json::to_string(&answer).map_err(|error| {
+        tracing::error!(%error, "failed to print an answer");
+        Problem::new(Code::InternalError, "the answer could not be printed")
+    })?;
+    record(&app, &caller, answer.check_id, assessed.assessment.verdict, &text, now);
+    let content_type = [(header::CONTENT_TYPE, "application/json")];
+    Ok(with_cache_fields((content_type, text).into_response(), &outcome, now))
+}
+
+/// Counts a charged check, and keeps its answer for as long as the plan says.
+fn record(
+    app: &App,
+    caller: &Caller,
+    check_id: String,
+    verdict: Verdict,
+    answer: &str,
+    now: Timestamp,
+) {
+    let (tenant, plan) = (caller.tenant.name.clone(), &caller.tenant.plan);
+    let charged = Charged {
+        tenant: tenant.clone(),
+        day: now.to_zoned(TimeZone::UTC).date(),
+        key: caller.key.clone(),
+        plan: plan.name.clone(),
+        operation: Operation::Check,
+        outcome: verdict.as_str().to_owned(),
+    };
+    app.service.recorder.charge(charged, 1);
+    if plan.retention.checks.seconds() > 0 {
+        let answer = answer.to_owned();
+        app.service.recorder.keep(KeptCheck { id: check_id, tenant, made_at: now, answer });
+    }
 }
 
 fn check_reference(reference: Option<&str>) -> Result<(), Problem> {

@@ -1,6 +1,9 @@
 //! The operations, one module each.
 
 pub mod check;
+pub mod checks;
 pub mod health;
+pub mod screen;
 pub mod signals;
 pub mod sources;
+pub mod usage;

@@ -95,7 +95,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
         judged.terms.push(Term {
             rank: if tier == Tier::Cryptographic { Rank::ListedKey } else { tier.into() },
             worth,
-            claim: Some((Category::Sanctions, format!("list {}", listing.entry.list))),
+            claim: Some((Category::Sanctions, format!("list {}", listing.entry.list).into())),
             component: ScoringComponent {
                 kind: ComponentKind::Association,
                 worth: Score::from_fraction(worth),
@@ -144,7 +144,7 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
                 worth: Score::from_fraction(worth),
                 detail,
                 category: Some(label.category),
-                entity: label.entity.clone(),
+                entity: label.entity.as_deref().map(str::to_owned),
                 tier: Some(tier),
                 severity: Some(severity),
                 confidence: Some(label.confidence),
@@ -226,7 +226,9 @@ fn wallet(
         confidence,
         categories: categories.into_iter().collect(),
         listed: listing.is_some(),
-        entity: listing.map(|listing| listing.entry.entity.name.clone()).or(labelled),
+        entity: listing
+            .map(|listing| listing.entry.entity.name.clone())
+            .or(labelled.as_deref().map(str::to_owned)),
         transactions: vec![],
         first_seen: None,
         last_seen: None,

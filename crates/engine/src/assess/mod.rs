@@ -128,7 +128,7 @@ struct Term {
 }
 
 /// Something said about the address: the category, and who says so first.
-type Claim = (Category, String);
+type Claim = (Category, std::sync::Arc<str>);
 
 /// A rule that lifts the score to review.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ pub use flow::{
     ActivityFacts, ChainFacts, ChainState, Direction, DirectionFlows, FlowEnd, FlowFacts, FlowPart,
     Ledger, Tip, UnresolvedReason,
 };
-pub use label::Label;
+pub use label::{AddressLabel, Label};
 pub use listing::{
     Alias, EndedReason, ListedAddresses, ListedEntity, Listing, ListingEntry, ListingStatus,
     REVIEW_DAYS_AFTER_EXPIRY,

@@ -76,13 +76,16 @@ pub fn listing(list: &str) -> Listing {
 pub fn label(category: Category, tier: Tier, percent: u8, upstream: &str) -> Label {
     Label {
         category,
-        entity: Some(format!("{category} of {upstream}")),
+        entity: Some(format!("{category} of {upstream}").into()),
         tier,
         confidence: Confidence::from_percent(percent),
         source: "labels".parse().unwrap(),
         upstream: upstream.into(),
+        author: None,
+        term: None,
         cites_list: None,
         reason: None,
+        reference: None,
         valid_from: None,
         valid_until: None,
     }

@@ -1,16 +1,13 @@
 //! Manifests and API keys in `SQLite`.
 
-use assay_tenancy::{
-    key::{KeyHash, KeyId, Scope},
-    manifest::Kind,
-};
+use assay_tenancy::key::KeyId;
 use jiff::Timestamp;
-use sqlx::{Row, Sqlite, Transaction, sqlite::SqliteRow};
+use sqlx::{Sqlite, Transaction};
 
-use super::value;
 use crate::{
     StoreError,
     control::{Control, KeyRecord, ManifestRecord},
+    row, value,
 };
 
 type Write<'a> = Transaction<'a, Sqlite>;
@@ -26,47 +23,13 @@ pub(super) async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
     )
     .fetch_all(&mut **read)
     .await?;
-    Ok(Control {
-        revision,
-        manifests: manifests.iter().map(manifest).collect::<Result<_, _>>()?,
-        keys: keys.iter().map(key).collect::<Result<_, _>>()?,
-    })
+    row::control::control(revision, &manifests, &keys)
 }
 
 async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
     let row =
         sqlx::query("SELECT control_revision FROM installation").fetch_one(&mut **read).await?;
-    value::unsigned("installation.control_revision", row.try_get(0)?)
-}
-
-fn manifest(row: &SqliteRow) -> Result<ManifestRecord, StoreError> {
-    let kind: &str = row.try_get("kind")?;
-    Ok(ManifestRecord {
-        kind: Kind::ALL
-            .into_iter()
-            .find(|known| known.as_str() == kind)
-            .ok_or_else(|| StoreError::unreadable("manifests.kind", kind))?,
-        name: value::parsed("manifests.name", row.try_get("name")?)?,
-        spec: value::json("manifests.spec", row.try_get("spec")?)?,
-    })
-}
-
-fn key(row: &SqliteRow) -> Result<KeyRecord, StoreError> {
-    let hash: &[u8] = row.try_get("hash")?;
-    let scopes: Vec<Scope> = value::json("api_keys.scopes", row.try_get("scopes")?)?;
-    Ok(KeyRecord {
-        id: value::parsed("api_keys.id", row.try_get("id")?)?,
-        tenant: value::parsed("api_keys.tenant", row.try_get("tenant")?)?,
-        name: row.try_get("name")?,
-        hash: KeyHash::from_bytes(
-            hash.try_into().map_err(|error| StoreError::unreadable("api_keys.hash", error))?,
-        ),
-        scopes,
-        created_at: value::time("api_keys.created_at", row.try_get("created_at")?)?,
-        expires_at: value::optional_time("api_keys.expires_at", row.try_get("expires_at")?)?,
-        revoked_at: value::optional_time("api_keys.revoked_at", row.try_get("revoked_at")?)?,
-        last_used_at: value::optional_time("api_keys.last_used_at", row.try_get("last_used_at")?)?,
-    })
+    row::control::revision(&row)
 }
 
 pub(super) async fn put_manifests(
@@ -111,8 +74,6 @@ pub(super) async fn add_key(
             return Err(StoreError::UnknownKey(old.clone()));
         }
     }
-    let scopes = serde_json::to_string(&key.scopes)
-        .map_err(|error| StoreError::unreadable("api_keys.scopes", error))?;
     sqlx::query(
         "INSERT INTO api_keys (id, tenant, name, hash, scopes, created_at, expires_at)
          VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -121,7 +82,7 @@ pub(super) async fn add_key(
     .bind(key.tenant.as_str())
     .bind(&key.name)
     .bind(key.hash.as_bytes().as_slice())
-    .bind(scopes)
+    .bind(row::control::scopes(&key.scopes)?)
     .bind(value::milliseconds(key.created_at))
     .bind(key.expires_at.map(value::milliseconds))
     .execute(&mut **write)

@@ -3,8 +3,9 @@
 
 mod control;
 mod intel;
+mod labels;
 mod schema;
-mod value;
+mod usage;
 
 use std::{
     fs::DirBuilder,
@@ -12,19 +13,24 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::{facts::Environment, names::SourceId};
-use assay_tenancy::key::KeyId;
+use assay_engine::{address::CanonicalAddress, facts::Environment, names::SourceId};
+use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use sqlx::{
-    Row, Sqlite, SqlitePool, Transaction,
+    ConnectOptions, Sqlite, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
 use crate::{
     Revisions, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
-    intel::{FetchConditions, Intel, LabelImport, PublicationImport, RecordedHistory},
+    intel::{
+        FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
+        PublicationImport, RecordedHistory, RecordedLabel, Suppression,
+    },
+    row,
+    usage::{KeptCheck, Purge, Purged, UsageCount},
 };
 
 /// The database's file in its data directory.
@@ -97,18 +103,15 @@ impl SqliteStore {
             // A commit is on disk before it is reported: a revoked key stays revoked.
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(BUSY_TIMEOUT)
-            .foreign_keys(true);
+            .foreign_keys(true)
+            // Reading hundreds of thousands of labels takes its time; that is no news.
+            .disable_statement_logging();
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
             .connect_with(options)
             .await
             .map_err(|source| StoreError::Open { path: PathBuf::from(path), source })?;
         Ok(Self { pool })
-    }
-
-    /// Closes the store once everything under way is done.
-    pub async fn close(&self) {
-        self.pool.close().await;
     }
 
     /// A transaction that holds the write lock from the start, so that what it read stays true.
@@ -121,22 +124,25 @@ impl SqliteStore {
 impl Store for SqliteStore {
     async fn environment(&self) -> Result<Environment, StoreError> {
         let row = sqlx::query("SELECT environment FROM installation").fetch_one(&self.pool).await?;
-        value::environment(row.try_get("environment")?)
+        row::control::environment(&row)
     }
 
     async fn revisions(&self) -> Result<Revisions, StoreError> {
         let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
             .fetch_one(&self.pool)
             .await?;
-        Ok(Revisions {
-            intel: value::unsigned("installation.intel_generation", row.try_get(0)?)?,
-            control: value::unsigned("installation.control_revision", row.try_get(1)?)?,
-        })
+        row::control::revisions(&row)
     }
 
-    async fn intel(&self) -> Result<Intel, StoreError> {
+    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
         let mut transaction = self.pool.begin().await?;
-        intel::load(&mut transaction).await
+        let intel = intel::load(&mut transaction).await?;
+        if let Some(reading) = labels
+            && reading.known != Some(intel.label_generation)
+        {
+            labels::standing(&mut transaction, reading.each).await?;
+        }
+        Ok(intel)
     }
 
     async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError> {
@@ -150,10 +156,42 @@ impl Store for SqliteStore {
         Ok(transaction.commit().await?)
     }
 
-    async fn record_labels(&self, import: LabelImport) -> Result<(), StoreError> {
+    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
         let mut transaction = self.write().await?;
-        intel::record_labels(&mut transaction, &import).await?;
-        Ok(transaction.commit().await?)
+        let change = labels::record(&mut transaction, &import).await?;
+        transaction.commit().await?;
+        Ok(change)
+    }
+
+    async fn labels(
+        &self,
+        filter: &LabelFilter,
+        each: &mut (dyn FnMut(RecordedLabel) + Send),
+    ) -> Result<(), StoreError> {
+        labels::all(&self.pool, filter, each).await
+    }
+
+    async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
+        let mut transaction = self.write().await?;
+        let withdrawn = labels::suppress(&mut transaction, suppression).await?;
+        transaction.commit().await?;
+        Ok(withdrawn)
+    }
+
+    async fn lift_suppressions(
+        &self,
+        source: &SourceId,
+        address: &CanonicalAddress,
+        at: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut transaction = self.write().await?;
+        let lifted = labels::lift(&mut transaction, source, address, at).await?;
+        transaction.commit().await?;
+        Ok(lifted)
+    }
+
+    async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
+        labels::suppressions(&self.pool).await
     }
 
     async fn fetch_conditions(
@@ -211,5 +249,41 @@ impl Store for SqliteStore {
         let mut transaction = self.write().await?;
         control::touch_keys(&mut transaction, used).await?;
         Ok(transaction.commit().await?)
+    }
+
+    async fn add_usage(&self, counts: &[UsageCount]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        usage::add(&mut transaction, counts).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn usage(
+        &self,
+        tenant: Option<&Name>,
+        from: Date,
+        to: Date,
+    ) -> Result<Vec<UsageCount>, StoreError> {
+        usage::between(&self.pool, tenant, from, to).await
+    }
+
+    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        usage::keep(&mut transaction, checks).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
+        usage::kept(&self.pool, tenant, id).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        let mut transaction = self.write().await?;
+        let purged = usage::purge(&mut transaction, purge).await?;
+        transaction.commit().await?;
+        Ok(purged)
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
     }
 }

@@ -12,11 +12,14 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
     let simple = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    let migrator = Migrator::with_migrations(vec![simple(
-        1,
-        "installation",
-        include_str!("../../migrations/sqlite/0001_installation.sql"),
-    )]);
+    let migrator = Migrator::with_migrations(vec![
+        simple(1, "installation", include_str!("../../migrations/sqlite/0001_installation.sql")),
+        simple(
+            2,
+            "labels, usage, checks",
+            include_str!("../../migrations/sqlite/0002_labels_usage_checks.sql"),
+        ),
+    ]);
     migrator.run(pool).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),
         other => StoreError::Migrate(other),

@@ -1,19 +1,28 @@
 //! Fresh stores of every backend.
 
+pub(crate) mod server;
+
 use std::sync::Arc;
 
 use assay_engine::facts::Environment;
-use assay_store::{SqliteStore, Store};
+use assay_store::{PostgresStore, SqliteStore, Store};
+use server::Server;
 use tempfile::TempDir;
 
 /// A store of its own, and what must outlive it.
 pub(crate) struct Backend {
     pub(crate) store: Arc<dyn Store>,
-    _directory: TempDir,
+    _directory: Option<TempDir>,
 }
 
 pub(crate) async fn sqlite() -> Backend {
     let directory = tempfile::tempdir().unwrap();
     let store = SqliteStore::open_or_create(directory.path(), Environment::Production).await;
-    Backend { store: Arc::new(store.unwrap()), _directory: directory }
+    Backend { store: Arc::new(store.unwrap()), _directory: Some(directory) }
+}
+
+pub(crate) async fn postgres() -> Backend {
+    let url = Server::of_this_process().database().await;
+    let store = PostgresStore::open_or_create(&url, Environment::Production).await;
+    Backend { store: Arc::new(store.unwrap()), _directory: None }
 }

@@ -20,6 +20,35 @@ pub struct PlanSpec {
     /// How long an answer may be repeated from the cache.
     #[serde(default = "default_cache_lifetime")]
     pub cache_lifetime: Period,
+    /// How long what is recorded of its tenants is kept.
+    #[serde(default)]
+    pub retention: RetentionSpec,
+    /// Most rows of one bulk request.
+    #[serde(default = "default_screen_rows")]
+    pub screen_rows: u64,
+}
+
+/// How long what is recorded of tenants is kept; then it is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RetentionSpec {
+    /// Answers, to be looked up by `check_id`; `0s` keeps none.
+    pub checks: Period,
+    /// Usage by day.
+    pub usage: Period,
+}
+
+impl Default for RetentionSpec {
+    fn default() -> Self {
+        Self {
+            checks: Period::from_seconds(30 * 86_400),
+            usage: Period::from_seconds(400 * 86_400),
+        }
+    }
+}
+
+const fn default_screen_rows() -> u64 {
+    100_000
 }
 
 const fn default_cache_lifetime() -> Period {

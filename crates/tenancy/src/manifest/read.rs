@@ -22,6 +22,8 @@ pub struct Document {
 pub enum Kind {
     /// A [`PlanSpec`](super::PlanSpec).
     Plan,
+    /// An [`IntelSourceSpec`](super::IntelSourceSpec).
+    IntelSource,
     /// A risk policy, whose content the engine knows.
     RiskPolicy,
     /// A [`TenantSpec`](super::TenantSpec).
@@ -32,13 +34,15 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order in which they build on each other.
-    pub const ALL: [Self; 4] = [Self::Plan, Self::RiskPolicy, Self::Tenant, Self::RateLimit];
+    pub const ALL: [Self; 5] =
+        [Self::Plan, Self::IntelSource, Self::RiskPolicy, Self::Tenant, Self::RateLimit];
 
     /// The kind's name in manifests.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Plan => "Plan",
+            Self::IntelSource => "IntelSource",
             Self::RiskPolicy => "RiskPolicy",
             Self::Tenant => "Tenant",
             Self::RateLimit => "RateLimit",

@@ -1,5 +1,6 @@
 //! From all manifests to one directory, or to every problem at once.
 
+mod intel_source;
 mod plan;
 mod problem;
 mod rate_limit;
@@ -16,6 +17,7 @@ pub use problem::{FieldProblem, Problem};
 
 use crate::{
     Directory, Name,
+    directory::Mandatory,
     manifest::{Document, Kind, Manifest},
 };
 
@@ -34,14 +36,14 @@ pub type Manifests = BTreeMap<(Kind, Name), Manifest<Value>>;
 /// Reads all manifests and puts them together.
 ///
 /// `compile` turns what a risk policy says (`S`) into a policy ready for use (`P`), or names every
-/// field that is wrong. Pure: a laptop's files and a cluster's objects go the same way.
+/// field that is wrong; what intel sources make mandatory is handed to it. Pure: a laptop's files and a cluster's objects go the same way.
 ///
 /// # Errors
 ///
 /// Every problem of every manifest, in the documents' order. Nothing is resolved then.
 pub fn resolve<S: DeserializeOwned, P>(
     documents: &[Document],
-    compile: impl Fn(S) -> Result<P, Vec<FieldProblem>>,
+    compile: impl Fn(S, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
 ) -> Result<Resolved<P>, Vec<Problem>> {
     let mut problems = Vec::new();
     let manifests = frames(documents, &mut problems);
@@ -51,9 +53,16 @@ pub fn resolve<S: DeserializeOwned, P>(
         let plan = plan::check(&manifest, &mut problems);
         directory.plans.insert(manifest.name, Arc::new(plan));
     }
+    for manifest in read(&manifests, Kind::IntelSource, &mut problems) {
+        if let Some(feed) = intel_source::check(&manifest, &mut problems) {
+            directory.feeds.insert(manifest.name, Arc::new(feed));
+        }
+    }
+    let mandatory: Vec<Mandatory> =
+        directory.feeds.values().flat_map(|feed| intel_source::mandatory(feed)).collect();
     for manifest in read::<S>(&manifests, Kind::RiskPolicy, &mut problems) {
         let (frame, spec) = manifest.split();
-        match compile(spec) {
+        match compile(spec, &mandatory) {
             Ok(policy) => {
                 directory.policies.insert(frame.name, Arc::new(policy));
             }

@@ -12,6 +12,10 @@ const LONGEST_WINDOW_SECONDS: u64 = 31 * 86_400;
 pub(super) const MOST_REQUESTS: u64 = 1_000_000_000_000;
 /// Most limits that a plan may have.
 const MOST_LIMITS: usize = 8;
+/// Longest time for which anything of a tenant is kept: ten years and a bit.
+const LONGEST_RETENTION_SECONDS: u64 = 3660 * 86_400;
+/// Most rows that one bulk request may have.
+const MOST_SCREEN_ROWS: u64 = 100_000_000;
 /// Longest time an answer may be repeated from the cache.
 const LONGEST_CACHE_SECONDS: u64 = 86_400;
 
@@ -36,6 +40,21 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         spec.cache_lifetime.seconds() <= LONGEST_CACHE_SECONDS,
         "spec.cacheLifetime",
         format!("{} is too long: at most 24h", spec.cache_lifetime),
+    );
+    for (path, period) in [
+        ("spec.retention.checks", spec.retention.checks),
+        ("spec.retention.usage", spec.retention.usage),
+    ] {
+        require(
+            period.seconds() <= LONGEST_RETENTION_SECONDS,
+            path,
+            format!("{period} is too long: at most 3660d"),
+        );
+    }
+    require(
+        (1..=MOST_SCREEN_ROWS).contains(&spec.screen_rows),
+        "spec.screenRows",
+        format!("{} is not from 1 to {MOST_SCREEN_ROWS}", spec.screen_rows),
     );
     for (index, limit) in spec.limits.iter().enumerate() {
         let path = format!("spec.limits[{index}]");
@@ -80,6 +99,8 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         api_access: spec.api_access,
         limits,
         cache_lifetime: spec.cache_lifetime,
+        retention: spec.retention,
+        screen_rows: spec.screen_rows,
     }
 }
 

@@ -8,9 +8,10 @@ use super::*;
 use crate::directory::Tenant;
 
 /// A stand-in for a risk policy: a number from 0 to 9.
-fn compile(spec: Value) -> Result<u64, Vec<FieldProblem>> {
+/// What is mandatory counts ten each.
+fn compile(spec: Value, mandatory: &[Mandatory]) -> Result<u64, Vec<FieldProblem>> {
     match spec["level"].as_u64() {
-        Some(level) if level < 10 => Ok(level),
+        Some(level) if level < 10 => Ok(level + 10 * mandatory.len() as u64),
         _ => {
             Err(vec![FieldProblem { path: "level".into(), message: "must be from 0 to 9".into() }])
         }
@@ -192,7 +193,7 @@ fn every_rule_says_what_would_be_right() {
         (vec![document("Plan", "P!", json!({}))], "metadata.name: `P!` is not a name"),
         (
             vec![document("Plans", "p", json!({}))],
-            "kind: `Plans` is unknown; expected one of Plan, RiskPolicy, Tenant, RateLimit",
+            "kind: `Plans` is unknown; expected one of Plan, IntelSource, RiskPolicy, Tenant, RateLimit",
         ),
         (
             with(raise(51)),
@@ -234,4 +235,50 @@ fn every_rule_says_what_would_be_right() {
             "RateLimit-s.yaml: RateLimit s: spec.limits[0].name: `burst` is set twice for the same target, also by RateLimit r (RateLimit-r.yaml)"
         ]
     );
+}
+
+fn feed(name: &str, more: Value) -> Document {
+    let mut spec = json!({
+        "location": "https://example.org/list.xml", "format": "ofac-advanced",
+        "schedule": "17 */6 * * *", "lists": ["ofac-sdn"],
+    });
+    for (field, value) in more.as_object().unwrap() {
+        spec[field] = value.clone();
+    }
+    document("IntelSource", name, spec)
+}
+
+#[test]
+fn a_mandatory_source_is_asked_of_every_policy() {
+    let labels = json!({"format": "tagpack", "mandatory": true});
+    let documents = [
+        feed("sdn", json!({"mandatory": true})),
+        feed("tags", labels),
+        feed("more", json!({})),
+        policy(),
+    ];
+    let directory = resolved(&documents);
+    assert_eq!(*directory.policies[&"default".parse::<Name>().unwrap()], 23);
+    assert_eq!(directory.feeds.len(), 3);
+}
+
+#[test]
+fn what_is_wrong_with_an_intel_source_is_named() {
+    let wrong = feed(
+        "sdn",
+        json!({
+            "location": "ftp://example.org/x", "schedule": "hourly", "maximumAge": "1m",
+            "acceptDigest": "abc", "mandatory": true, "lists": [],
+        }),
+    );
+    let complaints = complaints(&[wrong]).join("\n");
+    for part in [
+        "IntelSource sdn: spec.location: only http and https URLs, and files, can be fetched",
+        "spec.schedule: `hourly` has not the five fields of a crontab line",
+        "spec.maximumAge: 1m is not from 1h to 90d",
+        "spec.acceptDigest: a SHA-256 digest has 64 hexadecimal digits",
+        "spec.lists: name the lists that are mandatory",
+    ] {
+        assert!(complaints.contains(part), "{part}: {complaints}");
+    }
 }

@@ -8,27 +8,19 @@ mod entry;
 mod party;
 mod reference;
 
-use std::{
-    collections::{HashMap, HashSet},
-    io::BufRead,
-    sync::Arc,
-};
+use std::{collections::HashSet, io::BufRead};
 
-use assay_engine::evidence::ListingEntry;
 use jiff::civil::Date;
 
-use self::{party::Party, reference::References};
-use super::{Publication, Rejected};
+use self::reference::References;
+use super::{
+    Publication,
+    ofac::{LARGEST_PARTY, Parties},
+};
 use crate::xml::{Element, Elements, XmlError};
 
 /// The most that the file's vocabulary may hold, in bytes; OFAC's has a hundredth of it.
 const LARGEST_VOCABULARY: usize = 64 * 1024 * 1024;
-/// The most that one party or entry may hold, in bytes; OFAC's largest has a hundredth of it.
-const LARGEST_PARTY: usize = 8 * 1024 * 1024;
-/// The most that all parties with crypto addresses may hold together, in bytes.
-const MOST_KEPT: usize = 64 * 1024 * 1024;
-/// The most addresses that a publication may list; OFAC's has fewer than a thousand.
-const MOST_ENTRIES: usize = 100_000;
 
 /// Reads a publication.
 ///
@@ -58,14 +50,9 @@ pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
 struct File {
     published_on: Option<Date>,
     references: References,
-    parties: u64,
     sections: HashSet<&'static str>,
-    /// Parties with crypto addresses, each with where it is listed.
-    with_addresses: Vec<Party>,
-    /// Places in it by profile.
-    by_profile: HashMap<String, usize>,
-    /// How much of the file is kept, in bytes.
-    kept: usize,
+    /// By profile.
+    parties: Parties,
 }
 
 impl File {
@@ -75,15 +62,13 @@ impl File {
             elements.allow(LARGEST_PARTY);
             let Some(element) = elements.child()? else { break };
             if element.name() == "DistinctParty" {
-                self.parties += 1;
+                self.parties.counted += 1;
                 let parties = party::read(elements, &element, &self.references)?;
                 if !parties.is_empty() {
-                    self.keep(elements)?;
+                    self.parties.keep(elements)?;
                 }
-                for party in parties {
-                    let place = self.with_addresses.len();
-                    self.by_profile.entry(party.profile_id.clone()).or_insert(place);
-                    self.with_addresses.push(party);
+                for (profile, party) in parties {
+                    self.parties.add(profile, party);
                 }
             } else {
                 elements.skip()?;
@@ -112,25 +97,13 @@ impl File {
         element: &Element,
     ) -> Result<(), XmlError> {
         let profile = elements.required(element, "ProfileID")?;
-        let place = self.by_profile.get(&profile);
-        match place.and_then(|place| self.with_addresses.get_mut(*place)) {
+        match self.parties.get_mut(&profile) {
             Some(party) => {
                 party.listed.push(entry::read(elements, element, &self.references)?);
-                self.keep(elements)
+                self.parties.keep(elements)
             }
             None => elements.skip(),
         }
-    }
-
-    /// Counts what was handed out last as kept.
-    fn keep<R: BufRead>(&mut self, elements: &Elements<R>) -> Result<(), XmlError> {
-        self.kept += elements.handed_out();
-        if self.kept > MOST_KEPT {
-            return Err(elements.unexpected(format!(
-                "parties with crypto addresses hold more than {MOST_KEPT} bytes: no real list does"
-            )));
-        }
-        Ok(())
     }
 
     /// A section may come once, and not after the sections that build on it.
@@ -155,56 +128,7 @@ impl File {
                 return Err(missing(section));
             }
         }
-        let pairs: usize = self
-            .with_addresses
-            .iter()
-            .map(|party| party.listed.len() * party.addresses.len())
-            .sum();
-        if pairs > MOST_ENTRIES {
-            return Err(elements.unexpected(format!(
-                "{pairs} listed addresses: no real list has more than {MOST_ENTRIES}"
-            )));
-        }
-        elements.finish()?;
-
-        let (mut entries, mut rejected) = (Vec::new(), Vec::new());
-        let mut seen = HashSet::new();
-        for party in self.with_addresses {
-            if party.listed.is_empty() {
-                rejected.push(Rejected {
-                    place: format!("party {}", party.entity.id),
-                    reason: "no list in the file names it".into(),
-                });
-            }
-            for listed in &party.listed {
-                let mut entity = party.entity.clone();
-                entity.programmes.clone_from(&listed.programmes);
-                entity.listed_on = listed.since;
-                let entity = Arc::new(entity);
-                for address in &party.addresses {
-                    let key = (
-                        listed.list.clone(),
-                        party.entity.id.clone(),
-                        address.asset_code.clone(),
-                        address.text.clone(),
-                    );
-                    if !seen.insert(key) {
-                        continue;
-                    }
-                    entries.push(ListingEntry {
-                        list: listed.list.clone(),
-                        list_name: listed.list_name.clone(),
-                        entity: Arc::clone(&entity),
-                        asset_code: address.asset_code.clone(),
-                        address_as_published: address.text.clone(),
-                        address_remarks: address.remarks.clone(),
-                        expires_on: None,
-                    });
-                }
-            }
-            rejected.extend(party.rejected);
-        }
-        Ok(Publication { published_on, entries, rejected, parties: self.parties })
+        self.parties.publish(elements, published_on)
     }
 }
 
@@ -225,11 +149,4 @@ fn date<R: BufRead>(elements: &mut Elements<R>) -> Result<Option<Date>, XmlError
         (Some(year), Some(month), Some(day)) => Date::new(year, month, day).ok(),
         _ => None,
     })
-}
-
-/// The text of the current element without surrounding white space; `None` where nothing is left.
-fn remark<R: BufRead>(elements: &mut Elements<R>) -> Result<Option<String>, XmlError> {
-    let text = elements.text()?;
-    let trimmed = text.trim();
-    Ok((!trimmed.is_empty()).then(|| trimmed.to_owned()))
 }

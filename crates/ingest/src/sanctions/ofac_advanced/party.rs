@@ -1,41 +1,21 @@
 //! A party: its names, remarks and crypto addresses.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io::BufRead,
-};
+use std::{collections::HashMap, io::BufRead};
 
 use assay_engine::evidence::{Alias, ListedEntity};
 
-use super::{entry::Listed, reference::References, remark};
+use super::reference::References;
 use crate::{
-    sanctions::Rejected,
+    sanctions::ofac::{Addresses, Name, Party, file_names, remark, write_name},
     xml::{Element, Elements, XmlError},
 };
 
-/// A party with crypto addresses.
-pub(super) struct Party {
-    pub(super) profile_id: String,
-    pub(super) entity: ListedEntity,
-    pub(super) addresses: Vec<Address>,
-    pub(super) rejected: Vec<Rejected>,
-    /// Where it is listed, known once the entries were read.
-    pub(super) listed: Vec<Listed>,
-}
-
-/// A crypto address as the file prints it.
-pub(super) struct Address {
-    pub(super) asset_code: String,
-    pub(super) text: String,
-    pub(super) remarks: Option<String>,
-}
-
-/// The profiles of a party that hold crypto addresses.
+/// The profiles of a party that hold crypto addresses, by their identifiers.
 pub(super) fn read<R: BufRead>(
     elements: &mut Elements<R>,
     element: &Element,
     references: &References,
-) -> Result<Vec<Party>, XmlError> {
+) -> Result<Vec<(String, Party)>, XmlError> {
     let id = elements.required(element, "FixedRef")?;
     let (mut remarks, mut profiles) = (None, Vec::new());
     while let Some(part) = elements.child()? {
@@ -48,23 +28,19 @@ pub(super) fn read<R: BufRead>(
             _ => elements.skip()?,
         }
     }
-    let with_addresses = profiles
-        .into_iter()
-        .filter(|(_, profile)| !profile.addresses.is_empty() || !profile.rejected.is_empty());
+    let with_addresses = profiles.into_iter().filter(|(_, profile)| !profile.addresses.is_empty());
     Ok(with_addresses
-        .map(|(profile_id, profile)| Party {
-            profile_id,
-            entity: ListedEntity {
+        .map(|(profile_id, profile)| {
+            let entity = ListedEntity {
                 id: id.clone(),
                 name: profile.name,
                 aliases: profile.aliases,
                 programmes: Vec::new(),
                 remarks: remarks.clone(),
                 listed_on: None,
-            },
-            addresses: profile.addresses,
-            rejected: profile.rejected,
-            listed: Vec::new(),
+            };
+            let (addresses, listed) = (profile.addresses, Vec::new());
+            (profile_id, Party { entity, addresses, listed })
         })
         .collect())
 }
@@ -73,8 +49,7 @@ pub(super) fn read<R: BufRead>(
 struct Profile {
     name: String,
     aliases: Vec<Alias>,
-    addresses: Vec<Address>,
-    rejected: Vec<Rejected>,
+    addresses: Addresses,
 }
 
 fn read_profile<R: BufRead>(
@@ -120,25 +95,14 @@ fn read_addresses<R: BufRead>(
             }
         }
         for text in texts {
-            if text.trim().is_empty() {
-                profile.rejected.push(Rejected {
-                    place: format!("party {party}, {asset_code}"),
-                    reason: "the address is empty".into(),
-                });
-            } else {
-                profile.addresses.push(Address {
-                    asset_code: asset_code.to_owned(),
-                    text,
-                    remarks: remarks.clone(),
-                });
-            }
+            profile.addresses.add(party, asset_code, text, remarks.clone());
         }
     }
     Ok(())
 }
 
 /// A name as the file prints it, before it is known which part is the family name.
-struct Name {
+struct Unwritten {
     parts: Vec<(String, String)>,
     kind: String,
     is_primary: bool,
@@ -158,17 +122,15 @@ fn read_identity<R: BufRead>(
             _ => elements.skip()?,
         }
     }
-    let primary = names.iter().position(|name| name.is_primary);
-    let mut known: HashSet<String> =
-        profile.aliases.iter().map(|alias| alias.name.clone()).collect();
-    for (index, name) in names.into_iter().enumerate() {
-        let written = write_name(&name.parts, &groups, references);
-        if Some(index) == primary && profile.name.is_empty() {
-            profile.name = written;
-        } else if !written.is_empty() && known.insert(written.clone()) {
-            profile.aliases.push(Alias { name: written, kind: name.kind, weak: name.weak });
-        }
-    }
+    let is_last =
+        |group: &String| groups.get(group).is_some_and(|kind| references.is_last_name(kind));
+    let names = names.into_iter().map(|name: Unwritten| {
+        let parts: Vec<_> =
+            name.parts.iter().map(|(group, text)| (is_last(group), text.as_str())).collect();
+        let written = write_name(&parts);
+        Name { written, kind: name.kind, is_primary: name.is_primary, weak: name.weak }
+    });
+    file_names(names.collect(), &mut profile.name, &mut profile.aliases);
     Ok(())
 }
 
@@ -176,7 +138,7 @@ fn read_alias<R: BufRead>(
     elements: &mut Elements<R>,
     element: &Element,
     references: &References,
-    names: &mut Vec<Name>,
+    names: &mut Vec<Unwritten>,
 ) -> Result<(), XmlError> {
     let flag = |name: &str| {
         elements.attribute(element, name).map(|value| value.as_deref() == Some("true"))
@@ -190,7 +152,7 @@ fn read_alias<R: BufRead>(
             continue;
         }
         let status = elements.attribute(&part, "DocNameStatusID")?.unwrap_or_default();
-        names.push(Name {
+        names.push(Unwritten {
             parts: read_name_parts(elements)?,
             kind: kind.clone(),
             is_primary: is_primary && references.is_primary_latin(&status),
@@ -233,23 +195,4 @@ fn read_groups<R: BufRead>(
         }
     }
     Ok(groups)
-}
-
-/// `LAST, First Middle` where there is a family name; the parts in their order otherwise.
-fn write_name(
-    parts: &[(String, String)],
-    groups: &HashMap<String, String>,
-    references: &References,
-) -> String {
-    let is_last =
-        |group: &String| groups.get(group).is_some_and(|kind| references.is_last_name(kind));
-    let join = |last: bool| {
-        let chosen = parts.iter().filter(|(group, _)| is_last(group) == last);
-        chosen.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(" ")
-    };
-    match (join(true), join(false)) {
-        (last, rest) if last.is_empty() => rest,
-        (last, rest) if rest.is_empty() => last,
-        (last, rest) => format!("{last}, {rest}"),
-    }
 }

@@ -2,10 +2,10 @@
 
 use std::{collections::HashMap, io::BufRead};
 
-use crate::xml::{Elements, XmlError};
-
-/// How the name of a feature that holds a crypto address begins; the asset code follows.
-const ADDRESS_FEATURE: &str = "Digital Currency Address - ";
+use crate::{
+    sanctions::ofac,
+    xml::{Elements, XmlError},
+};
 
 /// What the file's numbers mean.
 #[derive(Default)]
@@ -54,10 +54,9 @@ pub(super) fn read<R: BufRead>(elements: &mut Elements<R>) -> Result<References,
         match set.name() {
             "FeatureTypeValues" => {
                 let names = values(elements)?;
-                let codes = names.into_iter().filter_map(|(id, name)| {
-                    let code = name.trim().strip_prefix(ADDRESS_FEATURE)?.trim().to_owned();
-                    Some((id, code))
-                });
+                let codes = names
+                    .into_iter()
+                    .filter_map(|(id, name)| Some((id, ofac::asset_code(&name)?.to_owned())));
                 references.asset_codes = codes.collect();
             }
             "ListValues" => references.lists = values(elements)?,

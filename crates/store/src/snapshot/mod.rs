@@ -5,13 +5,20 @@ use std::{
     sync::Arc,
 };
 
+mod labels;
+
 use assay_engine::{
     address::{CanonicalAddress, KeyIdentity},
-    evidence::{ChainState, Label, ListedAddresses, Listing, SourceState},
+    evidence::{ChainState, ListedAddresses, Listing, SourceState},
     facts::{AccountControl, Environment, Facts, SameKey},
 };
 
-use crate::intel::Intel;
+pub use labels::{LabelIndex, LabelIndexBuilder};
+
+use crate::{
+    Store, StoreError,
+    intel::{Intel, LabelReading},
+};
 
 /// An immutable index of all recorded listings and labels.
 #[derive(Debug, Default)]
@@ -21,60 +28,68 @@ pub struct IntelSnapshot {
     data_revision: String,
     sources: Vec<SourceState>,
     listings: Vec<Listing>,
-    labels: Vec<Label>,
-    known: HashMap<Arc<CanonicalAddress>, Known>,
-    /// Known addresses by the keys, scripts and accounts that control them.
+    /// Places in `listings` by listed address.
+    listed: HashMap<Arc<CanonicalAddress>, Vec<usize>>,
+    /// Listed addresses by the keys, scripts and accounts that control them.
     controlled: HashMap<KeyIdentity, Vec<Arc<CanonicalAddress>>>,
-}
-
-/// Places in the snapshot's listings and labels.
-#[derive(Debug, Default)]
-struct Known {
-    listings: Vec<usize>,
-    labels: Vec<usize>,
+    labels: Arc<LabelIndex>,
 }
 
 impl IntelSnapshot {
-    /// Indexes everything in `intel`. Listings whose address is not valid, or whose chain is not read
+    /// Reads what a store knows. Labels are read only where they changed since `previous` was loaded.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails.
+    pub async fn load(store: &dyn Store, previous: Option<&Self>) -> Result<Self, StoreError> {
+        let known = previous.map(|previous| previous.labels.generation());
+        let mut builder = LabelIndexBuilder::default();
+        let mut each = |label| builder.add(label);
+        let intel = store.intel(Some(LabelReading { known, each: &mut each })).await?;
+        let labels = match previous {
+            Some(previous) if known == Some(intel.label_generation) => Arc::clone(&previous.labels),
+            _ => Arc::new(builder.finish(intel.label_generation)),
+        };
+        Ok(Self::new(intel, labels))
+    }
+
+    /// Indexes the listings in `intel`. Those whose address is not valid, or whose chain is not read
     /// yet, stay out of the index: they name no address that could be asked for.
     #[must_use]
-    pub fn new(intel: Intel) -> Self {
+    pub fn new(intel: Intel, labels: Arc<LabelIndex>) -> Self {
         let mut snapshot = Self {
             environment: intel.environment,
             generation: intel.generation,
             data_revision: intel.data_revision,
             sources: intel.sources,
+            labels,
             ..Self::default()
         };
         for (place, listing) in intel.listings.iter().enumerate() {
             match listing.entry.addresses() {
                 ListedAddresses::Valid(addresses) | ListedAddresses::Misfiled(addresses, _) => {
                     for address in addresses {
-                        snapshot.entry(address).listings.push(place);
+                        snapshot.entry(address).push(place);
                     }
                 }
                 ListedAddresses::Invalid(_) | ListedAddresses::Unsupported => {}
             }
         }
-        for (place, labelled) in intel.labels.iter().enumerate() {
-            snapshot.entry(labelled.address.clone()).labels.push(place);
-        }
         snapshot.listings = intel.listings;
-        snapshot.labels = intel.labels.into_iter().map(|labelled| labelled.label).collect();
         for addresses in snapshot.controlled.values_mut() {
             addresses.sort();
         }
         snapshot
     }
 
-    fn entry(&mut self, address: CanonicalAddress) -> &mut Known {
+    fn entry(&mut self, address: CanonicalAddress) -> &mut Vec<usize> {
         let address = Arc::new(address);
-        if !self.known.contains_key(&address) {
+        if !self.listed.contains_key(&address) {
             for identity in address.key_identities() {
                 self.controlled.entry(identity).or_default().push(Arc::clone(&address));
             }
         }
-        self.known.entry(address).or_default()
+        self.listed.entry(address).or_default()
     }
 
     /// Whether the data is real.
@@ -107,22 +122,28 @@ impl IntelSnapshot {
         &self.listings
     }
 
-    /// How many addresses are known.
+    /// Labels by address.
+    #[must_use]
+    pub fn labels(&self) -> &LabelIndex {
+        &self.labels
+    }
+
+    /// How many addresses are listed or labelled; one that is both counts twice.
     #[must_use]
     pub fn addresses(&self) -> usize {
-        self.known.len()
+        self.listed.len() + self.labels.addresses()
     }
 
     /// What is known about `subject` from lists and labels.
     #[must_use]
     pub fn facts(&self, subject: &CanonicalAddress) -> Facts {
-        let own = self.known.get(subject);
+        let own = self.listed.get(subject).map(Vec::as_slice).unwrap_or_default();
         Facts {
             environment: self.environment,
             data_revision: self.data_revision.clone(),
             sources: self.sources.clone(),
-            listings: own.map(|known| self.listings_at(&known.listings)).unwrap_or_default(),
-            labels: own.map(|known| self.labels_at(&known.labels)).unwrap_or_default(),
+            listings: self.listings_at(own),
+            labels: self.labels.of(subject),
             same_key: self.same_key(subject, own),
             cluster: None,
             chain: ChainState::NotFollowed,
@@ -132,40 +153,34 @@ impl IntelSnapshot {
     /// Other known addresses that the subject's key controls, each with what is known of it beyond what
     /// is known of the subject: an entry that lists both (a token on many chains) counts as the
     /// subject's own.
-    fn same_key(&self, subject: &CanonicalAddress, own: Option<&Known>) -> Vec<SameKey> {
+    fn same_key(&self, subject: &CanonicalAddress, own: &[usize]) -> Vec<SameKey> {
         let identities = subject.key_identities();
-        let others: BTreeSet<&Arc<CanonicalAddress>> = identities
+        let listed = identities
             .iter()
             .filter_map(|identity| self.controlled.get(identity))
             .flatten()
-            .filter(|other| ***other != *subject)
-            .collect();
-        let shared = |listing: &usize| own.is_some_and(|own| own.listings.contains(listing));
+            .map(|address| CanonicalAddress::clone(address));
+        let labelled = identities.iter().flat_map(|identity| self.labels.controlled(identity));
+        let others: BTreeSet<CanonicalAddress> =
+            listed.chain(labelled).filter(|other| other != subject).collect();
         others
             .into_iter()
             .filter_map(|other| {
-                let known = self.known.get(other)?;
-                let listings: Vec<usize> =
-                    known.listings.iter().copied().filter(|listing| !shared(listing)).collect();
-                if listings.is_empty() && known.labels.is_empty() {
+                let listings = self.listed.get(&other).map(Vec::as_slice).unwrap_or_default();
+                let beyond: Vec<usize> =
+                    listings.iter().copied().filter(|listing| !own.contains(listing)).collect();
+                let labels = self.labels.of(&other);
+                if beyond.is_empty() && labels.is_empty() {
                     return None;
                 }
-                Some(SameKey {
-                    address: CanonicalAddress::clone(other),
-                    control: control(other),
-                    listings: self.listings_at(&listings),
-                    labels: self.labels_at(&known.labels),
-                })
+                let (control, listings) = (control(&other), self.listings_at(&beyond));
+                Some(SameKey { address: other, control, listings, labels })
             })
             .collect()
     }
 
     fn listings_at(&self, places: &[usize]) -> Vec<Listing> {
         places.iter().filter_map(|place| self.listings.get(*place)).cloned().collect()
-    }
-
-    fn labels_at(&self, places: &[usize]) -> Vec<Label> {
-        places.iter().filter_map(|place| self.labels.get(*place)).cloned().collect()
     }
 }
 

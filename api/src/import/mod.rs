@@ -1,23 +1,30 @@
 //! Importing a sanctions list: got, spooled, read, planned, recorded in one transaction.
+//! [`labels`] does the same for labels.
 
-use std::{io::BufReader, path::Path, time::Duration};
+pub mod labels;
 
-use assay_engine::names::SourceId;
+use std::{
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use assay_engine::names::{InvalidName, SourceId};
 use assay_ingest::{
-    XmlError,
     input::{
         Conditions, FetchError, Fetched, Hashing, InputLimits, SpoolError, Spooled, UnpackError,
         fetch,
     },
+    labels::LabelError,
     plan::{Digests, ImportOptions, ImportPlan, ImportReport, Refusal, plan},
-    sanctions::{Publication, ofac_advanced},
+    sanctions::{self, Format, Publication, ReadError},
 };
 use assay_store::{
     Store, StoreError,
     intel::{FetchConditions, PublicationImport, PublicationRecord},
 };
 use clap::ValueEnum;
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use serde::Serialize;
 
 /// How much of a list is buffered.
@@ -28,6 +35,12 @@ const BUFFER_BYTES: usize = 64 * 1024;
 pub enum SanctionsFormat {
     /// OFAC's SDN list, Advanced XML
     OfacAdvanced,
+    /// OFAC's SDN list, Enhanced XML
+    OfacEnhanced,
+    /// Plain listings as CSV, with the header that the documentation names
+    Csv,
+    /// Plain listings, one JSON object a line
+    Jsonl,
 }
 
 impl SanctionsFormat {
@@ -36,14 +49,29 @@ impl SanctionsFormat {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OfacAdvanced => "ofac-advanced",
+            Self::OfacEnhanced => "ofac-enhanced",
+            Self::Csv => "csv",
+            Self::Jsonl => "jsonl",
         }
     }
 
-    /// The source that a list of this format is, unless it is named otherwise.
+    /// The source that a list of this format is, unless it is named otherwise; plain listings can be
+    /// anybody's.
     #[must_use]
-    pub const fn default_source(self) -> &'static str {
+    pub const fn default_source(self) -> Option<&'static str> {
         match self {
-            Self::OfacAdvanced => "ofac-sdn",
+            Self::OfacAdvanced | Self::OfacEnhanced => Some("ofac-sdn"),
+            Self::Csv | Self::Jsonl => None,
+        }
+    }
+
+    /// How to read it; plain listings do not tell their date of issue.
+    const fn reading(self, published_on: Date) -> Format {
+        match self {
+            Self::OfacAdvanced => Format::OfacAdvanced,
+            Self::OfacEnhanced => Format::OfacEnhanced,
+            Self::Csv => Format::Table { published_on },
+            Self::Jsonl => Format::Lines { published_on },
         }
     }
 }
@@ -67,7 +95,7 @@ pub enum ImportError {
         origin: String,
         /// What is wrong.
         #[source]
-        source: XmlError,
+        source: ReadError,
     },
     /// The publication is older than what is known, or implausible.
     #[error("{origin}: {source}")]
@@ -81,6 +109,46 @@ pub enum ImportError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A file of labels is broken.
+    #[error(transparent)]
+    Labels(LabelError),
+    /// A folder cannot be read.
+    #[error("failed to read {path}: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        source: io::Error,
+    },
+    /// A folder holds no file of the format.
+    #[error("{path} holds no {format} file")]
+    EmptyFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+    },
+    /// Labels without any: what the source said before is not replaced by nothing.
+    #[error("{origin}: there is no label in it that could be taken in; nothing was changed")]
+    NoLabels {
+        /// The file, folder or URL.
+        origin: String,
+    },
+    /// A file's name does not tell which explorer it is from.
+    #[error(
+        "`{file}` does not tell the blockchain: say it with --blockchain, or name the file after its \
+         explorer: {known}"
+    )]
+    UnknownExplorer {
+        /// The file's name.
+        file: String,
+        /// The explorers that are known.
+        known: String,
+    },
+    /// A manifest's name cannot be a source's.
+    #[error(transparent)]
+    Name(InvalidName),
     /// Reading stopped unexpectedly.
     #[error("reading the list stopped unexpectedly")]
     Stopped,
@@ -106,7 +174,7 @@ pub enum ImportOutcome {
         /// SHA-256 of the file as it came.
         file_digest: String,
         /// Its date of issue.
-        published_on: jiff::civil::Date,
+        published_on: Date,
         /// Parties that it lists, with and without addresses.
         parties: u64,
         /// Addresses that it holds.
@@ -127,6 +195,8 @@ pub struct ImportRequest {
     pub format: SanctionsFormat,
     /// The source.
     pub source: SourceId,
+    /// Date of issue of a list that does not tell it.
+    pub published_on: Date,
     /// What the person who imports decided.
     pub options: ImportOptions,
     /// Longest time for fetching.
@@ -170,6 +240,7 @@ pub async fn import(
         FetchConditions::default()
     };
     let (location, timeout) = (request.location.clone(), request.timeout);
+    let format = request.format.reading(request.published_on);
     // Fetching, unpacking and parsing block: they get a thread of their own.
     let read = tokio::task::spawn_blocking(move || -> Result<_, ImportError> {
         let (spooled, fetched) = if is_url {
@@ -183,7 +254,7 @@ pub async fn import(
         } else {
             (Spooled::from_file(Path::new(&location), limits)?, None)
         };
-        let (publication, digest) = read_publication(&spooled, limits)?;
+        let (publication, digest) = read_publication(&spooled, format, limits)?;
         Ok(Some((spooled.digest().to_owned(), digest, publication, fetched)))
     });
     let Some((file_digest, digest, publication, fetched)) =
@@ -207,13 +278,14 @@ pub async fn import(
 /// Reads a spooled list, and digests its content.
 fn read_publication(
     spooled: &Spooled,
+    format: Format,
     limits: InputLimits,
 ) -> Result<(Publication, String), ImportError> {
     let failed = |source| ImportError::Read { origin: spooled.origin().to_owned(), source };
     spooled.unpack(limits, |content| {
         let mut hashing = Hashing::new(content);
         let input = BufReader::with_capacity(BUFFER_BYTES, &mut hashing);
-        let publication = ofac_advanced::read(input).map_err(failed)?;
+        let publication = sanctions::read(format, input).map_err(failed)?;
         let digest = hashing
             .finish()
             .map_err(|source| SpoolError { origin: spooled.origin().to_owned(), source })?;

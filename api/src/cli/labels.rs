@@ -1,0 +1,156 @@
+//! `assay labels`: withdrawing labels by hand, and taking that back.
+
+use std::io::{self, Write};
+
+use assay_engine::{
+    address::CanonicalAddress, chain::ChainId, names::SourceId, taxonomy::Category,
+};
+use assay_store::intel::Suppression;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::{Context, Done, Failure, output};
+use crate::render::table;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum LabelsCommand {
+    Suppress(SuppressArgs),
+    Restore(RestoreArgs),
+    Suppressed(SuppressedArgs),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  assay labels suppress eth 0x931546D9e66836AbF687d2bc64B30407bAc8C568 --source tagpacks \\
+    --author jane@acme.example --reason 'confused with another address'";
+
+/// Withdraw what a source says about an address
+///
+/// The labels stay in the history, with who withdrew them and why. Later imports of the source do not
+/// bring them back; `assay labels restore` does. Listings cannot be withdrawn.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SuppressArgs {
+    /// The blockchain
+    chain: ChainId,
+    /// The address
+    address: String,
+    /// The source whose labels are withdrawn
+    #[arg(long, value_name = "NAME")]
+    source: SourceId,
+    /// Only labels of one category
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<Category>,
+    /// Who withdraws them
+    #[arg(long, value_name = "NAME")]
+    author: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Take withdrawals of a source's labels about an address back
+#[derive(Debug, Args)]
+pub(super) struct RestoreArgs {
+    /// The blockchain
+    chain: ChainId,
+    /// The address
+    address: String,
+    /// The source
+    #[arg(long, value_name = "NAME")]
+    source: SourceId,
+}
+
+/// List withdrawals, those taken back included
+#[derive(Debug, Args)]
+pub(super) struct SuppressedArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Done, Failure> {
+    let store = context.open().await?;
+    let now = context.clock.now();
+    match command {
+        LabelsCommand::Suppress(args) => {
+            let address = parse(args.chain, &args.address)?;
+            for (name, text) in [("author", &args.author), ("reason", &args.reason)] {
+                if text.trim().is_empty() {
+                    return Err(Failure::Usage(format!("--{name} is empty: it is kept for ever")));
+                }
+            }
+            let suppression = Suppression {
+                source: args.source,
+                address,
+                category: args.category,
+                author: args.author,
+                reason: args.reason,
+                at: now,
+                lifted_at: None,
+            };
+            let withdrawn = store.suppress_labels(&suppression).await?;
+            let none = if withdrawn == 0 { " (there is none now)" } else { "" };
+            writeln!(output(), "{withdrawn} labels withdrawn{none}")?;
+        }
+        LabelsCommand::Restore(args) => {
+            let address = parse(args.chain, &args.address)?;
+            let lifted = store.lift_suppressions(&args.source, &address, now).await?;
+            if lifted == 0 {
+                return Err(Failure::Input(format!(
+                    "nothing that {} says about this address is withdrawn",
+                    args.source
+                )));
+            }
+            writeln!(output(), "{lifted} withdrawals taken back")?;
+        }
+        LabelsCommand::Suppressed(args) => list(&store.suppressions().await?, args.json)?,
+    }
+    Ok(Done::Well)
+}
+
+fn parse(chain: ChainId, address: &str) -> Result<CanonicalAddress, Failure> {
+    CanonicalAddress::parse(chain, address)
+        .map_err(|error| Failure::Input(format!("not a valid {chain} address: {error}")))
+}
+
+fn list(suppressions: &[Suppression], json: bool) -> Result<(), Failure> {
+    let mut output = output();
+    if json {
+        let rows: Vec<Value> = suppressions
+            .iter()
+            .map(|row| {
+                json!({
+                    "source": row.source,
+                    "blockchain": row.address.chain(),
+                    "address": row.address.as_str(),
+                    "category": row.category,
+                    "author": row.author,
+                    "reason": row.reason,
+                    "suppressed_at": row.at,
+                    "restored_at": row.lifted_at,
+                })
+            })
+            .collect();
+        let text = serde_json::to_string_pretty(&rows).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+        return Ok(());
+    }
+    let header =
+        ["SOURCE", "CHAIN", "ADDRESS", "CATEGORY", "AUTHOR", "SINCE", "RESTORED", "REASON"];
+    let rows = suppressions.iter().map(|row| {
+        [
+            row.source.to_string(),
+            row.address.chain().to_string(),
+            row.address.to_string(),
+            row.category.map_or_else(|| "all".to_owned(), |category| category.to_string()),
+            row.author.clone(),
+            row.at.to_string(),
+            row.lifted_at.map(|at| at.to_string()).unwrap_or_default(),
+            row.reason.clone(),
+        ]
+    });
+    let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
+    write!(output, "{}", table(&rows))?;
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! Rows of addresses in files: CSV with a header, or one JSON object a line. What is wrong with a row is
+//! kept with the row, so that it never stops the rest.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, BufWriter, Read, Write},
+    path::Path,
+};
+
+use clap::ValueEnum;
+use serde_json::{Map, Value};
+
+use super::Failure;
+
+/// Longest line of a file in bytes; a longer one is an error of its row.
+const LONGEST_LINE: usize = 1024 * 1024;
+
+/// A format of row files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum RowFormat {
+    /// Comma-separated values with a header
+    Csv,
+    /// One JSON object a line
+    Jsonl,
+}
+
+impl RowFormat {
+    /// The format that a file's name tells.
+    pub(super) fn of(path: &Path) -> Self {
+        let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        match extension.as_str() {
+            "jsonl" | "ndjson" => Self::Jsonl,
+            _ => Self::Csv,
+        }
+    }
+}
+
+/// One row as it was read.
+#[derive(Clone, Debug)]
+pub(super) struct InputRow {
+    content: Content,
+    /// The blockchain and the address, or what is wrong with the row.
+    asked: Result<(String, String), String>,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Cells(Vec<String>),
+    Object(Map<String, Value>),
+    /// Nothing that could be read.
+    Nothing,
+}
+
+impl InputRow {
+    /// The blockchain and the address.
+    pub(super) fn asked(&self) -> Result<(&str, &str), String> {
+        match &self.asked {
+            Ok((blockchain, address)) => Ok((blockchain, address)),
+            Err(error) => Err(error.clone()),
+        }
+    }
+}
+
+/// Reads a file row by row.
+pub(super) struct RowReader {
+    rows: Rows,
+    columns: Vec<String>,
+    name: String,
+}
+
+enum Rows {
+    Csv { csv: Box<csv::Reader<Box<dyn Read>>>, blockchain: usize, address: usize },
+    Jsonl { input: BufReader<Box<dyn Read>>, line: u64 },
+}
+
+impl RowReader {
+    /// Opens a file; `-` is standard input.
+    pub(super) fn open(path: &Path, format: RowFormat) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let input: Box<dyn Read> = if name == "-" {
+            Box::new(io::stdin())
+        } else {
+            Box::new(
+                File::open(path)
+                    .map_err(|error| Failure::Input(format!("failed to read {name}: {error}")))?,
+            )
+        };
+        match format {
+            RowFormat::Jsonl => {
+                let rows = Rows::Jsonl { input: BufReader::new(input), line: 0 };
+                Ok(Self { rows, columns: Vec::new(), name })
+            }
+            RowFormat::Csv => Self::csv(input, name),
+        }
+    }
+
+    fn csv(input: Box<dyn Read>, name: String) -> Result<Self, Failure> {
+        let mut csv = csv::ReaderBuilder::new().flexible(true).from_reader(input);
+        let header = csv
+            .byte_headers()
+            .map_err(|error| Failure::Input(format!("{name}: no header: {error}")))?;
+        let columns: Vec<String> = header
+            .iter()
+            .map(|cell| {
+                String::from_utf8_lossy(cell).trim_start_matches('\u{FEFF}').trim().to_owned()
+            })
+            .collect();
+        let find = |wanted: &str| {
+            columns.iter().position(|column| column.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
+                Failure::Input(format!(
+                    "{name}: no column `{wanted}` in the header: it has {}",
+                    columns.join(", ")
+                ))
+            })
+        };
+        let (blockchain, address) = (find("blockchain")?, find("address")?);
+        let rows = Rows::Csv { csv: Box::new(csv), blockchain, address };
+        Ok(Self { rows, columns, name })
+    }
+
+    /// The columns of a CSV file; none for JSON lines.
+    pub(super) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Leaves out rows.
+    pub(super) fn skip(&mut self, rows: u64) -> Result<(), Failure> {
+        for _ in 0..rows {
+            if self.next()?.is_none() {
+                return Err(Failure::Input(format!(
+                    "{} has fewer rows than the output: it is not the file that was screened",
+                    self.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The next rows, at most `most`; none at the end.
+    pub(super) fn take(&mut self, most: usize) -> Result<Vec<InputRow>, Failure> {
+        let mut rows = Vec::new();
+        while rows.len() < most {
+            let Some(row) = self.next()? else { break };
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    fn next(&mut self) -> Result<Option<InputRow>, Failure> {
+        let name = &self.name;
+        match &mut self.rows {
+            Rows::Csv { csv, blockchain, address } => {
+                let mut record = csv::ByteRecord::new();
+                let more = csv.read_byte_record(&mut record).map_err(|error| {
+                    Failure::Input(format!("{name}: not readable as CSV: {error}"))
+                })?;
+                let row = more.then(|| csv_row(&record, self.columns.len(), *blockchain, *address));
+                Ok(row)
+            }
+            Rows::Jsonl { input, line } => loop {
+                let mut text = Vec::new();
+                let read = read_line(input, &mut text)
+                    .map_err(|error| Failure::Input(format!("failed to read {name}: {error}")))?;
+                if read == 0 {
+                    return Ok(None);
+                }
+                *line += 1;
+                if text.trim_ascii().is_empty() {
+                    continue;
+                }
+                return Ok(Some(json_row(&text, *line, read > LONGEST_LINE)));
+            },
+        }
+    }
+}
+
+/// Reads one line, of which at most [`LONGEST_LINE`] bytes are kept; says how long it was.
+fn read_line(input: &mut impl BufRead, kept: &mut Vec<u8>) -> io::Result<usize> {
+    let mut length = 0;
+    loop {
+        let available = input.fill_buf()?;
+        if available.is_empty() {
+            return Ok(length);
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(available.len(), |end| end + 1);
+        let room = LONGEST_LINE.saturating_sub(kept.len());
+        kept.extend(available.iter().take(taken.min(room)));
+        input.consume(taken);
+        length += taken;
+        if end.is_some() {
+            return Ok(length);
+        }
+    }
+}
+
+fn csv_row(
+    record: &csv::ByteRecord,
+    columns: usize,
+    blockchain: usize,
+    address: usize,
+) -> InputRow {
+    let mut cells: Vec<String> =
+        record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+    let asked = if cells.len() == columns {
+        let cell = |at: usize| cells.get(at).cloned().unwrap_or_default();
+        Ok((cell(blockchain), cell(address)))
+    } else {
+        let line = record.position().map_or(0, csv::Position::line);
+        Err(format!("line {line}: {} cells where the header has {columns}", cells.len()))
+    };
+    // The output stays a table whatever the input was.
+    cells.resize(columns, String::new());
+    InputRow { content: Content::Cells(cells), asked }
+}
+
+fn json_row(text: &[u8], line: u64, too_long: bool) -> InputRow {
+    let broken = |error: String| InputRow {
+        content: Content::Nothing,
+        asked: Err(format!("line {line}: {error}")),
+    };
+    if too_long {
+        return broken(format!("longer than {LONGEST_LINE} bytes"));
+    }
+    let object = match serde_json::from_slice::<Value>(text) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => return broken("expected a JSON object".to_owned()),
+        Err(error) => {
+            let error = error.to_string();
+            return broken(error.replace(" at line 1 column ", " at character "));
+        }
+    };
+    let field = |name: &str| match object.get(name) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Err(format!("line {line}: `{name}` is not a text")),
+        None => Err(format!("line {line}: `{name}` is missing")),
+    };
+    let asked = field("blockchain").and_then(|chain| Ok((chain, field("address")?)));
+    InputRow { content: Content::Object(object), asked }
+}
+
+/// A row with what it gained.
+pub(super) struct OutputRow<'a> {
+    /// The row as it was read.
+    pub(super) input: &'a InputRow,
+    /// Names and values.
+    pub(super) added: Vec<(&'static str, Value)>,
+}
+
+/// Writes rows.
+pub(super) enum RowWriter {
+    /// As CSV.
+    Csv(Box<csv::Writer<Box<dyn Write>>>),
+    /// As JSON lines.
+    Jsonl(BufWriter<Box<dyn Write>>),
+}
+
+impl RowWriter {
+    /// A writer of rows with these columns; the header is written where asked for.
+    pub(super) fn new(
+        target: Box<dyn Write>,
+        format: RowFormat,
+        columns: &[String],
+        header: bool,
+    ) -> Result<Self, Failure> {
+        if let Some(twice) = columns
+            .iter()
+            .enumerate()
+            .find(|(at, column)| columns.iter().take(*at).any(|other| other == *column))
+        {
+            return Err(Failure::Input(format!(
+                "the column `{}` would be there twice: remove it from the input",
+                twice.1
+            )));
+        }
+        Ok(match format {
+            RowFormat::Jsonl => Self::Jsonl(BufWriter::new(target)),
+            RowFormat::Csv => {
+                let mut csv = csv::Writer::from_writer(target);
+                if header {
+                    csv.write_record(columns).map_err(csv_failure)?;
+                }
+                Self::Csv(Box::new(csv))
+            }
+        })
+    }
+
+    /// Writes a row.
+    pub(super) fn write(&mut self, row: &OutputRow<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Csv(csv) => {
+                let cells = match &row.input.content {
+                    Content::Cells(cells) => cells.as_slice(),
+                    Content::Object(_) | Content::Nothing => &[],
+                };
+                for cell in cells {
+                    csv.write_field(cell).map_err(csv_failure)?;
+                }
+                for (_, value) in &row.added {
+                    csv.write_field(cell_of(value)).map_err(csv_failure)?;
+                }
+                csv.write_record(None::<&[u8]>).map_err(csv_failure)
+            }
+            Self::Jsonl(target) => {
+                let mut object = match &row.input.content {
+                    Content::Object(object) => object.clone(),
+                    Content::Cells(_) | Content::Nothing => Map::new(),
+                };
+                for (name, value) in &row.added {
+                    object.insert((*name).to_owned(), value.clone());
+                }
+                serde_json::to_writer(&mut *target, &object).map_err(io::Error::from)?;
+                Ok(target.write_all(b"\n")?)
+            }
+        }
+    }
+
+    /// Writes what is buffered.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Csv(mut csv) => Ok(csv.flush()?),
+            Self::Jsonl(mut target) => Ok(target.flush()?),
+        }
+    }
+}
+
+/// A value as a cell: several are joined by semicolons.
+fn cell_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(cell_of).collect::<Vec<_>>().join(";"),
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn csv_failure(error: csv::Error) -> Failure {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => Failure::from(error),
+        other => Failure::Failed(format!("failed to write CSV: {other:?}")),
+    }
+}

@@ -1,0 +1,140 @@
+//! `assay usage` and `assay purge`: what was charged, and forgetting what is older than it is kept.
+
+use std::io::{self, Write};
+
+use assay_store::usage::{Purge, UsageCount};
+use assay_tenancy::{Name, Period};
+use clap::Args;
+use jiff::{SignedDuration, Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use serde_json::{Value, json};
+
+use super::{Context, Done, Failure, check::directory, output};
+use crate::render::table;
+
+/// Days that are shown where nothing is said.
+const USUAL_DAYS: i32 = 30;
+
+/// Show what tenants were charged, by day, key, plan, operation and verdict
+#[derive(Debug, Args)]
+pub(super) struct UsageArgs {
+    /// Only one tenant
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<Name>,
+    /// First day (UTC) [default: 30 days before the last]
+    #[arg(long, value_name = "DATE")]
+    from: Option<Date>,
+    /// Last day (UTC) [default: today]
+    #[arg(long, value_name = "DATE")]
+    to: Option<Date>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const PURGE_EXAMPLES: &str = "\
+Examples:
+  assay purge                     what is older than each plan keeps it
+  assay purge --tenant acme --all  everything recorded about acme's requests";
+
+/// Delete answers and usage that are older than the tenants' plans keep them
+#[derive(Debug, Args)]
+#[command(after_help = PURGE_EXAMPLES)]
+pub(super) struct PurgeArgs {
+    /// Only one tenant
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<Name>,
+    /// Everything, however young
+    #[arg(long, requires = "tenant")]
+    all: bool,
+}
+
+pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, Failure> {
+    let store = context.open().await?;
+    let to = args.to.unwrap_or_else(|| today(context.clock.now()));
+    let from = args.from.unwrap_or_else(|| to.saturating_sub(USUAL_DAYS.days()));
+    let counts = store.usage(args.tenant.as_ref(), from, to).await?;
+    let mut output = output();
+    if args.json {
+        let rows: Vec<Value> = counts.iter().map(row).collect();
+        let text = serde_json::to_string_pretty(&rows).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+        return Ok(Done::Well);
+    }
+    let header = ["TENANT", "DAY", "KEY", "PLAN", "OPERATION", "OUTCOME", "COUNT"];
+    let rows = counts.iter().map(|UsageCount { charged, count }| {
+        [
+            charged.tenant.to_string(),
+            charged.day.to_string(),
+            charged.key.to_string(),
+            charged.plan.to_string(),
+            charged.operation.as_str().to_owned(),
+            charged.outcome.clone(),
+            count.to_string(),
+        ]
+    });
+    let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
+    write!(output, "{}", table(&rows))?;
+    Ok(Done::Well)
+}
+
+fn row(UsageCount { charged, count }: &UsageCount) -> Value {
+    json!({
+        "tenant": charged.tenant,
+        "day": charged.day,
+        "key": charged.key.as_str(),
+        "plan": charged.plan,
+        "operation": charged.operation.as_str(),
+        "outcome": charged.outcome,
+        "count": count,
+    })
+}
+
+pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, Failure> {
+    let store = context.open().await?;
+    let now = context.clock.now();
+    let directory = directory(&*store).await?;
+    let mut output = output();
+    if let (Some(tenant), true) = (&args.tenant, args.all) {
+        // Also where the tenant itself is gone already.
+        let everything = Purge {
+            tenant: tenant.clone(),
+            checks_before: Timestamp::MAX,
+            usage_before: Date::MAX,
+        };
+        let purged = store.purge(&everything).await?;
+        writeln!(output, "{tenant}: {} answers, {} rows of usage", purged.checks, purged.usage)?;
+        return Ok(Done::Well);
+    }
+    if let Some(tenant) = args.tenant.as_ref().filter(|name| !directory.tenants.contains_key(*name))
+    {
+        return Err(Failure::Input(format!("there is no tenant `{tenant}`")));
+    }
+    let chosen = directory
+        .tenants
+        .values()
+        .filter(|tenant| args.tenant.as_ref().is_none_or(|name| *name == tenant.name));
+    for tenant in chosen {
+        let retention = tenant.plan.retention;
+        let purge = Purge {
+            tenant: tenant.name.clone(),
+            checks_before: earlier(now, retention.checks),
+            usage_before: today(earlier(now, retention.usage)),
+        };
+        let purged = store.purge(&purge).await?;
+        writeln!(
+            output,
+            "{}: {} answers older than {}, {} rows of usage older than {}",
+            tenant.name, purged.checks, retention.checks, purged.usage, retention.usage
+        )?;
+    }
+    Ok(Done::Well)
+}
+
+fn earlier(now: Timestamp, period: Period) -> Timestamp {
+    let seconds = i64::try_from(period.seconds()).unwrap_or(i64::MAX);
+    now.saturating_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
+}
+
+fn today(now: Timestamp) -> Date {
+    now.to_zoned(TimeZone::UTC).date()
+}

@@ -1,0 +1,106 @@
+//! What was charged and answered: noted in memory, written every second, off the path of a check.
+//!
+//! A program that is killed loses at most what was noted since the last write; one that is stopped
+//! writes all.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use assay_store::{
+    Store, StoreError,
+    usage::{Charged, KeptCheck, UsageCount},
+};
+use assay_tenancy::Name;
+
+/// Most answers that wait to be written. Where the store takes none for so long, later answers are still
+/// given and counted, and cannot be looked up.
+const MOST_WAITING: usize = 50_000;
+/// Answers that one transaction writes.
+const BATCH: usize = 500;
+
+/// What was not written yet.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    usage: HashMap<Charged, u64>,
+    checks: VecDeque<KeptCheck>,
+    /// Answers that could not be kept.
+    dropped: u64,
+}
+
+impl Recorder {
+    /// Notes that something was charged.
+    pub fn charge(&self, charged: Charged, count: u64) {
+        *self.lock().usage.entry(charged).or_default() += count;
+    }
+
+    /// Notes an answer that is to be kept.
+    pub fn keep(&self, check: KeptCheck) {
+        let mut waiting = self.lock();
+        if waiting.checks.len() < MOST_WAITING {
+            waiting.checks.push_back(check);
+        } else {
+            waiting.dropped += 1;
+        }
+    }
+
+    /// A tenant's answer that waits to be written.
+    pub fn waiting(&self, tenant: &Name, id: &str) -> Option<KeptCheck> {
+        let waiting = self.lock();
+        waiting.checks.iter().find(|check| check.id == id && check.tenant == *tenant).cloned()
+    }
+
+    /// What was charged to a tenant and waits to be written.
+    pub fn unwritten_usage(&self, tenant: &Name) -> Vec<UsageCount> {
+        let waiting = self.lock();
+        let of_tenant = waiting.usage.iter().filter(|(charged, _)| charged.tenant == *tenant);
+        of_tenant
+            .map(|(charged, count)| UsageCount { charged: charged.clone(), count: *count })
+            .collect()
+    }
+
+    /// Writes what waits. What could not be written waits on.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails.
+    pub async fn write(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let (usage, dropped) = {
+            let mut waiting = self.lock();
+            (std::mem::take(&mut waiting.usage), std::mem::take(&mut waiting.dropped))
+        };
+        if dropped > 0 {
+            tracing::warn!(dropped, "answers were not kept: the store was too slow");
+        }
+        if !usage.is_empty() {
+            let counts: Vec<UsageCount> =
+                usage.into_iter().map(|(charged, count)| UsageCount { charged, count }).collect();
+            if let Err(error) = store.add_usage(&counts).await {
+                for UsageCount { charged, count } in counts {
+                    self.charge(charged, count);
+                }
+                return Err(error);
+            }
+        }
+        loop {
+            let batch: Vec<KeptCheck> = self.lock().checks.iter().take(BATCH).cloned().collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            store.keep_checks(&batch).await?;
+            // They are removed only now, so that they can be looked up all the time.
+            self.lock().checks.drain(..batch.len());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        // Every change is a single step, so that what a panicking holder left is sound.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

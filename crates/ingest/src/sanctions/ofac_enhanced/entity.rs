@@ -1,0 +1,130 @@
+//! An entity: where it is listed, its remarks and its crypto addresses.
+
+use std::io::BufRead;
+
+use assay_engine::evidence::ListedEntity;
+
+use super::{day, name};
+use crate::{
+    sanctions::ofac::{Addresses, Listed, Party, asset_code, remark},
+    xml::{Element, Elements, XmlError},
+};
+
+/// The entity, if it has crypto addresses.
+pub(super) fn read<R: BufRead>(
+    elements: &mut Elements<R>,
+    element: &Element,
+) -> Result<Option<Party>, XmlError> {
+    let id = elements.required(element, "id")?;
+    let mut entity = ListedEntity {
+        id,
+        name: String::new(),
+        aliases: Vec::new(),
+        programmes: Vec::new(),
+        remarks: None,
+        listed_on: None,
+    };
+    let (mut addresses, mut listed, mut programmes) =
+        (Addresses::default(), Vec::new(), Vec::new());
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "generalInfo" => entity.remarks = read_remarks(elements)?,
+            "sanctionsLists" => read_lists(elements, &mut listed)?,
+            "sanctionsPrograms" => read_programmes(elements, &mut programmes)?,
+            "names" => name::read(elements, &mut entity)?,
+            "features" => read_features(elements, &entity.id, &mut addresses)?,
+            _ => elements.skip()?,
+        }
+    }
+    if addresses.is_empty() {
+        return Ok(None);
+    }
+    programmes.sort();
+    programmes.dedup();
+    // The format does not say which programme goes with which list, so all go with each.
+    for place in &mut listed {
+        place.programmes.clone_from(&programmes);
+    }
+    Ok(Some(Party { entity, addresses, listed }))
+}
+
+fn read_remarks<R: BufRead>(elements: &mut Elements<R>) -> Result<Option<String>, XmlError> {
+    let mut remarks = None;
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "remarks" => remarks = remark(elements)?,
+            _ => elements.skip()?,
+        }
+    }
+    Ok(remarks)
+}
+
+fn read_lists<R: BufRead>(
+    elements: &mut Elements<R>,
+    listed: &mut Vec<Listed>,
+) -> Result<(), XmlError> {
+    while let Some(part) = elements.child()? {
+        if part.name() != "sanctionsList" {
+            elements.skip()?;
+            continue;
+        }
+        let on = elements.attribute(&part, "datePublished")?.as_deref().and_then(day);
+        let title = elements.text()?;
+        let mut place = Listed::on(title.trim())
+            .ok_or_else(|| elements.unexpected(format!("list `{title}` has no usable name")))?;
+        if let Some(known) = listed.iter_mut().find(|known| known.is_same_list(&place)) {
+            known.entered(on);
+        } else {
+            place.entered(on);
+            listed.push(place);
+        }
+    }
+    Ok(())
+}
+
+fn read_programmes<R: BufRead>(
+    elements: &mut Elements<R>,
+    programmes: &mut Vec<String>,
+) -> Result<(), XmlError> {
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "sanctionsProgram" => programmes.extend(remark(elements)?),
+            _ => elements.skip()?,
+        }
+    }
+    Ok(())
+}
+
+fn read_features<R: BufRead>(
+    elements: &mut Elements<R>,
+    party: &str,
+    addresses: &mut Addresses,
+) -> Result<(), XmlError> {
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "feature" => read_feature(elements, party, addresses)?,
+            _ => elements.skip()?,
+        }
+    }
+    Ok(())
+}
+
+fn read_feature<R: BufRead>(
+    elements: &mut Elements<R>,
+    party: &str,
+    addresses: &mut Addresses,
+) -> Result<(), XmlError> {
+    let (mut kind, mut value, mut remarks) = (String::new(), String::new(), None);
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "type" => kind = elements.text()?,
+            "value" => value = elements.text()?,
+            "comments" => remarks = remark(elements)?,
+            _ => elements.skip()?,
+        }
+    }
+    if let Some(code) = asset_code(&kind) {
+        addresses.add(party, code, value, remarks);
+    }
+    Ok(())
+}

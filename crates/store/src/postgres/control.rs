@@ -1,0 +1,143 @@
+//! Manifests and API keys in PostgreSQL.
+
+use std::collections::BTreeMap;
+
+use assay_tenancy::key::KeyId;
+use jiff::Timestamp;
+use sqlx::{PgConnection, postgres::PgRow};
+
+use crate::{
+    StoreError,
+    control::{Control, KeyRecord, ManifestRecord},
+    row, value,
+};
+
+pub(super) async fn load(read: &mut PgConnection) -> Result<Control, StoreError> {
+    let revision = revision(read).await?;
+    let manifests: Vec<PgRow> =
+        sqlx::query("SELECT kind, name, spec FROM manifests ORDER BY kind, name")
+            .fetch_all(&mut *read)
+            .await?;
+    let keys = sqlx::query(
+        "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+         FROM api_keys ORDER BY created_at, id",
+    )
+    .fetch_all(read)
+    .await?;
+    row::control::control(revision, &manifests, &keys)
+}
+
+async fn revision(read: &mut PgConnection) -> Result<u64, StoreError> {
+    let row = sqlx::query("SELECT control_revision FROM installation").fetch_one(read).await?;
+    row::control::revision(&row)
+}
+
+pub(super) async fn put_manifests(
+    write: &mut PgConnection,
+    manifests: &[ManifestRecord],
+    expected: u64,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    if revision(write).await? != expected {
+        return Err(StoreError::Conflict);
+    }
+    // One by one: a later manifest of the same name replaces an earlier one.
+    for manifest in manifests {
+        sqlx::query(
+            "INSERT INTO manifests (kind, name, spec, applied_at) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (kind, name) DO UPDATE SET spec = excluded.spec,
+                 applied_at = excluded.applied_at",
+        )
+        .bind(manifest.kind.as_str())
+        .bind(manifest.name.as_str())
+        .bind(manifest.spec.to_string())
+        .bind(value::milliseconds(at))
+        .execute(&mut *write)
+        .await?;
+    }
+    count_change(write).await
+}
+
+pub(super) async fn add_key(
+    write: &mut PgConnection,
+    key: &KeyRecord,
+    replaces: Option<(&KeyId, Timestamp)>,
+) -> Result<(), StoreError> {
+    if let Some((old, expires)) = replaces {
+        // `least` passes over NULL: a key without expiry gets one, and no key gets a later one.
+        let changed =
+            sqlx::query("UPDATE api_keys SET expires_at = least(expires_at, $1) WHERE id = $2")
+                .bind(value::milliseconds(expires))
+                .bind(old.as_str())
+                .execute(&mut *write)
+                .await?;
+        if changed.rows_affected() == 0 {
+            return Err(StoreError::UnknownKey(old.clone()));
+        }
+    }
+    sqlx::query(
+        "INSERT INTO api_keys (id, tenant, name, hash, scopes, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(key.id.as_str())
+    .bind(key.tenant.as_str())
+    .bind(&key.name)
+    .bind(key.hash.as_bytes().as_slice())
+    .bind(row::control::scopes(&key.scopes)?)
+    .bind(value::milliseconds(key.created_at))
+    .bind(key.expires_at.map(value::milliseconds))
+    .execute(&mut *write)
+    .await?;
+    count_change(write).await
+}
+
+pub(super) async fn revoke_key(
+    write: &mut PgConnection,
+    id: &KeyId,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let changed =
+        sqlx::query("UPDATE api_keys SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2")
+            .bind(value::milliseconds(at))
+            .bind(id.as_str())
+            .execute(&mut *write)
+            .await?;
+    if changed.rows_affected() == 0 {
+        return Err(StoreError::UnknownKey(id.clone()));
+    }
+    count_change(write).await
+}
+
+/// Changes no counter, and so runs beside other writers. Rows are locked in the order of their ids:
+/// two programs that note the same keys wait for each other and never in a circle.
+pub(super) async fn touch_keys(
+    write: &mut PgConnection,
+    used: &[(KeyId, Timestamp)],
+) -> Result<(), StoreError> {
+    let mut newest: BTreeMap<&str, i64> = BTreeMap::new();
+    for (id, at) in used {
+        let at = value::milliseconds(*at);
+        newest.entry(id.as_str()).and_modify(|known| *known = at.max(*known)).or_insert(at);
+    }
+    let (ids, times): (Vec<&str>, Vec<i64>) = newest.into_iter().unzip();
+    sqlx::query("SELECT FROM api_keys WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE")
+        .bind(&ids)
+        .execute(&mut *write)
+        .await?;
+    sqlx::query(
+        "UPDATE api_keys SET last_used_at = greatest(api_keys.last_used_at, used.at)
+         FROM unnest($1::text[], $2::bigint[]) AS used (id, at) WHERE api_keys.id = used.id",
+    )
+    .bind(&ids)
+    .bind(&times)
+    .execute(write)
+    .await?;
+    Ok(())
+}
+
+async fn count_change(write: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::query("UPDATE installation SET control_revision = control_revision + 1")
+        .execute(write)
+        .await?;
+    Ok(())
+}

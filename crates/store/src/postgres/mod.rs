@@ -1,0 +1,313 @@
+//! The backend that several servers share: a PostgreSQL database, version 15 or newer.
+//!
+//! Any number of programs may read and write at once. Whoever changes a counter of the installation
+//! locks its row first, and so changes come one after the other, as they do in the embedded backend;
+//! what changes no counter (usage, answers, when a key was used) runs beside it.
+
+mod control;
+mod intel;
+mod labels;
+mod place;
+mod schema;
+mod usage;
+
+use std::{io::ErrorKind, time::Duration};
+
+use assay_engine::{address::CanonicalAddress, facts::Environment, names::SourceId};
+use assay_tenancy::{Name, key::KeyId};
+use async_trait::async_trait;
+use jiff::{Timestamp, civil::Date};
+use sqlx::{
+    ConnectOptions, Connection, PgConnection, PgPool, Postgres, Transaction,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+
+use crate::{
+    Revisions, Store, StoreError,
+    control::{Control, KeyRecord, ManifestRecord},
+    intel::{
+        FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
+        PublicationImport, RecordedHistory, RecordedLabel, Suppression,
+    },
+    row,
+    usage::{KeptCheck, Purge, Purged, UsageCount},
+};
+
+/// Connections of one program at once.
+const CONNECTIONS: u32 = 10;
+/// How long a call waits for a connection: for the server to take one, or for one to be free.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Everything in one state of the database. The level is named because a server may have another one
+/// as its default; so is it below.
+const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// Each statement sees what was committed before it: so what is read under a lock is the newest.
+/// A writer waits for another one as long as in the embedded backend. The limit holds for one
+/// transaction: poolers between this program and the server do not keep settings of a connection.
+const WRITE: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
+
+/// A store in a PostgreSQL database.
+#[derive(Clone, Debug)]
+pub struct PostgresStore {
+    pool: PgPool,
+}
+
+impl PostgresStore {
+    /// Opens the store in the database at `url` (`postgres://user:password@host:port/database`), makes
+    /// it where there is none, and brings its schema up to date. The database itself must be there. A
+    /// new store holds data of `environment`; an existing one keeps what it holds.
+    ///
+    /// # Errors
+    ///
+    /// Where the database cannot be reached or is not suitable, or its schema is newer than this
+    /// program. No error tells the password.
+    pub async fn open_or_create(url: &str, environment: Environment) -> Result<Self, StoreError> {
+        Self::connect(url, Some(environment)).await
+    }
+
+    /// Opens the store in the database at `url`, and brings its schema up to date.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Empty`] where there is none; otherwise as [`PostgresStore::open_or_create`].
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        Self::connect(url, None).await
+    }
+
+    async fn connect(url: &str, create: Option<Environment>) -> Result<Self, StoreError> {
+        let (options, place) = place::read(url)?;
+        // Reading hundreds of thousands of labels takes its time; that is no news.
+        let options = options.disable_statement_logging();
+        // A connection of its own: the pool would try again and again and not tell why it cannot
+        // connect, and a failed migration must not leave its lock with a connection that lives on.
+        let mut connection = reach(&options, &place).await?;
+        let prepared = prepare(&mut connection, &place, create).await;
+        // The lock goes with the connection, said goodbye to or not.
+        let _closed = connection.close().await;
+        prepared?;
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .connect_lazy_with(options);
+        Ok(Self { pool })
+    }
+
+    /// A transaction in which every statement reads the same state.
+    async fn read(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
+        Ok(self.pool.begin_with(READ).await?)
+    }
+
+    /// A transaction for what changes no counter.
+    async fn write(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
+        Ok(self.pool.begin_with(WRITE).await?)
+    }
+
+    /// A transaction that holds the lock on the counters from the start, so that what it read stays
+    /// true.
+    async fn change(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
+        let mut transaction = self.write().await?;
+        sqlx::query("SELECT FROM installation FOR UPDATE").execute(&mut *transaction).await?;
+        Ok(transaction)
+    }
+}
+
+async fn reach(options: &PgConnectOptions, place: &str) -> Result<PgConnection, StoreError> {
+    let unreachable = |source| StoreError::Connect { place: place.to_owned(), source };
+    match tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await {
+        Ok(connection) => connection.map_err(unreachable),
+        Err(_elapsed) => Err(unreachable(sqlx::Error::Io(ErrorKind::TimedOut.into()))),
+    }
+}
+
+async fn prepare(
+    connection: &mut PgConnection,
+    place: &str,
+    create: Option<Environment>,
+) -> Result<(), StoreError> {
+    schema::expect_suitable(connection, place).await?;
+    let Some(environment) = create else {
+        if !schema::is_there(connection).await? {
+            return Err(StoreError::Empty(place.to_owned()));
+        }
+        return schema::migrate(connection).await;
+    };
+    schema::migrate(connection).await?;
+    sqlx::query(
+        "INSERT INTO installation (id, environment, intel_generation, label_generation,
+                                   data_number, data_hash, control_revision)
+         VALUES (1, $1, 0, 0, 0, '', 0) ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(environment.as_str())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn environment(&self) -> Result<Environment, StoreError> {
+        let row = sqlx::query("SELECT environment FROM installation").fetch_one(&self.pool).await?;
+        row::control::environment(&row)
+    }
+
+    async fn revisions(&self) -> Result<Revisions, StoreError> {
+        let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
+            .fetch_one(&self.pool)
+            .await?;
+        row::control::revisions(&row)
+    }
+
+    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
+        let mut transaction = self.read().await?;
+        let intel = intel::load(&mut transaction).await?;
+        if let Some(reading) = labels
+            && reading.known != Some(intel.label_generation)
+        {
+            labels::standing(&mut transaction, reading.each).await?;
+        }
+        Ok(intel)
+    }
+
+    async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError> {
+        let mut transaction = self.read().await?;
+        intel::history(&mut transaction, source).await
+    }
+
+    async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
+        let mut transaction = self.change().await?;
+        intel::record_publication(&mut transaction, &import).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
+        let mut transaction = self.change().await?;
+        let change = labels::record(&mut transaction, &import).await?;
+        transaction.commit().await?;
+        Ok(change)
+    }
+
+    async fn labels(
+        &self,
+        filter: &LabelFilter,
+        each: &mut (dyn FnMut(RecordedLabel) + Send),
+    ) -> Result<(), StoreError> {
+        labels::all(&self.pool, filter, each).await
+    }
+
+    async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
+        let mut transaction = self.change().await?;
+        let withdrawn = labels::suppress(&mut transaction, suppression).await?;
+        transaction.commit().await?;
+        Ok(withdrawn)
+    }
+
+    async fn lift_suppressions(
+        &self,
+        source: &SourceId,
+        address: &CanonicalAddress,
+        at: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let mut transaction = self.change().await?;
+        let lifted = labels::lift(&mut transaction, source, address, at).await?;
+        transaction.commit().await?;
+        Ok(lifted)
+    }
+
+    async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
+        labels::suppressions(&self.pool).await
+    }
+
+    async fn fetch_conditions(
+        &self,
+        source: &SourceId,
+        url: &str,
+    ) -> Result<FetchConditions, StoreError> {
+        intel::fetch_conditions(&self.pool, source, url).await
+    }
+
+    async fn confirm_fetch(
+        &self,
+        source: &SourceId,
+        at: Timestamp,
+        fetched: Option<&(String, FetchConditions)>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.change().await?;
+        intel::confirm_fetch(&mut transaction, source, at, fetched).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn control(&self) -> Result<Control, StoreError> {
+        let mut transaction = self.read().await?;
+        control::load(&mut transaction).await
+    }
+
+    async fn put_manifests(
+        &self,
+        manifests: &[ManifestRecord],
+        expected: u64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.change().await?;
+        control::put_manifests(&mut transaction, manifests, expected, at).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn add_key(
+        &self,
+        key: &KeyRecord,
+        replaces: Option<(&KeyId, Timestamp)>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.change().await?;
+        control::add_key(&mut transaction, key, replaces).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
+        let mut transaction = self.change().await?;
+        control::revoke_key(&mut transaction, id, at).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        control::touch_keys(&mut transaction, used).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn add_usage(&self, counts: &[UsageCount]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        usage::add(&mut transaction, counts).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn usage(
+        &self,
+        tenant: Option<&Name>,
+        from: Date,
+        to: Date,
+    ) -> Result<Vec<UsageCount>, StoreError> {
+        usage::between(&self.pool, tenant, from, to).await
+    }
+
+    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        usage::keep(&mut transaction, checks).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
+        usage::kept(&self.pool, tenant, id).await
+    }
+
+    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        let mut transaction = self.write().await?;
+        let purged = usage::purge(&mut transaction, purge).await?;
+        transaction.commit().await?;
+        Ok(purged)
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
+    }
+}

@@ -1,0 +1,126 @@
+//! Usage and kept answers in PostgreSQL. None of it changes a counter: all of it runs beside other
+//! writers.
+
+use std::collections::BTreeMap;
+
+use assay_tenancy::Name;
+use jiff::civil::Date;
+use sqlx::{PgConnection, PgPool};
+
+use crate::{
+    StoreError, row,
+    usage::{Charged, KeptCheck, Purge, Purged, UsageCount},
+    value,
+};
+
+/// Adds counts in one statement. Each row once, as PostgreSQL demands; and in one order, so that
+/// programs that count the same never wait for each other in a circle.
+pub(super) async fn add(write: &mut PgConnection, counts: &[UsageCount]) -> Result<(), StoreError> {
+    let mut sums: BTreeMap<&Charged, u64> = BTreeMap::new();
+    for UsageCount { charged, count } in counts {
+        let sum = sums.entry(charged).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+    let text = |text: fn(&Charged) -> &str| sums.keys().map(|&charged| text(charged)).collect();
+    let [tenants, keys, plans, operations, outcomes]: [Vec<&str>; 5] = [
+        text(|charged| charged.tenant.as_str()),
+        text(|charged| charged.key.as_str()),
+        text(|charged| charged.plan.as_str()),
+        text(|charged| charged.operation.as_str()),
+        text(|charged| &charged.outcome),
+    ];
+    let days: Vec<String> = sums.keys().map(|charged| charged.day.to_string()).collect();
+    let numbers: Vec<i64> = sums.values().map(|sum| value::signed(*sum)).collect();
+    sqlx::query(
+        "INSERT INTO usage (tenant, day, key_id, plan, operation, outcome, count)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[],
+                              $6::text[], $7::bigint[])
+         ON CONFLICT (tenant, day, key_id, plan, operation, outcome)
+             DO UPDATE SET count = usage.count + excluded.count",
+    )
+    .bind(tenants)
+    .bind(days)
+    .bind(keys)
+    .bind(plans)
+    .bind(operations)
+    .bind(outcomes)
+    .bind(numbers)
+    .execute(write)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn between(
+    pool: &PgPool,
+    tenant: Option<&Name>,
+    from: Date,
+    to: Date,
+) -> Result<Vec<UsageCount>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT tenant, day, key_id, plan, operation, outcome, count FROM usage
+         WHERE ($1::text IS NULL OR tenant = $1) AND day BETWEEN $2 AND $3
+         ORDER BY tenant, day, key_id, plan, operation, outcome",
+    )
+    .bind(tenant.map(Name::as_str))
+    .bind(from.to_string())
+    .bind(to.to_string())
+    .fetch_all(pool)
+    .await?;
+    rows.iter().map(row::usage::count).collect()
+}
+
+pub(super) async fn keep(write: &mut PgConnection, checks: &[KeptCheck]) -> Result<(), StoreError> {
+    // In one order, as usage is.
+    let mut checks: Vec<&KeptCheck> = checks.iter().collect();
+    checks.sort_by(|one, other| one.id.cmp(&other.id));
+    let text = |text: fn(&KeptCheck) -> &str| checks.iter().map(|&check| text(check)).collect();
+    let [ids, tenants, answers]: [Vec<&str>; 3] =
+        [text(|check| &check.id), text(|check| check.tenant.as_str()), text(|check| &check.answer)];
+    let times: Vec<i64> = checks.iter().map(|check| value::milliseconds(check.made_at)).collect();
+    sqlx::query(
+        "INSERT INTO checks (id, tenant, made_at, answer)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])
+         ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(ids)
+    .bind(tenants)
+    .bind(times)
+    .bind(answers)
+    .execute(write)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn kept(
+    pool: &PgPool,
+    tenant: &Name,
+    id: &str,
+) -> Result<Option<KeptCheck>, StoreError> {
+    let row = sqlx::query("SELECT made_at, answer FROM checks WHERE id = $1 AND tenant = $2")
+        .bind(id)
+        .bind(tenant.as_str())
+        .fetch_optional(pool)
+        .await?;
+    row.map(|row| row::usage::check(&row, tenant, id)).transpose()
+}
+
+pub(super) async fn purge(write: &mut PgConnection, purge: &Purge) -> Result<Purged, StoreError> {
+    // Two purges of one tenant would meet the same rows in different orders.
+    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended('assay purge ' || $1, 0))")
+        .bind(purge.tenant.as_str())
+        .execute(&mut *write)
+        .await?;
+    let checks = sqlx::query("DELETE FROM checks WHERE tenant = $1 AND made_at < $2")
+        .bind(purge.tenant.as_str())
+        .bind(value::milliseconds(purge.checks_before))
+        .execute(&mut *write)
+        .await?
+        .rows_affected();
+    let usage = sqlx::query("DELETE FROM usage WHERE tenant = $1 AND day < $2")
+        .bind(purge.tenant.as_str())
+        .bind(purge.usage_before.to_string())
+        .execute(write)
+        .await?
+        .rows_affected();
+    Ok(Purged { checks, usage })
+}

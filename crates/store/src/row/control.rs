@@ -1,0 +1,84 @@
+//! Rows of manifests, keys and the installation.
+
+use assay_engine::facts::Environment;
+use assay_tenancy::{
+    key::{KeyHash, Scope},
+    manifest::Kind,
+};
+
+use super::Columns;
+use crate::{
+    Revisions, StoreError,
+    control::{Control, KeyRecord, ManifestRecord},
+    value,
+};
+
+pub(crate) fn environment(row: &impl Columns) -> Result<Environment, StoreError> {
+    value::environment(row.text("environment")?)
+}
+
+pub(crate) fn revisions(row: &impl Columns) -> Result<Revisions, StoreError> {
+    Ok(Revisions {
+        intel: value::unsigned("installation.intel_generation", row.integer("intel_generation")?)?,
+        control: revision(row)?,
+    })
+}
+
+pub(crate) fn revision(row: &impl Columns) -> Result<u64, StoreError> {
+    value::unsigned("installation.control_revision", row.integer("control_revision")?)
+}
+
+pub(crate) fn control<R: Columns>(
+    revision: u64,
+    manifests: &[R],
+    keys: &[R],
+) -> Result<Control, StoreError> {
+    Ok(Control {
+        revision,
+        manifests: manifests.iter().map(manifest).collect::<Result<_, _>>()?,
+        keys: keys.iter().map(key).collect::<Result<_, _>>()?,
+    })
+}
+
+fn manifest(row: &impl Columns) -> Result<ManifestRecord, StoreError> {
+    let kind = row.text("kind")?;
+    Ok(ManifestRecord {
+        kind: Kind::ALL
+            .into_iter()
+            .find(|known| known.as_str() == kind)
+            .ok_or_else(|| StoreError::unreadable("manifests.kind", kind))?,
+        name: value::parsed("manifests.name", row.text("name")?)?,
+        spec: value::json("manifests.spec", row.text("spec")?)?,
+    })
+}
+
+fn key(row: &impl Columns) -> Result<KeyRecord, StoreError> {
+    let hash = row.optional_bytes("hash")?.unwrap_or_default();
+    Ok(KeyRecord {
+        id: value::parsed("api_keys.id", row.text("id")?)?,
+        tenant: value::parsed("api_keys.tenant", row.text("tenant")?)?,
+        name: row.text("name")?.to_owned(),
+        hash: KeyHash::from_bytes(
+            hash.try_into().map_err(|error| StoreError::unreadable("api_keys.hash", error))?,
+        ),
+        scopes: value::json("api_keys.scopes", row.text("scopes")?)?,
+        created_at: value::time("api_keys.created_at", row.integer("created_at")?)?,
+        expires_at: value::optional_time(
+            "api_keys.expires_at",
+            row.optional_integer("expires_at")?,
+        )?,
+        revoked_at: value::optional_time(
+            "api_keys.revoked_at",
+            row.optional_integer("revoked_at")?,
+        )?,
+        last_used_at: value::optional_time(
+            "api_keys.last_used_at",
+            row.optional_integer("last_used_at")?,
+        )?,
+    })
+}
+
+/// Scopes as they are written down.
+pub(crate) fn scopes(scopes: &[Scope]) -> Result<String, StoreError> {
+    serde_json::to_string(scopes).map_err(|error| StoreError::unreadable("api_keys.scopes", error))
+}

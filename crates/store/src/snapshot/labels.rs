@@ -1,0 +1,172 @@
+//! Labels in memory: hundreds of thousands of them in little space.
+//!
+//! Addresses stand in one text, labels that say the same stand once, and both indexes are sorted
+//! hashes. Built whole, never changed.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    ops::Range,
+};
+
+use assay_engine::{
+    address::{CanonicalAddress, KeyIdentity},
+    chain::ChainId,
+    evidence::{AddressLabel, Label},
+};
+
+/// An immutable index of labels by address and by key.
+#[derive(Debug, Default)]
+pub struct LabelIndex {
+    generation: u64,
+    /// The canonical addresses, one after the other.
+    texts: String,
+    addresses: Vec<Labelled>,
+    /// Places in `labels`, those of one address together.
+    claims: Vec<u32>,
+    /// Every distinct label.
+    labels: Vec<Label>,
+    /// Hash of an address, place in `addresses`; sorted.
+    by_address: Vec<(u64, u32)>,
+    /// Hash of a key identity, place in `addresses`; sorted.
+    by_key: Vec<(u64, u32)>,
+}
+
+/// An address with labels. Its text and its claims end where the next one's begin.
+#[derive(Clone, Copy, Debug)]
+struct Labelled {
+    chain: ChainId,
+    text: u32,
+    claims: u32,
+}
+
+impl LabelIndex {
+    /// How often labels had changed when this was built.
+    #[must_use]
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// How many labels there are, each address counted.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.claims.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.claims.is_empty()
+    }
+
+    /// How many addresses have labels.
+    #[must_use]
+    pub const fn addresses(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// What is said about an address.
+    #[must_use]
+    pub fn of(&self, address: &CanonicalAddress) -> Vec<Label> {
+        let wanted = hash(&(address.chain(), address.as_str()));
+        matching(&self.by_address, wanted)
+            .filter(|place| self.is(*place, address))
+            .flat_map(|place| self.labels_at(place))
+            .cloned()
+            .collect()
+    }
+
+    /// The labelled addresses that a key controls.
+    pub fn controlled(&self, identity: &KeyIdentity) -> impl Iterator<Item = CanonicalAddress> {
+        matching(&self.by_key, hash(identity)).filter_map(move |place| {
+            let labelled = self.addresses.get(usize::try_from(place).ok()?)?;
+            let address = CanonicalAddress::parse(labelled.chain, self.text(place)).ok()?;
+            address.key_identities().contains(identity).then_some(address)
+        })
+    }
+
+    fn is(&self, place: u32, address: &CanonicalAddress) -> bool {
+        let chain = usize::try_from(place).ok().and_then(|place| self.addresses.get(place));
+        chain.is_some_and(|labelled| labelled.chain == address.chain())
+            && self.text(place) == address.as_str()
+    }
+
+    fn text(&self, place: u32) -> &str {
+        let range = self.range(place, |labelled| labelled.text, self.texts.len());
+        self.texts.get(range).unwrap_or_default()
+    }
+
+    fn labels_at(&self, place: u32) -> impl Iterator<Item = &Label> {
+        let range = self.range(place, |labelled| labelled.claims, self.claims.len());
+        let claims = self.claims.get(range).unwrap_or_default();
+        claims.iter().filter_map(|claim| self.labels.get(usize::try_from(*claim).ok()?))
+    }
+
+    fn range(&self, place: u32, of: impl Fn(&Labelled) -> u32, end: usize) -> Range<usize> {
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        let at = |place: usize| self.addresses.get(place).and_then(|l| usize::try_from(of(l)).ok());
+        at(place).unwrap_or(end)..at(place.saturating_add(1)).unwrap_or(end)
+    }
+}
+
+/// The places that stand under a hash.
+fn matching(index: &[(u64, u32)], hash: u64) -> impl Iterator<Item = u32> {
+    let from = index.partition_point(|(other, _)| *other < hash);
+    let rest = index.get(from..).unwrap_or_default();
+    rest.iter().take_while(move |(other, _)| *other == hash).map(|(_, place)| *place)
+}
+
+/// The same in every run; texts with equal hashes are told apart by the texts themselves.
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Takes labels in and makes an index of them.
+#[derive(Debug, Default)]
+pub struct LabelIndexBuilder {
+    index: LabelIndex,
+    /// Places of labels that are known already.
+    known: HashMap<Label, u32>,
+    last: Option<CanonicalAddress>,
+}
+
+impl LabelIndexBuilder {
+    /// Takes a label in. Least space is used where an address's labels come one after the other.
+    pub fn add(&mut self, AddressLabel { address, label }: AddressLabel) {
+        let index = &mut self.index;
+        let place = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let claim = *self.known.entry(label).or_insert_with_key(|label| {
+            index.labels.push(label.clone());
+            place(index.labels.len() - 1)
+        });
+        if self.last.as_ref() != Some(&address) {
+            let at = place(index.addresses.len());
+            index.by_address.push((hash(&(address.chain(), address.as_str())), at));
+            for identity in address.key_identities() {
+                index.by_key.push((hash(&identity), at));
+            }
+            let (text, claims) = (place(index.texts.len()), place(index.claims.len()));
+            index.addresses.push(Labelled { chain: address.chain(), text, claims });
+            index.texts.push_str(address.as_str());
+            self.last = Some(address);
+        }
+        index.claims.push(claim);
+    }
+
+    /// The index, as of a generation.
+    #[must_use]
+    pub fn finish(self, generation: u64) -> LabelIndex {
+        let mut index = LabelIndex { generation, ..self.index };
+        index.by_address.sort_unstable();
+        index.by_key.sort_unstable();
+        index.texts.shrink_to_fit();
+        index.addresses.shrink_to_fit();
+        index.claims.shrink_to_fit();
+        index.labels.shrink_to_fit();
+        index.by_address.shrink_to_fit();
+        index.by_key.shrink_to_fit();
+        index
+    }
+}

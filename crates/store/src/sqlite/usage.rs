@@ -1,0 +1,97 @@
+//! Usage and kept answers in `SQLite`.
+
+use assay_tenancy::Name;
+use jiff::civil::Date;
+use sqlx::{Sqlite, SqlitePool, Transaction};
+
+use crate::{
+    StoreError, row,
+    usage::{KeptCheck, Purge, Purged, UsageCount},
+    value,
+};
+
+type Write<'a> = Transaction<'a, Sqlite>;
+
+pub(super) async fn add(write: &mut Write<'_>, counts: &[UsageCount]) -> Result<(), StoreError> {
+    for UsageCount { charged, count } in counts {
+        sqlx::query(
+            "INSERT INTO usage (tenant, day, key_id, plan, operation, outcome, count)
+             VALUES (?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT DO UPDATE SET count = count + excluded.count",
+        )
+        .bind(charged.tenant.as_str())
+        .bind(charged.day.to_string())
+        .bind(charged.key.as_str())
+        .bind(charged.plan.as_str())
+        .bind(charged.operation.as_str())
+        .bind(&charged.outcome)
+        .bind(value::signed(*count))
+        .execute(&mut **write)
+        .await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn between(
+    pool: &SqlitePool,
+    tenant: Option<&Name>,
+    from: Date,
+    to: Date,
+) -> Result<Vec<UsageCount>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT tenant, day, key_id, plan, operation, outcome, count FROM usage
+         WHERE (?1 IS NULL OR tenant = ?1) AND day BETWEEN ?2 AND ?3
+         ORDER BY tenant, day, key_id, plan, operation, outcome",
+    )
+    .bind(tenant.map(Name::as_str))
+    .bind(from.to_string())
+    .bind(to.to_string())
+    .fetch_all(pool)
+    .await?;
+    rows.iter().map(row::usage::count).collect()
+}
+
+pub(super) async fn keep(write: &mut Write<'_>, checks: &[KeptCheck]) -> Result<(), StoreError> {
+    for check in checks {
+        sqlx::query(
+            "INSERT INTO checks (id, tenant, made_at, answer) VALUES (?, ?, ?, ?)
+             ON CONFLICT (id) DO NOTHING",
+        )
+        .bind(&check.id)
+        .bind(check.tenant.as_str())
+        .bind(value::milliseconds(check.made_at))
+        .bind(&check.answer)
+        .execute(&mut **write)
+        .await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn kept(
+    pool: &SqlitePool,
+    tenant: &Name,
+    id: &str,
+) -> Result<Option<KeptCheck>, StoreError> {
+    let row = sqlx::query("SELECT made_at, answer FROM checks WHERE id = ? AND tenant = ?")
+        .bind(id)
+        .bind(tenant.as_str())
+        .fetch_optional(pool)
+        .await?;
+    row.map(|row| row::usage::check(&row, tenant, id)).transpose()
+}
+
+pub(super) async fn purge(write: &mut Write<'_>, purge: &Purge) -> Result<Purged, StoreError> {
+    let checks = sqlx::query("DELETE FROM checks WHERE tenant = ? AND made_at < ?")
+        .bind(purge.tenant.as_str())
+        .bind(value::milliseconds(purge.checks_before))
+        .execute(&mut **write)
+        .await?
+        .rows_affected();
+    let usage = sqlx::query("DELETE FROM usage WHERE tenant = ? AND day < ?")
+        .bind(purge.tenant.as_str())
+        .bind(purge.usage_before.to_string())
+        .execute(&mut **write)
+        .await?
+        .rows_affected();
+    Ok(Purged { checks, usage })
+}

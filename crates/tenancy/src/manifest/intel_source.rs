@@ -1,0 +1,111 @@
+//! Intel sources: lists and labels that are fetched by themselves.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Period;
+
+/// A list or label set that is fetched on a schedule. The manifest's name is the source's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IntelSourceSpec {
+    /// Where it is: an http or https URL, or a file.
+    pub location: String,
+    /// What it is written in.
+    pub format: IntelFormat,
+    /// When it is fetched: a crontab line in UTC, such as `17 */6 * * *`.
+    pub schedule: String,
+    /// The lists that it is expected to hold, such as `ofac-sdn`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lists: Vec<String>,
+    /// Whether no risk policy allows anything without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mandatory: bool,
+    /// Where it is mandatory: how long ago it may have been verified.
+    #[serde(default = "default_maximum_age")]
+    pub maximum_age: Period,
+    /// The SHA-256 of a file that is taken in however implausible it looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accept_digest: Option<String>,
+    /// Whether it is left alone for the time being.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
+}
+
+const fn default_maximum_age() -> Period {
+    Period::from_seconds(48 * 3600)
+}
+
+/// A format of lists and labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IntelFormat {
+    /// OFAC's SDN list, Advanced XML.
+    OfacAdvanced,
+    /// OFAC's SDN list, Enhanced XML.
+    OfacEnhanced,
+    /// Plain listings as CSV.
+    ListingsCsv,
+    /// Plain listings as JSON lines.
+    ListingsJsonl,
+    /// GraphSense TagPacks.
+    Tagpack,
+    /// Name tags of a block explorer.
+    Explorer,
+    /// Plain labels as CSV.
+    LabelsCsv,
+    /// Plain labels as JSON lines.
+    LabelsJsonl,
+}
+
+impl IntelFormat {
+    /// Whether it holds labels and not listings.
+    #[must_use]
+    pub const fn is_labels(self) -> bool {
+        matches!(self, Self::Tagpack | Self::Explorer | Self::LabelsCsv | Self::LabelsJsonl)
+    }
+}
+
+/// When a source is fetched.
+#[derive(Clone, Debug)]
+pub struct Schedule(cronexpr::Crontab);
+
+impl Schedule {
+    /// Reads a crontab line; times are UTC.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = |error: cronexpr::Error| {
+            format!("`{text}` is no crontab line, such as `17 */6 * * *`: {error}")
+        };
+        if text.split_whitespace().count() != 5 {
+            return Err(format!("`{text}` has not the five fields of a crontab line"));
+        }
+        cronexpr::parse_crontab(&format!("{text} UTC")).map(Self).map_err(wrong)
+    }
+
+    /// The next time after `time`; `None` where there never is one.
+    #[must_use]
+    pub fn next_after(&self, time: Timestamp) -> Option<Timestamp> {
+        self.0.find_next(time).ok().map(|next| next.timestamp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_a_crontab_line_in_utc() {
+        let schedule = Schedule::parse("17 */6 * * *").unwrap();
+        let next = |at: &str| schedule.next_after(at.parse().unwrap()).unwrap().to_string();
+        assert_eq!(next("2026-11-21T13:00:00Z"), "2026-11-21T18:17:00Z");
+        assert_eq!(next("2026-11-21T18:17:00Z"), "2026-11-22T00:17:00Z");
+        for wrong in ["", "hourly", "99 * * * *", "* * * * * *", "17 */6 * * * Europe/Berlin"] {
+            assert!(Schedule::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

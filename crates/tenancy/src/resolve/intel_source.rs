@@ -1,0 +1,73 @@
+//! The rules of intel sources.
+
+use super::Problem;
+use crate::{
+    directory::{Feed, Mandatory},
+    manifest::{IntelSourceSpec, Manifest, Schedule},
+};
+
+/// Longest time for which a mandatory source may go unverified.
+const LONGEST_AGE_SECONDS: u64 = 90 * 86_400;
+
+pub(super) fn check(
+    source: &Manifest<IntelSourceSpec>,
+    problems: &mut Vec<Problem>,
+) -> Option<Feed> {
+    let spec = &source.spec;
+    let before = problems.len();
+    let mut require = |holds: bool, path: &str, message: String| {
+        if !holds {
+            problems.push(source.problem(path, message));
+        }
+    };
+    require(!spec.location.is_empty(), "spec.location", "must not be empty".into());
+    require(
+        !spec.location.contains("://")
+            || spec.location.starts_with("https://")
+            || spec.location.starts_with("http://"),
+        "spec.location",
+        "only http and https URLs, and files, can be fetched".into(),
+    );
+    require(
+        spec.accept_digest.as_ref().is_none_or(|digest| {
+            digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }),
+        "spec.acceptDigest",
+        "a SHA-256 digest has 64 hexadecimal digits".into(),
+    );
+    require(
+        (3600..=LONGEST_AGE_SECONDS).contains(&spec.maximum_age.seconds()),
+        "spec.maximumAge",
+        format!("{} is not from 1h to 90d", spec.maximum_age),
+    );
+    require(
+        !spec.mandatory || spec.format.is_labels() || !spec.lists.is_empty(),
+        "spec.lists",
+        "name the lists that are mandatory, such as `ofac-sdn`: a demand is met by the list itself"
+            .into(),
+    );
+    let schedule = match Schedule::parse(&spec.schedule) {
+        Ok(schedule) => schedule,
+        Err(message) => {
+            problems.push(source.problem("spec.schedule", message));
+            return None;
+        }
+    };
+    (problems.len() == before).then(|| Feed {
+        name: source.name.clone(),
+        spec: spec.clone(),
+        schedule,
+    })
+}
+
+/// What a source adds to the demands of every risk policy.
+pub(super) fn mandatory(feed: &Feed) -> Vec<Mandatory> {
+    let spec = &feed.spec;
+    let names: Vec<String> = match (spec.mandatory, spec.format.is_labels()) {
+        (false, _) => Vec::new(),
+        (true, true) => vec![feed.name.to_string()],
+        (true, false) => spec.lists.clone(),
+    };
+    let hours = u32::try_from(spec.maximum_age.seconds().div_ceil(3600)).unwrap_or(u32::MAX);
+    names.into_iter().map(|name| Mandatory { name, maximum_age_hours: hours }).collect()
+}

@@ -1,0 +1,114 @@
+//! A PostgreSQL server of the tests' own, with one database.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+/// Where Debian keeps the programs of each version.
+const VERSIONS: &str = "/usr/lib/postgresql";
+const SCRIPT: &str = include_str!("../../crates/store/tests/backends/server.sh");
+
+/// A server that stops when this is dropped: the script ends with its standard input.
+#[derive(Debug)]
+pub struct Postgres {
+    child: Child,
+    programs: PathBuf,
+    port: u16,
+}
+
+impl Postgres {
+    /// Starts a server.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        let programs = programs();
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.expect("a free port").port();
+        // PostgreSQL refuses to run as root.
+        let is_root = fs::read_to_string("/proc/self/status")
+            .is_ok_and(|status| status.lines().any(|line| line.starts_with("Uid:\t0\t")));
+        let mut command = Command::new(if is_root { "setpriv" } else { "sh" });
+        if is_root {
+            command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "sh"]);
+        }
+        let mut child = command
+            .args(["-c", SCRIPT, "server.sh"])
+            .arg(&programs)
+            .args([&port.to_string(), "secret"])
+            .current_dir("/")
+            .env("TMPDIR", "/tmp")
+            // What ends this process's group must leave the script to clean up.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the script runs");
+        let mut said = String::new();
+        let stdout = child.stdout.take().expect("its output");
+        BufReader::new(stdout).read_line(&mut said).expect("a word");
+        assert_eq!(said.trim(), "ready", "PostgreSQL does not start");
+        Self { child, programs, port }
+    }
+
+    /// The URL of its database.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("postgres://assay:secret@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Lets a data directory use the database.
+    ///
+    /// # Panics
+    ///
+    /// Where the directory cannot be written.
+    pub fn used_by(&self, directory: &Path) {
+        let settings = format!("database-url = \"{}\"\n", self.url());
+        fs::write(directory.join("assay.toml"), settings).expect("a file of settings");
+    }
+
+    /// What a statement answers, as `psql` prints it.
+    ///
+    /// # Panics
+    ///
+    /// Where `psql` fails.
+    #[must_use]
+    pub fn query(&self, statement: &str) -> String {
+        let output = Command::new(self.programs.join("psql"))
+            .args(["--no-psqlrc", "--tuples-only", "--no-align", "--command", statement])
+            .arg(self.url())
+            .output()
+            .expect("psql runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        // The script stops the server and removes its files.
+        let _ = self.child.wait();
+    }
+}
+
+/// The programs of the newest version that is there.
+fn programs() -> PathBuf {
+    let versions = fs::read_dir(VERSIONS).into_iter().flatten().flatten();
+    let newest = versions
+        .map(|version| version.path().join("bin"))
+        .filter(|programs| programs.join("postgres").is_file())
+        .max_by_key(|programs| {
+            let version = programs.parent().and_then(Path::file_name).unwrap_or_default();
+            version.to_string_lossy().parse::<u32>().unwrap_or(0)
+        });
+    newest.expect("PostgreSQL is not there: install the package `postgresql`")
+}

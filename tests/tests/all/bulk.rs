@@ -1,0 +1,306 @@
+//! Many addresses at once: by the API and by the command line; what that is charged; what is kept of it.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    path::Path,
+    time::Duration,
+};
+
+use assay_tests::{Caller, Server, assay, production, sample};
+use serde_json::{Value, json};
+
+use crate::support::wait_until;
+
+const SCREEN: &str = "/api/v1/screen";
+const LISTED: &str = "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn";
+const MIXER: &str = "0x094B38aF1c2b20Ce653843E787754cDaB7846aa7";
+const EXCHANGE: &str = "TXrjBHsbQP61u9EexEPA98mqfdFX9U828W";
+
+fn screened(caller: &Caller, body: &str) -> Vec<Value> {
+    let answer = caller.post(SCREEN, body, &[("content-type", "application/x-ndjson")]);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn usage(caller: &Caller) -> Vec<(String, String, u64)> {
+    let answer = caller.get("/api/v1/usage").json();
+    let rows = answer["usage"].as_array().unwrap().clone();
+    let text = |row: &Value, field: &str| row[field].as_str().unwrap().to_owned();
+    rows.iter()
+        .map(|row| (text(row, "operation"), text(row, "outcome"), row["count"].as_u64().unwrap()))
+        .collect()
+}
+
+#[test]
+fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
+    let (_server, caller, _) = sample();
+    let body = format!(
+        "{{\"blockchain\":\"btc\",\"address\":\"{LISTED}\",\"reference\":\"a\"}}\n\
+         nonsense\n\n\
+         {{\"blockchain\":\"eth\",\"address\":\"{MIXER}\"}}\r\n\
+         {{\"blockchain\":\"eth\",\"address\":\"{LISTED}\"}}\n\
+         {{\"blockchain\":\"btc\",\"address\":\"x\",\"more\":1}}\n\
+         {{\"blockchain\":\"btc\",\"address\":\"{}\"}}\n\
+         {{\"blockchain\":\"trx\",\"address\":\"{EXCHANGE}\"}}",
+        "1".repeat(9000)
+    );
+    let rows = screened(&caller, &body);
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row["row"].as_u64().unwrap(), row["verdict"].as_str(), row["error"].as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, Some("block"), None),
+            (2, None, Some("expected a JSON object")),
+            (3, Some("review"), None),
+            (
+                4,
+                None,
+                Some(
+                    "not a valid eth address: this is a BTC address (`btc`): ask for that blockchain"
+                )
+            ),
+            (
+                5,
+                None,
+                Some(
+                    "unknown field `more`, expected one of `blockchain`, `address`, `reference` at \
+                     character 40"
+                )
+            ),
+            (6, None, Some("the line is longer than 8192 bytes")),
+            (7, Some("allow"), None),
+        ]
+    );
+    assert_eq!(
+        rows[0],
+        json!({
+            "row": 1, "reference": "a", "blockchain": "btc", "address": LISTED, "risk_score": 100,
+            "risk_level": "severe", "verdict": "block", "categories": ["sanctions"],
+            "sanctioned": true,
+            "reason": "on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)",
+            "depth": "labels", "error": null,
+        })
+    );
+    assert_eq!(caller.post(SCREEN, "{}", &[]).problem(), (415, "unsupported_media_type".into()));
+    assert_eq!(screened(&caller, ""), Vec::<Value>::new());
+}
+
+#[test]
+fn answered_rows_are_charged_and_no_others() {
+    let (server, caller, _) = sample();
+    let row = |address: &str| format!("{{\"blockchain\":\"btc\",\"address\":\"{address}\"}}\n");
+    screened(&caller, &[row(LISTED), row("bad"), row(LISTED)].concat());
+    let _ = caller.check("btc", LISTED);
+    let _ = caller.check("btc", "bad");
+    let expected =
+        [("check".to_owned(), "block".to_owned(), 1), ("screen".to_owned(), "block".to_owned(), 2)];
+    assert_eq!(usage(&caller), expected, "at once");
+    let limits = caller.get("/api/v1/sources").header("ratelimit").to_owned();
+    assert!(limits.contains("\"daily\";r=99997"), "{limits}");
+    // Written to the store, it reads the same there and to whoever runs the program.
+    wait_until("usage is written", || {
+        server.assay(&["usage", "--json"]).ok().json().as_array().unwrap().len() == 2
+    });
+    assert_eq!(usage(&caller), expected);
+}
+
+#[test]
+fn usage_is_written_when_the_server_stops() {
+    let (mut server, caller, _) = sample();
+    for _ in 0..20 {
+        let _ = caller.check("btc", LISTED);
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    let rows = server.assay(&["usage", "--json"]).ok().json();
+    assert_eq!(rows[0]["count"], 20);
+}
+
+#[test]
+fn a_quota_ends_the_rows_it_has_no_room_for() {
+    let (server, _) = production();
+    let manifests = "\
+apiVersion: assay.dev/v1alpha1
+kind: Plan
+metadata: {name: tiny}
+spec:
+  displayName: Tiny
+  apiAccess: true
+  screenRows: 5
+  retention: {checks: 0s, usage: 1d}
+  limits:
+    - {name: daily, requests: 3, window: 1d, counts: checks}
+---
+apiVersion: assay.dev/v1alpha1
+kind: Tenant
+metadata: {name: tiny}
+spec: {displayName: Tiny, plan: tiny, policy: default}
+";
+    fs::write(server.directory().path().join("tiny.yaml"), manifests).unwrap();
+    let _ = server.assay(&["apply", "-f", "tiny.yaml"]).ok();
+    let key = server.assay(&["keys", "create", "--tenant", "tiny", "--json"]).ok().json();
+    let caller = server.caller(key["key"].as_str().unwrap());
+    wait_until("the key is known", || caller.get("/api/v1/sources").status == 200);
+    let row = "{\"blockchain\":\"btc\",\"address\":\"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\"}\n";
+    let rows = screened(&caller, &row.repeat(7));
+    let errors: Vec<&str> = rows.iter().map(|row| row["error"].as_str().unwrap_or("")).collect();
+    assert_eq!((errors.len(), &errors[..3]), (6, &["", "", ""][..]));
+    assert!(errors[3].starts_with("daily is used up; try again in "), "{errors:?}");
+    assert_eq!(errors[5], "more than 5 rows: the plan allows no more in one request");
+    // Without the list that is mandatory, nothing is allowed.
+    assert_eq!(rows[0]["verdict"], "indeterminate");
+
+    // A plan that keeps no answers has none to look up.
+    let refused = caller.check("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa");
+    assert_eq!(refused.problem().1, "quota_exceeded");
+}
+
+#[test]
+fn rows_are_answered_while_more_are_on_their_way() {
+    let (server, caller, _) = sample();
+    let mut stream = TcpStream::connect(server.api).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let head = format!(
+        "POST {SCREEN} HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\nContent-Type: application/x-ndjson\r\n\
+         Transfer-Encoding: chunked\r\n\r\n",
+        caller.key
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut received = String::new();
+    for number in 1..=3 {
+        let row = format!("{{\"blockchain\":\"btc\",\"address\":\"{LISTED}\"}}\n");
+        stream.write_all(format!("{:x}\r\n{row}\r\n", row.len()).as_bytes()).unwrap();
+        let mut buffer = [0; 4096];
+        while !received.contains(&format!("\"row\":{number},")) {
+            let count = stream.read(&mut buffer).unwrap();
+            assert!(count > 0, "{received}");
+            received.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        }
+    }
+    stream.write_all(b"0\r\n\r\n").unwrap();
+}
+
+#[test]
+fn an_answer_can_be_looked_up_by_its_tenant_only() {
+    let (server, caller, other) = sample();
+    let answer = caller.check("btc", LISTED);
+    let id = answer.json()["check_id"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/checks/{id}");
+    assert_eq!(caller.get(&path).text, answer.text, "at once, to the byte");
+    assert_eq!(other.get(&path).problem(), (404, "not_found".into()));
+    wait_until("it is written", || {
+        // Once it is purged it was there.
+        caller.get(&path).status == 200 && {
+            let run = server.assay(&["purge", "--tenant", "sample-business", "--all"]).ok();
+            run.stdout.contains("sample-business: 1 answers")
+        }
+    });
+    assert_eq!(caller.get(&path).problem(), (404, "not_found".into()));
+}
+
+fn screen_file(directory: &Path, name: &str, content: &str, more: &[&str]) -> String {
+    fs::write(directory.join(name), content).unwrap();
+    let base = ["--sample", "screen", name, "-o", "out"];
+    let _ = assay(directory, base.iter().chain(more)).ok();
+    fs::read_to_string(directory.join("out")).unwrap()
+}
+
+#[test]
+fn a_file_keeps_its_columns_and_gains_the_result() {
+    let (server, ..) = sample();
+    let directory = server.directory();
+    let input = format!(
+        "\u{FEFF}id,Blockchain,address,note\n1,btc,{LISTED},\"a, b\"\n2,btc,bad,\n3,eth\n4,TRON,{EXCHANGE},=1+1\n"
+    );
+    let output = screen_file(directory.path(), "in.csv", &input, &[]);
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(
+        lines[0],
+        "id,Blockchain,address,note,risk_score,risk_level,verdict,categories,sanctioned,error,reason"
+    );
+    assert_eq!(
+        lines[1],
+        format!(
+            "1,btc,{LISTED},\"a, b\",100,severe,block,sanctions,true,,\"on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)\""
+        )
+    );
+    assert!(lines[2].starts_with("2,btc,bad,,,,,,,\"not a valid btc address: "), "{}", lines[2]);
+    assert_eq!(lines[3], "3,eth,,,,,,,,line 4: 2 cells where the header has 4,");
+    assert!(
+        lines[4].starts_with(&format!("4,TRON,{EXCHANGE},=1+1,4.7,low,allow,exchange,false,,"))
+    );
+
+    // A run that was cut off goes on where it stopped, whatever it stopped within.
+    for cut in [1, 40, 130, output.len() - 1, output.len()] {
+        fs::write(directory.path().join("out"), &output.as_bytes()[..cut]).unwrap();
+        let resumed = screen_file(directory.path(), "in.csv", &input, &["--resume"]);
+        assert_eq!(resumed, output, "cut at {cut}");
+    }
+
+    let lines = format!(
+        "{{\"blockchain\":\"btc\",\"address\":\"{LISTED}\",\"id\":7}}\n[1]\n\n{{\"blockchain\":5}}\n"
+    );
+    let output = screen_file(directory.path(), "in.jsonl", &lines, &[]);
+    let rows: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&rows[0]["id"], &rows[0]["verdict"]), (&json!(7), &json!("block")));
+    assert_eq!(rows[1]["error"], "line 2: expected a JSON object");
+    assert_eq!(rows[2]["error"], "line 4: `blockchain` is not a text");
+
+    for (input, message) in [
+        ("chain,address\n", "no column `blockchain` in the header: it has chain, address"),
+        ("blockchain,address,verdict\n", "the column `verdict` would be there twice"),
+    ] {
+        fs::write(directory.path().join("wrong.csv"), input).unwrap();
+        let run = assay(directory.path(), ["--sample", "screen", "wrong.csv"]);
+        assert_eq!(run.code, 3);
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_change_of_policy_is_told_before_it_is_made() {
+    let (server, ..) = sample();
+    let input = format!("blockchain,address\nbtc,{LISTED}\neth,{MIXER}\ntrx,{EXCHANGE}\nbtc,bad\n");
+    fs::write(server.directory().path().join("in.csv"), input).unwrap();
+    let run = server.assay(&["policy", "diff", "sample", "default", "in.csv", "--json"]).ok();
+    let rows: Vec<Value> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let verdicts: Vec<_> = rows
+        .iter()
+        .map(|row| (row["before"]["verdict"].as_str(), row["after"]["verdict"].as_str()))
+        .collect();
+    // To the default policy the sample's list is not binding, and its own mandatory list is missing.
+    assert_eq!(verdicts, [(Some("block"), Some("review")), (Some("allow"), Some("indeterminate"))]);
+    assert!(run.stderr.contains("1 from block to review"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 unchanged, 1 not valid"), "{}", run.stderr);
+}
+
+/// A server whose answers nobody reads does not read on for ever.
+#[test]
+fn a_caller_that_does_not_read_is_not_read_from() {
+    let (server, caller, _): (Server, Caller, Caller) = {
+        let (server, caller, other) = sample();
+        (server, other, caller)
+    };
+    let mut stream = TcpStream::connect(server.api).unwrap();
+    stream.set_write_timeout(Some(Duration::from_secs(3))).unwrap();
+    let head = format!(
+        "POST {SCREEN} HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\nContent-Type: application/x-ndjson\r\n\
+         Content-Length: 1000000000\r\n\r\n",
+        caller.key
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let row = "{\"blockchain\":\"btc\",\"address\":\"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\"}\n";
+    let block = row.repeat(1000);
+    let mut sent = 0;
+    while stream.write_all(block.as_bytes()).is_ok() {
+        sent += block.len();
+        assert!(sent < 200 << 20, "the server reads on although nobody reads its answers");
+    }
+    assert!(server.peak_resident_bytes() < 200 << 20);
+}

@@ -1,0 +1,187 @@
+//! Labels: real sets on both backends, withdrawing by hand, and files that are wrong.
+
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+
+use assay_tests::{Finished, Postgres, TestData, assay, production};
+use serde_json::{Value, json};
+
+use crate::support::wait_until;
+
+const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+
+fn import(directory: &Path, location: &str, format: &str, source: &str) -> Finished {
+    let arguments =
+        ["ingest", "labels", location, "--format", format, "--source", source, "--json"];
+    assay(directory, arguments)
+}
+
+/// The 62 TagPacks and the explorers' labels go in, with a reason for each row that does not.
+fn real_sets(directory: &Path, data: &TestData) {
+    let sets = [
+        ("labels/graphsense-tagpacks", "tagpack", "tagpacks", 62, 235_079, 31),
+        ("labels/etherscan", "explorer", "explorers", 5, 42_620, 8),
+    ];
+    for (folder, format, source, files, labels, rejected) in sets {
+        let location = data.path(folder).display().to_string();
+        let report = import(directory, &location, format, source).ok().json();
+        assert_eq!(
+            (&report["outcome"], &report["files"], &report["labels"], &report["added"]),
+            (&json!("imported"), &json!(files), &json!(labels), &json!(labels))
+        );
+        let reasons = report["rejected"].as_array().unwrap();
+        assert_eq!(reasons.len(), rejected);
+        for row in reasons {
+            let told = |field: &str| row[field].as_str().is_some_and(|text| !text.is_empty());
+            assert!(told("place") && told("reason"), "{row}");
+        }
+        let again = import(directory, &location, format, source).ok().json();
+        assert_eq!(again["outcome"], "unchanged");
+    }
+    let check = |chain: &str, address: &str| {
+        assay(directory, ["check", chain, address, "--json"]).ok().json()
+    };
+    // A proxy of Tornado Cash: a mixer by both, and once sanctioned, which the list itself decides.
+    let tornado = check("eth", "0x722122dF12D4e14e13Ac3b6895a86e84145b6967");
+    let said: BTreeMap<&str, &str> = tornado["labels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|label| (label["category"].as_str().unwrap(), label["status"].as_str().unwrap()))
+        .collect();
+    assert!(said.contains_key("mixer") && said.contains_key("sanctions"), "{said:?}");
+    let exchange = check("btc", "34xp4vRoCGJym3xR7yCVPFHoCNxv4Twseo");
+    assert_eq!(exchange["entity"]["name"], "binance");
+    assert_eq!(exchange["entity"]["category"], "exchange");
+    assert_eq!(exchange["labels"][0]["author"], "GraphSense Core Team");
+}
+
+#[test]
+fn real_label_sets_on_the_embedded_database() {
+    let Some(data) = TestData::find() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    real_sets(directory.path(), &data);
+}
+
+#[test]
+fn real_label_sets_on_postgresql() {
+    let Some(data) = TestData::find() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let database = Postgres::start();
+    database.used_by(directory.path());
+    real_sets(directory.path(), &data);
+    assert_eq!(database.query("SELECT count(*) FROM labels"), "277699");
+}
+
+#[test]
+fn a_label_that_cites_a_list_follows_it() {
+    let Some(data) = TestData::find() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let packs = data.path("labels/graphsense-tagpacks/ofac.yaml").display().to_string();
+    assert_eq!(import(directory.path(), &packs, "tagpack", "tagpacks").code, 0);
+    let list = data.ofac("2025-05-29").display().to_string();
+    let _ =
+        assay(directory.path(), ["ingest", "sanctions", &list, "--format", "ofac-advanced"]).ok();
+    // Delisted on 2025-03-21, and called sanctioned by a pack of 2022.
+    let delisted = "0x8589427373D6D84E98730D7795D8f6f8731FDA16";
+    let answer = assay(directory.path(), ["check", "eth", delisted, "--json"]).ok().json();
+    let cited = answer["labels"].as_array().unwrap().iter();
+    let cited: Vec<_> = cited.filter(|label| label["category"] == "sanctions").collect();
+    assert!(!cited.is_empty());
+    assert!(cited.iter().all(|label| label["status"] == "not_listed"), "{cited:?}");
+    assert_ne!(answer["verdict"], "block");
+}
+
+#[test]
+fn a_label_can_be_withdrawn_and_restored_while_the_server_runs() {
+    let (server, caller) = production();
+    let directory = server.directory();
+    let csv = format!(
+        "blockchain,address,category,entity,tier,confidence,author,reason\nbtc,{ADDRESS},ransomware,Gang,investigation,95,Jane,seen in a note\n"
+    );
+    fs::write(directory.path().join("own.csv"), csv).unwrap();
+    let report = import(directory.path(), "own.csv", "csv", "own").ok().json();
+    assert_eq!(report["added"], 1);
+    let verdict = || caller.check("btc", ADDRESS).json();
+    wait_until("the label shows", || verdict()["verdict"] == "block");
+    let label = verdict()["labels"][0].clone();
+    assert_eq!(
+        (&label["author"], &label["reason"], &label["entity"]),
+        (&json!("Jane"), &json!("seen in a note"), &json!("Gang"))
+    );
+
+    let suppress = ["labels", "suppress", "btc", ADDRESS, "--source", "own", "--author", "Joe"];
+    assert_eq!(server.assay(&suppress).code, 2, "a reason is needed");
+    let run = server.assay(&[&suppress[..], &["--reason", "a mix-up"]].concat()).ok();
+    assert_eq!(run.stdout, "1 labels withdrawn\n");
+    wait_until("it is gone", || verdict()["labels"] == json!([]));
+    let withdrawn = server.assay(&["labels", "suppressed", "--json"]).ok().json();
+    assert_eq!(
+        (&withdrawn[0]["author"], &withdrawn[0]["reason"]),
+        (&json!("Joe"), &json!("a mix-up"))
+    );
+    // What the source says is still exported, and imported anew it stays withdrawn.
+    let exported = server.assay(&["export", "labels", "--format", "csv"]).ok().stdout;
+    fs::write(directory.path().join("again.csv"), &exported).unwrap();
+    let again = import(directory.path(), "again.csv", "csv", "own").ok().json();
+    assert_eq!((&again["added"], &again["unchanged"]), (&json!(0), &json!(1)), "{exported}");
+    assert_eq!(verdict()["labels"], json!([]));
+
+    let restore = ["labels", "restore", "btc", ADDRESS, "--source", "own"];
+    let _ = server.assay(&restore).ok();
+    wait_until("it is back", || verdict()["verdict"] == "block");
+    assert_eq!(server.assay(&restore).code, 3);
+}
+
+#[test]
+fn what_is_exported_reads_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let csv = format!(
+        "blockchain,address,category,entity,tier,confidence,reference,valid_from,cites_list\n\
+         btc,{ADDRESS},scam,\"A, \"\"quoted\"\" name\",community,40,https://example.org/1,2020-01-01,\n\
+         eth,0x931546D9e66836AbF687d2bc64B30407bAc8C568,tumbling,,heuristic,30,,,\n\
+         trx,TXrjBHsbQP61u9EexEPA98mqfdFX9U828W,sanctions,X,community,60,,,ofac-sdn\n"
+    );
+    fs::write(directory.path().join("own.csv"), csv).unwrap();
+    let first = import(directory.path(), "own.csv", "csv", "own").ok().json();
+    assert_eq!(first["unknown_terms"], json!({"tumbling": 1}));
+    for format in ["csv", "jsonl"] {
+        let name = format!("out.{format}");
+        let export = ["export", "labels", "--format", format, "-o", &name];
+        let _ = assay(directory.path(), export).ok();
+        let report = import(directory.path(), &name, format, "own").ok().json();
+        assert_eq!(
+            (&report["unchanged"], &report["added"], &report["removed"]),
+            (&json!(3), &json!(0), &json!(0)),
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn hostile_label_files_import_nothing_and_name_the_line() {
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    let header = "blockchain,address,category,entity\n";
+    let utf16: Vec<u8> =
+        [0xFF, 0xFE].into_iter().chain(header.bytes().flat_map(|byte| [byte, 0])).collect();
+    let long = format!("{header}btc,{ADDRESS},scam,{}\n", "x".repeat(100 << 20));
+    let anchors = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g,*g,*g,*g,*g,*g,*g]\ntags: []\n";
+    let cases: [(&str, &str, Vec<u8>, &str); 9] = [
+        ("none.csv", "csv", header.into(), "no label in it"),
+        ("long.csv", "csv", long.into(), "line 2 is longer than"),
+        ("utf16.csv", "csv", utf16, "write the file as UTF-8"),
+        ("latin.csv", "csv", [header.as_bytes(), b"btc,x,scam,\xE4\n"].concat(), "line 2"),
+        ("formula.csv", "csv", format!("{header}btc,{ADDRESS},scam,=cmd()\n").into(), "line 2"),
+        ("columns.csv", "csv", b"blockchain,adress,category\n".to_vec(), "adress"),
+        ("broken.yaml", "tagpack", b"title: x\ntags:\n- address: [\n".to_vec(), "line"),
+        ("bomb.yaml", "tagpack", anchors.into(), "bomb.yaml"),
+        ("lines.jsonl", "jsonl", b"{\"blockchain\":\"btc\"\n".to_vec(), "line 1"),
+    ];
+    for (name, format, content, message) in cases {
+        fs::write(directory.path().join(name), content).unwrap();
+        let run = import(directory.path(), name, format, "own");
+        assert_eq!(run.code, 3, "{name}: {} {}", run.stdout, run.stderr);
+        assert!(run.stderr.contains(message) && run.stderr.contains(name), "{}", run.stderr);
+    }
+    let sources: Value = assay(directory.path(), ["sources", "--json"]).ok().json();
+    assert_eq!(sources, json!([]));
+}

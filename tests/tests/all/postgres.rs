@@ -1,0 +1,88 @@
+//! The same program on a shared PostgreSQL database.
+
+use std::sync::Arc;
+
+use assay_tests::{Postgres, Server, assay};
+use serde_json::json;
+
+use crate::{imports::SMALL, support::wait_until};
+
+const LISTED: &str = "1BoatSLRHtKNngkdXEeobR76b53LETtpyT";
+
+#[test]
+fn two_servers_on_one_database_show_the_same() {
+    let database = Postgres::start();
+    let directory = || {
+        let directory = Arc::new(tempfile::tempdir().unwrap());
+        database.used_by(directory.path());
+        directory
+    };
+    let here = directory();
+    let nothing = assay(here.path(), ["sources"]);
+    assert_eq!(nothing.code, 1);
+    assert!(nothing.stderr.contains("run `assay migrate`"), "{}", nothing.stderr);
+    assert!(!nothing.stderr.contains("secret"), "{}", nothing.stderr);
+    let made = assay(here.path(), ["migrate"]).ok();
+    assert_eq!(made.stdout, "the database is up to date (production data)\n");
+
+    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
+                  spec: {displayName: Acme, plan: enterprise, policy: default}\n";
+    std::fs::write(here.path().join("acme.yaml"), tenant).unwrap();
+    let _ = assay(here.path(), ["apply", "-f", "acme.yaml"]).ok();
+    let key = assay(here.path(), ["keys", "create", "--tenant", "acme", "--json"]).ok().json();
+    let servers = [Server::start(Arc::clone(&here), &[]), Server::start(directory(), &[])];
+    let callers = servers.each_ref().map(|server| server.caller(key["key"].as_str().unwrap()));
+    for caller in &callers {
+        assert_eq!(caller.check("btc", LISTED).json()["verdict"], "indeterminate");
+    }
+
+    // A list shows in both within a second, and the answer of one can be looked up at the other.
+    std::fs::write(here.path().join("small.xml"), SMALL).unwrap();
+    let import = ["ingest", "sanctions", "small.xml", "--format", "ofac-advanced", "--json"];
+    assert_eq!(assay(here.path(), import).ok().json()["outcome"], "imported");
+    assert_eq!(assay(here.path(), import).ok().json()["outcome"], "unchanged");
+    for caller in &callers {
+        let took = wait_until("the list shows", || {
+            caller.check("btc", LISTED).json()["verdict"] == "block"
+        });
+        assert!(took.as_secs() < 2, "{took:?}");
+    }
+    let answer = callers[0].check("btc", LISTED);
+    let digests: Vec<_> = callers
+        .iter()
+        .map(|caller| caller.check("btc", LISTED).json()["assessment_digest"].clone())
+        .collect();
+    assert_eq!(digests[0], digests[1]);
+    let path = format!("/api/v1/checks/{}", answer.json()["check_id"].as_str().unwrap());
+    wait_until("the answer is written", || callers[1].get(&path).text == answer.text);
+
+    // Usage of both adds up; a key that dies, dies at both.
+    let checks = |caller: &assay_tests::Caller| caller.get("/api/v1/usage").json()["total"].clone();
+    wait_until("usage of both is written", || checks(&callers[0]) == checks(&callers[1]));
+    let counted = database.query("SELECT sum(count) FROM usage");
+    wait_until("and nothing else", || {
+        checks(&callers[0]) == json!(counted.parse::<u64>().unwrap())
+    });
+    let _ = assay(here.path(), ["keys", "revoke", key["id"].as_str().unwrap()]).ok();
+    for caller in &callers {
+        wait_until("the key is dead", || caller.get("/api/v1/sources").status == 401);
+    }
+    for server in servers {
+        assert!(!server.log().contains("secret"), "{}", server.log());
+    }
+}
+
+#[test]
+fn a_database_that_cannot_be_reached_is_named_without_its_password() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = assay(
+        directory.path(),
+        ["migrate", "--database-url", "postgres://assay:hush@127.0.0.1:1/nowhere"],
+    );
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("127.0.0.1") && !run.stderr.contains("hush"), "{}", run.stderr);
+    let run = assay(directory.path(), ["migrate", "--database-url", "mysql://hush@x/y"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("must begin with postgres://"), "{}", run.stderr);
+    assert!(!run.stderr.contains("hush"), "{}", run.stderr);
+}
