@@ -17,6 +17,7 @@ pub mod import;
 pub mod keys;
 pub mod manifests;
 mod render;
+pub mod revocations;
 pub mod sample;
 pub mod serving;
 pub mod settings;

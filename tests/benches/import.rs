@@ -4,20 +4,14 @@
 
 use std::process::{Command, Stdio};
 
-use assay_tests::{TestData, measure};
+use assay_tests::{TestData, measure, release_program, to_megabytes};
 
 const LISTS: [&str; 2] = ["2024-09-26", "2025-05-29"];
 const RUNS: usize = 5;
 
 fn main() {
     let Some(data) = TestData::find() else { return };
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "-p", "assay-api"])
-        .status()
-        .expect("cargo runs");
-    assert!(built.success(), "the release build failed");
-    let target = std::env::current_exe().expect("a path");
-    let assay = target.ancestors().nth(2).expect("the release folder").join("assay");
+    let assay = release_program();
     for day in LISTS {
         let list = data.ofac(day);
         let mut runs: Vec<(f64, u64)> = Vec::new();
@@ -46,8 +40,4 @@ fn main() {
             to_megabytes(peak)
         );
     }
-}
-
-fn to_megabytes(bytes: u64) -> f64 {
-    f64::from(u32::try_from(bytes / 1024).unwrap_or(u32::MAX)) / 1024.0
 }

@@ -12,5 +12,5 @@ mod server;
 pub use caller::{Answer, Caller};
 pub use data::TestData;
 pub use postgres::Postgres;
-pub use process::{Finished, assay, binary, measure};
+pub use process::{Finished, assay, binary, measure, release_program, to_megabytes};
 pub use server::{Server, production, sample};

@@ -75,6 +75,31 @@ impl Postgres {
         fs::write(directory.join("assay.toml"), settings).expect("a file of settings");
     }
 
+    /// Writes a backup with PostgreSQL's own tool.
+    ///
+    /// # Panics
+    ///
+    /// Where it fails.
+    pub fn dump(&self, file: &Path) {
+        self.run("pg_dump", &["--format=custom", "--file"], file);
+    }
+
+    /// Puts a backup in the place of what is there, with PostgreSQL's own tool.
+    ///
+    /// # Panics
+    ///
+    /// Where it fails.
+    pub fn restore(&self, file: &Path) {
+        self.run("pg_restore", &["--clean", "--if-exists", "--single-transaction"], file);
+    }
+
+    fn run(&self, program: &str, arguments: &[&str], file: &Path) {
+        let mut command = Command::new(self.programs.join(program));
+        let output = command.args(arguments).arg(file).args(["--dbname", &self.url()]).output();
+        let output = output.expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
     /// What a statement answers, as `psql` prints it.
     ///
     /// # Panics

@@ -122,3 +122,25 @@ fn peak_resident_bytes(process: u32) -> Option<u64> {
     let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kibibytes * 1024)
 }
+
+/// Builds the release program, for benchmarks, and says where it is.
+///
+/// # Panics
+///
+/// Where it cannot be built.
+#[must_use]
+pub fn release_program() -> PathBuf {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "-p", "assay-api"])
+        .status()
+        .expect("cargo runs");
+    assert!(built.success(), "the release build failed");
+    let bench = std::env::current_exe().expect("a path");
+    bench.ancestors().nth(2).expect("the release folder").join("assay")
+}
+
+/// Bytes in megabytes (2 to the power of 20), for printing.
+#[must_use]
+pub fn to_megabytes(bytes: u64) -> f64 {
+    f64::from(u32::try_from(bytes / 1024).unwrap_or(u32::MAX)) / 1024.0
+}

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, output};
+use super::{Context, Done, Failure, backup::reconcile, output};
 use crate::{
     keys::{Grant, issue},
     render::{ago, table},
@@ -23,6 +23,7 @@ pub(super) enum KeysCommand {
     List(ListArgs),
     Rotate(RotateArgs),
     Revoke(RevokeArgs),
+    Reconcile(ReconcileArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -89,6 +90,17 @@ pub(super) struct RevokeArgs {
     id: KeyId,
 }
 
+/// After a database was restored: revoke what was revoked since the backup
+///
+/// The list of revoked keys says which keys these are. Where there is no list, every key is revoked,
+/// unless --trust-keys says that none was.
+#[derive(Debug, Args)]
+pub(super) struct ReconcileArgs {
+    /// Without a list: let the keys live
+    #[arg(long)]
+    trust_keys: bool,
+}
+
 /// What is known of a key.
 #[derive(Serialize)]
 struct KeyView<'a> {
@@ -130,9 +142,16 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
     match command {
         KeysCommand::Create(args) => create(&args, &*store, now).await,
         KeysCommand::List(args) => list(&args, &*store, now).await,
-        KeysCommand::Rotate(args) => rotate(&args, &*store, now).await,
+        KeysCommand::Rotate(args) => rotate(&args, &*store, context, now).await,
+        KeysCommand::Reconcile(args) => {
+            let list = context.revocations();
+            reconcile(&*store, &list, args.trust_keys, now, &mut output()).await?;
+            Ok(Done::Well)
+        }
         KeysCommand::Revoke(args) => {
             store.revoke_key(&args.id, now).await?;
+            // The key is dead already; where it cannot be noted, this must be known.
+            context.revocations().note(&args.id, now)?;
             writeln!(output(), "{} revoked", args.id)?;
             Ok(Done::Well)
         }
@@ -161,7 +180,12 @@ async fn create(args: &CreateArgs, store: &dyn Store, now: Timestamp) -> Result<
     show(&key, &record, args.json, now)
 }
 
-async fn rotate(args: &RotateArgs, store: &dyn Store, now: Timestamp) -> Result<Done, Failure> {
+async fn rotate(
+    args: &RotateArgs,
+    store: &dyn Store,
+    context: &Context,
+    now: Timestamp,
+) -> Result<Done, Failure> {
     let control = store.control().await?;
     let old = control
         .keys
@@ -188,7 +212,9 @@ async fn rotate(args: &RotateArgs, store: &dyn Store, now: Timestamp) -> Result<
         },
     };
     let (key, record) = issue(store.environment().await?, grant, now);
-    store.add_key(&record, Some((&old.id, later(now, args.overlap)?))).await?;
+    let ends = later(now, args.overlap)?;
+    store.add_key(&record, Some((&old.id, ends))).await?;
+    context.revocations().note(&old.id, ends)?;
     show(&key, &record, args.json, now)
 }
 

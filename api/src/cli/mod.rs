@@ -3,6 +3,7 @@
 
 mod address;
 mod apply;
+mod backup;
 mod check;
 mod export;
 mod ingest;
@@ -34,6 +35,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::{
     import::ImportError,
     manifests::{self, ApplyError},
+    revocations::{Revocations, usual_place},
     settings::{Layers, Settings, read_file},
     system::Clock,
 };
@@ -74,6 +76,10 @@ struct CommonFlags {
     /// because other users of the machine see what flags say
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
+    /// Where revoked keys are noted too, outside the database [default: revoked-keys.jsonl in the data
+    /// directory]
+    #[arg(long, global = true, value_name = "FILE")]
+    revocations: Option<String>,
     /// Use the made-up world for trying Assay out
     #[arg(long, global = true)]
     sample: bool,
@@ -106,6 +112,8 @@ enum Command {
     Labels(labels::LabelsCommand),
     Apply(apply::ApplyArgs),
     Migrate(migrate::MigrateArgs),
+    Backup(backup::BackupArgs),
+    Restore(backup::RestoreArgs),
     /// Make, list, rotate and revoke API keys
     #[command(subcommand)]
     Keys(keys::KeysCommand),
@@ -265,6 +273,8 @@ async fn execute(cli: Cli, settings: Settings) -> Result<Done, Failure> {
         Command::Ingest(command) => ingest::run(command, &context).await,
         Command::Export(command) => export::run(command, &context).await,
         Command::Sources(args) => sources::run(&args, &context).await,
+        Command::Backup(args) => backup::backup(&args, &context).await,
+        Command::Restore(args) => backup::restore(&args, &context).await,
         Command::Migrate(_) => migrate::run(&context).await,
         Command::Apply(args) => apply::run(&args, &context).await,
         Command::Keys(command) => keys::run(command, &context).await,
@@ -291,6 +301,12 @@ struct Context {
 }
 
 impl Context {
+    /// The list of revoked keys outside the database.
+    fn revocations(&self) -> Revocations {
+        let place = self.settings.revocations.clone();
+        Revocations::at(place.unwrap_or_else(|| usual_place(&self.settings.data_dir)))
+    }
+
     /// The store, for commands that only read.
     async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
         Ok(match &self.settings.database_url {
@@ -317,6 +333,7 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
     let common = &cli.common;
     layers.flag("data-dir", common.data_dir.clone());
     layers.flag("database-url", common.database_url.clone());
+    layers.flag("revocations", common.revocations.clone());
     layers.flag("log-level", common.log_level.clone());
     layers.flag("log-format", common.log_format.clone());
     if let Command::Serve(args) = &cli.command {

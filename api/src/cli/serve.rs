@@ -106,6 +106,10 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         None => Some(lock(&settings.data_dir)?),
         Some(_) => None,
     };
+    let dead = context.revocations().enforce(&*store, context.clock.now()).await?;
+    if dead > 0 {
+        tracing::warn!(dead, "the database took revoked keys for good, as an old backup does");
+    }
     let keys = if context.sample {
         sample::load(&*store, &settings.data_dir, context.clock.now()).await?
     } else {
@@ -212,7 +216,7 @@ async fn bind(address: SocketAddr, setting: &str) -> Result<TcpListener, Failure
 }
 
 /// Two servers on one database would each count limits of their own.
-fn lock(directory: &Path) -> Result<File, Failure> {
+pub(super) fn lock(directory: &Path) -> Result<File, Failure> {
     let path = directory.join(LOCK_FILE);
     let failed = |error| Failure::Failed(format!("failed to lock {}: {error}", path.display()));
     let file = File::create(&path).map_err(failed)?;

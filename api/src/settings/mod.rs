@@ -24,6 +24,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// A PostgreSQL database to use instead of the embedded one.
     pub database_url: Option<DatabaseUrl>,
+    /// Where dead keys are noted outside the database; beside the embedded one where left out.
+    pub revocations: Option<PathBuf>,
     /// Which log lines are written.
     pub log_level: String,
     /// How log lines are written.
@@ -95,12 +97,18 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 13] = [
+pub const DEFINITIONS: [Definition; 14] = [
     definition("data-dir", "assay-data", "where the embedded database lives"),
     definition(
         "database-url",
         "",
         "a PostgreSQL database to use instead: postgres://user:password@host:port/database",
+    ),
+    definition(
+        "revocations",
+        "",
+        "where revoked keys are noted too, outside the database; \
+         revoked-keys.jsonl in data-dir where left out",
     ),
     definition("log-level", "info", "which log lines are written: off, error, warn, info, debug"),
     definition("log-format", "text", "how log lines are written: text or json"),
@@ -141,6 +149,7 @@ impl Settings {
         let settings = Self {
             data_dir: take.value("data-dir", value::path),
             database_url: take.value("database-url", value::database_url),
+            revocations: take.value("revocations", value::optional_path),
             log_level: take.value("log-level", value::log_level),
             log_format: take.value("log-format", value::log_format),
             listen: take.value("listen", value::socket_address),
@@ -206,6 +215,7 @@ fallback! {
     Duration => Self::ZERO,
     Feeds => Self::Off,
     Option<DatabaseUrl> => None,
+    Option<PathBuf> => None,
     usize => 0,
     u64 => 0,
 }

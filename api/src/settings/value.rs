@@ -10,6 +10,11 @@ pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(PathBuf::from(text)) }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "every reader can refuse")]
+pub(super) fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
+    Ok((!text.is_empty()).then(|| PathBuf::from(text)))
+}
+
 /// The message never repeats the text: it may hold a password.
 pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
     match text {

@@ -154,3 +154,59 @@ fn a_key_appears_in_no_log_file_error_or_database() {
         assert!(!found, "in the data directory");
     }
 }
+
+/// One backup, a key that is revoked after it, and one that is rotated.
+fn keys_after_a_backup(server: &Server) -> (String, String) {
+    let revoked = keys(server, &["create", "--tenant", "acme", "--name", "revoked"]);
+    let rotated = keys(server, &["create", "--tenant", "acme", "--name", "rotated"]);
+    (revoked, rotated)
+}
+
+fn states(server: &Server) -> std::collections::BTreeMap<String, String> {
+    let list: serde_json::Value = serde_json::from_str(&keys(server, &["list", "--json"])).unwrap();
+    let text = |row: &serde_json::Value, field: &str| row[field].as_str().unwrap().to_owned();
+    list.as_array().unwrap().iter().map(|row| (text(row, "id"), text(row, "state"))).collect()
+}
+
+#[test]
+fn an_old_backup_does_not_revive_a_revoked_key() {
+    let (mut server, caller) = production();
+    let (revoked, rotated) = keys_after_a_backup(&server);
+    let _ = server.assay(&["backup", "copy.sqlite"]).ok();
+    assert_eq!(server.assay(&["backup", "copy.sqlite"]).code, 2, "nothing is overwritten");
+    let _ = server.assay(&["keys", "revoke", id(&revoked)]).ok();
+    let _ = keys(&server, &["rotate", id(&rotated), "--overlap", "0s"]);
+    let busy = server.assay(&["restore", "copy.sqlite"]);
+    assert_eq!(busy.code, 1, "not while a server uses it: {}", busy.stderr);
+    server.signal("TERM");
+    server.wait();
+
+    std::fs::write(server.directory().path().join("junk"), "junk").unwrap();
+    assert_eq!(server.assay(&["restore", "junk"]).code, 3);
+    let restored = server.assay(&["restore", "copy.sqlite"]).ok();
+    assert!(restored.stdout.contains("2 keys revoked by the list"), "{}", restored.stdout);
+    let of = |key: &str| states(&server)[id(key)].clone();
+    assert_eq!((of(&revoked), of(&rotated)), ("revoked".into(), "revoked".into()));
+    assert_eq!(of(&caller.key), "good");
+
+    // Whatever put the old database there, a server does not take its dead keys for good.
+    let directory = server.directory();
+    let place = |name: &str| directory.path().join(name);
+    std::fs::copy(place("copy.sqlite"), place("assay.sqlite")).unwrap();
+    for rest in ["assay.sqlite-wal", "assay.sqlite-shm"] {
+        let _ = std::fs::remove_file(place(rest));
+    }
+    let again = Server::start(server.directory(), &[]);
+    assert_eq!(code(&again.caller(&revoked), &[]).0, 401);
+    assert_eq!(code(&again.caller(&caller.key), &[]).0, 200);
+    drop(again);
+
+    // Without the list any key may be dead.
+    std::fs::remove_file(place("revoked-keys.jsonl")).unwrap();
+    let restored = server.assay(&["restore", "copy.sqlite"]).ok();
+    assert!(restored.stdout.contains("because any may have been"), "{}", restored.stdout);
+    assert!(states(&server).values().all(|state| state == "revoked"));
+    let trusted = server.assay(&["restore", "copy.sqlite", "--trust-keys"]).ok();
+    assert!(trusted.stdout.contains("the keys are trusted"), "{}", trusted.stdout);
+    assert!(states(&server).values().all(|state| state == "good"));
+}

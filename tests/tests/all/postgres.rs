@@ -73,6 +73,47 @@ fn two_servers_on_one_database_show_the_same() {
 }
 
 #[test]
+fn a_restored_database_does_not_revive_a_revoked_key() {
+    let database = Postgres::start();
+    let directory = tempfile::tempdir().unwrap();
+    database.used_by(directory.path());
+    let run = |arguments: &[&str]| assay(directory.path(), arguments).ok();
+    let _ = run(&["migrate"]);
+    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
+                  spec: {displayName: Acme, plan: enterprise, policy: default}\n";
+    std::fs::write(directory.path().join("acme.yaml"), tenant).unwrap();
+    let _ = run(&["apply", "-f", "acme.yaml"]);
+    let create = ["keys", "create", "--tenant", "acme", "--json"];
+    let (dead, good) = (run(&create).json(), run(&create).json());
+    let backup = directory.path().join("backup");
+    database.dump(&backup);
+    let _ = run(&["keys", "revoke", dead["id"].as_str().unwrap()]);
+    database.restore(&backup);
+    let server = Server::start(
+        Arc::new(tempfile::tempdir().unwrap()),
+        &{
+            let url = database.url();
+            let list = directory.path().join("revoked-keys.jsonl").display().to_string();
+            ["--database-url".to_owned(), url, "--revocations".to_owned(), list]
+        }
+        .each_ref()
+        .map(String::as_str),
+    );
+    let code = |key: &serde_json::Value| {
+        server.caller(key["key"].as_str().unwrap()).get("/api/v1/sources").status
+    };
+    assert_eq!((code(&dead), code(&good)), (401, 200));
+
+    drop(server);
+    database.restore(&backup);
+    let reconciled = run(&["keys", "reconcile"]);
+    assert_eq!(reconciled.stdout, "1 keys revoked by the list of revoked keys\n");
+    let embedded_only = assay(directory.path(), ["backup", "copy"]);
+    assert_eq!(embedded_only.code, 2);
+    assert!(embedded_only.stderr.contains("assay keys reconcile"), "{}", embedded_only.stderr);
+}
+
+#[test]
 fn a_database_that_cannot_be_reached_is_named_without_its_password() {
     let directory = tempfile::tempdir().unwrap();
     let run = assay(

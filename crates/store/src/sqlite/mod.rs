@@ -8,7 +8,7 @@ mod schema;
 mod usage;
 
 use std::{
-    fs::DirBuilder,
+    fs::{self, DirBuilder},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -93,6 +93,59 @@ impl SqliteStore {
         let store = Self::connect(&path, false).await?;
         schema::migrate(&store.pool).await?;
         Ok(store)
+    }
+
+    /// Writes a copy of the whole database, as it is at one moment, to a new file.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written, or is there already.
+    pub async fn back_up(&self, file: &Path) -> Result<(), StoreError> {
+        sqlx::query("VACUUM INTO ?")
+            .bind(file.to_string_lossy().into_owned())
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// Puts the copy in `file` in the place of the database in `directory`, which nobody may use
+    /// meanwhile. It is opened in `beside` first, so that what is no store replaces nothing. Returns
+    /// where the database that was there is kept.
+    ///
+    /// # Errors
+    ///
+    /// Where the file is no store, is newer than this program, or cannot be copied.
+    pub async fn restore(
+        file: &Path,
+        beside: &Path,
+        directory: &Path,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error| StoreError::Open { path, source: sqlx::Error::Io(error) }
+        };
+        fs::create_dir_all(beside).map_err(failed(beside))?;
+        fs::copy(file, beside.join(FILE_NAME)).map_err(failed(file))?;
+        let copy = Self::open(beside).await?;
+        copy.environment().await?;
+        copy.close().await;
+
+        let place = directory.join(FILE_NAME);
+        let kept = directory.join(format!("{FILE_NAME}.before-restore"));
+        let replaces = place.is_file();
+        if replaces {
+            // What is in the log belongs to the database that goes.
+            let before = Self::connect(&place, false).await?;
+            sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&before.pool).await?;
+            before.close().await;
+            fs::rename(&place, &kept).map_err(failed(&place))?;
+        }
+        for rest in ["-wal", "-shm"] {
+            let _ = fs::remove_file(directory.join(format!("{FILE_NAME}{rest}")));
+        }
+        fs::rename(beside.join(FILE_NAME), &place).map_err(failed(&place))?;
+        let _ = fs::remove_dir_all(beside);
+        Ok(replaces.then_some(kept))
     }
 
     async fn connect(path: &Path, create: bool) -> Result<Self, StoreError> {

@@ -1,0 +1,152 @@
+//! Keys that died, kept outside the database too: a database restored from an old backup does not know
+//! of them, and must not bring them back to life.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use assay_store::{Store, StoreError};
+use assay_tenancy::key::KeyId;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A list of dead keys in a file: one JSON object a line, only ever appended to.
+#[derive(Clone, Debug)]
+pub struct Revocations {
+    path: PathBuf,
+}
+
+/// Why the list could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum RevocationError {
+    /// The file failed.
+    #[error("failed to keep the list of revoked keys in {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        source: io::Error,
+    },
+    /// A line is not what this program writes.
+    #[error("{path}, line {line}, is no revoked key: repair it or put the right file there")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        line: usize,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    key: String,
+    dead_from: Timestamp,
+}
+
+impl Revocations {
+    /// The list in a file, which need not be there yet.
+    #[must_use]
+    pub const fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Whether there is a list.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.path.is_file()
+    }
+
+    /// Notes that a key is dead from a time on. It is on disk when this returns.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be written.
+    pub fn note(&self, key: &KeyId, dead_from: Timestamp) -> Result<(), RevocationError> {
+        let entry = Entry { key: key.to_string(), dead_from };
+        let write = || -> io::Result<()> {
+            if let Some(folder) = self.path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+            let mut line = serde_json::to_vec(&entry)?;
+            line.push(b'\n');
+            file.write_all(&line)?;
+            file.sync_all()
+        };
+        write().map_err(|source| self.failed(source))
+    }
+
+    /// Revokes every key of the list that a store still takes for good, and says how many.
+    ///
+    /// A key that was replaced and whose overlap is not over is revoked too where the store does not
+    /// know of its end: it comes from a backup, and its successor may be lost as well.
+    ///
+    /// # Errors
+    ///
+    /// Where the list cannot be read or the store fails.
+    pub async fn enforce(&self, store: &dyn Store, now: Timestamp) -> Result<u64, RevocationError> {
+        let entries = self.read()?;
+        if entries.is_empty() {
+            return Ok(0);
+        }
+        let control = store.control().await?;
+        let mut revoked = 0;
+        for Entry { key, dead_from } in entries {
+            let known = control.keys.iter().find(|record| record.id.as_str() == key);
+            let Some(record) = known.filter(|record| record.is_good(now)) else { continue };
+            let knows_its_end = record.expires_at.is_some_and(|expires| expires <= dead_from);
+            if !knows_its_end {
+                store.revoke_key(&record.id, now).await?;
+                revoked += 1;
+            }
+        }
+        Ok(revoked)
+    }
+
+    fn read(&self) -> Result<Vec<Entry>, RevocationError> {
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(self.failed(source)),
+        };
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        lines
+            .map(|(index, line)| {
+                serde_json::from_str(line)
+                    .map_err(|_| RevocationError::Line { path: self.path.clone(), line: index + 1 })
+            })
+            .collect()
+    }
+
+    fn failed(&self, source: io::Error) -> RevocationError {
+        RevocationError::File { path: self.path.clone(), source }
+    }
+}
+
+/// Revokes every key that a store takes for good: what is right where nothing is known of the keys that
+/// died since a backup.
+///
+/// # Errors
+///
+/// Where the store fails.
+pub async fn revoke_all(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
+    let mut revoked = 0;
+    for record in store.control().await?.keys.iter().filter(|record| record.is_good(now)) {
+        store.revoke_key(&record.id, now).await?;
+        revoked += 1;
+    }
+    Ok(revoked)
+}
+
+/// The list's usual place: beside the embedded database, and not in it.
+#[must_use]
+pub fn usual_place(data_dir: &Path) -> PathBuf {
+    data_dir.join("revoked-keys.jsonl")
+}
