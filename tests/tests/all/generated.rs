@@ -15,6 +15,7 @@ use assay_engine::{
     policy::Policy,
     taxonomy::Category,
 };
+use assay_ingest::labels::terms::{CONFIDENCES, EXPLORER, TAGPACK, TermTable};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
@@ -160,4 +161,33 @@ fn the_constants_of_the_model() {
         dollars.unsolicited_up_to.to_string(),
     ));
     section("docs/scoring.md", "constants", &table(["constant", "value"], rows));
+}
+
+#[test]
+fn the_words_of_tagpacks_and_explorers() {
+    let rows = CONFIDENCES.iter().map(|word| {
+        let percent = format!("{} %", word.confidence.percent());
+        [code(word.word), percent, code(word.tier.as_str())]
+    });
+    let content = table(["word", "confidence", "tier"], rows);
+    section("docs/formats.md", "confidences", &content);
+    for (mark, terms) in [("tagpack-terms", &TAGPACK), ("explorer-terms", &EXPLORER)] {
+        section("docs/formats.md", mark, &words(terms));
+    }
+}
+
+/// The words of each category, riskiest category first.
+fn words(terms: &TermTable) -> String {
+    let rows = Category::ALL.iter().filter_map(|category| {
+        let words: Vec<String> = terms
+            .rows()
+            .filter(|row| row.category == *category)
+            .map(|row| match row.only_from {
+                [] => code(row.word),
+                hosts => format!("{} (from {})", code(row.word), hosts.join(", ")),
+            })
+            .collect();
+        (!words.is_empty()).then(|| [code(category.as_str()), words.join(", ")])
+    });
+    table(["category", "words"], rows)
 }
