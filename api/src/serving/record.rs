@@ -14,9 +14,9 @@ use assay_store::{
 };
 use assay_tenancy::Name;
 
-/// Most answers that wait to be written. Where the store takes none for so long, later answers are still
+/// Most answers that wait to be written, of a few kilobytes each. Where the store takes none for so long, later answers are still
 /// given and counted, and cannot be looked up.
-const MOST_WAITING: usize = 50_000;
+const MOST_WAITING: usize = 10_000;
 /// Answers that one transaction writes.
 const BATCH: usize = 500;
 

@@ -203,6 +203,27 @@ fn an_answer_can_be_looked_up_by_its_tenant_only() {
     assert_eq!(caller.get(&path).problem(), (404, "not_found".into()));
 }
 
+#[test]
+fn an_answer_older_than_the_plan_keeps_it_is_gone() {
+    let (server, caller) = production();
+    let id = caller.check("btc", LISTED).json()["check_id"].as_str().unwrap().to_owned();
+    assert_eq!(caller.get(&format!("/api/v1/checks/{id}")).status, 200);
+    let plan = "\
+apiVersion: assay.dev/v1alpha1
+kind: Plan
+metadata: {name: enterprise}
+spec:
+  displayName: Enterprise
+  apiAccess: true
+  retention: {checks: 0s, usage: 1d}
+  limits:
+    - {name: burst, requests: 1000, window: 1s, counts: requests}
+";
+    fs::write(server.directory().path().join("plan.yaml"), plan).unwrap();
+    let _ = server.assay(&["apply", "-f", "plan.yaml"]).ok();
+    wait_until("it is forgotten", || caller.get(&format!("/api/v1/checks/{id}")).status == 404);
+}
+
 fn screen_file(directory: &Path, name: &str, content: &str, more: &[&str]) -> String {
     fs::write(directory.join(name), content).unwrap();
     let base = ["--sample", "screen", name, "-o", "out"];

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_store::usage::KeptCheck;
 use axum::{
     extract::{Extension, Path, State},
     http::header,
@@ -34,8 +35,14 @@ pub async fn show_check(
             Problem::new(Code::Unavailable, "kept answers cannot be read now")
         })?,
     };
-    let check = found.ok_or_else(|| {
-        let kept = caller.tenant.plan.retention.checks;
+    let kept = caller.tenant.plan.retention.checks;
+    let now = app.service.clock.now();
+    // What is older may not be purged yet.
+    let in_time = |check: &KeptCheck| {
+        let age = now.duration_since(check.made_at).as_secs();
+        u64::try_from(age).unwrap_or(0) <= kept.seconds()
+    };
+    let check = found.filter(in_time).ok_or_else(|| {
         Problem::new(
             Code::NotFound,
             format!(
