@@ -7,7 +7,9 @@
 )]
 
 mod backends;
+mod label_rules;
 mod postgres_server;
+mod record_rules;
 
 use std::sync::Arc;
 
@@ -39,6 +41,9 @@ use assay_tenancy::{
 };
 use jiff::{Timestamp, civil::Date, civil::date};
 use serde_json::json;
+
+use label_rules::*;
+use record_rules::*;
 
 fn at(minute: i64) -> Timestamp {
     "2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap() + jiff::SignedDuration::from_mins(minute)
@@ -259,195 +264,6 @@ fn labels(digest: &str, labels: Vec<AddressLabel>, minute: i64) -> LabelImport {
         report: serde_json::Value::Null,
         at: at(minute),
     }
-}
-
-async fn labels_are_replaced_by_source(store: Arc<dyn Store>) {
-    let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
-    let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
-    let (mixer, scam) = (label(&address, Category::Mixer), label(&address, Category::Scam));
-    let first = store.record_labels(labels("one", vec![mixer.clone()], 0)).await.unwrap();
-    assert_eq!(first, Some(LabelChange { added: 1, removed: 0, unchanged: 0 }));
-    assert_eq!(labels_of(&*store).await, std::slice::from_ref(&mixer));
-    assert!(read(&*store).await.sources[0].sample);
-    let same = store.record_labels(labels("one", vec![], 5)).await.unwrap();
-    assert_eq!(same, None, "known by its digest");
-    assert_eq!(read(&*store).await.sources[0].fetched_at, at(5));
-    let both = labels("two", vec![mixer.clone(), scam.clone()], 9);
-    let second = store.record_labels(both).await.unwrap();
-    assert_eq!(second, Some(LabelChange { added: 1, removed: 0, unchanged: 1 }));
-    let third = store.record_labels(labels("three", vec![scam.clone()], 12)).await.unwrap();
-    assert_eq!(third, Some(LabelChange { added: 0, removed: 1, unchanged: 1 }));
-    assert_eq!(labels_of(&*store).await, std::slice::from_ref(&scam));
-    // Going back to what was there before is an import like any other.
-    let back = store.record_labels(labels("one", vec![mixer.clone()], 15)).await.unwrap();
-    assert_eq!(back, Some(LabelChange { added: 1, removed: 1, unchanged: 0 }));
-
-    let mut recorded = Vec::new();
-    let filter = LabelFilter { history: true, ..LabelFilter::default() };
-    store.labels(&filter, &mut |row| recorded.push(row)).await.unwrap();
-    let mut lives: Vec<_> = recorded
-        .iter()
-        .map(|row| (row.label.label.category, row.recorded_from, row.recorded_to))
-        .collect();
-    lives.sort_by_key(|(_, from, _)| *from);
-    assert_eq!(
-        lives,
-        [
-            (Category::Mixer, at(0), Some(at(12))),
-            (Category::Scam, at(9), Some(at(15))),
-            (Category::Mixer, at(15), None),
-        ]
-    );
-}
-
-async fn many_labels_read_back_as_they_were_recorded(store: Arc<dyn Store>) {
-    let all: Vec<AddressLabel> = (0..1203_u32)
-        .map(|number| {
-            let mut account = [0; 20];
-            account[..4].copy_from_slice(&number.to_be_bytes());
-            let payload = Payload::Account(account);
-            let chain = if number % 2 == 0 { ChainId::ETH } else { ChainId::TRX };
-            let address = CanonicalAddress::from_payload(chain, payload).unwrap();
-            let mut label = label(&address, Category::Exchange);
-            if number % 3 == 0 {
-                (label.label.author, label.label.term) = (None, None);
-                (label.label.reason, label.label.reference) = (None, None);
-                (label.label.entity, label.label.cites_list) = (None, None);
-            }
-            label
-        })
-        .collect();
-    store.record_labels(labels("many", all.clone(), 0)).await.unwrap();
-    let mut found = labels_of(&*store).await;
-    let order = |label: &AddressLabel| label.address.clone();
-    found.sort_by_key(order);
-    let mut expected = all.clone();
-    expected.sort_by_key(order);
-    assert_eq!(found, expected);
-
-    let snapshot = IntelSnapshot::load(&*store, None).await.unwrap();
-    assert_eq!((snapshot.labels().len(), snapshot.labels().addresses()), (1203, 1203));
-    for label in &all {
-        assert_eq!(snapshot.labels().of(&label.address), std::slice::from_ref(&label.label));
-    }
-    // The account of a TRON label is found under the same key on Ethereum.
-    let elsewhere = CanonicalAddress::from_payload(
-        ChainId::ETH,
-        match all[1].address.key_identities().swap_remove(0) {
-            KeyIdentity::Account(account) => Payload::Account(account),
-            other => panic!("{other:?}"),
-        },
-    );
-    let facts = snapshot.facts(&elsewhere.unwrap());
-    assert_eq!((facts.labels.len(), facts.same_key.len()), (0, 1));
-    assert_eq!(facts.same_key[0].address, all[1].address);
-}
-
-async fn labels_are_read_anew_only_where_they_changed(store: Arc<dyn Store>) {
-    let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
-    let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
-    store.record_labels(labels("one", vec![label(&address, Category::Mixer)], 0)).await.unwrap();
-    let before = IntelSnapshot::load(&*store, None).await.unwrap();
-    import_first(&*store).await;
-    let known = Some(before.labels().generation());
-    store
-        .intel(Some(LabelReading { known, each: &mut |_| panic!("labels did not change") }))
-        .await
-        .unwrap();
-    let after = IntelSnapshot::load(&*store, Some(&before)).await.unwrap();
-    let facts = after.facts(&address);
-    assert_eq!((facts.labels.len(), facts.listings.len()), (1, 1));
-}
-
-async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
-    let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
-    let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
-    let (mixer, scam) = (label(&address, Category::Mixer), label(&address, Category::Scam));
-    store.record_labels(labels("one", vec![mixer.clone(), scam.clone()], 0)).await.unwrap();
-    let before = read(&*store).await;
-    let source: SourceId = "labels".parse().unwrap();
-    let suppression = Suppression {
-        source: source.clone(),
-        address: address.clone(),
-        category: Some(Category::Scam),
-        author: "Jane".into(),
-        reason: "confused with another".into(),
-        at: at(1),
-        lifted_at: None,
-    };
-    assert_eq!(store.suppress_labels(&suppression).await.unwrap(), 1);
-    assert_eq!(labels_of(&*store).await, std::slice::from_ref(&mixer));
-    let after = read(&*store).await;
-    assert_ne!(before.data_revision, after.data_revision);
-    assert_ne!(before.label_generation, after.label_generation);
-    // A later import of the same label does not bring it back.
-    store.record_labels(labels("two", vec![scam.clone()], 2)).await.unwrap();
-    assert_eq!(labels_of(&*store).await, []);
-    assert_eq!(store.suppressions().await.unwrap(), std::slice::from_ref(&suppression));
-
-    assert_eq!(store.lift_suppressions(&source, &address, at(3)).await.unwrap(), 1);
-    assert_eq!(store.lift_suppressions(&source, &address, at(4)).await.unwrap(), 0);
-    assert_eq!(labels_of(&*store).await, [scam]);
-    let lifted = Suppression { lifted_at: Some(at(3)), ..suppression };
-    assert_eq!(store.suppressions().await.unwrap(), [lifted], "and is kept in the history");
-}
-
-fn charged(tenant: &str, day: i8, outcome: &str) -> Charged {
-    Charged {
-        tenant: tenant.parse().unwrap(),
-        day: date(2026, 1, day),
-        key: key(1).id,
-        plan: "business".parse().unwrap(),
-        operation: Operation::Check,
-        outcome: outcome.into(),
-    }
-}
-
-async fn usage_adds_up(store: Arc<dyn Store>) {
-    let count = |charged: Charged, count| UsageCount { charged, count };
-    let (a, b) = (charged("a", 1, "allow"), charged("b", 1, "allow"));
-    store.add_usage(&[count(a.clone(), 2), count(b.clone(), 1)]).await.unwrap();
-    store.add_usage(&[count(a.clone(), 3)]).await.unwrap();
-    let later = charged("a", 3, "block");
-    store.add_usage(&[count(later.clone(), 1)]).await.unwrap();
-    let of = |tenant: Option<&str>, from: i8, to: i8| {
-        let (store, tenant) = (Arc::clone(&store), tenant.map(|tenant| tenant.parse().unwrap()));
-        async move {
-            store.usage(tenant.as_ref(), date(2026, 1, from), date(2026, 1, to)).await.unwrap()
-        }
-    };
-    assert_eq!(of(Some("a"), 1, 3).await, [count(a.clone(), 5), count(later.clone(), 1)]);
-    assert_eq!(of(Some("a"), 1, 2).await, [count(a, 5)]);
-    assert_eq!(of(None, 1, 1).await.len(), 2);
-    let purge = Purge {
-        tenant: "a".parse().unwrap(),
-        checks_before: at(0),
-        usage_before: date(2026, 1, 3),
-    };
-    assert_eq!(store.purge(&purge).await.unwrap(), Purged { checks: 0, usage: 1 });
-    assert_eq!(of(None, 1, 9).await, [count(later, 1), count(b, 1)]);
-}
-
-async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
-    let (ours, theirs): (Name, Name) = ("a".parse().unwrap(), "b".parse().unwrap());
-    let check = KeptCheck {
-        id: "1".into(),
-        tenant: ours.clone(),
-        made_at: at(5),
-        answer: r#"{"risk_score":0}"#.into(),
-    };
-    store.keep_checks(std::slice::from_ref(&check)).await.unwrap();
-    assert_eq!(store.kept_check(&ours, "1").await.unwrap(), Some(check));
-    assert_eq!(store.kept_check(&theirs, "1").await.unwrap(), None);
-    assert_eq!(store.kept_check(&ours, "2").await.unwrap(), None);
-    let purge = |minute| Purge {
-        tenant: ours.clone(),
-        checks_before: at(minute),
-        usage_before: date(2026, 1, 1),
-    };
-    assert_eq!(store.purge(&purge(5)).await.unwrap().checks, 0);
-    assert_eq!(store.purge(&purge(6)).await.unwrap().checks, 1);
-    assert_eq!(store.kept_check(&ours, "1").await.unwrap(), None);
 }
 
 /// Everything but labels.

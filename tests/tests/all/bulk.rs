@@ -161,6 +161,20 @@ spec: {displayName: Tiny, plan: tiny, policy: default}
 }
 
 #[test]
+fn where_flows_are_mandatory_screening_allows_nothing() {
+    let (server, caller, _) = sample();
+    let exchange = format!("{{\"blockchain\":\"trx\",\"address\":\"{EXCHANGE}\"}}");
+    assert_eq!(screened(&caller, &exchange)[0]["verdict"], "allow");
+    let policy = "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: sample}\n\
+                  spec: {flowsRequired: true, mandatorySources: [{name: sample-sanctions}], lists: {sample-sanctions: binding}}\n";
+    fs::write(server.directory().path().join("flows.yaml"), policy).unwrap();
+    let _ = server.assay(&["apply", "-f", "flows.yaml"]).ok();
+    wait_until("the policy is there", || {
+        screened(&caller, &exchange)[0]["verdict"] == "indeterminate"
+    });
+}
+
+#[test]
 fn rows_are_answered_while_more_are_on_their_way() {
     let (server, caller, _) = sample();
     let mut stream = TcpStream::connect(server.api).unwrap();

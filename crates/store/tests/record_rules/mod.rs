@@ -1,0 +1,61 @@
+//! What every backend does with usage and kept answers.
+
+use super::*;
+
+pub(crate) fn charged(tenant: &str, day: i8, outcome: &str) -> Charged {
+    Charged {
+        tenant: tenant.parse().unwrap(),
+        day: date(2026, 1, day),
+        key: key(1).id,
+        plan: "business".parse().unwrap(),
+        operation: Operation::Check,
+        outcome: outcome.into(),
+    }
+}
+
+pub(crate) async fn usage_adds_up(store: Arc<dyn Store>) {
+    let count = |charged: Charged, count| UsageCount { charged, count };
+    let (a, b) = (charged("a", 1, "allow"), charged("b", 1, "allow"));
+    store.add_usage(&[count(a.clone(), 2), count(b.clone(), 1)]).await.unwrap();
+    store.add_usage(&[count(a.clone(), 3)]).await.unwrap();
+    let later = charged("a", 3, "block");
+    store.add_usage(&[count(later.clone(), 1)]).await.unwrap();
+    let of = |tenant: Option<&str>, from: i8, to: i8| {
+        let (store, tenant) = (Arc::clone(&store), tenant.map(|tenant| tenant.parse().unwrap()));
+        async move {
+            store.usage(tenant.as_ref(), date(2026, 1, from), date(2026, 1, to)).await.unwrap()
+        }
+    };
+    assert_eq!(of(Some("a"), 1, 3).await, [count(a.clone(), 5), count(later.clone(), 1)]);
+    assert_eq!(of(Some("a"), 1, 2).await, [count(a, 5)]);
+    assert_eq!(of(None, 1, 1).await.len(), 2);
+    let purge = Purge {
+        tenant: "a".parse().unwrap(),
+        checks_before: at(0),
+        usage_before: date(2026, 1, 3),
+    };
+    assert_eq!(store.purge(&purge).await.unwrap(), Purged { checks: 0, usage: 1 });
+    assert_eq!(of(None, 1, 9).await, [count(later, 1), count(b, 1)]);
+}
+
+pub(crate) async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
+    let (ours, theirs): (Name, Name) = ("a".parse().unwrap(), "b".parse().unwrap());
+    let check = KeptCheck {
+        id: "1".into(),
+        tenant: ours.clone(),
+        made_at: at(5),
+        answer: r#"{"risk_score":0}"#.into(),
+    };
+    store.keep_checks(std::slice::from_ref(&check)).await.unwrap();
+    assert_eq!(store.kept_check(&ours, "1").await.unwrap(), Some(check));
+    assert_eq!(store.kept_check(&theirs, "1").await.unwrap(), None);
+    assert_eq!(store.kept_check(&ours, "2").await.unwrap(), None);
+    let purge = |minute| Purge {
+        tenant: ours.clone(),
+        checks_before: at(minute),
+        usage_before: date(2026, 1, 1),
+    };
+    assert_eq!(store.purge(&purge(5)).await.unwrap().checks, 0);
+    assert_eq!(store.purge(&purge(6)).await.unwrap().checks, 1);
+    assert_eq!(store.kept_check(&ours, "1").await.unwrap(), None);
+}
