@@ -14,6 +14,7 @@ use assay_engine::{
     names::SourceId,
     taxonomy::Category,
 };
+use assay_ingest::labels::FIELDS;
 use assay_store::intel::{Intel, LabelFilter, RecordedLabel};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::civil::Date;
@@ -115,44 +116,26 @@ fn target(output: Option<&Path>) -> Result<BufWriter<Box<dyn Write + Send>>, Fai
     Ok(BufWriter::new(target))
 }
 
-/// The columns of a label; those of an import first.
-const LABEL_COLUMNS: [&str; 16] = [
-    "blockchain",
-    "address",
-    "category",
-    "entity",
-    "confidence",
-    "tier",
-    "author",
-    "reason",
-    "reference",
-    "upstream",
-    "cites_list",
-    "valid_from",
-    "valid_until",
-    "source",
-    "recorded_from",
-    "recorded_to",
-];
-/// As many of them as an import knows.
-const IMPORTED_COLUMNS: usize = 13;
+/// What is known of a label beyond what an import says.
+const HISTORY_COLUMNS: [&str; 3] = ["source", "recorded_from", "recorded_to"];
 
 async fn labels(args: LabelsArgs, context: &Context) -> Result<Done, Failure> {
     let store = context.open().await?;
     let filter = LabelFilter { source: args.source, chain: args.blockchain, history: args.history };
     let mut target = target(args.output.as_deref())?;
-    let width = if args.history { LABEL_COLUMNS.len() } else { IMPORTED_COLUMNS };
-    let columns = LABEL_COLUMNS.get(..width).unwrap_or(&LABEL_COLUMNS);
+    // What an import knows comes first, so that what is exported reads back.
+    let more: &[&str] = if args.history { &HISTORY_COLUMNS } else { &[] };
+    let columns: Vec<&str> = FIELDS.iter().chain(more).copied().collect();
     let mut failure: Option<Failure> = None;
     match args.format {
         ExportFormat::Csv => {
             let mut csv = csv::Writer::from_writer(target);
-            csv.write_record(columns).map_err(csv_failure)?;
+            csv.write_record(&columns).map_err(csv_failure)?;
             store
                 .labels(&filter, &mut |row| {
                     if failure.is_none() {
                         let values = label_values(&row);
-                        let cells = values.iter().take(width).map(|value| harmless(value));
+                        let cells = values.iter().take(columns.len()).map(|value| harmless(value));
                         failure =
                             csv.write_record(cells.map(Cow::into_owned)).err().map(csv_failure);
                     }

@@ -1,0 +1,295 @@
+//! Given what is known of a source and a publication, then what importing it changes.
+
+use assay_engine::evidence::ListedEntity;
+use jiff::civil::date;
+use proptest::prelude::*;
+
+use super::*;
+
+fn entry(address: &str) -> ListingEntry {
+    ListingEntry {
+        list: "ofac-sdn".parse().unwrap(),
+        list_name: "OFAC SDN List".into(),
+        entity: ListedEntity {
+            id: "1".into(),
+            name: "DOE, Jane".into(),
+            aliases: vec![],
+            programmes: vec![],
+            remarks: None,
+            listed_on: None,
+        }
+        .into(),
+        asset_code: "XBT".into(),
+        address_as_published: address.into(),
+        address_remarks: None,
+        expires_on: None,
+    }
+}
+
+fn publication(day: i8, addresses: &[&str]) -> Publication {
+    Publication {
+        published_on: date(2025, 3, day),
+        entries: addresses.iter().map(|address| entry(address)).collect(),
+        rejected: vec![],
+        parties: 1,
+    }
+}
+
+/// A store in memory: what it knows after each import.
+#[derive(Default)]
+struct Memory {
+    history: SourceHistory<u32>,
+    next: u32,
+}
+
+impl Memory {
+    fn import(
+        &mut self,
+        publication: &Publication,
+        digest: &str,
+        options: &ImportOptions,
+    ) -> Result<Option<ImportReport>, Refusal> {
+        let digests = Digests { file: digest, content: digest };
+        match plan(&self.history, publication, digests, options, date(2025, 3, 31))? {
+            ImportPlan::Known { .. } => Ok(None),
+            ImportPlan::Record { reference, entries, ended, begun, report, .. } => {
+                self.history.listings.retain(|listing| !ended.contains(&listing.id));
+                for (entry, presence) in begun {
+                    self.next += 1;
+                    self.history.listings.push(KnownListing { id: self.next, entry, presence });
+                }
+                let digest = digest.to_owned();
+                let publication = KnownPublication { reference, digest, entries };
+                self.history.publications.push(publication);
+                Ok(Some(report))
+            }
+        }
+    }
+
+    fn import_plain(
+        &mut self,
+        day: i8,
+        addresses: &[&str],
+    ) -> Result<Option<ImportReport>, Refusal> {
+        let publication = publication(day, addresses);
+        self.import(&publication, &format!("{day}{addresses:?}"), &ImportOptions::default())
+    }
+
+    fn file(&mut self, day: i8, addresses: &[&str]) -> Result<Option<ImportReport>, Refusal> {
+        let options = ImportOptions { history: true, ..ImportOptions::default() };
+        let publication = publication(day, addresses);
+        self.import(&publication, &format!("{day}{addresses:?}"), &options)
+    }
+
+    /// Address, first and last day of every run.
+    fn runs(&self) -> Vec<(String, i8, Option<i8>)> {
+        let mut runs: Vec<_> = self
+            .history
+            .listings
+            .iter()
+            .map(|listing| {
+                let until = listing.presence.until.map(|until| until.published_on.day());
+                let from = listing.presence.from.published_on.day();
+                (listing.entry.address_as_published.clone(), from, until)
+            })
+            .collect();
+        runs.sort();
+        runs
+    }
+}
+
+fn addresses(entries: &[ReportedEntry]) -> Vec<&str> {
+    entries.iter().map(|entry| entry.address.as_str()).collect()
+}
+
+#[test]
+fn an_import_adds_ends_and_keeps() {
+    let mut memory = Memory::default();
+    let first = memory.import_plain(4, &["a", "b"]).unwrap().unwrap();
+    assert_eq!(addresses(&first.added), ["a", "b"]);
+    let second = memory.import_plain(21, &["b", "c"]).unwrap().unwrap();
+    assert_eq!(
+        (addresses(&second.added), addresses(&second.removed), second.unchanged),
+        (vec!["c"], vec!["a"], 1)
+    );
+    assert_eq!(
+        memory.runs(),
+        [("a".into(), 4, Some(21)), ("b".into(), 4, None), ("c".into(), 21, None)]
+    );
+    let third = memory.import_plain(25, &["a", "b", "c"]).unwrap().unwrap();
+    assert_eq!(addresses(&third.added), ["a"], "listed again");
+    assert_eq!(memory.runs()[..2], [("a".into(), 4, Some(21)), ("a".into(), 25, None)]);
+}
+
+#[test]
+fn the_same_publication_again_changes_nothing() {
+    let mut memory = Memory::default();
+    memory.import_plain(4, &["a"]).unwrap();
+    let before = memory.history.clone();
+    assert_eq!(memory.import_plain(4, &["a"]), Ok(None));
+    assert_eq!(memory.history, before);
+}
+
+#[test]
+fn a_changed_entity_is_an_update() {
+    let mut memory = Memory::default();
+    memory.import_plain(4, &["a"]).unwrap();
+    let mut renamed = publication(5, &["a"]);
+    let entity = ListedEntity { name: "DOE, Janet".into(), ..(*renamed.entries[0].entity).clone() };
+    renamed.entries[0].entity = entity.into();
+    let report = memory.import(&renamed, "x", &ImportOptions::default()).unwrap().unwrap();
+    assert_eq!((report.updated, report.unchanged), (1, 0));
+    assert_eq!(memory.history.listings.len(), 1);
+    assert_eq!(memory.history.listings[0].entry.entity.name, "DOE, Janet");
+}
+
+#[test]
+fn an_older_publication_is_refused_or_filed_in_the_past() {
+    let mut memory = Memory::default();
+    memory.import_plain(21, &["b", "c"]).unwrap();
+    let refusal = memory.import_plain(4, &["a", "b"]).unwrap_err();
+    assert_eq!(
+        refusal,
+        Refusal::Older { published_on: date(2025, 3, 4), newest: date(2025, 3, 21) }
+    );
+    memory.file(4, &["a", "b"]).unwrap();
+    assert_eq!(
+        memory.runs(),
+        [("a".into(), 4, Some(21)), ("b".into(), 4, None), ("c".into(), 21, None)]
+    );
+    assert_eq!(memory.history.newest().unwrap().reference.published_on, date(2025, 3, 21));
+}
+
+#[test]
+fn an_implausible_change_needs_its_digest() {
+    let number = |count: usize| -> Vec<String> { (0..count).map(|n| format!("a{n}")).collect() };
+    let outcome = |before: usize, after: usize| {
+        let mut memory = Memory::default();
+        let (before, after) = (number(before), number(after));
+        let before: Vec<&str> = before.iter().map(String::as_str).collect();
+        let after: Vec<&str> = after.iter().map(String::as_str).collect();
+        memory.import_plain(1, &before).unwrap();
+        memory.import_plain(2, &after).is_ok()
+    };
+    assert!(outcome(130, 104), "26 fewer are 20 %, not more");
+    assert!(!outcome(129, 103), "26 fewer are more than 20 %");
+    assert!(!outcome(100, 126));
+    assert!(outcome(100, 125), "25 more are not more than 25");
+    assert!(outcome(20, 1));
+    assert!(!outcome(1, 0), "a list does not vanish");
+
+    let mut memory = Memory::default();
+    memory.import_plain(1, &["a"]).unwrap();
+    let options = ImportOptions { accept_digest: Some("EE".into()), ..ImportOptions::default() };
+    let refusal = memory.import(&publication(2, &[]), "ff", &options).unwrap_err();
+    assert_eq!(refusal, Refusal::Empty { digest: "ff".into() });
+    assert!(memory.import(&publication(2, &[]), "ee", &options).is_ok());
+}
+
+#[test]
+fn as_many_other_addresses_are_implausible_too() {
+    let named = |letter: &str| -> Vec<String> { (0..30).map(|n| format!("{letter}{n}")).collect() };
+    let (before, after) = (named("a"), named("b"));
+    let texts = |names: &'_ [String]| -> Publication {
+        let listed: Vec<&str> = names.iter().map(String::as_str).collect();
+        publication(if names[0] == "a0" { 10 } else { 11 }, &listed)
+    };
+    let mut memory = Memory::default();
+    memory.import(&texts(&before), "a", &ImportOptions::default()).unwrap();
+    let expected = Refusal::Implausible {
+        added: 30,
+        removed: 30,
+        previous: 30,
+        compared: date(2025, 3, 10),
+        digest: "b".into(),
+    };
+    let refusal = memory.import(&texts(&after), "b", &ImportOptions::default());
+    assert_eq!(refusal, Err(expected));
+
+    // What is filed in the past is compared with its neighbour as well.
+    let history = ImportOptions { history: true, ..ImportOptions::default() };
+    let old = Publication { published_on: date(2025, 3, 1), ..texts(&after) };
+    assert!(matches!(memory.import(&old, "c", &history), Err(Refusal::Implausible { .. })));
+}
+
+#[test]
+fn an_empty_first_publication_needs_its_digest() {
+    let mut memory = Memory::default();
+    assert_eq!(memory.import_plain(1, &[]), Err(Refusal::Empty { digest: "1[]".into() }));
+}
+
+#[test]
+fn a_publication_of_the_future_is_refused() {
+    let mut memory = Memory::default();
+    let list = Publication { published_on: date(2025, 4, 2), ..publication(1, &["a"]) };
+    assert_eq!(
+        memory.import(&list, "x", &ImportOptions::default()),
+        Err(Refusal::Future { published_on: date(2025, 4, 2), today: date(2025, 3, 31) })
+    );
+    let tomorrow = Publication { published_on: date(2025, 4, 1), ..list };
+    assert!(memory.import(&tomorrow, "x", &ImportOptions::default()).is_ok());
+}
+
+#[test]
+fn what_was_corrected_and_is_issued_again_on_the_same_day_stands() {
+    let mut memory = Memory::default();
+    memory.import(&publication(4, &["right"]), "1", &ImportOptions::default()).unwrap();
+    memory.import(&publication(4, &["wrong"]), "2", &ImportOptions::default()).unwrap();
+    let again = memory.import(&publication(4, &["right"]), "1", &ImportOptions::default());
+    assert_eq!(addresses(&again.unwrap().unwrap().added), ["right"]);
+    let newest = memory.history.newest().unwrap().reference;
+    let standing: Vec<&str> = memory
+        .history
+        .listings
+        .iter()
+        .filter(|listing| listing.presence.holds(newest))
+        .map(|listing| &*listing.entry.address_as_published)
+        .collect();
+    assert_eq!(standing, ["right"]);
+}
+
+#[test]
+fn the_report_names_what_is_invalid_and_what_is_not_read_yet() {
+    let mut list = publication(4, &["1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb"]);
+    let mut unread = entry("5be5543ff73456ab9f2d207887e2af87322c651ea1a873c5b25b7ffae456c320");
+    unread.asset_code = "TON".into();
+    list.entries.push(unread);
+    let mut memory = Memory::default();
+    let report = memory.import(&list, "x", &ImportOptions::default()).unwrap().unwrap();
+    assert_eq!(
+        report.invalid[0].reason,
+        "wrong base58check checksum: at least one character was mistyped"
+    );
+    assert_eq!(report.unsupported, BTreeMap::from([("TON".to_owned(), 1)]));
+    assert_eq!(report.added.len(), 2, "both are kept");
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_import_does_not_matter(
+        lists in prop::collection::btree_map(1..28_i8, prop::collection::vec(0..6_usize, 0..6), 1..6),
+        order in Just((0..6_usize).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let lists: Vec<(i8, Vec<&str>)> = lists
+            .into_iter()
+            .map(|(day, picks)| {
+                let picks: BTreeSet<&str> = picks.into_iter().map(|pick| names[pick]).collect();
+                (day, picks.into_iter().collect())
+            })
+            .collect();
+        let accept = |memory: &mut Memory, (day, addresses): &(i8, Vec<&str>)| {
+            let digest = format!("{day}");
+            let options = ImportOptions { history: true, accept_digest: Some(digest.clone()) };
+            memory.import(&publication(*day, addresses), &digest, &options).unwrap();
+        };
+        let (mut in_order, mut shuffled) = (Memory::default(), Memory::default());
+        for list in &lists {
+            accept(&mut in_order, list);
+        }
+        for place in order.into_iter().filter(|place| *place < lists.len()) {
+            accept(&mut shuffled, &lists[place]);
+        }
+        prop_assert_eq!(in_order.runs(), shuffled.runs());
+    }
+}
