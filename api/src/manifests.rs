@@ -59,8 +59,11 @@ pub enum ReadError {
 pub fn resolve(documents: &[Document]) -> Result<Resolved<Policy>, Vec<Problem>> {
     assay_tenancy::resolve(documents, |mut spec: PolicySpec, mandatory: &[Mandatory]| {
         for Mandatory { name, maximum_age_hours } in mandatory {
-            // What the policy says itself goes before what the source says.
-            if spec.mandatory_sources.iter().all(|wanted| wanted.name != *name) {
+            let demand = spec.mandatory_sources.iter_mut().find(|wanted| wanted.name == *name);
+            if let Some(wanted) = demand {
+                // The stricter of the two holds.
+                wanted.maximum_age_hours = wanted.maximum_age_hours.min(*maximum_age_hours);
+            } else {
                 let (name, maximum_age_hours) = (name.clone(), *maximum_age_hours);
                 spec.mandatory_sources.push(MandatorySource { name, maximum_age_hours });
             }

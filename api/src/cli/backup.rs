@@ -69,17 +69,22 @@ pub(super) async fn backup(args: &BackupArgs, context: &Context) -> Result<Done,
 
 pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Done, Failure> {
     let directory = embedded(context)?;
-    fs::create_dir_all(directory)?;
+    let now = context.clock.now();
+    if !directory.is_dir() {
+        // Made as the database's own directory is: for its owner only.
+        SqliteStore::make_directory(directory)?;
+    }
     let _lock = serve::lock(directory)?;
     // Beside the database first: what is no backup must not take its place.
     let beside = directory.join("restoring");
     let _ = fs::remove_dir_all(&beside);
-    let kept = SqliteStore::restore(&args.file, &beside, directory).await.map_err(|error| {
-        let _ = fs::remove_dir_all(&beside);
-        Failure::Input(format!("{} cannot be restored: {error}", args.file.display()))
-    })?;
+    let kept =
+        SqliteStore::restore(&args.file, &beside, directory, now).await.map_err(|error| {
+            let _ = fs::remove_dir_all(&beside);
+            Failure::Input(format!("{} cannot be restored: {error}", args.file.display()))
+        })?;
     let store = SqliteStore::open(directory).await?;
-    let (now, list) = (context.clock.now(), context.revocations());
+    let list = context.revocations();
     let mut output = output();
     if let Some(kept) = kept {
         writeln!(output, "what was there before is kept as {}", kept.display())?;

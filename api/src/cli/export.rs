@@ -292,13 +292,13 @@ fn write_csv(target: &mut impl Write, intel: &Intel, only: Option<ChainId>) -> R
     for row in rows(intel, only) {
         csv.write_record([
             row.list,
-            row.entity_id,
+            &harmless(row.entity_id),
             &harmless(row.entity),
-            &row.programmes.join(";"),
-            row.asset_code,
+            &harmless(&row.programmes.join(";")),
+            &harmless(row.asset_code),
             row.blockchain.unwrap_or_default(),
             row.address.as_deref().unwrap_or_default(),
-            row.address_as_published,
+            &harmless(row.address_as_published),
             match row.valid {
                 Some(true) => "true",
                 Some(false) => "false",

@@ -63,14 +63,17 @@ impl InputRow {
 
 /// Reads a file row by row.
 pub(super) struct RowReader {
+    input: BufReader<Box<dyn Read>>,
+    /// Lines that were read.
+    line: u64,
     rows: Rows,
     columns: Vec<String>,
     name: String,
 }
 
 enum Rows {
-    Csv { csv: Box<csv::Reader<Box<dyn Read>>>, blockchain: usize, address: usize },
-    Jsonl { input: BufReader<Box<dyn Read>>, line: u64 },
+    Csv { blockchain: usize, address: usize },
+    Jsonl,
 }
 
 impl RowReader {
@@ -85,26 +88,21 @@ impl RowReader {
                     .map_err(|error| Failure::Input(format!("failed to read {name}: {error}")))?,
             )
         };
-        match format {
-            RowFormat::Jsonl => {
-                let rows = Rows::Jsonl { input: BufReader::new(input), line: 0 };
-                Ok(Self { rows, columns: Vec::new(), name })
-            }
-            RowFormat::Csv => Self::csv(input, name),
+        let input = BufReader::new(input);
+        let mut reader = Self { input, line: 0, rows: Rows::Jsonl, columns: Vec::new(), name };
+        if format == RowFormat::Csv {
+            reader.read_header()?;
         }
+        Ok(reader)
     }
 
-    fn csv(input: Box<dyn Read>, name: String) -> Result<Self, Failure> {
-        let mut csv = csv::ReaderBuilder::new().flexible(true).from_reader(input);
-        let header = csv
-            .byte_headers()
-            .map_err(|error| Failure::Input(format!("{name}: no header: {error}")))?;
-        let columns: Vec<String> = header
-            .iter()
-            .map(|cell| {
-                String::from_utf8_lossy(cell).trim_start_matches('\u{FEFF}').trim().to_owned()
-            })
-            .collect();
+    fn read_header(&mut self) -> Result<(), Failure> {
+        let name = self.name.clone();
+        let Some(line) = self.next_line()? else {
+            return Err(Failure::Input(format!("{name} is empty: the first line is the header")));
+        };
+        let header = cells_of(&line).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+        let columns: Vec<String> = header.iter().map(|cell| cell.trim().to_owned()).collect();
         let find = |wanted: &str| {
             columns.iter().position(|column| column.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
                 Failure::Input(format!(
@@ -113,9 +111,9 @@ impl RowReader {
                 ))
             })
         };
-        let (blockchain, address) = (find("blockchain")?, find("address")?);
-        let rows = Rows::Csv { csv: Box::new(csv), blockchain, address };
-        Ok(Self { rows, columns, name })
+        self.rows = Rows::Csv { blockchain: find("blockchain")?, address: find("address")? };
+        self.columns = columns;
+        Ok(())
     }
 
     /// The columns of a CSV file; none for JSON lines.
@@ -147,31 +145,59 @@ impl RowReader {
     }
 
     fn next(&mut self) -> Result<Option<InputRow>, Failure> {
-        let name = &self.name;
-        match &mut self.rows {
-            Rows::Csv { csv, blockchain, address } => {
-                let mut record = csv::ByteRecord::new();
-                let more = csv.read_byte_record(&mut record).map_err(|error| {
-                    Failure::Input(format!("{name}: not readable as CSV: {error}"))
-                })?;
-                let row = more.then(|| csv_row(&record, self.columns.len(), *blockchain, *address));
-                Ok(row)
+        let Some(line) = self.next_line()? else { return Ok(None) };
+        Ok(Some(match self.rows {
+            Rows::Csv { blockchain, address } => {
+                csv_row(&line, self.line, self.columns.len(), blockchain, address)
             }
-            Rows::Jsonl { input, line } => loop {
-                let mut text = Vec::new();
-                let read = read_line(input, &mut text)
-                    .map_err(|error| Failure::Input(format!("failed to read {name}: {error}")))?;
-                if read == 0 {
-                    return Ok(None);
-                }
-                *line += 1;
-                if text.trim_ascii().is_empty() {
-                    continue;
-                }
-                return Ok(Some(json_row(&text, *line, read > LONGEST_LINE)));
-            },
+            Rows::Jsonl => json_row(&line, self.line),
+        }))
+    }
+
+    /// The next line that is not empty.
+    fn next_line(&mut self) -> Result<Option<Line>, Failure> {
+        loop {
+            let mut text = Vec::new();
+            let read = read_line(&mut self.input, &mut text).map_err(|error| {
+                Failure::Input(format!("failed to read {}: {error}", self.name))
+            })?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if self.line == 1 && text.starts_with(b"\xEF\xBB\xBF") {
+                text.drain(..3);
+            }
+            if !text.trim_ascii().is_empty() {
+                return Ok(Some(Line { text, too_long: read > LONGEST_LINE }));
+            }
         }
     }
+}
+
+/// A line of a file.
+struct Line {
+    text: Vec<u8>,
+    too_long: bool,
+}
+
+/// The cells of one line. A row is one line: a quote that is opened and not closed would otherwise take
+/// the rows after it into its cell, and nobody would screen them.
+fn cells_of(line: &Line) -> Result<Vec<String>, String> {
+    if line.too_long {
+        return Err(format!("longer than {LONGEST_LINE} bytes"));
+    }
+    let open = line.text.iter().fold(false, |open, byte| open ^ (*byte == b'"'));
+    if open {
+        return Err("a quote is opened and not closed on the line".to_owned());
+    }
+    let mut csv = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .buffer_capacity(line.text.len().max(16))
+        .from_reader(line.text.as_slice());
+    let mut record = csv::ByteRecord::new();
+    csv.read_byte_record(&mut record).map_err(|error| error.to_string())?;
+    Ok(record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
 }
 
 /// Reads one line, of which at most [`LONGEST_LINE`] bytes are kept; says how long it was.
@@ -195,31 +221,35 @@ fn read_line(input: &mut impl BufRead, kept: &mut Vec<u8>) -> io::Result<usize> 
 }
 
 fn csv_row(
-    record: &csv::ByteRecord,
+    line: &Line,
+    number: u64,
     columns: usize,
     blockchain: usize,
     address: usize,
 ) -> InputRow {
-    let mut cells: Vec<String> =
-        record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
-    let asked = if cells.len() == columns {
-        let cell = |at: usize| cells.get(at).cloned().unwrap_or_default();
-        Ok((cell(blockchain), cell(address)))
-    } else {
-        let line = record.position().map_or(0, csv::Position::line);
-        Err(format!("line {line}: {} cells where the header has {columns}", cells.len()))
+    let read = cells_of(line);
+    let asked = match &read {
+        Err(error) => Err(format!("line {number}: {error}")),
+        Ok(cells) if cells.len() != columns => {
+            Err(format!("line {number}: {} cells where the header has {columns}", cells.len()))
+        }
+        Ok(cells) => {
+            let cell = |at: usize| cells.get(at).cloned().unwrap_or_default();
+            Ok((cell(blockchain), cell(address)))
+        }
     };
     // The output stays a table whatever the input was.
+    let mut cells = read.unwrap_or_default();
     cells.resize(columns, String::new());
     InputRow { content: Content::Cells(cells), asked }
 }
 
-fn json_row(text: &[u8], line: u64, too_long: bool) -> InputRow {
+fn json_row(Line { text, too_long }: &Line, line: u64) -> InputRow {
     let broken = |error: String| InputRow {
         content: Content::Nothing,
         asked: Err(format!("line {line}: {error}")),
     };
-    if too_long {
+    if *too_long {
         return broken(format!("longer than {LONGEST_LINE} bytes"));
     }
     let object = match serde_json::from_slice::<Value>(text) {

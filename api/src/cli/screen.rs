@@ -1,7 +1,7 @@
 //! `assay screen`: many addresses from a file, one row each.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     thread,
@@ -64,6 +64,12 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
     let now = context.clock.now();
     let format = args.format.unwrap_or_else(|| RowFormat::of(&args.file));
     let mut reader = RowReader::open(&args.file, format)?;
+    if let Some(output) = &args.output
+        && fs::canonicalize(output)
+            .is_ok_and(|output| fs::canonicalize(&args.file).is_ok_and(|input| input == output))
+    {
+        return Err(Failure::Usage("the output is the input: write to another file".into()));
+    }
     let Target { file, rows: done, is_new } = target(args, format)?;
     let columns: Vec<String> =
         reader.columns().iter().cloned().chain(ADDED.map(str::to_owned)).collect();
@@ -183,50 +189,20 @@ fn target(args: &ScreenArgs, format: RowFormat) -> Result<Target, Failure> {
     Ok(Target { file: Box::new(file), rows, is_new: end == 0 })
 }
 
-/// How many whole rows a file holds, and where they end.
+/// How many whole rows a file holds, and where they end: each is a line, the first of CSV the header.
 fn whole_rows(file: &File, path: &Path, format: RowFormat) -> Result<(u64, u64), Failure> {
     let failed =
-        |error: String| Failure::Failed(format!("failed to read {}: {error}", path.display()));
+        |error: io::Error| Failure::Failed(format!("failed to read {}: {error}", path.display()));
     let mut input = BufReader::new(file);
-    match format {
-        RowFormat::Jsonl => {
-            let (mut rows, mut end, mut line) = (0, 0, Vec::new());
-            loop {
-                line.clear();
-                let read = input.read_until(b'\n', &mut line).map_err(|e| failed(e.to_string()))?;
-                if read == 0 || line.last() != Some(&b'\n') {
-                    return Ok((rows, end));
-                }
-                rows += 1;
-                end += read as u64;
-            }
+    let (mut lines, mut end, mut line) = (0_u64, 0, Vec::new());
+    loop {
+        line.clear();
+        let read = input.read_until(b'\n', &mut line).map_err(failed)?;
+        if read == 0 || line.last() != Some(&b'\n') {
+            let header = u64::from(format == RowFormat::Csv);
+            return Ok((lines.saturating_sub(header), end));
         }
-        RowFormat::Csv => {
-            let mut csv = csv::ReaderBuilder::new().flexible(true).from_reader(input);
-            let columns = csv.headers().map_err(|error| failed(error.to_string()))?.len();
-            let (mut rows, mut end) = (0, csv.position().byte());
-            let mut record = csv::ByteRecord::new();
-            let length = file.metadata().map_err(|error| failed(error.to_string()))?.len();
-            if end >= length && !ends_with_newline(file) {
-                return Ok((0, 0));
-            }
-            while csv.read_byte_record(&mut record).map_err(|error| failed(error.to_string()))? {
-                // Only the last row can be cut off: it has too few cells, or no end of line.
-                let at = csv.position().byte();
-                if record.len() != columns || (at >= length && !ends_with_newline(file)) {
-                    break;
-                }
-                rows += 1;
-                end = at;
-            }
-            Ok((rows, end))
-        }
+        lines += 1;
+        end += read as u64;
     }
-}
-
-fn ends_with_newline(mut file: &File) -> bool {
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1)).is_ok()
-        && io::Read::read_exact(&mut file, &mut last).is_ok()
-        && last == [b'\n']
 }

@@ -121,7 +121,7 @@ pub async fn import(
     progress: impl Fn() + Send + 'static,
 ) -> Result<LabelOutcome, ImportError> {
     let known = if is_url(&request.location) {
-        store.fetch_conditions(&request.source, &request.location).await?
+        store.fetch_conditions(&request.source, &fetched_as(request)).await?
     } else {
         FetchConditions::default()
     };
@@ -191,7 +191,7 @@ fn read(
     progress: &impl Fn(),
 ) -> Result<Option<Got>, ImportError> {
     let limits = InputLimits::default();
-    let mut digest = Digesting::new();
+    let mut digest = Digesting::new(request);
     if is_url(&request.location) {
         let known = Conditions { etag: known.etag, last_modified: known.last_modified };
         let (spooled, Conditions { etag, last_modified }) =
@@ -202,7 +202,7 @@ fn read(
         let path = request.location.split(['?', '#']).next().unwrap_or_default().to_owned();
         let set = read_file(request, Path::new(&path), &spooled, &mut digest)?;
         progress();
-        let fetched = Some((request.location.clone(), FetchConditions { etag, last_modified }));
+        let fetched = Some((fetched_as(request), FetchConditions { etag, last_modified }));
         return Ok(Some(Got { set, digest: digest.finish(), files: 1, fetched }));
     }
     let files = files(Path::new(&request.location), request.format)?;
@@ -285,10 +285,18 @@ impl From<LabelError> for ImportError {
 /// files anew.
 struct Digesting(Sha256);
 
+/// What a server's word about a file belongs to: where it is, and how it was read. A program that would
+/// read the same file otherwise asks for it anew.
+fn fetched_as(request: &LabelRequest) -> String {
+    format!("{}#read-as-{}", request.location, Digesting::new(request).finish())
+}
+
 impl Digesting {
-    fn new() -> Self {
+    fn new(request: &LabelRequest) -> Self {
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
+        let chain = request.blockchain.map_or("", ChainId::as_str);
+        hash.update(format!("\0{}\0{chain}\n", request.format.as_str()));
         for table in labels::terms::tables() {
             for term in table.rows() {
                 hash.update(format!("{}\0{}\n", term.word, term.category));

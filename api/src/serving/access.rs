@@ -45,6 +45,16 @@ pub enum Denied {
 }
 
 impl Access {
+    /// A caller as it is now: for what goes on longer than a request should trust one look at a key.
+    ///
+    /// # Errors
+    ///
+    /// Why the caller is denied by now.
+    pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
+        let record = self.keys.get(&caller.key).filter(|record| record.is_good(now));
+        self.admit(record.ok_or(Denied::InvalidKey)?, scope)
+    }
+
     /// Who presents this key for something that needs `scope`.
     ///
     /// # Errors
@@ -64,6 +74,11 @@ impl Access {
         let matches = expected == hash;
         let record =
             record.filter(|record| matches && record.is_good(now)).ok_or(Denied::InvalidKey)?;
+        self.admit(record, scope)
+    }
+
+    /// Whether the tenant of a good key may do what needs `scope`.
+    fn admit(&self, record: &KeyRecord, scope: Scope) -> Result<Caller, Denied> {
         let tenant =
             self.directory.tenants.get(&record.tenant).cloned().ok_or(Denied::InvalidKey)?;
         if tenant.suspended {
@@ -75,6 +90,6 @@ impl Access {
         if !record.scopes.contains(&scope) {
             return Err(Denied::InsufficientScope);
         }
-        Ok(Caller { key: key.id().clone(), tenant })
+        Ok(Caller { key: record.id.clone(), tenant })
     }
 }

@@ -63,6 +63,16 @@ pub enum StoreError {
         /// What is wrong with it.
         detail: String,
     },
+    /// A source that holds labels was given listings, or the other way round.
+    #[error("the source `{source_name}` holds {held}: import {given} under another name")]
+    OtherKind {
+        /// The source.
+        source_name: String,
+        /// What it holds.
+        held: String,
+        /// What it was given.
+        given: &'static str,
+    },
     /// Something else changed the store meanwhile.
     #[error("the data changed while the change was being prepared")]
     Conflict,

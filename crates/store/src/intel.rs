@@ -15,6 +15,8 @@ use jiff::{Timestamp, civil::Date};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::StoreError;
+
 /// Names the row of a listing.
 pub type RowId = i64;
 
@@ -182,6 +184,18 @@ pub struct LabelFilter {
     pub chain: Option<ChainId>,
     /// Those that no longer hold too.
     pub history: bool,
+}
+
+/// A source holds listings or labels, never both: what one says must not stand in for the other.
+pub(crate) fn expect_kind(
+    source: &SourceId,
+    held: String,
+    given: SourceKind,
+) -> Result<(), StoreError> {
+    if held == kind_text(given) {
+        return Ok(());
+    }
+    Err(StoreError::OtherKind { source_name: source.to_string(), held, given: kind_text(given) })
 }
 
 /// The identifier of a kind of source.

@@ -88,6 +88,8 @@ fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
     );
     assert_eq!(caller.post(SCREEN, "{}", &[]).problem(), (415, "unsupported_media_type".into()));
     assert_eq!(screened(&caller, ""), Vec::<Value>::new());
+    let rows = screened(&caller, &format!("x\n{{\"x\":\"{}\"}}", "a".repeat(9000)));
+    assert_eq!(rows.len(), 2, "also where the last line has no end");
 }
 
 #[test]
@@ -196,7 +198,22 @@ fn rows_are_answered_while_more_are_on_their_way() {
             received.push_str(&String::from_utf8_lossy(&buffer[..count]));
         }
     }
-    stream.write_all(b"0\r\n\r\n").unwrap();
+    // A key that is revoked meanwhile answers no more rows.
+    let id = caller.key.split('_').nth(2).unwrap();
+    let _ = server.assay(&["keys", "revoke", id]).ok();
+    wait_until("the key is dead", || caller.get("/api/v1/sources").status == 401);
+    let row = format!("{{\"blockchain\":\"btc\",\"address\":\"{LISTED}\"}}\n");
+    stream.write_all(format!("{:x}\r\n{row}\r\n", row.len()).as_bytes()).unwrap();
+    let mut buffer = [0; 4096];
+    while !received.contains("the key is no longer good for this") {
+        let count = stream.read(&mut buffer).unwrap();
+        assert!(count > 0, "{received}");
+        received.push_str(&String::from_utf8_lossy(&buffer[..count]));
+    }
+    assert!(
+        !received.contains("\"row\":4,\"reference\":null,\"blockchain\":\"btc\""),
+        "{received}"
+    );
 }
 
 #[test]
@@ -270,6 +287,10 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
         lines[4].starts_with(&format!("4,TRON,{EXCHANGE},=1+1,4.7,low,allow,exchange,false,,"))
     );
 
+    let same = assay(directory.path(), ["--sample", "screen", "in.csv", "-o", "in.csv"]);
+    assert_eq!(same.code, 2, "{}", same.stderr);
+    assert_eq!(fs::read_to_string(directory.path().join("in.csv")).unwrap(), input);
+
     // A run that was cut off goes on where it stopped, whatever it stopped within.
     for cut in [1, 40, 130, output.len() - 1, output.len()] {
         fs::write(directory.path().join("out"), &output.as_bytes()[..cut]).unwrap();
@@ -285,6 +306,13 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
     assert_eq!((&rows[0]["id"], &rows[0]["verdict"]), (&json!(7), &json!("block")));
     assert_eq!(rows[1]["error"], "line 2: expected a JSON object");
     assert_eq!(rows[2]["error"], "line 4: `blockchain` is not a text");
+
+    // A quote that is not closed spoils its own row and no other.
+    let open = format!("blockchain,address,name\nbtc,x,\"Foo\nbtc,{LISTED},\"a \"\"b\"\"\"\n");
+    let output = screen_file(directory.path(), "open.csv", &open, &[]);
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(lines[1].contains("line 2: a quote is opened and not closed"), "{}", lines[1]);
+    assert!(lines[2].contains(",block,sanctions,"), "{}", lines[2]);
 
     for (input, message) in [
         ("chain,address\n", "no column `blockchain` in the header: it has chain, address"),

@@ -133,6 +133,59 @@ fn a_label_can_be_withdrawn_and_restored_while_the_server_runs() {
 }
 
 #[test]
+fn labels_never_stand_in_for_a_sanctions_list() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(
+        directory.path().join("own.csv"),
+        format!("blockchain,address,category\nbtc,{ADDRESS},exchange\n"),
+    )
+    .unwrap();
+    // Given labels under the list's own name, where there is no list, then nothing is allowed.
+    let _ = import(directory.path(), "own.csv", "csv", "ofac-sdn").ok();
+    let check = ["check", "btc", "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", "--json"];
+    assert_eq!(assay(directory.path(), check).ok().json()["verdict"], "indeterminate");
+    // And the list does not go into a source of labels, nor labels into the list's.
+    fs::write(directory.path().join("small.xml"), crate::imports::SMALL).unwrap();
+    let list = |source: &str| {
+        let arguments = ["ingest", "sanctions", "small.xml", "--format", "ofac-advanced"];
+        assay(directory.path(), arguments.iter().chain(&["--source", source]))
+    };
+    let refused = list("ofac-sdn");
+    assert_ne!(refused.code, 0);
+    assert!(refused.stderr.contains("the source `ofac-sdn` holds labels"), "{}", refused.stderr);
+    let _ = list("the-list").ok();
+    let refused = import(directory.path(), "own.csv", "csv", "the-list");
+    assert!(refused.stderr.contains("holds sanctions"), "{}", refused.stderr);
+    assert_eq!(assay(directory.path(), check).ok().json()["verdict"], "allow");
+}
+
+#[test]
+fn the_same_file_read_otherwise_is_read_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let tags =
+        r#"{"0x931546D9e66836AbF687d2bc64B30407bAc8C568": {"name": "X", "labels": ["exchange"]}}"#;
+    fs::write(directory.path().join("mine.json"), tags).unwrap();
+    let import = |chain: &str| {
+        let arguments = [
+            "ingest",
+            "labels",
+            "mine.json",
+            "--format",
+            "explorer",
+            "--source",
+            "mine",
+            "--blockchain",
+            chain,
+            "--json",
+        ];
+        assay(directory.path(), arguments).ok().json()["outcome"].clone()
+    };
+    assert_eq!(import("bsc"), "imported");
+    assert_eq!(import("bsc"), "unchanged");
+    assert_eq!(import("eth"), "imported");
+}
+
+#[test]
 fn what_is_exported_reads_back() {
     let directory = tempfile::tempdir().unwrap();
     let csv = format!(

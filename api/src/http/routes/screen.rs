@@ -12,6 +12,7 @@ use assay_engine::{
 };
 use assay_limiter::Charge;
 use assay_store::usage::{Charged, Operation};
+use assay_tenancy::key::Scope;
 use axum::{
     body::{Body, Bytes},
     extract::{Extension, State},
@@ -158,6 +159,13 @@ impl Screening {
     fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {
         let service = Arc::clone(&self.app.service);
         let now = service.clock.now();
+        // A stream outlives what was true of its key at the start.
+        let Ok(caller) = service.access().renew(&self.caller, Scope::Screen, now) else {
+            self.row += 1;
+            self.ended = true;
+            return vec![failed(self.row, None, "the key is no longer good for this".into())];
+        };
+        self.caller = caller;
         let cap = self.caller.tenant.plan.screen_rows;
         let left = usize::try_from(cap.saturating_sub(self.row)).unwrap_or(usize::MAX);
         let beyond = lines.len() > left;
@@ -294,6 +302,9 @@ impl Rows {
         let mut lines = Vec::new();
         loop {
             self.take_lines(&mut lines, most);
+            if self.over && self.buffer.is_empty() && std::mem::take(&mut self.too_long) {
+                lines.push(Err(too_long()));
+            }
             if !lines.is_empty() || (self.over && self.buffer.is_empty()) {
                 let ended = self.over && self.buffer.is_empty();
                 return Arrived { lines, ended, error: None };
@@ -332,7 +343,7 @@ impl Rows {
             };
             let line = rest.get(..length).unwrap_or_default();
             if std::mem::take(&mut self.too_long) || line.len() > LONGEST_LINE {
-                lines.push(Err(format!("the line is longer than {LONGEST_LINE} bytes")));
+                lines.push(Err(too_long()));
             } else if !line.trim_ascii().is_empty() {
                 lines.push(read_row(line));
             }
@@ -344,6 +355,10 @@ impl Rows {
             self.buffer.clear();
         }
     }
+}
+
+fn too_long() -> String {
+    format!("the line is longer than {LONGEST_LINE} bytes")
 }
 
 fn read_row(line: &[u8]) -> Line {

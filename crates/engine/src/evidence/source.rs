@@ -4,7 +4,10 @@ use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{ListId, SourceId};
+use crate::{
+    names::{ListId, SourceId},
+    policy::ALWAYS_BINDING,
+};
 
 /// What a source carries.
 #[derive(
@@ -46,7 +49,8 @@ impl SourceState {
     pub fn provides(&self, name: &str) -> bool {
         match self.kind {
             SourceKind::Sanctions => self.lists.iter().any(|list| list.as_str() == name),
-            SourceKind::Labels => self.id.as_str() == name,
+            // Whatever it is called, it is no sanctions list.
+            SourceKind::Labels => self.id.as_str() == name && !ALWAYS_BINDING.contains(&name),
         }
     }
 

@@ -13,10 +13,10 @@ struct Cited {
 
 static LISTS: [Cited; 5] = [
     Cited { list: "ofac-sdn", hosts: &["treasury.gov", "treas.gov"], words: &["ofac"] },
-    Cited { list: "uk-sanctions", hosts: &["gov.uk"], words: &["ofsi", "uk sanctions"] },
-    Cited { list: "eu-fsf", hosts: &["europa.eu"], words: &["eu fsf", "eu sanctions"] },
+    Cited { list: "uk", hosts: &["gov.uk"], words: &["ofsi", "uk sanctions"] },
+    Cited { list: "eu", hosts: &["europa.eu"], words: &["eu fsf", "eu sanctions"] },
     Cited {
-        list: "un-sc",
+        list: "un",
         hosts: &["un.org"],
         words: &["unsc", "un sanctions", "un security council"],
     },
@@ -62,9 +62,9 @@ mod tests {
             ("https://ofac.treasury.gov/x", "", "ofac-sdn"),
             ("https://example.org/x", "Listed under US Treasury OFAC List", "ofac-sdn"),
             ("https://github.com/someone/ofac-addresses", "", "ofac-sdn"),
-            ("https://www.gov.uk/x", "", "uk-sanctions"),
-            ("https://eur-lex.europa.eu/x", "", "eu-fsf"),
-            ("", "UN Security Council", "un-sc"),
+            ("https://www.gov.uk/x", "", "uk"),
+            ("https://eur-lex.europa.eu/x", "", "eu"),
+            ("", "UN Security Council", "un"),
             ("https://nbctf.mod.gov.il/x", "", "il-nbctf"),
         ] {
             let found = list(Some(reference), Some(words)).unwrap();

@@ -10,7 +10,8 @@ use sqlx::{PgConnection, PgPool, Row, postgres::PgRow};
 use crate::{
     StoreError,
     intel::{
-        FetchConditions, Intel, PublicationImport, PublicationRecord, RecordedHistory, kind_text,
+        FetchConditions, Intel, PublicationImport, PublicationRecord, RecordedHistory, expect_kind,
+        kind_text,
     },
     row::{
         self,
@@ -70,6 +71,13 @@ pub(super) async fn history(
     read: &mut PgConnection,
     source: &SourceId,
 ) -> Result<RecordedHistory, StoreError> {
+    let held = sqlx::query("SELECT kind FROM sources WHERE id = $1")
+        .bind(source.as_str())
+        .fetch_optional(&mut *read)
+        .await?;
+    if let Some(row) = held {
+        expect_kind(source, row.try_get(0)?, SourceKind::Sanctions)?;
+    }
     let generation = generation(read).await?;
     let publications = publications(read, Some(source)).await?;
     let listings = recorded_listings(read, Some(source)).await?;
@@ -209,7 +217,7 @@ pub(super) async fn confirm_fetch(
     Ok(())
 }
 
-async fn note_conditions(
+pub(super) async fn note_conditions(
     write: &mut PgConnection,
     source: &SourceId,
     url: Option<&String>,
@@ -253,9 +261,14 @@ pub(super) async fn upsert_source(
     .bind(kind_text(kind))
     .bind(sample)
     .bind(value::milliseconds(at))
-    .execute(write)
+    .execute(&mut *write)
     .await?;
-    Ok(())
+    let held: String = sqlx::query("SELECT kind FROM sources WHERE id = $1")
+        .bind(source.as_str())
+        .fetch_one(write)
+        .await?
+        .try_get(0)?;
+    expect_kind(source, held, kind)
 }
 
 /// Counts a change of what the data says, and chains its digest.

@@ -12,12 +12,14 @@ use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::intel::{
-    change_data, confirm_fetch, insert_publication, note_fetched, publications, upsert_source,
+    change_data, confirm_fetch, insert_publication, note_conditions, note_fetched, publications,
+    upsert_source,
 };
 use crate::{
     StoreError,
     intel::{
-        Fingerprint, LabelChange, LabelFilter, LabelImport, LabelSink, RecordedLabel, Suppression,
+        FetchConditions, Fingerprint, LabelChange, LabelFilter, LabelImport, LabelSink,
+        RecordedLabel, Suppression,
     },
     row::{
         self,
@@ -72,15 +74,17 @@ pub(super) async fn record(
     write: &mut PgConnection,
     import: &LabelImport,
 ) -> Result<Option<LabelChange>, StoreError> {
+    upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
     let known = publications(write, Some(&import.source)).await?;
     let Some(record) = row::labels::publication(import, &known) else {
         confirm_fetch(write, &import.source, import.at, None).await?;
         return Ok(None);
     };
-    upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
     insert_publication(write, &import.source, &record, import.at).await?;
     let change = replace(write, import).await?;
     note_fetched(write, &import.source, import.at).await?;
+    // What a server said of an earlier file says nothing of this one.
+    note_conditions(write, &import.source, None, &FetchConditions::default()).await?;
     changed(write, &import.source, &import.digest).await?;
     Ok(Some(change))
 }

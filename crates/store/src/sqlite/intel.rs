@@ -10,7 +10,8 @@ use sqlx::{Row, Sqlite, SqlitePool, Transaction, sqlite::SqliteRow};
 use crate::{
     StoreError,
     intel::{
-        FetchConditions, Intel, PublicationImport, PublicationRecord, RecordedHistory, kind_text,
+        FetchConditions, Intel, PublicationImport, PublicationRecord, RecordedHistory, expect_kind,
+        kind_text,
     },
     row::{
         self,
@@ -69,6 +70,13 @@ pub(super) async fn history(
     read: &mut Write<'_>,
     source: &SourceId,
 ) -> Result<RecordedHistory, StoreError> {
+    let held = sqlx::query("SELECT kind FROM sources WHERE id = ?")
+        .bind(source.as_str())
+        .fetch_optional(&mut **read)
+        .await?;
+    if let Some(row) = held {
+        expect_kind(source, row.try_get(0)?, SourceKind::Sanctions)?;
+    }
     let generation = generation(read).await?;
     let publications = publications(read, Some(source)).await?;
     let listings = recorded_listings(read, Some(source)).await?;
@@ -240,7 +248,12 @@ pub(super) async fn upsert_source(
     .bind(value::milliseconds(at))
     .execute(&mut **write)
     .await?;
-    Ok(())
+    let held: String = sqlx::query("SELECT kind FROM sources WHERE id = ?")
+        .bind(source.as_str())
+        .fetch_one(&mut **write)
+        .await?
+        .try_get(0)?;
+    expect_kind(source, held, kind)
 }
 
 /// Counts a change of what the data says, and chains its digest.

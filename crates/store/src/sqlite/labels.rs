@@ -71,19 +71,23 @@ pub(super) async fn record(
     write: &mut Write<'_>,
     import: &LabelImport,
 ) -> Result<Option<LabelChange>, StoreError> {
+    upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
     let known = publications(write, Some(&import.source)).await?;
     let Some(record) = row::labels::publication(import, &known) else {
         confirm_fetch(write, &import.source, import.at, None).await?;
         return Ok(None);
     };
-    upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
     insert_publication(write, &import.source, &record, import.at).await?;
     let change = replace(write, import).await?;
-    sqlx::query("UPDATE sources SET fetched_at = ? WHERE id = ?")
-        .bind(value::milliseconds(import.at))
-        .bind(import.source.as_str())
-        .execute(&mut **write)
-        .await?;
+    // What a server said of an earlier file says nothing of this one.
+    sqlx::query(
+        "UPDATE sources SET fetched_at = ?, url = NULL, etag = NULL, last_modified = NULL
+         WHERE id = ?",
+    )
+    .bind(value::milliseconds(import.at))
+    .bind(import.source.as_str())
+    .execute(&mut **write)
+    .await?;
     changed(write, &import.source, &import.digest).await?;
     Ok(Some(change))
 }

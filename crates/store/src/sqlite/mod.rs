@@ -8,7 +8,7 @@ mod schema;
 mod usage;
 
 use std::{
-    fs::{self, DirBuilder},
+    fs::{self, DirBuilder, OpenOptions},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -58,15 +58,7 @@ impl SqliteStore {
         environment: Environment,
     ) -> Result<Self, StoreError> {
         let path = directory.join(FILE_NAME);
-        // Key hashes and customers' names are nobody else's business.
-        let mut private = DirBuilder::new();
-        private.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
-        private.create(directory).map_err(|error| StoreError::Open {
-            path: directory.to_owned(),
-            source: sqlx::Error::Io(error),
-        })?;
+        private_directory(directory)?;
         let store = Self::connect(&path, true).await?;
         schema::migrate(&store.pool).await?;
         sqlx::query(
@@ -95,12 +87,29 @@ impl SqliteStore {
         Ok(store)
     }
 
+    /// Makes a directory as a store's own is: for its owner only.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be made.
+    pub fn make_directory(directory: &Path) -> Result<(), StoreError> {
+        private_directory(directory)
+    }
+
     /// Writes a copy of the whole database, as it is at one moment, to a new file.
     ///
     /// # Errors
     ///
     /// Where it cannot be written, or is there already.
     pub async fn back_up(&self, file: &Path) -> Result<(), StoreError> {
+        let mut private = OpenOptions::new();
+        private.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut private, 0o600);
+        private.open(file).map_err(|error| StoreError::Open {
+            path: file.to_owned(),
+            source: sqlx::Error::Io(error),
+        })?;
         sqlx::query("VACUUM INTO ?")
             .bind(file.to_string_lossy().into_owned())
             .execute(&self.pool)
@@ -119,19 +128,22 @@ impl SqliteStore {
         file: &Path,
         beside: &Path,
         directory: &Path,
+        at: Timestamp,
     ) -> Result<Option<PathBuf>, StoreError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |error| StoreError::Open { path, source: sqlx::Error::Io(error) }
         };
-        fs::create_dir_all(beside).map_err(failed(beside))?;
+        private_directory(directory)?;
+        private_directory(beside)?;
         fs::copy(file, beside.join(FILE_NAME)).map_err(failed(file))?;
         let copy = Self::open(beside).await?;
         copy.environment().await?;
         copy.close().await;
 
         let place = directory.join(FILE_NAME);
-        let kept = directory.join(format!("{FILE_NAME}.before-restore"));
+        // Never the same name twice: a second restore keeps what the first one kept.
+        let kept = directory.join(format!("{FILE_NAME}.before-{}", at.as_millisecond()));
         let replaces = place.is_file();
         if replaces {
             // What is in the log belongs to the database that goes.
@@ -171,6 +183,18 @@ impl SqliteStore {
     async fn write(&self) -> Result<Transaction<'_, Sqlite>, StoreError> {
         Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
     }
+}
+
+/// Key hashes and customers' names are nobody else's business.
+fn private_directory(directory: &Path) -> Result<(), StoreError> {
+    let mut private = DirBuilder::new();
+    private.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+    private.create(directory).map_err(|error| StoreError::Open {
+        path: directory.to_owned(),
+        source: sqlx::Error::Io(error),
+    })
 }
 
 #[async_trait]
