@@ -5,6 +5,7 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     path::Path,
+    thread,
     time::Duration,
 };
 
@@ -164,7 +165,7 @@ spec: {displayName: Tiny, plan: tiny, policy: default}
 
 #[test]
 fn where_flows_are_mandatory_screening_allows_nothing() {
-    let (server, caller, _) = sample();
+    let (server, _, caller) = sample();
     let exchange = format!("{{\"blockchain\":\"trx\",\"address\":\"{EXCHANGE}\"}}");
     assert_eq!(screened(&caller, &exchange)[0]["verdict"], "allow");
     let policy = "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: sample}\n\
@@ -172,6 +173,8 @@ fn where_flows_are_mandatory_screening_allows_nothing() {
     fs::write(server.directory().path().join("flows.yaml"), policy).unwrap();
     let _ = server.assay(&["apply", "-f", "flows.yaml"]).ok();
     wait_until("the policy is there", || {
+        // Not to run into the plan's limit on bursts.
+        thread::sleep(Duration::from_millis(50));
         screened(&caller, &exchange)[0]["verdict"] == "indeterminate"
     });
 }
