@@ -14,7 +14,7 @@ use assay_engine::{
     names::SourceId,
     taxonomy::Category,
 };
-use assay_ingest::labels::FIELDS;
+use assay_ingest::{labels::FIELDS, text::formula_start};
 use assay_store::intel::{Intel, LabelFilter, RecordedLabel};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::civil::Date;
@@ -210,7 +210,7 @@ fn json_value(column: &str, value: String) -> serde_json::Value {
 
 /// A cell that no spreadsheet takes for a formula.
 fn harmless(value: &str) -> Cow<'_, str> {
-    if value.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    if formula_start(value).is_some() {
         Cow::Owned(format!("'{value}"))
     } else {
         Cow::Borrowed(value)

@@ -5,6 +5,7 @@
 //! change; storing that is the caller's.
 //!
 //! - [`input`]: files and URLs, spooled with their digest, unpacked transparently, within limits
+//! - [`text`]: text line by line, as all line-based formats have it
 //! - [`sanctions`]: the readers of lists, one module a format
 //! - [`labels`]: the readers of labels, one module a format
 //! - [`plan`]: what importing a publication changes, and when it is refused
@@ -13,6 +14,7 @@ pub mod input;
 pub mod labels;
 pub mod plan;
 pub mod sanctions;
+pub mod text;
 mod xml;
 
 pub use xml::XmlError;

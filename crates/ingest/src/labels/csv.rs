@@ -14,11 +14,10 @@ use super::{
     row::{FIELDS, REQUIRED, Row, known, place_of},
     text::{LARGEST_STREAMED, Lines},
 };
+use crate::text::formula_start;
 
 /// Columns of free text, which end up in spreadsheets of whoever looks into a case.
 const FREE_TEXT: [&str; 5] = ["entity", "author", "reason", "upstream", "reference"];
-/// With one of these a spreadsheet takes a text for a formula.
-const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// Reads a file of labels. A label is one line: no cell may hold a line break.
 ///
@@ -112,12 +111,10 @@ fn header(record: &StringRecord, file: &str, line: u64) -> Result<Vec<usize>, La
 
 /// Refuses a cell that a spreadsheet would run.
 fn plain(place: usize, cell: &str, file: &str, line: u64) -> Result<(), LabelError> {
-    let begins = |text: &str| text.chars().next().filter(|first| FORMULA.contains(first));
     let Some(column) = FIELDS.get(place).filter(|column| FREE_TEXT.contains(column)) else {
         return Ok(());
     };
-    // White space before it does not keep every spreadsheet from running it.
-    match begins(cell).or_else(|| begins(cell.trim_start())) {
+    match formula_start(cell) {
         Some(begins) => Err(LabelError::Formula { file: file.to_owned(), line, column, begins }),
         None => Ok(()),
     }

@@ -19,7 +19,7 @@ const USUAL_CONFIDENCE: u8 = 50;
 /// The fields of a label, in the order they are documented; the first three are required.
 ///
 /// `category` is one of Assay's taxonomy; `confidence` is in per cent, 50 unless given; `tier` is
-/// `community` unless given and may not be `official_list`; `upstream` is the host of `reference`,
+/// `community` unless given and may not be `official_list`; `upstream` is whose page `reference` is,
 /// else `author`, else the source's name unless given; `valid_from` and `valid_until` are days.
 pub static FIELDS: [&str; 13] = [
     "blockchain",

@@ -5,25 +5,17 @@ use std::io::{BufRead, Read};
 use memchr::memchr;
 
 use super::LabelError;
+pub(super) use crate::text::LONGEST_LINE;
+use crate::text::{TextError, TextFault, TextLines, UTF8_MARK, begins_as_utf16};
 
 /// The most bytes of a file that is held in memory while it is read; the largest TagPack has 4 MB.
 pub(super) const LARGEST_HELD: u64 = 64 * 1024 * 1024;
 /// The most bytes of a file that is read line by line.
 pub(super) const LARGEST_STREAMED: u64 = 512 * 1024 * 1024;
-/// The most bytes of a line.
-pub(super) const LONGEST_LINE: usize = 1024 * 1024;
 
 const NUL: &str = "a NUL byte, as in a binary file or in UTF-16";
 const NOT_UTF8: &str = "bytes that are not UTF-8";
-const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
-
-/// What marks of other encodings the file begins with.
-fn other_encoding(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Some("a byte order mark of UTF-16"),
-        _ => None,
-    }
-}
+const UTF16: &str = "a byte order mark of UTF-16";
 
 /// Which line the end of `bytes` is in.
 fn line_after(bytes: &[u8]) -> u64 {
@@ -46,14 +38,14 @@ pub(super) fn whole(
         return Err(LabelError::TooLarge { file: file.to_owned(), most });
     }
     let encoding = |line, found| LabelError::Encoding { file: file.to_owned(), line, found };
-    if let Some(found) = other_encoding(&bytes) {
-        return Err(encoding(1, found));
+    if begins_as_utf16(&bytes) {
+        return Err(encoding(1, UTF16));
     }
     if let Some(place) = memchr(0, &bytes) {
         return Err(encoding(line_after(bytes.get(..place).unwrap_or_default()), NUL));
     }
-    if bytes.starts_with(BYTE_ORDER_MARK) {
-        bytes.drain(..BYTE_ORDER_MARK.len());
+    if bytes.starts_with(UTF8_MARK) {
+        bytes.drain(..UTF8_MARK.len());
     }
     if let Some(most) = longest_line {
         let long = |line: &[u8]| line.len() > most;
@@ -76,55 +68,32 @@ pub(super) fn json_reason(error: &serde_json::Error) -> String {
 
 /// Gives a file's lines, one at a time.
 pub(super) struct Lines<'a, R> {
-    input: R,
+    text: TextLines<R>,
     file: &'a str,
-    line: u64,
-    /// Bytes that may still come.
-    left: u64,
+    /// The most bytes of the file.
     most: u64,
-    buffer: Vec<u8>,
 }
 
 impl<'a, R: BufRead> Lines<'a, R> {
     pub(super) const fn new(input: R, file: &'a str, most: u64) -> Self {
-        Self { input, file, line: 0, left: most, most, buffer: Vec::new() }
+        Self { text: TextLines::new(input), file, most }
     }
 
     /// The next line with its number, without its end.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, LabelError> {
         let file = || self.file.to_owned();
-        self.buffer.clear();
-        let longest = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX - 1);
-        let count = (&mut self.input)
-            .take(longest + 1)
-            .read_until(b'\n', &mut self.buffer)
-            .map_err(|source| LabelError::Read { file: file(), source })?;
-        if count == 0 {
-            return Ok(None);
+        // What is read goes by lines: one line too much is read before it is told.
+        if self.text.bytes() > self.most {
+            return Err(LabelError::TooLarge { file: file(), most: self.most });
         }
-        self.line += 1;
-        let line = self.line;
-        let encoding = |found| LabelError::Encoding { file: file(), line, found };
-        if line == 1 {
-            if let Some(found) = other_encoding(&self.buffer) {
-                return Err(encoding(found));
-            }
-            if self.buffer.starts_with(BYTE_ORDER_MARK) {
-                self.buffer.drain(..BYTE_ORDER_MARK.len());
-            }
-        }
-        if self.buffer.len() > LONGEST_LINE {
-            return Err(LabelError::LongLine { file: file(), line, most: LONGEST_LINE });
-        }
-        self.left = u64::try_from(count)
-            .ok()
-            .and_then(|count| self.left.checked_sub(count))
-            .ok_or_else(|| LabelError::TooLarge { file: file(), most: self.most })?;
-        if memchr(0, &self.buffer).is_some() {
-            return Err(encoding(NUL));
-        }
-        let text = std::str::from_utf8(&self.buffer).map_err(|_| encoding(NOT_UTF8))?;
-        Ok(Some((line, text.trim_end_matches(['\n', '\r']))))
+        let read = self.text.next().map_err(|TextError { line, fault }| match fault {
+            TextFault::Read(source) => LabelError::Read { file: file(), source },
+            TextFault::Utf16 => LabelError::Encoding { file: file(), line, found: UTF16 },
+            TextFault::NotUtf8 => LabelError::Encoding { file: file(), line, found: NOT_UTF8 },
+            TextFault::Nul => LabelError::Encoding { file: file(), line, found: NUL },
+            TextFault::TooLong => LabelError::LongLine { file: file(), line, most: LONGEST_LINE },
+        })?;
+        Ok(read.map(|(line, text)| (line, text.trim_end_matches(['\n', '\r']))))
     }
 }
 

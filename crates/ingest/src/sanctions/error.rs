@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::{MOST_ENTRIES, MOST_KEPT, column::known, text::LONGEST_LINE};
+use super::{MOST_ENTRIES, MOST_KEPT, column::known};
+use crate::text::{LONGEST_LINE, TextError, TextFault};
 
 /// Why a plain listing could not be read. Lines count from one; a column is a field in JSON lines.
 #[derive(Debug, thiserror::Error)]
@@ -108,4 +109,16 @@ pub enum ListError {
         /// Where.
         line: u64,
     },
+}
+
+impl From<TextError> for ListError {
+    fn from(TextError { line, fault }: TextError) -> Self {
+        match fault {
+            TextFault::Read(source) => Self::Read { line, source },
+            TextFault::Utf16 => Self::Utf16 { line },
+            TextFault::NotUtf8 => Self::NotUtf8 { line },
+            TextFault::Nul => Self::Nul { line },
+            TextFault::TooLong => Self::TooLong { line },
+        }
+    }
 }

@@ -17,8 +17,8 @@ use super::{
     ListError, Publication,
     column::Column,
     rows::{Row, Rows},
-    text::TextLines,
 };
+use crate::text::TextLines;
 
 /// Reads a publication.
 ///
@@ -34,7 +34,7 @@ pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, List
             continue;
         }
         is_empty = false;
-        rows.add(line, &read_row(line, &text)?, text.len())?;
+        rows.add(line, &read_row(line, text)?, text.len())?;
     }
     if is_empty {
         return Err(ListError::Empty { line: 1 });

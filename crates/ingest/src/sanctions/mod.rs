@@ -13,7 +13,6 @@ pub mod ofac_advanced;
 pub mod ofac_enhanced;
 mod rows;
 pub mod table;
-mod text;
 
 use assay_engine::evidence::ListingEntry;
 use jiff::civil::Date;

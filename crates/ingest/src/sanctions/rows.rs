@@ -15,6 +15,7 @@ use super::{
     ListError, MOST_ENTRIES, MOST_KEPT, Publication, Rejected,
     column::{Column, shown},
 };
+use crate::text::formula_start;
 
 /// What a row that is kept weighs beside its own bytes.
 const ROW_WEIGHT: usize = 256;
@@ -35,7 +36,7 @@ impl Row {
             if memchr::memchr(0, text.as_bytes()).is_some() {
                 return Err(ListError::Nul { line });
             }
-            if column.is_words() && begins_like_formula(text) {
+            if column.is_words() && formula_start(text).is_some() {
                 return Err(ListError::Formula { line, column: column.name() });
             }
         }
@@ -110,10 +111,6 @@ impl Row {
 
 fn trimmed<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
     texts.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect()
-}
-
-fn begins_like_formula(text: &str) -> bool {
-    text.starts_with('\t') || text.trim_start().starts_with(['=', '+', '-', '@'])
 }
 
 /// What makes two rows be about the same thing: list, entity, asset code and address.

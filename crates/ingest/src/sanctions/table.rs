@@ -26,8 +26,8 @@ use super::{
     ListError, Publication,
     column::Column,
     rows::{Row, Rows},
-    text::{LONGEST_LINE, TextLines},
 };
+use crate::text::{LONGEST_LINE, TextLines};
 
 /// Reads a publication.
 ///
@@ -108,7 +108,7 @@ impl<R: BufRead> Records<R> {
             match self.lines.next()? {
                 None => return Ok(None),
                 Some((_, text)) if text.trim_end_matches(['\r', '\n']).is_empty() => {}
-                Some(found) => break found,
+                Some((line, text)) => break (line, text.to_owned()),
             }
         };
         let mut quoting = Quoting::CellStart;
@@ -118,8 +118,8 @@ impl<R: BufRead> Records<R> {
                 let detail = "a quoted cell is not closed".to_owned();
                 return Err(ListError::Malformed { line, detail });
             };
-            quoting = quoting.after(at, &more)?;
-            text.push_str(&more);
+            quoting = quoting.after(at, more)?;
+            text.push_str(more);
             if text.len() > LONGEST_LINE {
                 return Err(ListError::TooLong { line });
             }
