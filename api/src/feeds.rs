@@ -13,8 +13,8 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 use crate::{
     import::{
-        self, ImportError, ImportRequest, SanctionsFormat,
-        labels::{self, LabelFormat, LabelRequest},
+        self, ImportError, ImportOutcome, ImportRequest, SanctionsFormat,
+        labels::{self, LabelFormat, LabelOutcome, LabelRequest},
     },
     serving::Service,
 };
@@ -110,46 +110,49 @@ async fn import_feed(
     let spec = &feed.spec;
     let source = feed.name.as_str().parse().map_err(ImportError::Name)?;
     let (location, timeout) = (spec.location.clone(), FETCH_TIME);
-    if let Some(format) = label_format(spec.format) {
-        let request = LabelRequest { location, format, source, blockchain: None, timeout };
-        let outcome = labels::import(&*service.store, &request, now, || {}).await?;
-        return Ok(match outcome {
-            labels::LabelOutcome::NotModified | labels::LabelOutcome::Unchanged { .. } => {
-                "unchanged"
-            }
-            labels::LabelOutcome::Imported { .. } => "imported",
-        });
-    }
-    let request = ImportRequest {
-        location,
-        format: sanctions_format(spec.format),
-        source,
-        published_on: now.to_zoned(TimeZone::UTC).date(),
-        options: ImportOptions { history: false, accept_digest: spec.accept_digest.clone() },
-        timeout,
+    let imported = match Format::from(spec.format) {
+        Format::Labels(format) => {
+            let request = LabelRequest { location, format, source, blockchain: None, timeout };
+            let outcome = labels::import(&*service.store, &request, now, || {}).await?;
+            matches!(outcome, LabelOutcome::Imported { .. })
+        }
+        Format::Sanctions(format) => {
+            let request = ImportRequest {
+                location,
+                format,
+                source,
+                published_on: now.to_zoned(TimeZone::UTC).date(),
+                options: ImportOptions {
+                    history: false,
+                    accept_digest: spec.accept_digest.clone(),
+                },
+                timeout,
+            };
+            let outcome = import::import(&*service.store, &request, now).await?;
+            matches!(outcome, ImportOutcome::Imported { .. })
+        }
     };
-    Ok(match import::import(&*service.store, &request, now).await? {
-        import::ImportOutcome::Imported { .. } => "imported",
-        _ => "unchanged",
-    })
+    Ok(if imported { "imported" } else { "unchanged" })
 }
 
-const fn label_format(format: IntelFormat) -> Option<LabelFormat> {
-    match format {
-        IntelFormat::Tagpack => Some(LabelFormat::Tagpack),
-        IntelFormat::Explorer => Some(LabelFormat::Explorer),
-        IntelFormat::LabelsCsv => Some(LabelFormat::Csv),
-        IntelFormat::LabelsJsonl => Some(LabelFormat::Jsonl),
-        _ => None,
-    }
+/// Which reader a feed's format belongs to.
+enum Format {
+    Sanctions(SanctionsFormat),
+    Labels(LabelFormat),
 }
 
-const fn sanctions_format(format: IntelFormat) -> SanctionsFormat {
-    match format {
-        IntelFormat::OfacEnhanced => SanctionsFormat::OfacEnhanced,
-        IntelFormat::ListingsCsv => SanctionsFormat::Csv,
-        IntelFormat::ListingsJsonl => SanctionsFormat::Jsonl,
-        _ => SanctionsFormat::OfacAdvanced,
+impl From<IntelFormat> for Format {
+    fn from(format: IntelFormat) -> Self {
+        match format {
+            IntelFormat::OfacAdvanced => Self::Sanctions(SanctionsFormat::OfacAdvanced),
+            IntelFormat::OfacEnhanced => Self::Sanctions(SanctionsFormat::OfacEnhanced),
+            IntelFormat::ListingsCsv => Self::Sanctions(SanctionsFormat::Csv),
+            IntelFormat::ListingsJsonl => Self::Sanctions(SanctionsFormat::Jsonl),
+            IntelFormat::Tagpack => Self::Labels(LabelFormat::Tagpack),
+            IntelFormat::Explorer => Self::Labels(LabelFormat::Explorer),
+            IntelFormat::LabelsCsv => Self::Labels(LabelFormat::Csv),
+            IntelFormat::LabelsJsonl => Self::Labels(LabelFormat::Jsonl),
+        }
     }
 }
 

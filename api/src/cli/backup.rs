@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_store::{SqliteStore, Store};
+use assay_store::{SqliteStore, Store, sqlite::private_directory};
 use clap::Args;
 
 use super::{Context, Done, Failure, output, serve};
@@ -71,8 +71,7 @@ pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Don
     let directory = embedded(context)?;
     let now = context.clock.now();
     if !directory.is_dir() {
-        // Made as the database's own directory is: for its owner only.
-        SqliteStore::make_directory(directory)?;
+        private_directory(directory)?;
     }
     let _lock = serve::lock(directory)?;
     // Beside the database first: what is no backup must not take its place.

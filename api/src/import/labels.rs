@@ -147,6 +147,7 @@ pub async fn import(
         digest: digest.clone(),
         format: request.format.as_str().to_owned(),
         origin: request.location.clone(),
+        fetched,
         labels,
         report: json!({
             "files": files, "rejected": rejected, "unknown_terms": unknown_terms,
@@ -155,9 +156,6 @@ pub async fn import(
         at: now,
     };
     let change = store.record_labels(import).await?;
-    if fetched.is_some() {
-        store.confirm_fetch(&request.source, now, fetched.as_ref()).await?;
-    }
     Ok(match change {
         None => LabelOutcome::Unchanged { digest },
         Some(change) => LabelOutcome::Imported {

@@ -104,6 +104,7 @@ pub async fn load(
             digest: hex_digest(&format!("{labels:?}")),
             format: "sample".into(),
             origin: "the sample world".into(),
+            fetched: None,
             labels,
             report: serde_json::Value::Null,
             at: now,

@@ -8,14 +8,18 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use assay_engine::score::Verdict;
 use assay_store::{
     Store, StoreError,
-    usage::{Charged, KeptCheck, UsageCount},
+    usage::{Charged, KeptCheck, Operation, UsageCount},
 };
 use assay_tenancy::Name;
+use jiff::{Timestamp, tz::TimeZone};
 
-/// Most answers that wait to be written, of a few kilobytes each. Where the store takes none for so long, later answers are still
-/// given and counted, and cannot be looked up.
+use super::Caller;
+
+/// Most answers that wait to be written, of a few kilobytes each. Where the store takes none for so
+/// long, later answers are still given and counted, and cannot be looked up.
 const MOST_WAITING: usize = 10_000;
 /// Answers that one transaction writes.
 const BATCH: usize = 500;
@@ -35,8 +39,20 @@ struct Waiting {
 }
 
 impl Recorder {
-    /// Notes that something was charged.
-    pub fn charge(&self, charged: Charged, count: u64) {
+    /// Notes that one answer was charged, by its verdict.
+    pub fn charge(&self, caller: &Caller, operation: Operation, verdict: Verdict, now: Timestamp) {
+        let charged = Charged {
+            tenant: caller.tenant.name.clone(),
+            day: now.to_zoned(TimeZone::UTC).date(),
+            key: caller.key.clone(),
+            plan: caller.tenant.plan.name.clone(),
+            operation,
+            outcome: verdict.as_str().to_owned(),
+        };
+        self.add(charged, 1);
+    }
+
+    fn add(&self, charged: Charged, count: u64) {
         *self.lock().usage.entry(charged).or_default() += count;
     }
 
@@ -83,7 +99,7 @@ impl Recorder {
                 usage.into_iter().map(|(charged, count)| UsageCount { charged, count }).collect();
             if let Err(error) = store.add_usage(&counts).await {
                 for UsageCount { charged, count } in counts {
-                    self.charge(charged, count);
+                    self.add(charged, count);
                 }
                 return Err(error);
             }

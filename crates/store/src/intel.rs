@@ -113,6 +113,8 @@ pub struct LabelImport {
     pub format: String,
     /// The file or URL.
     pub origin: String,
+    /// Where it was fetched from and what the server said; `None` for a file.
+    pub fetched: Option<(String, FetchConditions)>,
     /// The labels.
     pub labels: Vec<AddressLabel>,
     /// What else is to be known of the import, as JSON.

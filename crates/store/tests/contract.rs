@@ -229,6 +229,18 @@ async fn fetch_conditions_belong_to_their_url(store: Arc<dyn Store>) {
     assert_eq!(store.fetch_conditions(&ofac(), url).await.unwrap(), conditions);
     let elsewhere = store.fetch_conditions(&ofac(), "https://example.com/").await.unwrap();
     assert_eq!(elsewhere, FetchConditions::default());
+
+    let source = &"labels".parse().unwrap();
+    let said = async |store: &dyn Store| store.fetch_conditions(source, url).await.unwrap();
+    let fetched = Some((url.to_owned(), conditions.clone()));
+    let from_url =
+        |digest, minute| LabelImport { fetched: fetched.clone(), ..labels(digest, vec![], minute) };
+    store.record_labels(from_url("first", 0)).await.unwrap();
+    assert_eq!(said(&*store).await, conditions);
+    store.record_labels(labels("second", vec![], 1)).await.unwrap();
+    assert_eq!(said(&*store).await, FetchConditions::default(), "a file came in between");
+    store.record_labels(from_url("second", 2)).await.unwrap();
+    assert_eq!(said(&*store).await, conditions, "known already, and said anew");
 }
 
 fn label(address: &CanonicalAddress, category: Category) -> AddressLabel {
@@ -260,6 +272,7 @@ fn labels(digest: &str, labels: Vec<AddressLabel>, minute: i64) -> LabelImport {
         digest: digest.into(),
         format: "test".into(),
         origin: "labels.csv".into(),
+        fetched: None,
         labels,
         report: serde_json::Value::Null,
         at: at(minute),

@@ -5,13 +5,18 @@ use assay_engine::{
     evidence::{Listing, SourceKind, SourceState},
     facts::Environment,
     policy::{Force, Policy, PolicySpec},
+    score::Verdict,
 };
-use assay_store::{IntelSnapshot, intel::Intel};
+use assay_store::{IntelSnapshot, intel::Intel, usage::Operation};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
-    http::routes::{check::CheckResponse, sources::SourcesResponse},
+    http::routes::{
+        check::CheckResponse,
+        sources::SourcesResponse,
+        usage::{UsageResponse, UsageRow},
+    },
     sample,
     serving::{Assessed, catalogue},
 };
@@ -143,11 +148,17 @@ pub(in crate::http) fn screen_response() -> Value {
 }
 
 pub(in crate::http) fn usage_response() -> Value {
-    json!({
-        "from": "2026-02-01", "to": "2026-02-11", "total": 1204,
-        "usage": [
-            { "day": "2026-02-11", "key": "2f8VnJ3kQx1", "plan": "business", "operation": "check", "outcome": "allow", "count": 1187 },
-            { "day": "2026-02-11", "key": "2f8VnJ3kQx1", "plan": "business", "operation": "check", "outcome": "block", "count": 17 },
-        ],
-    })
+    let day = jiff::civil::date(2026, 2, 11);
+    let row = |verdict: Verdict, count| UsageRow {
+        day,
+        key: "2f8VnJ3kQx1".into(),
+        plan: "business".into(),
+        operation: Operation::Check.as_str().into(),
+        outcome: verdict.as_str().into(),
+        count,
+    };
+    let usage = vec![row(Verdict::Allow, 1187), row(Verdict::Block, 17)];
+    let total = usage.iter().map(|row| row.count).sum();
+    let from = jiff::civil::date(2026, 2, 1);
+    serde_json::to_value(UsageResponse { from, to: day, total, usage }).unwrap_or_default()
 }

@@ -2,17 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use assay_engine::{
-    address::CanonicalAddress, assessment::Assessment, chain::ChainId, score::Verdict,
-};
-use assay_store::usage::{Charged, KeptCheck, Operation};
+use assay_engine::{address::CanonicalAddress, assessment::Assessment, chain::ChainId};
+use assay_store::usage::{KeptCheck, Operation};
 use axum::{
     body::Body,
     extract::{Extension, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +101,10 @@ pub async fn check_address(
     body: Body,
 ) -> Result<Response, Problem> {
     let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, BODY_TIME).await?;
-    check_reference(request.reference.as_deref())?;
+    check_reference(request.reference.as_deref()).map_err(|message| {
+        Problem::new(Code::InvalidRequest, format!("reference: {message}"))
+            .field("reference", message)
+    })?;
     let chain: ChainId =
         request.blockchain.parse().map_err(|error: assay_engine::chain::UnsupportedChain| {
             let message = error.to_string();
@@ -133,44 +134,28 @@ pub async fn check_address(
         tracing::error!(%error, "failed to print an answer");
         Problem::new(Code::InternalError, "the answer could not be printed")
     })?;
-    record(&app, &caller, answer.check_id, assessed.assessment.verdict, &text, now);
+    let recorder = &app.service.recorder;
+    recorder.charge(&caller, Operation::Check, assessed.assessment.verdict, now);
+    if caller.tenant.plan.retention.checks.seconds() > 0 {
+        let tenant = caller.tenant.name.clone();
+        recorder.keep(KeptCheck {
+            id: answer.check_id,
+            tenant,
+            made_at: now,
+            answer: text.clone(),
+        });
+    }
     let content_type = [(header::CONTENT_TYPE, "application/json")];
     Ok(with_cache_fields((content_type, text).into_response(), &outcome, now))
 }
 
-/// Counts a charged check, and keeps its answer for as long as the plan says.
-fn record(
-    app: &App,
-    caller: &Caller,
-    check_id: String,
-    verdict: Verdict,
-    answer: &str,
-    now: Timestamp,
-) {
-    let (tenant, plan) = (caller.tenant.name.clone(), &caller.tenant.plan);
-    let charged = Charged {
-        tenant: tenant.clone(),
-        day: now.to_zoned(TimeZone::UTC).date(),
-        key: caller.key.clone(),
-        plan: plan.name.clone(),
-        operation: Operation::Check,
-        outcome: verdict.as_str().to_owned(),
-    };
-    app.service.recorder.charge(charged, 1);
-    if plan.retention.checks.seconds() > 0 {
-        let answer = answer.to_owned();
-        app.service.recorder.keep(KeptCheck { id: check_id, tenant, made_at: now, answer });
-    }
-}
-
-fn check_reference(reference: Option<&str>) -> Result<(), Problem> {
+/// Says what is wrong with a reference.
+pub(super) fn check_reference(reference: Option<&str>) -> Result<(), String> {
     let length = reference.map_or(0, |reference| reference.chars().count());
     if length <= LONGEST_REFERENCE {
         return Ok(());
     }
-    let message = format!("has {length} characters: at most {LONGEST_REFERENCE} are allowed");
-    Err(Problem::new(Code::InvalidRequest, format!("reference: {message}"))
-        .field("reference", message))
+    Err(format!("has {length} characters: at most {LONGEST_REFERENCE} are allowed"))
 }
 
 /// How old an answer the caller accepts: `Cache-Control: no-cache` or `max-age`.

@@ -11,7 +11,7 @@ use assay_engine::{
     taxonomy::Category,
 };
 use assay_limiter::Charge;
-use assay_store::usage::{Charged, Operation};
+use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
     body::{Body, Bytes},
@@ -20,7 +20,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http_body_util::BodyExt;
-use jiff::{Timestamp, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
@@ -29,14 +28,13 @@ use crate::{
     http::{
         App,
         problem::{Code, Problem},
+        routes::check::check_reference,
     },
     serving::{Caller, Screened, screen, screen_subject},
 };
 
 /// Longest line of a request in bytes.
 const LONGEST_LINE: usize = 8 * 1024;
-/// Longest reference in characters.
-const LONGEST_REFERENCE: usize = 128;
 /// Longest time without a byte from the caller.
 const SILENCE: Duration = Duration::from_secs(30);
 /// Rows that are answered together.
@@ -201,7 +199,8 @@ impl Screening {
                         room -= 1;
                         answered += 1;
                         let found = screen(&intel, &self.caller.tenant.policy, &subject, now);
-                        self.record(&found, now);
+                        let recorder = &service.recorder;
+                        recorder.charge(&self.caller, Operation::Screen, found.verdict, now);
                         ScreenResponse::answered(self.row, request.reference, &subject, found)
                     }
                 },
@@ -217,18 +216,6 @@ impl Screening {
             self.ended = true;
         }
         answers
-    }
-
-    fn record(&self, found: &Screened, now: Timestamp) {
-        let charged = Charged {
-            tenant: self.caller.tenant.name.clone(),
-            day: now.to_zoned(TimeZone::UTC).date(),
-            key: self.caller.key.clone(),
-            plan: self.caller.tenant.plan.name.clone(),
-            operation: Operation::Screen,
-            outcome: found.verdict.as_str().to_owned(),
-        };
-        self.app.service.recorder.charge(charged, 1);
     }
 }
 
@@ -370,11 +357,6 @@ fn read_row(line: &[u8]) -> Line {
         // A row is one line: only the column would be news.
         text.replace(" at line 1 column ", " at character ")
     })?;
-    let length = row.reference.as_ref().map_or(0, |reference| reference.chars().count());
-    if length > LONGEST_REFERENCE {
-        return Err(format!(
-            "reference: has {length} characters: at most {LONGEST_REFERENCE} are allowed"
-        ));
-    }
+    check_reference(row.reference.as_deref()).map_err(|message| format!("reference: {message}"))?;
     Ok(row)
 }

@@ -98,10 +98,7 @@ pub(super) async fn record_publication(
     }
     upsert_source(write, &import.source, SourceKind::Sanctions, import.sample, import.at).await?;
     if import.newest {
-        note_fetched(write, &import.source, import.at).await?;
-        let (url, conditions) = import.fetched.clone().unzip();
-        let conditions = conditions.unwrap_or_default();
-        note_conditions(write, &import.source, url.as_ref(), &conditions).await?;
+        note_fetched(write, &import.source, import.at, import.fetched.as_ref()).await?;
     }
     let record = &import.publication;
     insert_publication(write, &import.source, record, import.at).await?;
@@ -208,8 +205,8 @@ pub(super) async fn confirm_fetch(
         .bind(source.as_str())
         .execute(&mut *write)
         .await?;
-    if let Some((url, conditions)) = fetched {
-        note_conditions(write, source, Some(url), conditions).await?;
+    if fetched.is_some() {
+        note_conditions(write, source, fetched).await?;
     }
     sqlx::query("UPDATE installation SET intel_generation = intel_generation + 1")
         .execute(write)
@@ -217,29 +214,33 @@ pub(super) async fn confirm_fetch(
     Ok(())
 }
 
-pub(super) async fn note_conditions(
-    write: &mut PgConnection,
-    source: &SourceId,
-    url: Option<&String>,
-    conditions: &FetchConditions,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE sources SET url = $1, etag = $2, last_modified = $3 WHERE id = $4")
-        .bind(url)
-        .bind(&conditions.etag)
-        .bind(&conditions.last_modified)
-        .bind(source.as_str())
-        .execute(write)
-        .await?;
-    Ok(())
-}
-
+/// Notes where a source's newest file came from, and when. `None` forgets what a server said of an
+/// earlier one: it says nothing of this.
 pub(super) async fn note_fetched(
     write: &mut PgConnection,
     source: &SourceId,
     at: Timestamp,
+    fetched: Option<&(String, FetchConditions)>,
 ) -> Result<(), StoreError> {
     sqlx::query("UPDATE sources SET fetched_at = $1 WHERE id = $2")
         .bind(value::milliseconds(at))
+        .bind(source.as_str())
+        .execute(&mut *write)
+        .await?;
+    note_conditions(write, source, fetched).await
+}
+
+async fn note_conditions(
+    write: &mut PgConnection,
+    source: &SourceId,
+    fetched: Option<&(String, FetchConditions)>,
+) -> Result<(), StoreError> {
+    let (url, conditions) = fetched.cloned().unzip();
+    let conditions = conditions.unwrap_or_default();
+    sqlx::query("UPDATE sources SET url = $1, etag = $2, last_modified = $3 WHERE id = $4")
+        .bind(url)
+        .bind(conditions.etag)
+        .bind(conditions.last_modified)
         .bind(source.as_str())
         .execute(write)
         .await?;

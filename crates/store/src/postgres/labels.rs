@@ -12,14 +12,12 @@ use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::intel::{
-    change_data, confirm_fetch, insert_publication, note_conditions, note_fetched, publications,
-    upsert_source,
+    change_data, confirm_fetch, insert_publication, note_fetched, publications, upsert_source,
 };
 use crate::{
     StoreError,
     intel::{
-        FetchConditions, Fingerprint, LabelChange, LabelFilter, LabelImport, LabelSink,
-        RecordedLabel, Suppression,
+        Fingerprint, LabelChange, LabelFilter, LabelImport, LabelSink, RecordedLabel, Suppression,
     },
     row::{
         self,
@@ -77,14 +75,12 @@ pub(super) async fn record(
     upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
     let known = publications(write, Some(&import.source)).await?;
     let Some(record) = row::labels::publication(import, &known) else {
-        confirm_fetch(write, &import.source, import.at, None).await?;
+        confirm_fetch(write, &import.source, import.at, import.fetched.as_ref()).await?;
         return Ok(None);
     };
     insert_publication(write, &import.source, &record, import.at).await?;
     let change = replace(write, import).await?;
-    note_fetched(write, &import.source, import.at).await?;
-    // What a server said of an earlier file says nothing of this one.
-    note_conditions(write, &import.source, None, &FetchConditions::default()).await?;
+    note_fetched(write, &import.source, import.at, import.fetched.as_ref()).await?;
     changed(write, &import.source, &import.digest).await?;
     Ok(Some(change))
 }

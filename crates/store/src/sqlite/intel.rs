@@ -96,14 +96,7 @@ pub(super) async fn record_publication(
     expect_generation(write, import.planned_at_generation).await?;
     upsert_source(write, &import.source, SourceKind::Sanctions, import.sample, import.at).await?;
     if import.newest {
-        sqlx::query("UPDATE sources SET fetched_at = ? WHERE id = ?")
-            .bind(value::milliseconds(import.at))
-            .bind(import.source.as_str())
-            .execute(&mut **write)
-            .await?;
-        let (url, conditions) = import.fetched.clone().unzip();
-        let conditions = conditions.unwrap_or_default();
-        note_conditions(write, &import.source, url.as_ref(), &conditions).await?;
+        note_fetched(write, &import.source, import.at, import.fetched.as_ref()).await?;
     }
     let record = &import.publication;
     insert_publication(write, &import.source, record, import.at).await?;
@@ -202,8 +195,8 @@ pub(super) async fn confirm_fetch(
         .bind(source.as_str())
         .execute(&mut **write)
         .await?;
-    if let Some((url, conditions)) = fetched {
-        note_conditions(write, source, Some(url), conditions).await?;
+    if fetched.is_some() {
+        note_conditions(write, source, fetched).await?;
     }
     sqlx::query("UPDATE installation SET intel_generation = intel_generation + 1")
         .execute(&mut **write)
@@ -211,16 +204,33 @@ pub(super) async fn confirm_fetch(
     Ok(())
 }
 
+/// Notes where a source's newest file came from, and when. `None` forgets what a server said of an
+/// earlier one: it says nothing of this.
+pub(super) async fn note_fetched(
+    write: &mut Write<'_>,
+    source: &SourceId,
+    at: Timestamp,
+    fetched: Option<&(String, FetchConditions)>,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE sources SET fetched_at = ? WHERE id = ?")
+        .bind(value::milliseconds(at))
+        .bind(source.as_str())
+        .execute(&mut **write)
+        .await?;
+    note_conditions(write, source, fetched).await
+}
+
 async fn note_conditions(
     write: &mut Write<'_>,
     source: &SourceId,
-    url: Option<&String>,
-    conditions: &FetchConditions,
+    fetched: Option<&(String, FetchConditions)>,
 ) -> Result<(), StoreError> {
+    let (url, conditions) = fetched.cloned().unzip();
+    let conditions = conditions.unwrap_or_default();
     sqlx::query("UPDATE sources SET url = ?, etag = ?, last_modified = ? WHERE id = ?")
         .bind(url)
-        .bind(&conditions.etag)
-        .bind(&conditions.last_modified)
+        .bind(conditions.etag)
+        .bind(conditions.last_modified)
         .bind(source.as_str())
         .execute(&mut **write)
         .await?;

@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use sqlx::{QueryBuilder, Row, Sqlite, SqlitePool};
 
 use super::intel::{
-    Write, change_data, confirm_fetch, insert_publication, publications, upsert_source,
+    Write, change_data, confirm_fetch, insert_publication, note_fetched, publications,
+    upsert_source,
 };
 use crate::{
     StoreError,
@@ -74,20 +75,12 @@ pub(super) async fn record(
     upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
     let known = publications(write, Some(&import.source)).await?;
     let Some(record) = row::labels::publication(import, &known) else {
-        confirm_fetch(write, &import.source, import.at, None).await?;
+        confirm_fetch(write, &import.source, import.at, import.fetched.as_ref()).await?;
         return Ok(None);
     };
     insert_publication(write, &import.source, &record, import.at).await?;
     let change = replace(write, import).await?;
-    // What a server said of an earlier file says nothing of this one.
-    sqlx::query(
-        "UPDATE sources SET fetched_at = ?, url = NULL, etag = NULL, last_modified = NULL
-         WHERE id = ?",
-    )
-    .bind(value::milliseconds(import.at))
-    .bind(import.source.as_str())
-    .execute(&mut **write)
-    .await?;
+    note_fetched(write, &import.source, import.at, import.fetched.as_ref()).await?;
     changed(write, &import.source, &import.digest).await?;
     Ok(Some(change))
 }

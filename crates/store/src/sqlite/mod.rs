@@ -87,15 +87,6 @@ impl SqliteStore {
         Ok(store)
     }
 
-    /// Makes a directory as a store's own is: for its owner only.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be made.
-    pub fn make_directory(directory: &Path) -> Result<(), StoreError> {
-        private_directory(directory)
-    }
-
     /// Writes a copy of the whole database, as it is at one moment, to a new file.
     ///
     /// # Errors
@@ -185,8 +176,12 @@ impl SqliteStore {
     }
 }
 
-/// Key hashes and customers' names are nobody else's business.
-fn private_directory(directory: &Path) -> Result<(), StoreError> {
+/// Makes a directory for its owner only: key hashes and customers' names are nobody else's business.
+///
+/// # Errors
+///
+/// Where it cannot be made.
+pub fn private_directory(directory: &Path) -> Result<(), StoreError> {
     let mut private = DirBuilder::new();
     private.recursive(true);
     #[cfg(unix)]
