@@ -27,6 +27,39 @@ pub struct Chain {
     pub rules: AddressRules,
 }
 
+/// Which forms of scripts a Bitcoin-like chain gives a meaning beyond Bitcoin's first ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ScriptForms {
+    /// Segregated witness.
+    pub(crate) witness: bool,
+    /// Bitcoin Cash's tokens and long script hashes.
+    pub(crate) cash: bool,
+    /// Litecoin's extension blocks.
+    pub(crate) extension_blocks: bool,
+}
+
+impl Chain {
+    /// Whether money on this chain is coins: outputs of transactions that later ones spend.
+    #[must_use]
+    pub const fn has_coins(&self) -> bool {
+        matches!(
+            self.rules,
+            AddressRules::Bitcoin(_)
+                | AddressRules::BitcoinCash
+                | AddressRules::BitcoinSv
+                | AddressRules::Zcash
+        )
+    }
+
+    pub(crate) fn script_forms(&self) -> ScriptForms {
+        ScriptForms {
+            witness: matches!(self.rules, AddressRules::Bitcoin(rules) if rules.has_witness()),
+            cash: matches!(self.rules, AddressRules::BitcoinCash),
+            extension_blocks: self.id == "ltc",
+        }
+    }
+}
+
 macro_rules! evm {
     ($id:literal, $name:literal, [$($alias:literal),*], $asset:literal, [$($code:literal),*]) => {
         Chain {

@@ -6,6 +6,7 @@
 //!
 //! - [`chain`]: the chains, one row each
 //! - [`address`]: reading and writing addresses
+//! - [`coins`], [`coinjoin`]: transactions of Bitcoin-like chains
 //! - [`taxonomy`]: what an address can be
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
 //! - [`policy`]: what a tenant may decide
@@ -16,6 +17,8 @@ pub mod address;
 mod assess;
 pub mod assessment;
 pub mod chain;
+pub mod coinjoin;
+pub mod coins;
 pub mod evidence;
 pub mod facts;
 pub mod fixed;

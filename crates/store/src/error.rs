@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_engine::chain::ChainId;
 use assay_tenancy::key::KeyId;
 
 /// Why a store could not do what was asked. Nothing changed then.
@@ -79,6 +80,40 @@ pub enum StoreError {
     /// No key has this id.
     #[error("there is no key `{0}`")]
     UnknownKey(KeyId),
+    /// Blocks do not follow one another. Nothing was written.
+    #[error("block {height} does not follow block {tip} of the {chain} chain: nothing was written")]
+    Gap {
+        /// The chain.
+        chain: ChainId,
+        /// The block that does not follow.
+        height: u64,
+        /// What it should have followed.
+        tip: u64,
+    },
+    /// Blocks cannot be taken back any more.
+    #[error(
+        "the {chain} chain changed below height {height}, deeper than can be taken back: delete its \
+         graph and ingest it again"
+    )]
+    TooDeep {
+        /// The chain.
+        chain: ChainId,
+        /// The lowest height that the graph could go back to.
+        height: u64,
+    },
+    /// Somebody else writes the chain.
+    #[error("another program is ingesting the {0} chain: only one can at a time")]
+    Busy(ChainId),
+    /// The chain was begun at another height.
+    #[error("the {chain} chain was ingested from height {start} on: it cannot begin at {wanted}")]
+    OtherStart {
+        /// The chain.
+        chain: ChainId,
+        /// Where it begins.
+        start: u64,
+        /// Where it was to begin.
+        wanted: u64,
+    },
 }
 
 impl StoreError {

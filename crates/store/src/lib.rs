@@ -7,12 +7,14 @@
 //! - [`intel`]: sources, publications, listings and labels
 //! - [`control`]: manifests and API keys
 //! - [`usage`]: what was charged and what was answered
+//! - [`graph`]: chains, and the flows of money on them
 //! - [`snapshot`]: the index that answers "what is known about this address"
 //! - [`sqlite`]: the embedded backend
 //! - [`postgres`]: the backend that several servers share
 
 pub mod control;
 mod error;
+pub mod graph;
 pub mod intel;
 pub mod postgres;
 mod row;

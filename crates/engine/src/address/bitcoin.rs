@@ -35,6 +35,11 @@ const UNVERSIONED_BYTES: usize = 20 + base58::CHECKSUM_BYTES;
 const BECH32_MAXIMUM: usize = 90;
 
 impl BitcoinRules {
+    /// Whether the chain knows segregated witness.
+    pub(crate) const fn has_witness(&self) -> bool {
+        self.main.prefix.is_some()
+    }
+
     pub(super) fn parse(&self, text: &str) -> Result<Parsed, AddressError> {
         let is_segwit = std::iter::once(&self.main)
             .chain(self.tests)

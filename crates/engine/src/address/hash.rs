@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use sha3::Keccak256;
 
 /// RIPEMD-160 of SHA-256: Bitcoin's hash of keys and scripts.
-pub(super) fn hash160(data: &[u8]) -> [u8; 20] {
+pub(crate) fn hash160(data: &[u8]) -> [u8; 20] {
     Ripemd160::digest(Sha256::digest(data)).into()
 }
 

@@ -23,6 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use error::{AddressError, CodePoint};
+pub(crate) use hash::hash160;
 
 use crate::chain::ChainId;
 
@@ -300,6 +301,12 @@ impl CanonicalAddress {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// What the address commits to.
+    #[must_use]
+    pub const fn payload(&self) -> &Payload {
+        &self.payload
     }
 
     /// The identities under which whoever controls this address is found on every chain.

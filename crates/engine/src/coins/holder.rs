@@ -1,0 +1,316 @@
+//! Who can spend an output, as far as its script says.
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    address::{CanonicalAddress, Payload, hash160},
+    chain::ChainId,
+};
+
+/// Who can spend an output. One key that is paid by itself (P2PK) and by its hash (P2PKH) is one
+/// holder: the same key spends both.
+///
+/// Ordered by its bytes, which are the same on every machine and in every store.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Holder {
+    /// The hash of a public key.
+    KeyHash([u8; 20]),
+    /// The hash of a script.
+    ScriptHash([u8; 20]),
+    /// The double SHA-256 of a script (Bitcoin Cash).
+    LongScriptHash([u8; 32]),
+    /// A witness program.
+    Witness(u8, Vec<u8>),
+    /// A script that no address stands for, by its SHA-256: bare multisig, `OP_RETURN`, and others.
+    Script([u8; 32]),
+    /// A pool in which nobody sees whose coins are whose.
+    Pool(Pool),
+}
+
+/// A pool of coins whose owners the chain hides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pool {
+    /// Litecoin's extension blocks.
+    Mweb,
+    /// Zcash's shielded pools, all together.
+    ZcashShielded,
+}
+
+impl Pool {
+    /// The pool's name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mweb => "Litecoin MWEB",
+            Self::ZcashShielded => "Zcash shielded pool",
+        }
+    }
+}
+
+// Script operations that standard outputs are made of.
+const OP_0: u8 = 0x00;
+const OP_1: u8 = 0x51;
+const OP_16: u8 = 0x60;
+const OP_DUP: u8 = 0x76;
+const OP_EQUAL: u8 = 0x87;
+const OP_EQUALVERIFY: u8 = 0x88;
+const OP_HASH160: u8 = 0xa9;
+const OP_HASH256: u8 = 0xaa;
+const OP_CHECKSIG: u8 = 0xac;
+/// Introduces a token's description before the script itself (Bitcoin Cash, CHIP-2022-02).
+const CASH_TOKEN_PREFIX: u8 = 0xef;
+
+/// Witness versions of Litecoin's extension blocks (LIP 2, LIP 3): the address that holds all their
+/// coins, and the outputs by which coins come in.
+const MWEB_VERSIONS: [u8; 2] = [8, 9];
+
+impl Holder {
+    /// Who can spend an output of `chain` with this script.
+    #[must_use]
+    pub fn of_script(chain: ChainId, script: &[u8]) -> Self {
+        let forms = chain.info().script_forms();
+        let plain = if forms.cash { without_token(script) } else { script };
+        match plain {
+            [OP_DUP, OP_HASH160, 20, hash @ .., OP_EQUALVERIFY, OP_CHECKSIG] => {
+                if let Ok(hash) = hash.try_into() {
+                    return Self::KeyHash(hash);
+                }
+            }
+            [OP_HASH160, 20, hash @ .., OP_EQUAL] => {
+                if let Ok(hash) = hash.try_into() {
+                    return Self::ScriptHash(hash);
+                }
+            }
+            [OP_HASH256, 32, hash @ .., OP_EQUAL] if forms.cash => {
+                if let Ok(hash) = hash.try_into() {
+                    return Self::LongScriptHash(hash);
+                }
+            }
+            [33, key @ .., OP_CHECKSIG] if key.len() == 33 && matches!(key, [2 | 3, ..]) => {
+                return Self::KeyHash(hash160(key));
+            }
+            [65, key @ .., OP_CHECKSIG] if key.len() == 65 && matches!(key, [4, ..]) => {
+                return Self::KeyHash(hash160(key));
+            }
+            [version @ (OP_0 | OP_1..=OP_16), length @ 2..=40, program @ ..]
+                if forms.witness && program.len() == usize::from(*length) =>
+            {
+                let version = if *version == OP_0 { 0 } else { *version - OP_1 + 1 };
+                if forms.extension_blocks && MWEB_VERSIONS.contains(&version) {
+                    return Self::Pool(Pool::Mweb);
+                }
+                return Self::Witness(version, program.to_vec());
+            }
+            _ => {}
+        }
+        Self::Script(Sha256::digest(script).into())
+    }
+
+    /// The holder that an address names; `None` where it names none that a chain shows.
+    #[must_use]
+    pub fn of_address(address: &CanonicalAddress) -> Option<Self> {
+        Some(match address.payload() {
+            Payload::PublicKeyHash(hash) => Self::KeyHash(*hash),
+            Payload::ScriptHash(hash) => Self::ScriptHash(*hash),
+            Payload::LongScriptHash(hash) => Self::LongScriptHash(*hash),
+            Payload::Witness { version, program } => Self::Witness(*version, program.clone()),
+            _ => return None,
+        })
+    }
+
+    /// The address of `chain` that stands for the holder.
+    #[must_use]
+    pub fn address(&self, chain: ChainId) -> Option<CanonicalAddress> {
+        let payload = match self {
+            Self::KeyHash(hash) => Payload::PublicKeyHash(*hash),
+            Self::ScriptHash(hash) => Payload::ScriptHash(*hash),
+            Self::LongScriptHash(hash) => Payload::LongScriptHash(*hash),
+            Self::Witness(version, program) => {
+                Payload::Witness { version: *version, program: program.clone() }
+            }
+            Self::Script(_) | Self::Pool(_) => return None,
+        };
+        CanonicalAddress::from_payload(chain, payload)
+    }
+
+    /// The holder in bytes, as stores keep it: a tag, then what it commits to.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let tagged = |tag: u8, rest: &[u8]| [&[tag], rest].concat();
+        match self {
+            Self::KeyHash(hash) => tagged(0, hash),
+            Self::ScriptHash(hash) => tagged(1, hash),
+            Self::LongScriptHash(hash) => tagged(2, hash),
+            Self::Witness(version, program) => tagged(3, &[&[*version], &**program].concat()),
+            Self::Script(hash) => tagged(4, hash),
+            Self::Pool(Pool::Mweb) => tagged(5, &[0]),
+            Self::Pool(Pool::ZcashShielded) => tagged(5, &[1]),
+        }
+    }
+
+    /// Reads what [`Holder::to_bytes`] wrote; `None` where it is something else.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Some(match bytes.split_first()? {
+            (0, hash) => Self::KeyHash(hash.try_into().ok()?),
+            (1, hash) => Self::ScriptHash(hash.try_into().ok()?),
+            (2, hash) => Self::LongScriptHash(hash.try_into().ok()?),
+            (3, [version, program @ ..]) => Self::Witness(*version, program.to_vec()),
+            (4, hash) => Self::Script(hash.try_into().ok()?),
+            (5, [0]) => Self::Pool(Pool::Mweb),
+            (5, [1]) => Self::Pool(Pool::ZcashShielded),
+            _ => return None,
+        })
+    }
+}
+
+/// The script behind a token's description; the whole where it is not a well-formed one.
+fn without_token(script: &[u8]) -> &[u8] {
+    token_length(script).and_then(|length| script.get(length..)).unwrap_or(script)
+}
+
+/// Bytes of a token's description at the beginning of an output's script.
+fn token_length(script: &[u8]) -> Option<usize> {
+    const CATEGORY_BYTES: usize = 32;
+    const HAS_COMMITMENT: u8 = 0x40;
+    const HAS_AMOUNT: u8 = 0x10;
+    if *script.first()? != CASH_TOKEN_PREFIX {
+        return None;
+    }
+    let flags = *script.get(1 + CATEGORY_BYTES)?;
+    let mut at = 1 + CATEGORY_BYTES + 1;
+    if flags & HAS_COMMITMENT != 0 {
+        let (length, bytes) = compact_size(script.get(at..)?)?;
+        at = at.checked_add(bytes)?.checked_add(usize::try_from(length).ok()?)?;
+    }
+    if flags & HAS_AMOUNT != 0 {
+        at = at.checked_add(compact_size(script.get(at..)?)?.1)?;
+    }
+    (at <= script.len()).then_some(at)
+}
+
+/// A number in Bitcoin's variable length, and how many bytes it takes.
+fn compact_size(bytes: &[u8]) -> Option<(u64, usize)> {
+    let number = |length: usize| {
+        let taken = bytes.get(1..=length)?;
+        let value = taken.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+        Some((value, length + 1))
+    };
+    match *bytes.first()? {
+        0xfd => number(2),
+        0xfe => number(4),
+        0xff => number(8),
+        small => Some((small.into(), 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BCH: &str = "bch";
+    const LTC: &str = "ltc";
+
+    fn holder(chain: &str, script: &str) -> Holder {
+        Holder::of_script(chain.parse().unwrap(), &hex::decode(script).unwrap())
+    }
+
+    fn address(chain: &str, script: &str) -> Option<String> {
+        let chain = chain.parse().unwrap();
+        let script = hex::decode(script).unwrap();
+        Holder::of_script(chain, &script).address(chain).map(|address| address.to_string())
+    }
+
+    #[test]
+    fn a_key_is_one_holder_however_it_is_paid() {
+        // The first block's coinbase pays a key by itself; its address is the hash of that key.
+        let key = "04678afdb0fe5548271967f1a67130b7105cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5f";
+        let paid_by_key = holder("btc", &format!("41{key}ac"));
+        let paid_by_hash = holder("btc", "76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac");
+        assert_eq!(paid_by_key, paid_by_hash);
+        assert_eq!(
+            paid_by_key.address(ChainId::BTC).unwrap().as_str(),
+            "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"
+        );
+    }
+
+    #[test]
+    fn scripts_of_every_form_have_their_address() {
+        let op_true = "00204ae81572f06e1b88fd5ced7a1a000945432e83e1551e6f721ee9c00b8cc33260";
+        assert_eq!(
+            address("btc", op_true).unwrap(),
+            "bc1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp250x7us7a8qqhrxrxfsq2gp3gp"
+        );
+        let p2sh = "a914f815b036d9bbbce5e9f2a00abd1bf3dc91e9551087";
+        assert_eq!(address("btc", p2sh).unwrap(), "3QJmV3qfvL9SuYo34YihAf3sRCW3qSinyC");
+        assert!(address("doge", p2sh).unwrap().starts_with(['9', 'A']));
+        // Segregated witness is nothing on Bitcoin Cash: anybody could spend it.
+        assert!(matches!(holder(BCH, op_true), Holder::Script(_)));
+        let taproot = format!("5120{}", "ab".repeat(32));
+        assert!(address("btc", &taproot).unwrap().starts_with("bc1p"));
+    }
+
+    #[test]
+    fn what_no_address_stands_for_is_still_somebody() {
+        for script in ["", "6a", "6a0568656c6c6f", "51", "5121", "0020ab", "76a914"] {
+            let holder = holder("btc", script);
+            assert!(matches!(holder, Holder::Script(_)), "{script}");
+            assert_eq!(holder.address(ChainId::BTC), None);
+        }
+    }
+
+    #[test]
+    fn tokens_and_extension_blocks() {
+        let plain = "76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac";
+        let category = "bb".repeat(32);
+        // Fungible amount only; commitment of three bytes; both.
+        for token in ["10fd0001", "6003aabbcc", "7002aabb05"] {
+            assert_eq!(holder(BCH, &format!("ef{category}{token}{plain}")), holder(BCH, plain));
+        }
+        assert!(matches!(holder("btc", &format!("ef{category}1001{plain}")), Holder::Script(_)));
+        let long = format!("aa20{}87", "cd".repeat(32));
+        assert!(matches!(holder(BCH, &long), Holder::LongScriptHash(_)));
+        assert!(matches!(holder("btc", &long), Holder::Script(_)));
+        for version in ["58", "59"] {
+            let script = format!("{version}20{}", "11".repeat(32));
+            assert_eq!(holder(LTC, &script), Holder::Pool(Pool::Mweb));
+            assert!(matches!(holder("btc", &script), Holder::Witness(8 | 9, _)));
+        }
+    }
+
+    #[test]
+    fn bytes_are_read_back() {
+        let holders = [
+            Holder::KeyHash([1; 20]),
+            Holder::ScriptHash([2; 20]),
+            Holder::LongScriptHash([3; 32]),
+            Holder::Witness(1, vec![4; 32]),
+            Holder::Script([5; 32]),
+            Holder::Pool(Pool::Mweb),
+            Holder::Pool(Pool::ZcashShielded),
+        ];
+        for holder in holders {
+            assert_eq!(Holder::from_bytes(&holder.to_bytes()), Some(holder));
+        }
+        for junk in [&[][..], &[9], &[0, 1], &[3], &[5, 7]] {
+            assert_eq!(Holder::from_bytes(junk), None);
+        }
+    }
+
+    #[test]
+    fn an_address_names_its_holder() {
+        for (chain, text) in [
+            ("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+            ("btc", "bc1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp250x7us7a8qqhrxrxfsq2gp3gp"),
+            ("zec", "t1KstPVzcNEK4ZeauQ6cogoqxQBMDSiRnGr"),
+        ] {
+            let chain = chain.parse().unwrap();
+            let address = CanonicalAddress::parse(chain, text).unwrap();
+            let holder = Holder::of_address(&address).unwrap();
+            assert_eq!(holder.address(chain), Some(address));
+        }
+        let shielded =
+            CanonicalAddress::parse("eth".parse().unwrap(), &format!("0x{}", "0".repeat(40)));
+        assert_eq!(Holder::of_address(&shielded.unwrap()), None);
+    }
+}
