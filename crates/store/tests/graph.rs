@@ -8,6 +8,7 @@
 
 #[expect(dead_code, reason = "shared with the other contract")]
 mod backends;
+mod graph_backends;
 mod made_chain;
 
 use std::sync::Arc;
@@ -46,7 +47,7 @@ async fn graph(store: &dyn Store) -> Arc<dyn Graph> {
 
 /// The chain in memory.
 fn reference(chain: &Chain) -> MemoryGraph {
-    MemoryGraph::new(CHAIN, chain.start, false, chain.blocks.clone(), at(0))
+    MemoryGraph::new(chain.id, chain.start, false, chain.blocks.clone(), at(0))
 }
 
 async fn append(writer: &mut dyn GraphWriter, blocks: &[GraphBlock], at_once: usize) {
@@ -101,35 +102,84 @@ async fn expect_equal(graph: &dyn Graph, chain: &Chain) {
 }
 
 async fn answers_are_those_of_the_chain(store: Arc<dyn Store>) {
-    for (seed, chain) in ["btc", "ltc", "doge"].into_iter().enumerate() {
-        let made = Chain::of(seed as u64, 10 * seed as u64, 30);
-        let chain: ChainId = chain.parse().unwrap();
-        let mut writer = store.graph_writer(chain, options(made.start)).await.unwrap();
-        append(&mut *writer, &made.blocks, 7).await;
-        let graph = store.graph(chain).await.unwrap().unwrap();
-        let right = MemoryGraph::new(chain, made.start, false, made.blocks.clone(), at(0));
-        assert_eq!(graph.fingerprint().await.unwrap(), right.fingerprint().await.unwrap());
-        if chain == CHAIN {
-            expect_equal(&*graph, &made).await;
-        }
+    let made = Chain::of(0, 0, 30);
+    append(&mut *writer(&*store, 0).await, &made.blocks, 7).await;
+    expect_equal(&*graph(&*store).await, &made).await;
+}
+
+async fn so_are_those_of_many_small_chains(store: Arc<dyn Store>) {
+    let chains: Vec<ChainId> = ChainId::all().take(24).collect();
+    for (id, seed) in chains.iter().zip(100..) {
+        let made = Chain::of(seed, seed % 3 * 10, 6).called(*id);
+        let mut writer = store.graph_writer(*id, options(made.start)).await.unwrap();
+        append(&mut *writer, &made.blocks, 2).await;
+        let graph = store.graph(*id).await.unwrap().unwrap();
+        expect_equal(&*graph, &made).await;
     }
-    let chains = ["btc", "ltc", "doge"].map(|chain| chain.parse().unwrap());
     assert_eq!(store.graph_chains().await.unwrap(), chains);
 }
 
 async fn what_follows_is_the_same_in_batches_of_any_size(store: Arc<dyn Store>) {
-    let chain = Chain::of(11, 0, 40);
-    let right = reference(&chain).fingerprint().await.unwrap();
     for (name, at_once) in [("btc", 1), ("ltc", 3), ("doge", 40)] {
-        let id = name.parse().unwrap();
-        let mut writer = store.graph_writer(id, options(0)).await.unwrap();
+        let chain = Chain::of(11, 0, 40).called(name.parse().unwrap());
+        let mut writer = store.graph_writer(chain.id, options(0)).await.unwrap();
         append(&mut *writer, &chain.blocks, at_once).await;
-        let blocks = chain.blocks.clone();
-        let right = MemoryGraph::new(id, 0, false, blocks, at(0)).fingerprint().await.unwrap();
-        let graph = store.graph(id).await.unwrap().unwrap();
+        let graph = store.graph(chain.id).await.unwrap().unwrap();
+        let right = reference(&chain).fingerprint().await.unwrap();
         assert_eq!(graph.fingerprint().await.unwrap(), right);
     }
-    assert_eq!(graph(&*store).await.fingerprint().await.unwrap(), right);
+}
+
+/// More rows of every table than one statement takes.
+async fn many_rows_are_written_at_once(store: Arc<dyn Store>) {
+    const MANY: u32 = 9000;
+    let holder = |number: u32| {
+        let [a, b, c, d] = number.to_be_bytes();
+        Holder::Witness(0, vec![a, b, c, d])
+    };
+    let coin = |number: u32, value: u64| Coin { holder: holder(number), value };
+    let mut chain = Chain::new(22, 0);
+    let coinbase = GraphTransaction {
+        txid: Txid::from_bytes([1; 32]),
+        kind: TransactionKind::Coinbase,
+        inputs: Vec::new(),
+        outputs: (0..MANY).map(|number| coin(number, u64::from(number) * 1_234_567)).collect(),
+        unknown: 0,
+    };
+    let passed_on = (0..MANY).zip(&coinbase.outputs).map(|(number, coin)| {
+        let [a, b, c, d] = number.to_be_bytes();
+        let output = OutPoint { txid: coinbase.txid, index: number };
+        let known = GraphInput { output, coin: Some(coin.clone()) };
+        let elsewhere = OutPoint { txid: Txid::from_bytes([9; 32]), index: number };
+        let unknown = GraphInput { output: elsewhere, coin: None };
+        let inputs = if number % 7 == 0 { vec![unknown, known] } else { vec![known] };
+        let mut bytes = [2; 32];
+        (bytes[0], bytes[1], bytes[2], bytes[3]) = (a, b, c, d);
+        GraphTransaction {
+            txid: Txid::from_bytes(bytes),
+            kind: TransactionKind::Payment,
+            inputs,
+            outputs: vec![Coin { holder: holder((number + 1) % MANY), ..coin.clone() }],
+            unknown: 0,
+        }
+    });
+    let passed_on = passed_on.collect();
+    chain.add(vec![coinbase]);
+    chain.add(passed_on);
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 1).await;
+    let graph = graph(&*store).await;
+    let right = reference(&chain).fingerprint().await.unwrap();
+    assert_eq!(graph.fingerprint().await.unwrap(), right);
+    let mut blocks = Vec::new();
+    graph.each_block(0, 1, &mut |block| blocks.push(block)).await.unwrap();
+    assert_eq!(blocks, chain.blocks);
+    let touched = graph.touched_above(0, 10_000).await.unwrap();
+    assert_eq!(touched, (0..MANY).map(holder).collect::<Vec<_>>());
+
+    writer.roll_back(0).await.unwrap();
+    let right = reference(&chain.fork(0, 0, 0)).fingerprint().await.unwrap();
+    assert_eq!(graph.fingerprint().await.unwrap(), right);
 }
 
 async fn a_backfill_ends_as_what_was_indexed_all_along(store: Arc<dyn Store>) {
@@ -397,6 +447,8 @@ macro_rules! contract {
     ($($backend:ident),+) => {
         $(contract! { $backend:
             answers_are_those_of_the_chain,
+            so_are_those_of_many_small_chains,
+            many_rows_are_written_at_once,
             what_follows_is_the_same_in_batches_of_any_size,
             a_backfill_ends_as_what_was_indexed_all_along,
             a_reorganisation_leaves_no_trace,

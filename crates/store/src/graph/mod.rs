@@ -6,6 +6,18 @@
 //!
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
 //! rows in every backend, with or without a reorganisation in between.
+//!
+//! - [`memory`]: a graph in memory, the plainest one, which says what is right
+//! - `plan`: what blocks write, a pure function; `rows`, `state`, `fingerprint`: what a graph holds
+//! - `writer`: writing, as far as it is the same everywhere; `cache`: what it remembers
+//! - `answer`, `blocks`, `touched`: what is read, put together from rows
+//!
+//! On a distributed PostgreSQL, the distribution column is `tx_id` for `tx`, `output` and `input`, so
+//! that a transaction and its legs are in one place: an origin is read there, a destination once its
+//! transaction is found. Reads by holder or by spent output go to all places at once, and each answers
+//! from its own index with no more rows than are asked for. `holder` and `undo` are distributed by
+//! `holder_id`; `graph` and `block` are copied everywhere. The statements that look holders' keys up
+//! where the legs are would have to do so in a second step.
 
 pub(crate) mod answer;
 pub(crate) mod blocks;

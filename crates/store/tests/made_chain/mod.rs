@@ -1,6 +1,7 @@
 //! Made-up chains: everything that a graph must keep, drawn from a seed.
 
 use assay_engine::{
+    chain::ChainId,
     coinjoin::CoinjoinKind,
     coins::{Holder, OutPoint, Pool, TransactionKind, Txid},
 };
@@ -40,6 +41,7 @@ impl Dice {
 /// A chain that grows. A clone with other dice is a fork.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
+    pub(crate) id: ChainId,
     pub(crate) dice: Dice,
     pub(crate) start: u64,
     pub(crate) blocks: Vec<GraphBlock>,
@@ -48,7 +50,13 @@ pub(crate) struct Chain {
 
 impl Chain {
     pub(crate) fn new(seed: u64, start: u64) -> Self {
-        Self { dice: Dice::new(seed), start, blocks: Vec::new(), unspent: Vec::new() }
+        Self {
+            id: ChainId::BTC,
+            dice: Dice::new(seed),
+            start,
+            blocks: Vec::new(),
+            unspent: Vec::new(),
+        }
     }
 
     pub(crate) fn of(seed: u64, start: u64, blocks: usize) -> Self {
@@ -59,9 +67,14 @@ impl Chain {
         chain
     }
 
+    /// The same as another chain.
+    pub(crate) fn called(self, id: ChainId) -> Self {
+        Self { id, ..self }
+    }
+
     /// The chain up to a height, growing differently from there on.
     pub(crate) fn fork(&self, height: u64, seed: u64, blocks: usize) -> Self {
-        let mut fork = Self::new(seed, self.start);
+        let mut fork = Self { id: self.id, ..Self::new(seed, self.start) };
         let kept = self.blocks.iter().filter(|block| block.block.height <= height);
         for GraphBlock { transactions, block } in kept {
             for transaction in transactions {

@@ -7,7 +7,7 @@ use assay_engine::coins::{Holder, OutPoint, Statistics, Txid};
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
-use sqlx::{Connection, PgConnection, Postgres, Row, Transaction};
+use sqlx::{Connection, Executor, PgConnection, Postgres, Row, Transaction};
 
 use super::{
     Schema,
@@ -27,19 +27,18 @@ use crate::{
     value,
 };
 
-/// How a transaction of the writer begins. It looks rows up by index, whatever the server believes of
-/// the tables' sizes while they grow, and does not compile statements that it so believes to be long.
-/// What the last moments before a crash of the server brought may be lost, never a part of it: it is
-/// read from the chain again.
-const WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-    SET LOCAL lock_timeout = '15s'; SET LOCAL synchronous_commit = off;
-    SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
-    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
-/// The same for building indexes, with memory for sorting.
-const BUILD: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-    SET LOCAL lock_timeout = '15s'; SET LOCAL maintenance_work_mem = '256MB'";
-/// How long a writer waits for the one before it, whose connection may just be being closed.
-const LOCK_TIMEOUT: &str = "SET lock_timeout = '2s'";
+/// What holds for the connection. A writer waits for the one before it, whose connection may just be
+/// being closed. It looks rows up by index, whatever the server believes of the tables' sizes while
+/// they grow, and has no statement compiled that it so believes to be long. What the last moments
+/// before a crash of the server brought may be lost, never a part of it: it is read from the chain
+/// again. Indexes are built with memory for sorting.
+const SETTINGS: &str = "SET lock_timeout = '2s'; SET synchronous_commit = off;
+    SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+    SET jit = off; SET maintenance_work_mem = '256MB'";
+/// How a transaction of the writer begins. The level is named because a server may have another one as
+/// its default. Others who lock a table do so for a moment: a check of its statistics.
+const WRITE: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
 /// The server's code for not getting a lock in time.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
 
@@ -60,7 +59,7 @@ pub(super) async fn open(
 }
 
 async fn lock(connection: &mut PgConnection, schema: &Schema) -> Result<(), StoreError> {
-    sqlx::query(LOCK_TIMEOUT).execute(&mut *connection).await?;
+    connection.execute(SETTINGS).await?;
     let locked = sqlx::query("SELECT pg_advisory_lock(hashtextextended($1, 0))")
         .bind(format!("assay {}", schema.name()))
         .execute(connection)
@@ -259,7 +258,7 @@ impl Recorder for PostgresRecorder {
         if self.state().await?.indexed {
             return Ok(());
         }
-        let mut write = self.connection.begin_with(BUILD).await?;
+        let mut write = self.connection.begin_with(WRITE).await?;
         schema::index(&mut write, &self.schema).await?;
         sqlx::query(self.schema.sql("UPDATE chain.graph SET indexed = true"))
             .execute(&mut *write)

@@ -1,5 +1,6 @@
 //! Graphs in `SQLite`: one file a chain, in a folder beside the store's own.
 
+mod insert;
 mod read;
 mod row;
 mod scan;

@@ -14,13 +14,12 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use sqlx::{
-    Connection, QueryBuilder, Row, Sqlite, SqliteConnection, Transaction,
-    query_builder::Separated,
+    Connection, Row, Sqlite, SqliteConnection, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 
 use super::{
-    options,
+    insert, options,
     read::{json, outpoints},
     row, scan, schema,
 };
@@ -29,7 +28,7 @@ use crate::{
     graph::{
         Coin, GraphWriter, WriterOptions,
         plan::Plan,
-        rows::{self, CoinRow, HolderRow, InputRow, OutputRow, Spends, UndoRow, kind_number},
+        rows::{self, HolderRow},
         state::State,
         writer::{RecordedOutput, Recorder, Writer},
     },
@@ -38,12 +37,9 @@ use crate::{
 };
 
 /// Memory for the file's pages, in KiB.
-const CACHE: &str = "-98304";
+const CACHE: &str = "-65536";
 /// Pages after which the log is written back into the file.
 const LOG_PAGES: &str = "16384";
-/// Rows of one statement, largest first: every number of rows is made of few of them, so that the same
-/// few statements are prepared once.
-const BATCHES: [usize; 4] = [512, 64, 8, 1];
 
 /// Opens the graph of `chain` in `path` for writing; makes it where there is none.
 pub(super) async fn open(
@@ -102,7 +98,7 @@ struct SqliteRecorder {
     _lock: File,
 }
 
-type Write<'c> = Transaction<'c, Sqlite>;
+pub(super) type Write<'c> = Transaction<'c, Sqlite>;
 
 impl SqliteRecorder {
     async fn write(&mut self) -> Result<Write<'_>, StoreError> {
@@ -204,44 +200,7 @@ impl Recorder for SqliteRecorder {
     async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), StoreError> {
         let mut write = self.write().await?;
         proceed(&mut write, before, plan).await?;
-        insert(
-            &mut write,
-            "block",
-            &plan.blocks,
-            |mut row, block| {
-                row.push_bind(value::signed(block.block.height))
-                    .push_bind(block.block.hash.to_vec())
-                    .push_bind(block.block.parent.to_vec())
-                    .push_bind(value::milliseconds(block.block.time))
-                    .push_bind(block.first_transaction)
-                    .push_bind(block.first_holder);
-            },
-            "",
-        )
-        .await?;
-        insert(
-            &mut write,
-            "tx",
-            &plan.transactions,
-            |mut row, transaction| {
-                row.push_bind(transaction.number)
-                    .push_bind(value::signed(transaction.height))
-                    .push_bind(transaction.txid.as_bytes().to_vec())
-                    .push_bind(kind_number(transaction.kind))
-                    .push_bind(transaction.inputs)
-                    .push_bind(transaction.outputs)
-                    .push_bind(transaction.input_total)
-                    .push_bind(transaction.output_total)
-                    .push_bind(transaction.unknown);
-            },
-            "",
-        )
-        .await?;
-        insert(&mut write, "output", &plan.outputs, push_output, "").await?;
-        insert(&mut write, "input", &plan.inputs, push_input, "").await?;
-        insert(&mut write, "undo", &plan.undo, push_undo, "").await?;
-        insert(&mut write, "holder", &plan.begun, push_holder, "").await?;
-        insert(&mut write, "holder", &plan.changed, push_holder, CHANGED).await?;
+        insert::everything(&mut write, plan).await?;
         sqlx::query("DELETE FROM undo WHERE height < ?")
             .bind(value::signed(plan.after.reorganisable_from))
             .execute(&mut *write)
@@ -335,76 +294,4 @@ async fn proceed(write: &mut Write<'_>, before: &State, plan: &Plan) -> Result<(
     .execute(&mut **write)
     .await?;
     if moved.rows_affected() == 1 { Ok(()) } else { Err(StoreError::Conflict) }
-}
-
-type Values<'a> = Separated<'a, Sqlite, &'static str>;
-
-const CHANGED: &str = " ON CONFLICT (holder_id) DO UPDATE SET last_seen = excluded.last_seen,
-    transactions_in = excluded.transactions_in, transactions_out = excluded.transactions_out,
-    received = excluded.received, sent = excluded.sent";
-
-fn push_output(mut row: Values<'_>, output: &OutputRow) {
-    row.push_bind(output.transaction)
-        .push_bind(output.place)
-        .push_bind(output.coin.holder)
-        .push_bind(output.coin.value);
-}
-
-fn push_input(mut row: Values<'_>, input: &InputRow) {
-    let InputRow { transaction, place, spends, coin } = input;
-    let (recorded, index, elsewhere) = match spends {
-        Spends::Recorded { transaction, index } => (Some(transaction), Some(index), None),
-        Spends::Elsewhere(output) => {
-            (None, Some(&output.index), Some(output.txid.as_bytes().to_vec()))
-        }
-        Spends::Pool => (None, None, None),
-    };
-    row.push_bind(*transaction)
-        .push_bind(*place)
-        .push_bind(coin.map(|CoinRow { holder, .. }| holder))
-        .push_bind(coin.map(|CoinRow { value, .. }| value))
-        .push_bind(recorded.copied())
-        .push_bind(index.copied())
-        .push_bind(elsewhere);
-}
-
-fn push_holder(mut row: Values<'_>, holder: &HolderRow) {
-    row.push_bind(holder.number).push_bind(holder.holder.to_bytes());
-    push_statistics(row, &holder.statistics);
-}
-
-fn push_undo(mut row: Values<'_>, undo: &UndoRow) {
-    row.push_bind(value::signed(undo.height)).push_bind(undo.holder);
-    push_statistics(row, &undo.before);
-}
-
-fn push_statistics(mut row: Values<'_>, statistics: &Statistics) {
-    row.push_bind(value::milliseconds(statistics.first_seen))
-        .push_bind(value::milliseconds(statistics.last_seen))
-        .push_bind(value::signed(statistics.transactions_in))
-        .push_bind(value::signed(statistics.transactions_out))
-        .push_bind(statistics.received.to_be_bytes().to_vec())
-        .push_bind(statistics.sent.to_be_bytes().to_vec());
-}
-
-/// Inserts rows into all columns of a table, in their order.
-async fn insert<T: Sync>(
-    write: &mut Write<'_>,
-    table: &str,
-    rows: &[T],
-    push: impl Fn(Values<'_>, &T),
-    conflict: &str,
-) -> Result<(), StoreError> {
-    let mut rest = rows;
-    for size in BATCHES {
-        while let Some((batch, after)) = rest.split_at_checked(size) {
-            let mut insert = QueryBuilder::new("INSERT INTO ");
-            insert.push(table).push(" ");
-            insert.push_values(batch, &push);
-            insert.push(conflict);
-            insert.build().execute(&mut **write).await?;
-            rest = after;
-        }
-    }
-    Ok(())
 }
