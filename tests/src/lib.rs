@@ -15,6 +15,7 @@ pub mod nodes;
 mod postgres;
 mod process;
 mod server;
+pub mod story;
 
 pub use caller::{Answer, Caller};
 pub use data::TestData;
