@@ -24,6 +24,7 @@ mod labels;
 mod limits;
 mod ofac;
 mod postgres;
+mod replay;
 mod shutdown;
 mod support;
 mod worked_example;
