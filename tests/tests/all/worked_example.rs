@@ -34,16 +34,10 @@ const PATTERN_PERCENT: u8 = 80;
 
 fn facts() -> Facts {
     let part = |(end, dollars, hops, percent): (FlowEnd, u32, u8, u8)| FlowPart {
-        end,
-        entity: None,
         hops,
         tier: Tier::Investigation,
         confidence: Confidence::from_percent(percent),
-        amount: u128::from(dollars) * 100,
-        recent: 0,
-        listed: false,
-        solicited: true,
-        transactions: vec![],
+        ..FlowPart::plain(end, u128::from(dollars) * 100)
     };
     let ledger = Ledger {
         unit: "USD".into(),
