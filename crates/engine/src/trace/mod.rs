@@ -153,6 +153,12 @@ impl<'a> Trace<'a> {
         }
     }
 
+    /// The most legs that are to be read of a transaction.
+    #[must_use]
+    pub const fn legs(&self) -> u32 {
+        self.rules.transfers_per_address
+    }
+
     /// Everybody who was looked at, the subject included.
     #[must_use]
     pub const fn read(&self) -> &BTreeSet<Holder> {

@@ -7,6 +7,8 @@
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
 //! rows in every backend, with or without a reorganisation in between.
 
+mod follow;
+
 use std::collections::HashMap;
 
 use assay_engine::{
@@ -17,6 +19,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::StoreError;
+
+pub use follow::{BATCH, follow};
 
 /// The most blocks that a reorganisation may replace.
 pub const DEEPEST_REORGANISATION: u64 = 100;
