@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_engine::trace::{Supply, Trace, Wants};
-use futures_util::try_join;
+use tokio::try_join;
 
 use super::FlowSource;
 use crate::StoreError;
