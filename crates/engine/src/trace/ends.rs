@@ -15,9 +15,6 @@ use crate::{
     score::Confidence,
 };
 
-/// Paths that are kept of one part.
-const MOST_PATHS: usize = 3;
-
 /// What tells parts apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKey {
@@ -43,11 +40,27 @@ struct Reached {
     largest: Vec<(Reverse<u128>, PathId)>,
 }
 
+impl Reached {
+    fn largest_first(mut self, kept: usize) -> Self {
+        self.largest.sort();
+        self.largest.truncate(kept);
+        self
+    }
+}
+
 /// Everything that ended.
-#[derive(Debug, Default)]
-pub(super) struct Ends(BTreeMap<EndKey, Reached>);
+#[derive(Debug)]
+pub(super) struct Ends {
+    reached: BTreeMap<EndKey, Reached>,
+    /// Paths that are kept of one part.
+    paths_kept: usize,
+}
 
 impl Ends {
+    pub(super) const fn keeping(paths_kept: usize) -> Self {
+        Self { reached: BTreeMap::new(), paths_kept }
+    }
+
     /// Money that reached somebody known.
     pub(super) fn attributed(
         &mut self,
@@ -110,14 +123,14 @@ impl Ends {
     }
 
     fn add(&mut self, key: EndKey, mass: Mass, path: Option<PathId>) -> &mut Reached {
-        let reached = self.0.entry(key).or_default();
+        let reached = self.reached.entry(key).or_default();
         reached.mass += mass;
         if let Some(path) = path {
             // Paths are numbered in one order, so that equal amounts are kept in that order.
             reached.largest.push((Reverse(mass.total()), path));
-            if reached.largest.len() > 4 * MOST_PATHS {
+            if reached.largest.len() > 4 * self.paths_kept.max(1) {
                 reached.largest.sort();
-                reached.largest.truncate(MOST_PATHS);
+                reached.largest.truncate(self.paths_kept);
             }
         }
         reached
@@ -125,18 +138,20 @@ impl Ends {
 
     /// The parts in base units. They sum to `whole`, and so do the recent ones to the recent whole.
     pub(super) fn into_parts(self, whole: u128, paths: &Paths, chain: ChainId) -> Vec<FlowPart> {
-        let masses: Vec<Mass> = self.0.values().map(|reached| reached.mass).collect();
+        let masses: Vec<Mass> = self.reached.values().map(|reached| reached.mass).collect();
         let recent_masses: Vec<u128> = masses.iter().map(|mass| mass.recent).collect();
         let earlier_masses: Vec<u128> = masses.iter().map(|mass| mass.earlier).collect();
         let recent_whole = Mass::unscaled(recent_masses.iter().sum());
         let recent = split(recent_whole, &recent_masses);
         let earlier = split(whole.saturating_sub(recent_whole), &earlier_masses);
         let amounts = recent.into_iter().zip(earlier);
-        self.0
+        let paths_kept = self.paths_kept;
+        self.reached
             .into_iter()
             .zip(amounts)
             .map(|((key, reached), (recent, earlier))| {
                 let amount = earlier.saturating_add(recent);
+                let reached = reached.largest_first(paths_kept);
                 part(key, reached, (amount, recent), paths, chain)
             })
             .collect()
@@ -166,13 +181,11 @@ fn plain_key(end: FlowEnd, hops: u8, solicited: bool, carried: &[CarriedLabel]) 
 
 fn part(
     key: EndKey,
-    mut reached: Reached,
+    reached: Reached,
     (amount, recent): (u128, u128),
     paths: &Paths,
     chain: ChainId,
 ) -> FlowPart {
-    reached.largest.sort();
-    reached.largest.truncate(MOST_PATHS);
     let paths: Vec<FlowPath> = reached
         .largest
         .iter()

@@ -20,7 +20,12 @@ pub struct TraceRules {
     pub transfers_per_address: u32,
     /// Amount from which on a transfer counts as asked for whoever sent it.
     pub unsolicited_below: u128,
+    /// Paths kept of each part: they show what is decided and decide nothing.
+    pub paths_per_part: usize,
 }
+
+/// Paths kept of each part unless somebody wants more.
+const PATHS_PER_PART: usize = 3;
 
 impl TraceRules {
     /// What a policy says for the native coin of a chain.

@@ -31,7 +31,7 @@ pub(super) fn begin(subject: &Holder, history: &History, rules: &TraceRules, tod
     let since = recent_since(today);
     Begun {
         source: source(subject, history, rules, since),
-        destination: destination(subject, history, since),
+        destination: destination(subject, history, rules, since),
     }
 }
 
@@ -49,7 +49,8 @@ fn source(
     rules: &TraceRules,
     since: Timestamp,
 ) -> (Level, Ends, Paths, u128) {
-    let (mut level, mut ends, mut paths) = (Level::first(), Ends::default(), Paths::default());
+    let (mut level, mut ends, mut paths) =
+        (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
     let payees = Payees::of(history);
     let mut seen = 0_u128;
     for entry in in_order(&history.incoming) {
@@ -102,9 +103,11 @@ fn source(
 fn destination(
     subject: &Holder,
     history: &History,
+    rules: &TraceRules,
     since: Timestamp,
 ) -> (Level, Ends, Paths, u128) {
-    let (mut level, mut ends, mut paths) = (Level::first(), Ends::default(), Paths::default());
+    let (mut level, mut ends, mut paths) =
+        (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
     let mut seen = 0_u128;
     for entry in in_order(&history.outgoing) {
         let spending = entry.sent - entry.returned();

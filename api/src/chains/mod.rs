@@ -1,0 +1,32 @@
+//! Chains: where blocks come from, and what they show of an address.
+//!
+//! - [`reader`]: the chains that can be read now, ingested or on demand
+//! - [`trace`]: a subject's flows, over whichever reader its chain has
+//! - [`ingest`]: blocks into a graph, following the chain through its reorganisations
+//! - [`source`]: which source of blocks a location stands for
+
+pub mod reader;
+pub mod trace;
+
+use assay_engine::{address::CanonicalAddress, facts::Facts, policy::Policy};
+use assay_store::IntelSnapshot;
+use jiff::Timestamp;
+
+use reader::Chains;
+
+/// What is known of a subject from lists, labels and its chain.
+pub async fn facts(
+    chains: &Chains,
+    intel: &IntelSnapshot,
+    policy: &Policy,
+    subject: &CanonicalAddress,
+    now: Timestamp,
+) -> Facts {
+    let mut facts = intel.facts(subject);
+    let traced = trace::trace(chains, intel, policy, subject, now).await;
+    facts.chain = traced.state;
+    if let Some(revision) = traced.revision {
+        facts.data_revision = format!("{}+{revision}", facts.data_revision);
+    }
+    facts
+}
