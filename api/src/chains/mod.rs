@@ -5,7 +5,9 @@
 //! - [`ingest`]: blocks into a graph, following the chain through its reorganisations
 //! - [`source`]: which source of blocks a location stands for
 
+pub mod ingest;
 pub mod reader;
+pub mod source;
 pub mod trace;
 
 use assay_engine::{address::CanonicalAddress, facts::Facts, policy::Policy};
@@ -13,6 +15,7 @@ use assay_store::IntelSnapshot;
 use jiff::Timestamp;
 
 use reader::Chains;
+use trace::TraceView;
 
 /// What is known of a subject from lists, labels and its chain.
 pub async fn facts(
@@ -23,7 +26,7 @@ pub async fn facts(
     now: Timestamp,
 ) -> Facts {
     let mut facts = intel.facts(subject);
-    let traced = trace::trace(chains, intel, policy, subject, now).await;
+    let traced = trace::trace(chains, intel, policy, subject, TraceView::default(), now).await;
     facts.chain = traced.state;
     if let Some(revision) = traced.revision {
         facts.data_revision = format!("{}+{revision}", facts.data_revision);

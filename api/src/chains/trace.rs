@@ -41,19 +41,41 @@ impl Traced {
     }
 }
 
+/// What somebody wants to see beyond what an assessment needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TraceView {
+    /// Hops to follow instead of the policy's.
+    pub hops: Option<u8>,
+    /// Paths to keep of each part.
+    pub paths: Option<usize>,
+}
+
+impl TraceView {
+    fn rules(self, policy: &Policy, subject: &CanonicalAddress) -> TraceRules {
+        let mut rules = TraceRules::new(policy, subject.chain().info());
+        rules.hops = self.hops.unwrap_or(rules.hops);
+        rules.paths_per_part = self.paths.unwrap_or(rules.paths_per_part);
+        rules
+    }
+}
+
 /// What the subject's chain shows of it. A chain that cannot be read is no error: the answer says so.
 pub async fn trace(
     chains: &Chains,
     intel: &IntelSnapshot,
     policy: &Policy,
     subject: &CanonicalAddress,
+    view: TraceView,
     now: Timestamp,
 ) -> Traced {
+    let rules = view.rules(policy, subject);
     let Some(reader) = chains.reader(subject.chain()) else {
         return Traced::nothing(ChainState::NotFollowed);
     };
     let traced = match reader {
-        ChainReader::Graph(graph) => over_graph(&**graph, intel, policy, subject, now).await,
+        ChainReader::Graph(graph) => {
+            over_graph(&**graph, intel, (policy, rules), subject, now).await
+        }
     };
     match traced {
         Ok(Some(traced)) => traced,
@@ -69,7 +91,7 @@ pub async fn trace(
 async fn over_graph(
     graph: &dyn Graph,
     intel: &IntelSnapshot,
-    policy: &Policy,
+    (policy, rules): (&Policy, TraceRules),
     subject: &CanonicalAddress,
     now: Timestamp,
 ) -> Result<Option<Traced>, StoreError> {
@@ -78,7 +100,7 @@ async fn over_graph(
         let Some(before) = graph.tip().await? else {
             return Ok(None);
         };
-        traced = Some(at_tip(graph, before, intel, policy, subject, now).await?);
+        traced = Some(at_tip(graph, before, intel, (policy, rules), subject, now).await?);
         if graph.tip().await?.is_some_and(|after| after.block == before.block) {
             break;
         }
@@ -90,12 +112,11 @@ async fn at_tip(
     graph: &dyn Graph,
     tip: GraphTip,
     intel: &IntelSnapshot,
-    policy: &Policy,
+    (policy, rules): (&Policy, TraceRules),
     subject: &CanonicalAddress,
     now: Timestamp,
 ) -> Result<Traced, StoreError> {
     let chain = subject.chain();
-    let rules = TraceRules::new(policy, chain.info());
     let mut read = BTreeSet::new();
     let history = match Holder::of_address(subject) {
         Some(holder) => {

@@ -41,6 +41,7 @@ impl TraceRules {
             addresses_per_level,
             transfers_per_address,
             unsolicited_below: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.decimals)),
+            paths_per_part: PATHS_PER_PART,
         }
     }
 }
