@@ -53,5 +53,6 @@ impl std::fmt::Debug for Credentials {
 pub fn open(chain: ChainId, location: &BlockLocation) -> Result<Box<dyn BlockSource>, SourceError> {
     Ok(match location {
         BlockLocation::JsonLines(path) => Box::new(JsonLines::open(chain, Path::new(path))?),
+        _ => return Err(SourceError::Unsupported { chain, how: "yet", instead: "soon" }),
     })
 }

@@ -50,7 +50,7 @@ pub struct Revisions {
 
 /// What every backend does. Each writing call is one transaction: it happens wholly or not at all.
 #[async_trait]
-pub trait Store: std::fmt::Debug + Send + Sync + 'static {
+pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
     /// Whether the data is real; decided when the store was made.
     async fn environment(&self) -> Result<Environment, StoreError>;
 

@@ -7,7 +7,17 @@
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
 //! rows in every backend, with or without a reorganisation in between.
 
+pub(crate) mod answer;
+pub(crate) mod blocks;
+mod cache;
+pub(crate) mod fingerprint;
 mod follow;
+pub mod memory;
+pub(crate) mod plan;
+pub(crate) mod rows;
+pub(crate) mod state;
+pub(crate) mod touched;
+pub(crate) mod writer;
 
 use std::collections::HashMap;
 

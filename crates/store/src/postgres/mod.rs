@@ -5,6 +5,7 @@
 //! what changes no counter (usage, answers, when a key was used) runs beside it.
 
 mod control;
+mod graph;
 mod intel;
 mod labels;
 mod place;
