@@ -3,8 +3,10 @@
 //! - [`reader`]: the chains that can be read now, ingested or on demand
 //! - [`trace`]: a subject's flows, over whichever reader its chain has
 //! - [`ingest`]: blocks into a graph, following the chain through its reorganisations
+//! - [`follower`]: following chains while the server runs
 //! - [`source`]: which source of blocks a location stands for
 
+pub mod follower;
 pub mod ingest;
 pub mod reader;
 pub mod source;

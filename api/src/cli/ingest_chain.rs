@@ -1,6 +1,7 @@
 //! `assay ingest chain`: blocks into a chain's graph.
 
 use std::{
+    fmt::Write as _,
     io::{self, Write},
     path::PathBuf,
     sync::{
@@ -165,8 +166,7 @@ fn summary(chain: ChainId, report: &IngestReport) -> String {
         report.blocks, report.transactions
     );
     for (height, gone) in &report.reorganisations {
-        text.push_str("\n  ");
-        text.push_str(&format!("{gone} blocks above {height} were taken back"));
+        let _ = write!(text, "\n  {gone} blocks above {height} were taken back");
     }
     text
 }

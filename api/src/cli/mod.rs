@@ -6,6 +6,7 @@ mod apply;
 mod backup;
 mod check;
 mod export;
+mod export_transfers;
 mod ingest;
 mod ingest_chain;
 mod keys;
