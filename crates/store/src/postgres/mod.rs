@@ -56,6 +56,8 @@ const WRITE: &str =
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pool: PgPool,
+    /// Server and database, without the password.
+    place: String,
 }
 
 impl PostgresStore {
@@ -95,7 +97,7 @@ impl PostgresStore {
             .max_connections(CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_lazy_with(options);
-        Ok(Self { pool })
+        Ok(Self { pool, place })
     }
 
     /// A transaction in which every statement reads the same state.
