@@ -90,7 +90,8 @@ async fn follow_once(
     chain: ChainId,
 ) -> Result<(), IngestError> {
     let location = location(spec);
-    let source = tokio::task::spawn_blocking(move || source::open(chain, &location))
+    let complete = spec.start_height == 0;
+    let source = tokio::task::spawn_blocking(move || source::open(chain, &location, complete))
         .await
         .map_err(|_| IngestError::Reader)??;
     let request = IngestRequest {
