@@ -22,7 +22,7 @@ use assay_ingest::chain::{
 use crate::system;
 
 /// Longest time for one answer of a server: a large block as JSON from a busy node.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
+const ANSWER_TIME: Duration = Duration::from_mins(1);
 
 /// Where blocks come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
