@@ -35,3 +35,6 @@ pub(crate) fn reversed(mut hash: [u8; 32]) -> [u8; 32] {
     hash.reverse();
     hash
 }
+
+#[cfg(test)]
+mod tests;
