@@ -1,5 +1,7 @@
 //! Joint transactions of several people that hide who paid whom.
 
+use crate::score::Confidence;
+
 /// A kind of `CoinJoin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoinjoinKind {
@@ -30,5 +32,15 @@ impl CoinjoinKind {
             Self::Whirlpool => "whirlpool",
             Self::JoinMarket => "joinmarket",
         }
+    }
+
+    /// How sure the recognition of this kind is.
+    #[must_use]
+    pub const fn confidence(self) -> Confidence {
+        Confidence::from_percent(match self {
+            Self::Wasabi1 | Self::Wasabi2 | Self::Whirlpool => 90,
+            Self::JoinMarket => 70,
+            Self::Generic => 50,
+        })
     }
 }

@@ -10,6 +10,7 @@
 //! - [`labels`]: the readers of labels, one module a format
 //! - [`plan`]: what importing a publication changes, and when it is refused
 
+pub mod chain;
 pub mod input;
 pub mod labels;
 pub mod plan;
