@@ -122,7 +122,10 @@ impl Wanted {
             received: expected.received,
             sent: expected.sent,
             source: rows(expected.source),
-            destination: expected.destination.map(rows),
+            destination: expected
+                .destination
+                .map(rows)
+                .map(|destination| with_held(destination, expected.received - expected.sent)),
         }
     }
 
@@ -137,7 +140,7 @@ impl Wanted {
         self.activity(differ, &answer["activity"]);
         direction(differ, answer, "source", self.received, &self.source);
         if let Some(destination) = &self.destination {
-            direction(differ, answer, "destination", self.sent, destination);
+            direction(differ, answer, "destination", self.received, destination);
         }
         differences.found
     }
@@ -160,6 +163,26 @@ impl Wanted {
             differ.unless_equal(field, &found, &Some(count));
         }
     }
+}
+
+/// Where money went, with what stays with whoever received it: unspent coins are `held`, at one hop.
+fn with_held(mut destination: Vec<Money>, held: u64) -> Vec<Money> {
+    if held == 0 {
+        return destination;
+    }
+    let end = End {
+        end: "held".to_owned(),
+        reason: String::new(),
+        entity: String::new(),
+        listed: false,
+        solicited: true,
+    };
+    let own = Money { end, hops: 1, amount: held, share: 0, transactions: BTreeSet::new() };
+    match destination.iter_mut().find(|money| money.end == own.end) {
+        Some(same) => same.and(own),
+        None => destination.push(own),
+    }
+    destination
 }
 
 impl Money {

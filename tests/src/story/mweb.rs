@@ -112,7 +112,7 @@ pub fn play(story: &Story, node: &Node) -> Sequel {
         received: coins("2"),
         sent: 0,
         source: vec![money(POOL, POOLS_NAME, 1, coins("2"), &[txid(&paid_out)])],
-        destination: Some(vec![]),
+        destination: Some(vec![money("held", "", 1, coins("2"), &[])]),
     };
     Sequel { paid_in: txid(&paid_in), paid_out: txid(&paid_out), wanted: [walter, yvonne] }
 }
