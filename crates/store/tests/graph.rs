@@ -309,7 +309,7 @@ async fn a_fan_is_cut_at_its_largest_legs(store: Arc<dyn Store>) {
     let holder = |number: u16| {
         let [high, low] = (number % 1000).to_be_bytes();
         let mut hash = [0; 20];
-        (hash[0], hash[1]) = if number % 3 == 0 { (255, 255) } else { (high, low) };
+        (hash[0], hash[1]) = if number.is_multiple_of(3) { (255, 255) } else { (high, low) };
         Holder::KeyHash(hash)
     };
     let side = |seed: u16| {
