@@ -84,7 +84,10 @@ impl Http for Recorded {
     }
 
     fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
-        let asked: Value = serde_json::from_slice(request.body.expect("a question")).expect("JSON");
+        let Some(body) = request.body else {
+            return Ok(Answer { status: 404, retry_after: None, body: Vec::new() });
+        };
+        let asked: Value = serde_json::from_slice(body).expect("JSON");
         let body = match &asked {
             Value::Array(calls) => {
                 let answers: Vec<_> = calls.iter().map(|call| self.answer(call)).collect();

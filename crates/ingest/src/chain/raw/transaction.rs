@@ -151,7 +151,7 @@ fn read_inputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawInput<'a>>, RawError
         .collect()
 }
 
-fn read_outputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawOutput<'a>>, RawError> {
+pub(super) fn read_outputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawOutput<'a>>, RawError> {
     (0..bytes.count(SMALLEST_OUTPUT, "outputs")?)
         .map(|_| {
             let value = bytes.u64("an output's value")?;
