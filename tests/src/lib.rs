@@ -5,6 +5,7 @@
 
 mod caller;
 mod data;
+pub mod oracle;
 mod postgres;
 mod process;
 mod server;
