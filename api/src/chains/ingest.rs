@@ -33,7 +33,7 @@ const MOST_BLOCKS: usize = 512;
 /// How long to wait after a failure that may pass; after each further one twice as long...
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// ...up to this.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// Why a chain could not be ingested. What was recorded before stays.
 #[derive(Debug, thiserror::Error)]
@@ -143,7 +143,7 @@ pub async fn ingest(
         report: IngestReport::default(),
         batch: 16,
     };
-    run.to_the_end().await
+    run.finish().await
 }
 
 /// The source, on threads of its own: it blocks.
@@ -204,7 +204,7 @@ enum Standing {
 }
 
 impl Run<'_> {
-    async fn to_the_end(mut self) -> Result<IngestReport, IngestError> {
+    async fn finish(mut self) -> Result<IngestReport, IngestError> {
         let mut wait = FIRST_WAIT;
         loop {
             match (self.step().await, self.request.follow) {
@@ -224,7 +224,7 @@ impl Run<'_> {
                 (Err(error), _) => return Err(error),
             }
         }
-        self.finish_backfill().await?;
+        self.complete_backfill().await?;
         self.report.tip = self.writer.tip().map(|tip| tip.block.height);
         Ok(self.report)
     }
@@ -241,7 +241,7 @@ impl Run<'_> {
                 Ok(true)
             }
             Standing::Level => {
-                self.finish_backfill().await?;
+                self.complete_backfill().await?;
                 self.writer.verified(self.clock.now()).await?;
                 Ok(false)
             }
@@ -360,10 +360,10 @@ impl Run<'_> {
         let coins = self.writer.coins(&wanted(&blocks)).await?;
         let mut resolver = Resolver::new(self.request.chain, self.start == 0)?;
         let recorded = |output: &_| coins.get(output).map(ingest_coin);
-        let mut resolved = Vec::with_capacity(blocks.len());
+        let mut records = Vec::with_capacity(blocks.len());
         for block in blocks {
             let block = resolver.resolve(block, &recorded, &classify)?;
-            resolved.push(GraphBlock {
+            records.push(GraphBlock {
                 block: BlockRef {
                     height: block.head.height,
                     hash: block.head.hash,
@@ -374,18 +374,18 @@ impl Run<'_> {
             });
         }
         let reorganisable_from = target.saturating_sub(DEEPEST_REORGANISATION);
-        self.writer.append(&resolved, reorganisable_from, self.clock.now()).await?;
-        let count = u64::try_from(resolved.len()).unwrap_or(u64::MAX);
+        self.writer.append(&records, reorganisable_from, self.clock.now()).await?;
+        let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
         self.report.blocks += count;
-        let transactions: usize = resolved.iter().map(|block| block.transactions.len()).sum();
+        let transactions: usize = records.iter().map(|block| block.transactions.len()).sum();
         self.report.transactions += u64::try_from(transactions).unwrap_or(u64::MAX);
-        if let Some(last) = resolved.last() {
+        if let Some(last) = records.last() {
             self.watch.reached(last.block.height, target, count);
         }
         Ok(true)
     }
 
-    async fn finish_backfill(&mut self) -> Result<(), IngestError> {
+    async fn complete_backfill(&mut self) -> Result<(), IngestError> {
         if self.backfill {
             self.watch.notice("all blocks are in; building indexes");
             let begun = Instant::now();

@@ -1,9 +1,29 @@
 //! Which source of blocks a location stands for.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use assay_engine::chain::ChainId;
-use assay_ingest::chain::{BlockSource, SourceError, jsonl::JsonLines};
+use assay_ingest::chain::{
+    BlockSource, SourceError,
+    http::{
+        Backoff, Patience, Pause, Server,
+        client::{Client, Credentials as Known},
+    },
+    jsonl::JsonLines,
+    node::{NodeOptions, NodeSource},
+    rpc::Rpc,
+};
+
+use super::on_demand::Histories;
+use crate::system;
+
+/// Longest time for one answer of a server: a large block as JSON from a busy node.
+const ANSWER_TIME: Duration = Duration::from_mins(1);
 
 /// Where blocks come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +55,8 @@ pub enum Credentials {
 }
 
 /// Never shows a password.
-impl std::fmt::Debug for Credentials {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::None => "None",
             Self::File(_) => "File",
@@ -45,14 +65,80 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// Opens a source of blocks. It may read or connect at once.
+/// Opens a source of blocks. It may read or connect at once. `complete` says that every block from the
+/// chain's first on is, or will be, recorded: then nobody needs to be asked what inputs spend.
 ///
 /// # Errors
 ///
 /// Where it cannot be read.
-pub fn open(chain: ChainId, location: &BlockLocation) -> Result<Box<dyn BlockSource>, SourceError> {
+pub fn open(
+    chain: ChainId,
+    location: &BlockLocation,
+    complete: bool,
+) -> Result<Box<dyn BlockSource>, SourceError> {
     Ok(match location {
         BlockLocation::JsonLines(path) => Box::new(JsonLines::open(chain, Path::new(path))?),
+        BlockLocation::Node { url, credentials } => {
+            let options = NodeOptions { prevouts: !complete, ..NodeOptions::default() };
+            let rpc = Rpc::new(server(url, known(credentials)?)?);
+            let mut node = NodeSource::new(chain, rpc, options)?;
+            node.check_chain()?;
+            Box::new(node)
+        }
         _ => return Err(SourceError::Unsupported { chain, how: "yet", instead: "soon" }),
     })
+}
+
+/// Opens an API that tells the histories of addresses. What fails is asked again within `bound` only.
+///
+/// # Errors
+///
+/// Where the endpoint is no URL.
+pub fn histories(
+    chain: ChainId,
+    endpoint: &str,
+    bound: Duration,
+) -> Result<Arc<dyn Histories>, SourceError> {
+    let _ = (endpoint, bound);
+    Err(SourceError::Unsupported { chain, how: "yet", instead: "soon" })
+}
+
+fn known(credentials: &Credentials) -> Result<Known, SourceError> {
+    Ok(match credentials {
+        Credentials::None => Known::None,
+        Credentials::File(path) => Known::Cookie(path.clone()),
+        Credentials::Given(text) => {
+            let (user, password) = text.split_once(':').ok_or_else(|| SourceError::Denied {
+                url: "the node".into(),
+                status: 401,
+                hint: "write a user and a password with a colon in between",
+            })?;
+            Known::Password { user: user.to_owned(), password: password.to_owned() }
+        }
+    })
+}
+
+/// A server that is asked again where it does not answer.
+pub(super) fn server(url: &str, known: Known) -> Result<Server, SourceError> {
+    let client = Client::new(url, known, ANSWER_TIME).map_err(|error| {
+        SourceError::Unreachable { url: String::new(), reason: error.to_string() }
+    })?;
+    Ok(Server::new(Arc::new(client), Arc::new(Waiting), Backoff::default()))
+}
+
+/// Waits on its thread and tells the log.
+#[derive(Debug)]
+struct Waiting;
+
+impl Patience for Waiting {
+    fn wait(&self, pause: &Pause<'_>) -> bool {
+        let seconds = pause.time.as_secs_f64();
+        tracing::warn!(url = pause.url, reason = pause.reason, seconds, "asking again later");
+        std::thread::sleep(pause.time);
+        true
+    }
+
+    fn random(&self) -> u64 {
+        system::random_u64()
+    }
 }

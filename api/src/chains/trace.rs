@@ -76,6 +76,9 @@ pub async fn trace(
         ChainReader::Graph(graph) => {
             over_graph(&**graph, intel, (policy, rules), subject, now).await
         }
+        ChainReader::OnDemand(source) => {
+            source.trace(intel, policy, rules, subject, now).await.map(Some)
+        }
     };
     match traced {
         Ok(Some(traced)) => traced,
@@ -164,7 +167,7 @@ fn revision(subject: &CanonicalAddress, tip: &GraphTip) -> String {
     format!("{}@{}-{end}", subject.chain(), tip.block.height)
 }
 
-fn activity(subject: &CanonicalAddress, history: &History) -> ActivityFacts {
+pub(super) fn activity(subject: &CanonicalAddress, history: &History) -> ActivityFacts {
     let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
         history.statistics;
     ActivityFacts {

@@ -65,13 +65,12 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
     let policy = policy(&*store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let as_of = args.as_of.map(end_of_day).transpose()?;
-    let facts = match as_of {
+    let facts = if as_of.is_some() {
         // What the chain showed on a past day is not what it shows now.
-        Some(_) => snapshot.facts(&subject),
-        None => {
-            let chains = Chains::of(&*store).await?;
-            chains::facts(&chains, &snapshot, &policy, &subject, now).await
-        }
+        snapshot.facts(&subject)
+    } else {
+        let chains = Chains::of(&store, &directory(&*store).await?).await?;
+        chains::facts(&chains, &snapshot, &policy, &subject, now).await
     };
     let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
 

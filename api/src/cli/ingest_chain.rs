@@ -1,6 +1,7 @@
 //! `assay ingest chain`: blocks into a chain's graph.
 
 use std::{
+    fmt::Write as _,
     io::{self, Write},
     path::PathBuf,
     sync::{
@@ -130,7 +131,12 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
             "name where the blocks come from: --rpc, --blocks, --esplora or --jsonl".into(),
         )
     })?;
-    let source = tokio::task::spawn_blocking(move || source::open(chain, &location))
+    let known = match store.graph(chain).await? {
+        Some(graph) => graph.tip().await?.map(|tip| tip.start),
+        None => None,
+    };
+    let complete = known.or(request.from).is_none_or(|start| start == 0);
+    let source = tokio::task::spawn_blocking(move || source::open(chain, &location, complete))
         .await
         .map_err(|error| Failure::Failed(error.to_string()))?
         .map_err(IngestError::from)?;
@@ -165,8 +171,7 @@ fn summary(chain: ChainId, report: &IngestReport) -> String {
         report.blocks, report.transactions
     );
     for (height, gone) in &report.reorganisations {
-        text.push_str("\n  ");
-        text.push_str(&format!("{gone} blocks above {height} were taken back"));
+        let _ = write!(text, "\n  {gone} blocks above {height} were taken back");
     }
     text
 }

@@ -6,6 +6,7 @@ mod apply;
 mod backup;
 mod check;
 mod export;
+mod export_transfers;
 mod ingest;
 mod ingest_chain;
 mod keys;
@@ -255,7 +256,10 @@ pub fn run() -> ExitCode {
     let outcome = settings(&cli).and_then(|settings| {
         logging::start(&settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(execute(cli, settings))
+        let done = runtime.block_on(execute(cli, settings));
+        // A thread that waits for a server holds nobody up.
+        runtime.shutdown_background();
+        done
     });
     match outcome {
         Ok(Done::Well) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,

@@ -53,7 +53,7 @@ struct Node<'a> {
     amount: u128,
     /// What ended here.
     ends: Vec<&'a Exposure>,
-    next: Vec<Node<'a>>,
+    next: Vec<Self>,
 }
 
 impl<'a> Node<'a> {

@@ -70,7 +70,7 @@ impl Service {
     ) -> Result<Arc<Self>, LoadError> {
         let access = refresh::load_access(&*store).await?;
         let intel = IntelSnapshot::load(&*store, None).await?;
-        let chains = Chains::of(&*store).await?;
+        let chains = Chains::of(&store, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
             limiter: InProcess::default(),

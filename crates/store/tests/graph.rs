@@ -195,4 +195,4 @@ macro_rules! contract {
     };
 }
 
-contract!(sqlite);
+contract!(sqlite, postgres);

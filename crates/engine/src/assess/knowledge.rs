@@ -61,6 +61,10 @@ pub(super) fn judge(
             } else {
                 expires(stale_from);
             }
+            if !chain.flows.complete {
+                // The next look has more.
+                expires(now);
+            }
         }
         ChainState::Unavailable => missing.push(no_flows("its chain source could not be read")),
         ChainState::NotFollowed if policy.spec().flows_required => {

@@ -152,7 +152,7 @@ impl Ends {
             .map(|((key, reached), (recent, earlier))| {
                 let amount = earlier.saturating_add(recent);
                 let reached = reached.largest_first(paths_kept);
-                part(key, reached, (amount, recent), paths, chain)
+                part(key, &reached, (amount, recent), paths, chain)
             })
             .collect()
     }
@@ -181,7 +181,7 @@ fn plain_key(end: FlowEnd, hops: u8, solicited: bool, carried: &[CarriedLabel]) 
 
 fn part(
     key: EndKey,
-    reached: Reached,
+    reached: &Reached,
     (amount, recent): (u128, u128),
     paths: &Paths,
     chain: ChainId,

@@ -7,16 +7,26 @@
 //! - [`params`]: what differs between the chains, one row each
 //! - [`block`]: a block as every reader gives it
 //! - [`raw`]: blocks in bytes
+//! - [`files`]: blocks of a node's files
 //! - [`jsonl`]: blocks as JSON lines, read and written
+//! - [`node`]: blocks of a node, over JSON-RPC
+//! - [`rpc`], [`http`]: asking a server, patiently
 //! - [`source`]: what every source can be asked, and how it can fail
 //! - [`resolve`]: from blocks to what a store records
 
 pub mod block;
+mod decimal;
+pub mod files;
+pub mod http;
 pub mod jsonl;
+pub mod node;
 pub mod params;
 pub mod raw;
 pub mod resolve;
+pub mod rpc;
 pub mod source;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use block::{BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden};
 pub use params::ChainParams;

@@ -170,7 +170,7 @@ pub trait Graph: FlowSource {
 /// A chain's graph, to be written. Only one exists at a time; it ends with its value, or with the
 /// program.
 #[async_trait]
-pub trait GraphWriter: std::fmt::Debug + Send {
+pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     /// How far the graph reaches; `None` where it holds no block.
     fn tip(&self) -> Option<GraphTip>;
 

@@ -32,7 +32,7 @@ pub(crate) struct RecordedOutput {
 
 /// What a backend does for a writer. Whoever has one is the only one who writes the graph.
 #[async_trait]
-pub(crate) trait Recorder: std::fmt::Debug + Send {
+pub(crate) trait Recorder: std::fmt::Debug + Send + Sync {
     /// Where the graph stands.
     async fn state(&mut self) -> Result<State, StoreError>;
 

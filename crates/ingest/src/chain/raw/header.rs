@@ -1,6 +1,9 @@
 //! A block's header of 80 bytes, its hash and its proof of work.
 
-use super::{cursor::Cursor, hash256, reversed};
+use super::{
+    cursor::{Cursor, write_compact},
+    hash256, reversed,
+};
 use crate::chain::raw::RawError;
 
 /// The bit of a version that announces another chain's proof of work behind the header.
@@ -113,6 +116,30 @@ impl Header {
             Err(_) => quotient >> shift.unsigned_abs(),
         }
     }
+}
+
+/// The hash of one of Zcash's headers, as it is written: Bitcoin's fields with another field before the
+/// time, and a longer nonce with its solution behind.
+pub(crate) fn zcash_header_hash(
+    header: &Header,
+    commitment: [u8; 32],
+    nonce: [u8; 32],
+    solution: &[u8],
+) -> [u8; 32] {
+    let Header { version, parent, merkle_root, time, bits, .. } = header;
+    let mut length = Vec::new();
+    write_compact(solution.len(), &mut length);
+    reversed(hash256(&[
+        &version.to_le_bytes(),
+        &reversed(*parent),
+        &reversed(*merkle_root),
+        &reversed(commitment),
+        &time.to_le_bytes(),
+        &bits.to_le_bytes(),
+        &reversed(nonce),
+        &length,
+        solution,
+    ]))
 }
 
 #[cfg(test)]

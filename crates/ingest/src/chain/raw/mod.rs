@@ -17,6 +17,7 @@ pub mod transaction;
 pub use block::{Expected, RawBlock};
 pub use cursor::RawError;
 pub use header::Header;
+pub(crate) use header::zcash_header_hash;
 
 use sha2::{Digest, Sha256};
 
@@ -34,3 +35,6 @@ pub(crate) fn reversed(mut hash: [u8; 32]) -> [u8; 32] {
     hash.reverse();
     hash
 }
+
+#[cfg(test)]
+mod tests;
