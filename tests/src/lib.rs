@@ -13,6 +13,7 @@ mod data;
 pub mod esplora;
 pub mod maker;
 pub mod nodes;
+pub mod oracle;
 mod postgres;
 mod process;
 mod server;
