@@ -1,4 +1,4 @@
-//! The labels and the sanctions list that the expected answers rest on, as files to be imported.
+//! The labels, the sanctions list and the policy that the expected answers rest on, as files.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ const LABELS: [(&str, &str, &str); 3] = [
     ("thief", "stolen_funds", THEFT),
 ];
 
-/// Files to be imported, in a directory.
+/// Files to be imported and applied, in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
     /// `assay ingest labels FILE --format csv --source investigators`.
@@ -31,6 +31,8 @@ pub struct Files {
     /// `assay ingest sanctions FILE --format csv --source treasury --published-on 2026-01-31`. It is
     /// the list that the default policy demands.
     pub sanctions: PathBuf,
+    /// `assay apply -f FILE`. The default policy, but for what is dust: the same on every chain.
+    pub policy: PathBuf,
 }
 
 impl Files {
@@ -71,6 +73,18 @@ impl Files {
             "list,list_name,entity_id,entity,asset_code,address,programmes\n\
              ofac-sdn,SDN List,7001,{LISTED},{code},{listed},CYBER2\n"
         );
+        let asset = chain.info().asset;
+        let policy = format!(
+            "apiVersion: assay.dev/v1alpha1\n\
+             kind: RiskPolicy\n\
+             metadata: {{name: default}}\n\
+             spec:\n  \
+               amounts:\n    \
+                 {asset}:\n      \
+                   curve: [{{amount: 1, worth: 25}}, {{amount: 1000, worth: 100}}]\n      \
+                   unsolicitedUpTo: 0.001\n      \
+                   cutBelow: 0.001\n"
+        );
         let file = |name: &str, text: String| {
             let path = directory.join(name);
             fs::write(&path, text).expect("a file");
@@ -80,18 +94,21 @@ impl Files {
             labels_csv: file("labels.csv", csv),
             labels_jsonl: file("labels.jsonl", jsonl),
             sanctions: file("sanctions.csv", list),
+            policy: file("policy.yaml", policy),
         }
     }
 
-    /// Imports the labels and the list into a data directory.
+    /// Imports the labels and the list into a data directory, and applies the policy.
     ///
     /// # Panics
     ///
-    /// Where an import fails.
+    /// Where one of them fails.
     pub fn import(&self, directory: &Path) {
         let labels = self.labels_csv.to_string_lossy();
         let sanctions = self.sanctions.to_string_lossy();
-        let arguments: [&[&str]; 2] = [
+        let policy = self.policy.to_string_lossy();
+        let arguments: [&[&str]; 3] = [
+            &["apply", "-f", &policy],
             &["ingest", "labels", &labels, "--format", "csv", "--source", "investigators"],
             &[
                 "ingest",
