@@ -304,7 +304,7 @@ fn every_lie_about_a_block_is_noticed() {
         let options = NodeOptions::default();
         let mut source =
             NodeSource::new(ChainId::BTC, Rpc::new(server), options).expect("a source");
-        source.block_at(50_001)
+        source.block_at(50_001).map(|block| block.head)
     };
     assert!(read("", "").is_ok());
     for (from, to) in [

@@ -21,7 +21,7 @@ const LABELS: [(&str, &str, &str); 3] = [
     ("thief", "stolen_funds", THEFT),
 ];
 
-/// Files to be imported and applied, in a directory.
+/// Files to be imported, in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
     /// `assay ingest labels FILE --format csv --source investigators`.
@@ -31,7 +31,7 @@ pub struct Files {
     /// `assay ingest sanctions FILE --format csv --source treasury --published-on 2026-01-31`. It is
     /// the list that the default policy demands.
     pub sanctions: PathBuf,
-    /// `assay apply -f FILE`. The default policy, but for what is dust: the same on every chain.
+    /// `assay apply --file FILE`: what amounts of the coin mean, the same on every chain.
     pub policy: PathBuf,
 }
 
@@ -73,18 +73,6 @@ impl Files {
             "list,list_name,entity_id,entity,asset_code,address,programmes\n\
              ofac-sdn,SDN List,7001,{LISTED},{code},{listed},CYBER2\n"
         );
-        let asset = chain.info().asset;
-        let policy = format!(
-            "apiVersion: assay.dev/v1alpha1\n\
-             kind: RiskPolicy\n\
-             metadata: {{name: default}}\n\
-             spec:\n  \
-               amounts:\n    \
-                 {asset}:\n      \
-                   curve: [{{amount: 1, worth: 25}}, {{amount: 1000, worth: 100}}]\n      \
-                   unsolicitedUpTo: 0.001\n      \
-                   cutBelow: 0.001\n"
-        );
         let file = |name: &str, text: String| {
             let path = directory.join(name);
             fs::write(&path, text).expect("a file");
@@ -94,21 +82,20 @@ impl Files {
             labels_csv: file("labels.csv", csv),
             labels_jsonl: file("labels.jsonl", jsonl),
             sanctions: file("sanctions.csv", list),
-            policy: file("policy.yaml", policy),
+            policy: file("policy.yaml", policy(chain)),
         }
     }
 
-    /// Imports the labels and the list into a data directory, and applies the policy.
+    /// Imports the labels and the list into a data directory.
     ///
     /// # Panics
     ///
-    /// Where one of them fails.
+    /// Where an import fails.
     pub fn import(&self, directory: &Path) {
         let labels = self.labels_csv.to_string_lossy();
         let sanctions = self.sanctions.to_string_lossy();
         let policy = self.policy.to_string_lossy();
         let arguments: [&[&str]; 3] = [
-            &["apply", "-f", &policy],
             &["ingest", "labels", &labels, "--format", "csv", "--source", "investigators"],
             &[
                 "ingest",
@@ -121,9 +108,21 @@ impl Files {
                 "--published-on",
                 "2026-01-31",
             ],
+            &["apply", "--file", &policy],
         ];
         for arguments in arguments {
             let _ = crate::assay(directory, arguments).ok();
         }
     }
+}
+
+/// The default policy, with amounts that are the same on every chain: of less than a hundredth of a coin
+/// a stranger's gift counts for nothing, and a small share is not followed.
+fn policy(chain: ChainId) -> String {
+    let asset = chain.info().asset;
+    format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {{name: default}}\nspec:\n  \
+         amounts:\n    {asset}:\n      curve: [{{amount: 0.1, worth: 25}}, {{amount: 1, worth: 50}}]\n      \
+         unsolicitedUpTo: 0.01\n      cutBelow: 0.01\n"
+    )
 }
