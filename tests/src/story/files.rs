@@ -1,4 +1,4 @@
-//! The labels and the sanctions list that the expected answers rest on, as files to be imported.
+//! The labels, the sanctions list and the policy that the expected answers rest on, as files.
 
 use std::{
     fs,
