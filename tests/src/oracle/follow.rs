@@ -189,7 +189,11 @@ impl Walk<'_> {
     fn is_unasked(&self, transaction: &Transaction<'_>) -> bool {
         let subject = &self.case.subject;
         if transaction.kind == TransactionKind::Coinbase
-            || transaction.inputs.iter().flat_map(|input| &input.coin).any(|coin| coin.holder == *subject)
+            || transaction
+                .inputs
+                .iter()
+                .flat_map(|input| &input.coin)
+                .any(|coin| coin.holder == *subject)
         {
             return false;
         }

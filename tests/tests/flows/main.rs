@@ -16,16 +16,35 @@ fn compare() {
         let mut engine = case.trace(&memory, 256).now_or_never().unwrap().unwrap().unwrap();
         let ledger = engine.ledgers.remove(0);
         let oracle = flows(&case);
-        for (name, mut engine, oracle) in [("source", ledger.source, &oracle[0]), ("destination", ledger.destination, &oracle[1])] {
+        for (name, mut engine, oracle) in
+            [("source", ledger.source, &oracle[0]), ("destination", ledger.destination, &oracle[1])]
+        {
             engine.parts.retain(|part| part.amount > 0);
-            for part in &mut engine.parts { part.paths.clear(); part.transactions.clear(); }
+            for part in &mut engine.parts {
+                part.paths.clear();
+                part.transactions.clear();
+            }
             if engine != *oracle {
                 bad += 1;
-                if bad > show { continue; }
+                if bad > show {
+                    continue;
+                }
                 println!("seed {seed} {name} {:?}", case.rules);
-                for part in &engine.parts { if !oracle.parts.contains(part) { println!("  engine {part:?}"); } }
-                for part in &oracle.parts { if !engine.parts.contains(part) { println!("  oracle {part:?}"); } }
-                if engine.parts.iter().all(|part| oracle.parts.contains(part)) && engine.parts.len() == oracle.parts.len() { println!("  order"); }
+                for part in &engine.parts {
+                    if !oracle.parts.contains(part) {
+                        println!("  engine {part:?}");
+                    }
+                }
+                for part in &oracle.parts {
+                    if !engine.parts.contains(part) {
+                        println!("  oracle {part:?}");
+                    }
+                }
+                if engine.parts.iter().all(|part| oracle.parts.contains(part))
+                    && engine.parts.len() == oracle.parts.len()
+                {
+                    println!("  order");
+                }
             }
         }
     }

@@ -186,7 +186,7 @@ impl OnDemand {
             complete &= whole;
             seen.add(transactions.iter().map(|transaction| transaction.txid));
             let history =
-                history::history(&holder, &transactions, totals, rules.transfers_per_address);
+                history::history(subject, &transactions, totals, rules.transfers_per_address);
             if let Some(history) = history {
                 let today = now.to_zoned(TimeZone::UTC).date();
                 let attribute =
@@ -263,7 +263,11 @@ impl OnDemand {
         let transactions = fetching.transactions(kept, &wanted, tip).await?;
         let found = |txid: &Txid, inputs: bool| -> Option<Option<CoinTransaction>> {
             let transaction = transactions.get(txid)?;
-            Some(transaction.as_ref().map(|full| full.for_trace(inputs, !inputs, largest)))
+            Some(
+                transaction
+                    .as_ref()
+                    .map(|full| full.for_trace(self.chain, (inputs, !inputs), largest)),
+            )
         };
         let mut supply = Supply::default();
         for txid in &wants.origins {
