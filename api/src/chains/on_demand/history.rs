@@ -2,8 +2,12 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use assay_engine::coins::{
-    History, HistoryEntry, Holder, OutPoint, OwnOutput, Statistics, Txid, transaction::returned,
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    coins::{
+        History, HistoryEntry, Holder, OutPoint, OwnOutput, Statistics, Txid, transaction::returned,
+    },
 };
 
 use super::FullTransaction;
