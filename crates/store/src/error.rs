@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_engine::chain::ChainId;
+use assay_engine::{chain::ChainId, coins::Txid};
 use assay_tenancy::key::KeyId;
 
 /// Why a store could not do what was asked. Nothing changed then.
@@ -100,6 +100,17 @@ pub enum StoreError {
         chain: ChainId,
         /// The lowest height that the graph could go back to.
         height: u64,
+    },
+    /// A transaction moves more than any chain allows. Nothing was written.
+    #[error(
+        "transaction {txid} of the {chain} chain moves more than 2^63 - 1 base units: nothing was \
+         written"
+    )]
+    Amount {
+        /// The chain.
+        chain: ChainId,
+        /// The transaction.
+        txid: Txid,
     },
     /// Somebody else writes the chain.
     #[error("another program is ingesting the {0} chain: only one can at a time")]

@@ -160,6 +160,10 @@ impl<R: Read + Seek + Send> JsonLines<R> {
 }
 
 impl<R: Read + Seek + Send> BlockSource for JsonLines<R> {
+    fn first(&mut self) -> Result<u64, SourceError> {
+        Ok(self.first)
+    }
+
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         let height = self.height(self.blocks.len().saturating_sub(1));
         let hash = self.blocks.last().map(|place| place.hash).unwrap_or_default();

@@ -20,6 +20,15 @@ pub struct TipRef {
 ///
 /// Calls block the thread.
 pub trait BlockSource: Send {
+    /// The height of the first block that the source has: 0 unless it holds a part of the chain only.
+    ///
+    /// # Errors
+    ///
+    /// Where the source cannot say.
+    fn first(&mut self) -> Result<u64, SourceError> {
+        Ok(0)
+    }
+
     /// The newest block.
     ///
     /// # Errors
@@ -202,6 +211,20 @@ pub enum SourceError {
 }
 
 impl SourceError {
+    /// Whether what is wrong is what was read, and not the way there.
+    #[must_use]
+    pub const fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Raw { .. }
+                | Self::File { .. }
+                | Self::Line { .. }
+                | Self::NoBlock { .. }
+                | Self::Unsupported { .. }
+                | Self::OtherChain { .. }
+        )
+    }
+
     /// Whether the same question may have an answer later: the source is away or busy, or the chain
     /// was reorganised while it was read.
     #[must_use]

@@ -7,6 +7,18 @@
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
 //! rows in every backend, with or without a reorganisation in between.
 
+pub(crate) mod answer;
+pub(crate) mod blocks;
+mod cache;
+pub(crate) mod fingerprint;
+mod follow;
+pub mod memory;
+pub(crate) mod plan;
+pub(crate) mod rows;
+pub(crate) mod state;
+pub(crate) mod touched;
+pub(crate) mod writer;
+
 use std::collections::HashMap;
 
 use assay_engine::{
@@ -17,6 +29,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::StoreError;
+
+pub use follow::{BATCH, follow};
 
 /// The most blocks that a reorganisation may replace.
 pub const DEEPEST_REORGANISATION: u64 = 100;
@@ -156,7 +170,7 @@ pub trait Graph: FlowSource {
 /// A chain's graph, to be written. Only one exists at a time; it ends with its value, or with the
 /// program.
 #[async_trait]
-pub trait GraphWriter: std::fmt::Debug + Send {
+pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     /// How far the graph reaches; `None` where it holds no block.
     fn tip(&self) -> Option<GraphTip>;
 

@@ -5,6 +5,8 @@
 //! what changes no counter (usage, answers, when a key was used) runs beside it.
 
 mod control;
+mod fetched;
+mod graph;
 mod intel;
 mod labels;
 mod place;
@@ -13,7 +15,9 @@ mod usage;
 
 use std::{io::ErrorKind, time::Duration};
 
-use assay_engine::{address::CanonicalAddress, facts::Environment, names::SourceId};
+use assay_engine::{
+    address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
+};
 use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
@@ -25,6 +29,7 @@ use sqlx::{
 use crate::{
     Revisions, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
+    fetched::{Fetched, FetchedKind},
     intel::{
         FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
         PublicationImport, RecordedHistory, RecordedLabel, Suppression,
@@ -51,6 +56,8 @@ const WRITE: &str =
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pool: PgPool,
+    /// Server and database, without the password.
+    place: String,
 }
 
 impl PostgresStore {
@@ -90,7 +97,7 @@ impl PostgresStore {
             .max_connections(CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_lazy_with(options);
-        Ok(Self { pool })
+        Ok(Self { pool, place })
     }
 
     /// A transaction in which every statement reads the same state.
@@ -298,6 +305,21 @@ impl Store for PostgresStore {
 
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
         usage::kept(&self.pool, tenant, id).await
+    }
+
+    async fn fetched(
+        &self,
+        chain: ChainId,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        fetched::read(&self.pool, chain, kind, keys).await
+    }
+
+    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        fetched::keep(&mut transaction, records).await?;
+        Ok(transaction.commit().await?)
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {

@@ -2,6 +2,8 @@
 //! beside it.
 
 mod control;
+mod fetched;
+mod graph;
 mod intel;
 mod labels;
 mod schema;
@@ -10,10 +12,13 @@ mod usage;
 use std::{
     fs::{self, DirBuilder, OpenOptions},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
-use assay_engine::{address::CanonicalAddress, facts::Environment, names::SourceId};
+use assay_engine::{
+    address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
+};
 use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
@@ -25,6 +30,7 @@ use sqlx::{
 use crate::{
     Revisions, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
+    fetched::{Fetched, FetchedKind},
     intel::{
         FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
         PublicationImport, RecordedHistory, RecordedLabel, Suppression,
@@ -44,6 +50,7 @@ const CONNECTIONS: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     pool: SqlitePool,
+    chains: Arc<graph::Chains>,
 }
 
 impl SqliteStore {
@@ -57,9 +64,8 @@ impl SqliteStore {
         directory: &Path,
         environment: Environment,
     ) -> Result<Self, StoreError> {
-        let path = directory.join(FILE_NAME);
         private_directory(directory)?;
-        let store = Self::connect(&path, true).await?;
+        let store = Self::connect(directory, true).await?;
         schema::migrate(&store.pool).await?;
         sqlx::query(
             "INSERT INTO installation
@@ -78,11 +84,10 @@ impl SqliteStore {
     ///
     /// [`StoreError::Missing`] where there is none; otherwise as [`SqliteStore::open_or_create`].
     pub async fn open(directory: &Path) -> Result<Self, StoreError> {
-        let path = directory.join(FILE_NAME);
-        if !path.is_file() {
+        if !directory.join(FILE_NAME).is_file() {
             return Err(StoreError::Missing(directory.to_owned()));
         }
-        let store = Self::connect(&path, false).await?;
+        let store = Self::connect(directory, false).await?;
         schema::migrate(&store.pool).await?;
         Ok(store)
     }
@@ -138,7 +143,7 @@ impl SqliteStore {
         let replaces = place.is_file();
         if replaces {
             // What is in the log belongs to the database that goes.
-            let before = Self::connect(&place, false).await?;
+            let before = Self::connect(directory, false).await?;
             sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&before.pool).await?;
             before.close().await;
             fs::rename(&place, &kept).map_err(failed(&place))?;
@@ -151,9 +156,10 @@ impl SqliteStore {
         Ok(replaces.then_some(kept))
     }
 
-    async fn connect(path: &Path, create: bool) -> Result<Self, StoreError> {
+    async fn connect(directory: &Path, create: bool) -> Result<Self, StoreError> {
+        let path = directory.join(FILE_NAME);
         let options = SqliteConnectOptions::new()
-            .filename(path)
+            .filename(&path)
             .create_if_missing(create)
             .journal_mode(SqliteJournalMode::Wal)
             // A commit is on disk before it is reported: a revoked key stays revoked.
@@ -166,8 +172,8 @@ impl SqliteStore {
             .max_connections(CONNECTIONS)
             .connect_with(options)
             .await
-            .map_err(|source| StoreError::Open { path: PathBuf::from(path), source })?;
-        Ok(Self { pool })
+            .map_err(|source| StoreError::Open { path, source })?;
+        Ok(Self { pool, chains: Arc::new(graph::Chains::of(directory)) })
     }
 
     /// A transaction that holds the write lock from the start, so that what it read stays true.
@@ -348,6 +354,21 @@ impl Store for SqliteStore {
         usage::kept(&self.pool, tenant, id).await
     }
 
+    async fn fetched(
+        &self,
+        chain: ChainId,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        fetched::read(&self.pool, chain, kind, keys).await
+    }
+
+    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        fetched::keep(&mut transaction, records).await?;
+        Ok(transaction.commit().await?)
+    }
+
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
         let mut transaction = self.write().await?;
         let purged = usage::purge(&mut transaction, purge).await?;
@@ -356,6 +377,7 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) {
+        self.chains.close().await;
         self.pool.close().await;
     }
 }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use self::answer::{AddressAnswer, BlockAnswer, OutspendAnswer, Reader, TransactionAnswer};
 use super::{
-    BlockSource, ChainBlock, ChainParams, ChainTransaction, SourceError, TipRef,
+    BlockHead, BlockSource, ChainBlock, ChainParams, ChainTransaction, SourceError, TipRef,
     block::{hash_text, parse_hash},
     http::{Answer, Request, Server, Trouble, shortened},
     params::{HeaderForm, TransactionForm},
@@ -105,12 +105,21 @@ impl Esplora {
     ///
     /// Where the API gives no answer, or none that can be true: as all questions here.
     pub fn tip(&self) -> Result<TipRef, SourceError> {
-        // By its hash, so that both are of the same block.
+        self.newest().map(|head| TipRef { height: head.height, hash: head.hash })
+    }
+
+    /// The head of the newest block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Esplora::tip`].
+    pub fn newest(&self) -> Result<BlockHead, SourceError> {
+        // By its hash, so that all of it is of the same block.
         let path = "/blocks/tip/hash";
         let hash = self.hash(path)?.ok_or_else(|| self.untrue(path, "there is none".to_owned()))?;
         let answer = self.block_answer(&hash)?;
         let (head, _) = self.head(&answer, &hash)?;
-        Ok(TipRef { height: head.height, hash })
+        Ok(head)
     }
 
     /// The hash of the block at a height; `None` where there is none.
@@ -231,7 +240,7 @@ impl Esplora {
         &self,
         answer: &BlockAnswer,
         hash: &[u8; 32],
-    ) -> Result<(super::BlockHead, [u8; 32]), SourceError> {
+    ) -> Result<(BlockHead, [u8; 32]), SourceError> {
         let read = self.reader.head(answer, hash);
         read.map_err(|reason| self.untrue(&block_path(hash), reason))
     }

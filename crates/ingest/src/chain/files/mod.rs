@@ -195,6 +195,10 @@ impl FileSource {
 }
 
 impl BlockSource for FileSource {
+    fn first(&mut self) -> Result<u64, SourceError> {
+        Ok(self.first)
+    }
+
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         let height = self.tip_height();
         match self.hash_at(height)? {

@@ -1,0 +1,241 @@
+//! Writing a graph: what is the same in every backend. The order of things is decided here; a backend
+//! only looks rows up and writes them.
+
+use std::collections::{HashMap, HashSet};
+
+use assay_engine::coins::{Holder, OutPoint, Statistics, Txid};
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::{
+    Coin, GraphBlock, GraphTip, GraphWriter,
+    cache::Cache,
+    plan::{self, Known, Needs, Plan},
+    state::State,
+};
+use crate::StoreError;
+
+/// Bytes that outputs may take in memory: most are spent soon after they were made.
+const OUTPUT_BYTES: usize = 48 << 20;
+/// Bytes that holders may take.
+const HOLDER_BYTES: usize = 48 << 20;
+/// Bytes that a holder takes beside itself: witness programs.
+const HOLDER_HEAP: usize = 48;
+
+/// An output that is recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedOutput {
+    /// The number of its transaction.
+    pub(crate) transaction: i64,
+    pub(crate) coin: Coin,
+}
+
+/// What a backend does for a writer. Whoever has one is the only one who writes the graph.
+#[async_trait]
+pub(crate) trait Recorder: std::fmt::Debug + Send + Sync {
+    /// Where the graph stands.
+    async fn state(&mut self) -> Result<State, StoreError>;
+
+    /// The newest transactions of these identifiers.
+    async fn transactions(&mut self, txids: Vec<Txid>) -> Result<HashMap<Txid, i64>, StoreError>;
+
+    /// Holders with their numbers and what they did.
+    async fn holders(
+        &mut self,
+        holders: Vec<&Holder>,
+    ) -> Result<HashMap<Holder, (i64, Statistics)>, StoreError>;
+
+    /// Recorded outputs, of the newest transaction where there are several of one identifier.
+    async fn outputs(
+        &mut self,
+        outputs: Vec<OutPoint>,
+    ) -> Result<Vec<(OutPoint, RecordedOutput)>, StoreError>;
+
+    /// Writes what was planned where the graph stood at `before`, in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Conflict`] where it does not stand there any more.
+    async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), StoreError>;
+
+    /// Takes back the blocks above `height`, all of which can be taken back, in one transaction.
+    async fn roll_back(&mut self, before: &State, height: u64) -> Result<(), StoreError>;
+
+    /// Notes when the tip was confirmed.
+    async fn verified(&mut self, at: Timestamp) -> Result<(), StoreError>;
+
+    /// Builds the indexes that reading needs, where they are missing.
+    async fn build_indexes(&mut self) -> Result<(), StoreError>;
+}
+
+/// A writer of a graph.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    recorder: Box<dyn Recorder>,
+    state: State,
+    /// Outputs that were not spent.
+    outputs: Cache<OutPoint, RecordedOutput>,
+    holders: Cache<Holder, (i64, Statistics)>,
+    /// Whether a change failed, so that it is not known what of it was written.
+    unsure: bool,
+}
+
+impl Writer {
+    pub(crate) async fn new(mut recorder: Box<dyn Recorder>) -> Result<Self, StoreError> {
+        Ok(Self {
+            state: recorder.state().await?,
+            recorder,
+            outputs: Cache::within(OUTPUT_BYTES, HOLDER_HEAP),
+            holders: Cache::within(HOLDER_BYTES, HOLDER_HEAP),
+            unsure: false,
+        })
+    }
+
+    /// Reads anew where the graph stands, where that is not known.
+    async fn settle(&mut self) -> Result<(), StoreError> {
+        if self.unsure {
+            self.forget();
+            self.state = self.recorder.state().await?;
+            self.unsure = false;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.outputs.clear();
+        self.holders.clear();
+    }
+
+    /// What is recorded of what blocks need.
+    async fn known(&mut self, needs: Needs<'_>) -> Result<Known, StoreError> {
+        let mut known = Known::default();
+        let mut missing = HashSet::new();
+        for output in needs.outputs {
+            match self.outputs.get(&output) {
+                Some(found) => {
+                    known.transactions.insert(output.txid, found.transaction);
+                }
+                None => {
+                    missing.insert(output.txid);
+                }
+            }
+        }
+        missing.retain(|txid| !known.transactions.contains_key(txid));
+        if !missing.is_empty() {
+            let missing = missing.into_iter().collect();
+            known.transactions.extend(self.recorder.transactions(missing).await?);
+        }
+        let mut missing = Vec::new();
+        for holder in needs.holders {
+            match self.holders.get(holder) {
+                Some(found) => {
+                    known.holders.insert(holder.clone(), found);
+                }
+                None => missing.push(holder),
+            }
+        }
+        if !missing.is_empty() {
+            known.holders.extend(self.recorder.holders(missing).await?);
+        }
+        Ok(known)
+    }
+
+    /// Remembers what was recorded.
+    fn remember(&mut self, blocks: &[GraphBlock], plan: Plan) {
+        let transactions = blocks.iter().flat_map(|block| &block.transactions);
+        for (transaction, row) in transactions.zip(&plan.transactions) {
+            for input in &transaction.inputs {
+                self.outputs.remove(&input.output);
+            }
+            for (coin, index) in transaction.outputs.iter().zip(0..) {
+                let output = OutPoint { txid: transaction.txid, index };
+                let recorded = RecordedOutput { transaction: row.number, coin: coin.clone() };
+                self.outputs.insert(output, recorded);
+            }
+        }
+        for row in plan.begun.into_iter().chain(plan.changed) {
+            self.holders.insert(row.holder, (row.number, row.statistics));
+        }
+        self.state = plan.after;
+    }
+}
+
+#[async_trait]
+impl GraphWriter for Writer {
+    fn tip(&self) -> Option<GraphTip> {
+        self.state.graph_tip()
+    }
+
+    async fn coins(&mut self, outputs: &[OutPoint]) -> Result<HashMap<OutPoint, Coin>, StoreError> {
+        self.settle().await?;
+        let mut coins = HashMap::with_capacity(outputs.len());
+        let mut missing = HashSet::new();
+        for output in outputs {
+            match self.outputs.get(output) {
+                Some(found) => {
+                    coins.insert(*output, found.coin);
+                }
+                None => {
+                    missing.insert(*output);
+                }
+            }
+        }
+        if !missing.is_empty() {
+            for (output, found) in self.recorder.outputs(missing.into_iter().collect()).await? {
+                self.outputs.insert(output, found.clone());
+                coins.insert(output, found.coin);
+            }
+        }
+        Ok(coins)
+    }
+
+    async fn append(
+        &mut self,
+        blocks: &[GraphBlock],
+        reorganisable_from: u64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.settle().await?;
+        self.state.expect_next(blocks)?;
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let known = self.known(plan::needs(blocks)).await?;
+        let plan = plan::plan(&self.state, blocks, &known, reorganisable_from, at)?;
+        self.unsure = true;
+        if let Err(error) = self.recorder.record(&self.state, &plan).await {
+            // It may have been written all the same: the answer, too, can get lost.
+            let _unreachable = self.settle().await;
+            return Err(error);
+        }
+        self.unsure = false;
+        self.remember(blocks, plan);
+        Ok(())
+    }
+
+    async fn roll_back(&mut self, height: u64) -> Result<(), StoreError> {
+        self.settle().await?;
+        if self.state.tip.is_none_or(|(tip, _)| tip.height <= height) {
+            return Ok(());
+        }
+        self.state.expect_reversible(height)?;
+        self.unsure = true;
+        self.recorder.roll_back(&self.state, height).await?;
+        self.settle().await
+    }
+
+    async fn verified(&mut self, at: Timestamp) -> Result<(), StoreError> {
+        self.settle().await?;
+        if let Some((_, verified_at)) = &mut self.state.tip {
+            self.recorder.verified(at).await?;
+            *verified_at = at.max(*verified_at);
+        }
+        Ok(())
+    }
+
+    async fn build_indexes(&mut self) -> Result<(), StoreError> {
+        self.recorder.build_indexes().await?;
+        self.state.indexed = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! The statements by which flows of money are read: one a question, whatever is asked for at once, and
+//! a row a transaction, its legs in arrays.
+//!
+//! They are written so that the server goes from what is asked for to what is found by index, whatever
+//! it believes of the tables' sizes: what is looked up for a row is a subquery in the place of a value,
+//! or one with `OFFSET 0`, neither of which becomes a join; and `+ 0` keeps an index out of a
+//! condition: by transaction there is little to read, by holder there may be millions.
+
+use sqlx::SqlStr;
+
+use super::{Schema, row};
+
+/// The statements, with the graph's schema in them. `$2` is how many legs are wanted.
+#[derive(Debug)]
+pub(super) struct Queries {
+    /// `$1`: the holder's key.
+    pub(super) history: SqlStr,
+    /// `$1`: identifiers.
+    pub(super) origins: SqlStr,
+    /// `$1`, `$3`: identifiers and places.
+    pub(super) destinations: SqlStr,
+    /// `$1`: identifiers.
+    pub(super) transaction: SqlStr,
+}
+
+impl Queries {
+    pub(super) fn of(schema: &Schema) -> Self {
+        let read = |from: &str, columns: &[&str], joins: &[&str]| {
+            let (columns, joins) = (columns.join(", "), joins.join(" "));
+            let transaction = row::TRANSACTION;
+            schema.sql(&format!("SELECT {transaction}, {TIME}, {columns} FROM {from} {joins}"))
+        };
+        let asked = |choice: &str| format!("({choice}) AS chosen");
+        let (inputs, outputs) = (legs_of(INPUTS, "true"), legs_of(OUTPUTS, "true"));
+        let incoming = legs_of(INPUTS, "chosen.incoming");
+        let outgoing = legs_of(OUTPUTS, "NOT chosen.incoming");
+        Self {
+            history: read(
+                &format!("{WHO} LEFT JOIN ({CHOSEN}) AS chosen ON true"),
+                &["chosen.incoming", INPUT_COLUMNS, OUTPUT_COLUMNS, OWN_COLUMNS, WHO_COLUMNS],
+                &[HEAD, &incoming, &outgoing, OWN],
+            ),
+            origins: read(&asked(BY_TXID), &["chosen.places", INPUT_COLUMNS], &[HEAD, &inputs]),
+            destinations: read(
+                &asked(BY_OUTPUT),
+                &["chosen.places", OUTPUT_COLUMNS],
+                &[HEAD, &outputs],
+            ),
+            transaction: read(
+                &asked(BY_TXID),
+                &["chosen.places", INPUT_COLUMNS, OUTPUT_COLUMNS],
+                &[HEAD, &inputs, &outputs],
+            ),
+        }
+    }
+}
+
+/// The legs of one side, under a condition.
+fn legs_of(side: &str, condition: &str) -> String {
+    side.replace("WANTED", condition)
+}
+
+/// The newest transactions of identifiers, and at which places they were asked for.
+const BY_TXID: &str = "SELECT found.tx_id, array_agg(asked.place) AS places
+    FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (txid, place)
+    CROSS JOIN LATERAL (SELECT max(tx_id) AS tx_id FROM
+        (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same) AS found
+    WHERE found.tx_id IS NOT NULL GROUP BY found.tx_id";
+
+/// The transactions that spend outputs, and at which places those were asked for.
+const BY_OUTPUT: &str = "SELECT spending.tx_id, array_agg(asked.place) AS places
+    FROM unnest($1::bytea[], $3::integer[]) WITH ORDINALITY AS asked (txid, index, place)
+    CROSS JOIN LATERAL (SELECT min(tx_id) AS tx_id FROM
+        (SELECT tx_id FROM chain.input
+         WHERE prev_index = asked.index AND prev_tx_id = (SELECT max(tx_id) FROM
+             (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same)
+         OFFSET 0) AS all_spending) AS spending
+    WHERE spending.tx_id IS NOT NULL GROUP BY spending.tx_id";
+
+/// The holder.
+const WHO: &str = "(SELECT * FROM chain.holder WHERE key = $1 OFFSET 0) AS who";
+
+/// The transactions of the holder's largest outputs and inputs. There may be none of them, and the
+/// holder all the same.
+const CHOSEN: &str = "SELECT DISTINCT true AS incoming, tx_id FROM
+        (SELECT tx_id FROM chain.output
+         WHERE holder_id = (SELECT holder_id FROM chain.holder WHERE key = $1)
+         ORDER BY value DESC, tx_id, place LIMIT $2) AS largest_outputs
+    UNION ALL
+    SELECT DISTINCT false AS incoming, tx_id FROM
+        (SELECT tx_id FROM chain.input
+         WHERE holder_id = (SELECT holder_id FROM chain.holder WHERE key = $1)
+         ORDER BY value DESC, tx_id, place LIMIT $2) AS largest_inputs";
+
+/// What was chosen.
+const HEAD: &str = "LEFT JOIN LATERAL
+    (SELECT * FROM chain.tx WHERE tx_id = chosen.tx_id OFFSET 0) AS t ON true";
+
+const TIME: &str = "(SELECT time FROM chain.block WHERE height = t.height)";
+
+/// Its inputs, the largest first.
+const INPUTS: &str = "LEFT JOIN LATERAL (SELECT
+        array_agg(leg.place) AS places, array_agg(leg.value) AS values,
+        array_agg((SELECT key FROM chain.holder WHERE holder_id = leg.holder_id)) AS keys,
+        array_agg(leg.prev_index) AS indexes,
+        array_agg(CASE WHEN leg.prev_tx_id IS NULL THEN leg.prev_txid ELSE
+            (SELECT txid FROM chain.tx WHERE tx_id = leg.prev_tx_id) END) AS txids
+    FROM (SELECT * FROM chain.input
+          WHERE tx_id = t.tx_id AND holder_id IS NOT NULL AND WANTED
+          ORDER BY value DESC, place LIMIT $2) AS leg) AS i ON true";
+const INPUT_COLUMNS: &str = "i.places, i.values, i.keys, i.indexes, i.txids";
+
+/// Its outputs, the largest first.
+const OUTPUTS: &str = "LEFT JOIN LATERAL (SELECT
+        array_agg(leg.place) AS places, array_agg(leg.value) AS values,
+        array_agg((SELECT key FROM chain.holder WHERE holder_id = leg.holder_id)) AS keys
+    FROM (SELECT * FROM chain.output WHERE tx_id = t.tx_id AND WANTED
+          ORDER BY value DESC, place LIMIT $2) AS leg) AS o ON true";
+const OUTPUT_COLUMNS: &str = "o.places, o.values, o.keys";
+
+/// What the holder itself got and gave by it; its outputs where it is an incoming one.
+const OWN: &str = "LEFT JOIN LATERAL (SELECT sum(leg.value)::bigint AS received,
+        array_agg(leg.place ORDER BY leg.place) FILTER (WHERE chosen.incoming) AS places,
+        array_agg(leg.value ORDER BY leg.place) FILTER (WHERE chosen.incoming) AS values,
+        array_agg((SELECT count(*) FROM chain.input AS spending
+                   WHERE spending.prev_tx_id = leg.tx_id AND spending.prev_index = leg.place) > 0
+                  ORDER BY leg.place) FILTER (WHERE chosen.incoming) AS spent
+    FROM (SELECT * FROM chain.output
+          WHERE tx_id = t.tx_id AND holder_id + 0 = who.holder_id OFFSET 0) AS leg) AS own ON true";
+const OWN_COLUMNS: &str = "own.received, (SELECT sum(value)::bigint FROM chain.input
+         WHERE tx_id = t.tx_id AND holder_id + 0 = who.holder_id) AS sent,
+    own.places, own.values, own.spent";
+
+const WHO_COLUMNS: &str = "who.first_seen, who.last_seen, who.transactions_in,
+    who.transactions_out, who.received::text, who.sent::text";

@@ -1,0 +1,81 @@
+//! Migrations of a graph in PostgreSQL.
+
+use sqlx::{
+    PgConnection, Row, SqlSafeStr,
+    migrate::{MigrateError, Migration, MigrationType, Migrator},
+};
+
+use super::Schema;
+use crate::StoreError;
+
+/// The version of the newest migration.
+const VERSION: i64 = 1;
+
+/// What reading needs and writing does not.
+const INDEXES: [&str; 3] = [
+    "CREATE INDEX IF NOT EXISTS output_by_holder
+     ON chain.output (holder_id, value DESC, tx_id, place)",
+    "CREATE INDEX IF NOT EXISTS input_by_holder
+     ON chain.input (holder_id, value DESC, tx_id, place) WHERE holder_id IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS input_by_output
+     ON chain.input (prev_tx_id, prev_index) WHERE prev_tx_id IS NOT NULL",
+];
+
+/// Makes the schema where there is none and brings it up to date. Migrations are only ever appended.
+/// Only whoever writes the graph does so. From then on, names without a schema are the graph's.
+pub(super) async fn migrate(
+    connection: &mut PgConnection,
+    schema: &Schema,
+) -> Result<(), StoreError> {
+    let name = schema.name();
+    for statement in ["CREATE SCHEMA IF NOT EXISTS", "SET search_path TO"] {
+        let statement = sqlx::AssertSqlSafe(format!("{statement} \"{name}\""));
+        sqlx::query(statement).execute(&mut *connection).await?;
+    }
+    let simple = |version, name: &'static str, sql: &'static str| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    let migrator = Migrator::with_migrations(vec![simple(
+        VERSION,
+        "graph",
+        include_str!("../../../migrations/postgres/graph/0001_graph.sql"),
+    )]);
+    migrator.run_direct(None, connection, false).await.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),
+        other => StoreError::Migrate(other),
+    })
+}
+
+/// Whether the schema holds a graph: it may just be being made.
+pub(super) async fn is_there(
+    connection: &mut PgConnection,
+    schema: &Schema,
+) -> Result<bool, StoreError> {
+    let tables = "SELECT count(*) FROM pg_tables
+                  WHERE schemaname = $1 AND tablename IN ('_sqlx_migrations', 'graph')";
+    let row = sqlx::query(tables).bind(schema.name()).fetch_one(&mut *connection).await?;
+    if row.try_get::<i64, _>(0)? < 2 {
+        return Ok(false);
+    }
+    let row = sqlx::query(schema.sql(
+        "SELECT (SELECT max(version) FROM chain._sqlx_migrations),
+                EXISTS (SELECT FROM chain.graph)",
+    ))
+    .fetch_one(connection)
+    .await?;
+    match row.try_get::<Option<i64>, _>(0)? {
+        Some(version) if version > VERSION => Err(StoreError::NewerSchema(version)),
+        _ => Ok(row.try_get(1)?),
+    }
+}
+
+/// Builds the indexes that are missing.
+pub(super) async fn index(
+    connection: &mut PgConnection,
+    schema: &Schema,
+) -> Result<(), StoreError> {
+    for index in INDEXES {
+        sqlx::query(schema.sql(index)).execute(&mut *connection).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,299 @@
+//! Writing a graph in PostgreSQL: on a connection of its own, which holds a lock for as long as it
+//! lives. Whoever loses the connection loses the lock, and can write no more.
+
+use std::collections::HashMap;
+
+use assay_engine::coins::{Holder, OutPoint, Statistics, Txid};
+use async_trait::async_trait;
+use futures_util::TryStreamExt;
+use jiff::Timestamp;
+use sqlx::{Connection, PgConnection, Postgres, Row, Transaction};
+
+use super::{
+    Schema,
+    read::{identifiers, outpoints},
+    row, scan, schema,
+    tables::{changed, tables},
+};
+use crate::{
+    StoreError,
+    graph::{
+        Coin, GraphWriter, WriterOptions,
+        plan::Plan,
+        rows::{self, HolderRow},
+        state::State,
+        writer::{RecordedOutput, Recorder, Writer},
+    },
+    value,
+};
+
+/// How a transaction of the writer begins. It looks rows up by index, whatever the server believes of
+/// the tables' sizes while they grow. What the last moments before a crash of the server brought may be
+/// lost, never a part of it: it is read from the chain again.
+const WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+    SET LOCAL lock_timeout = '15s'; SET LOCAL synchronous_commit = off;
+    SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
+    SET LOCAL enable_mergejoin = off";
+/// The same for building indexes, with memory for sorting.
+const BUILD: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+    SET LOCAL lock_timeout = '15s'; SET LOCAL maintenance_work_mem = '256MB'";
+/// How long a writer waits for the one before it, whose connection may just be being closed.
+const LOCK_TIMEOUT: &str = "SET lock_timeout = '2s'";
+/// The server's code for not getting a lock in time.
+const LOCK_NOT_AVAILABLE: &str = "55P03";
+
+/// Opens a chain's graph for writing; makes it where there is none.
+pub(super) async fn open(
+    mut connection: PgConnection,
+    schema: Schema,
+    wanted: WriterOptions,
+) -> Result<Box<dyn GraphWriter>, StoreError> {
+    lock(&mut connection, &schema).await?;
+    schema::migrate(&mut connection, &schema).await?;
+    let mut recorder = PostgresRecorder { connection, schema };
+    recorder.begin(wanted).await?;
+    if !wanted.backfill {
+        recorder.build_indexes().await?;
+    }
+    Ok(Box::new(Writer::new(Box::new(recorder)).await?))
+}
+
+async fn lock(connection: &mut PgConnection, schema: &Schema) -> Result<(), StoreError> {
+    sqlx::query(LOCK_TIMEOUT).execute(&mut *connection).await?;
+    let locked = sqlx::query("SELECT pg_advisory_lock(hashtextextended($1, 0))")
+        .bind(format!("assay {}", schema.name()))
+        .execute(connection)
+        .await;
+    match locked {
+        Ok(_) => Ok(()),
+        Err(sqlx::Error::Database(error))
+            if error.code().as_deref() == Some(LOCK_NOT_AVAILABLE) =>
+        {
+            Err(StoreError::Busy(schema.0))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[derive(Debug)]
+struct PostgresRecorder {
+    connection: PgConnection,
+    schema: Schema,
+}
+
+impl PostgresRecorder {
+    async fn write(&mut self) -> Result<Transaction<'_, Postgres>, StoreError> {
+        Ok(self.connection.begin_with(WRITE).await?)
+    }
+
+    /// Makes the graph where there is none; one without blocks may begin anywhere.
+    async fn begin(&mut self, wanted: WriterOptions) -> Result<(), StoreError> {
+        let chain = self.schema.0;
+        sqlx::query(self.schema.sql(
+            "INSERT INTO chain.graph AS g (id, chain, start, sample, next_tx, next_holder,
+                                           reorganisable_from, indexed)
+             VALUES (1, $1, $2, $3, 0, 0, $2, false)
+             ON CONFLICT (id) DO UPDATE SET start = $2, sample = $3, reorganisable_from = $2
+             WHERE g.tip IS NULL",
+        ))
+        .bind(chain.as_str())
+        .bind(value::signed(wanted.start))
+        .bind(wanted.sample)
+        .execute(&mut self.connection)
+        .await?;
+        let start = self.state().await?.start;
+        if start != wanted.start {
+            return Err(StoreError::OtherStart { chain, start, wanted: wanted.start });
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Recorder for PostgresRecorder {
+    async fn state(&mut self) -> Result<State, StoreError> {
+        scan::state(&mut self.connection, &self.schema).await
+    }
+
+    async fn transactions(&mut self, txids: Vec<Txid>) -> Result<HashMap<Txid, i64>, StoreError> {
+        let query = self.schema.sql(
+            "SELECT asked.txid, (SELECT max(tx_id) FROM
+                 (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same)
+             FROM unnest($1::bytea[]) AS asked (txid)",
+        );
+        let mut rows = sqlx::query(query).bind(identifiers(&txids)).fetch(&mut self.connection);
+        let mut found = HashMap::with_capacity(txids.len());
+        while let Some(row) = rows.try_next().await? {
+            if let Some(number) = row.try_get(1)? {
+                found.insert(rows::txid(row.try_get(0)?)?, number);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn holders(
+        &mut self,
+        holders: Vec<&Holder>,
+    ) -> Result<HashMap<Holder, (i64, Statistics)>, StoreError> {
+        let query = format!(
+            "SELECT {} FROM unnest($1::bytea[]) AS asked (key)
+             CROSS JOIN LATERAL
+                 (SELECT * FROM chain.holder WHERE holder.key = asked.key OFFSET 0) AS h",
+            row::HOLDER
+        );
+        let keys: Vec<_> = holders.iter().map(|holder| holder.to_bytes()).collect();
+        let mut rows = sqlx::query(self.schema.sql(&query)).bind(keys).fetch(&mut self.connection);
+        let mut found = HashMap::with_capacity(holders.len());
+        while let Some(row) = rows.try_next().await? {
+            let HolderRow { number, holder, statistics } = row::holder(&row)?;
+            found.insert(holder, (number, statistics));
+        }
+        Ok(found)
+    }
+
+    async fn outputs(
+        &mut self,
+        outputs: Vec<OutPoint>,
+    ) -> Result<Vec<(OutPoint, RecordedOutput)>, StoreError> {
+        let query = self.schema.sql(
+            "SELECT asked.place, o.tx_id, o.value,
+                    (SELECT key FROM chain.holder WHERE holder_id = o.holder_id)
+             FROM unnest($1::bytea[], $2::integer[]) WITH ORDINALITY AS asked (txid, index, place)
+             CROSS JOIN LATERAL (SELECT * FROM chain.output
+                 WHERE output.place = asked.index AND output.tx_id = (SELECT max(tx_id) FROM
+                     (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same)
+                 OFFSET 0) AS o",
+        );
+        let (txids, indexes) = outpoints(&outputs);
+        let mut rows = sqlx::query(query).bind(txids).bind(indexes).fetch(&mut self.connection);
+        let mut found = Vec::with_capacity(outputs.len());
+        while let Some(row) = rows.try_next().await? {
+            let asked = usize::try_from(row.try_get::<i64, _>(0)? - 1).ok();
+            let Some(output) = asked.and_then(|place| outputs.get(place)) else { continue };
+            let (holder, value) = (rows::holder(row.try_get(3)?)?, row::amount(row.try_get(2)?)?);
+            let coin = Coin { holder, value };
+            found.push((*output, RecordedOutput { transaction: row.try_get(1)?, coin }));
+        }
+        Ok(found)
+    }
+
+    async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), StoreError> {
+        let schema = self.schema.clone();
+        let mut write = self.write().await?;
+        proceed(&mut write, &schema, before, plan).await?;
+        for table in tables(plan) {
+            table.write(&mut write, &schema).await?;
+        }
+        changed(&plan.changed).update(&mut write, &schema).await?;
+        sqlx::query(schema.sql("DELETE FROM chain.undo WHERE height < $1"))
+            .bind(value::signed(plan.after.reorganisable_from))
+            .execute(&mut *write)
+            .await?;
+        Ok(write.commit().await?)
+    }
+
+    async fn roll_back(&mut self, before: &State, height: u64) -> Result<(), StoreError> {
+        let schema = self.schema.clone();
+        let mut write = self.write().await?;
+        let height = value::signed(height);
+        let row = sqlx::query(schema.sql(
+            "SELECT first_tx, first_holder FROM chain.block
+             WHERE height > $1 ORDER BY height LIMIT 1",
+        ))
+        .bind(height)
+        .fetch_one(&mut *write)
+        .await?;
+        let (first_tx, first_holder): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        let moved = sqlx::query(schema.sql(
+            "UPDATE chain.graph SET next_tx = $1, next_holder = $2,
+                    tip = (SELECT max(height) FROM chain.block WHERE height <= $3)
+             WHERE next_tx = $4 AND next_holder = $5",
+        ))
+        .bind(first_tx)
+        .bind(first_holder)
+        .bind(height)
+        .bind(before.next_transaction)
+        .bind(before.next_holder)
+        .execute(&mut *write)
+        .await?;
+        if moved.rows_affected() != 1 {
+            return Err(StoreError::Conflict);
+        }
+        sqlx::query(schema.sql(
+            "UPDATE chain.holder AS h
+             SET first_seen = u.first_seen, last_seen = u.last_seen,
+                 transactions_in = u.transactions_in, transactions_out = u.transactions_out,
+                 received = u.received, sent = u.sent
+             FROM (SELECT DISTINCT ON (holder_id) * FROM chain.undo WHERE height > $1
+                   ORDER BY holder_id, height) AS u
+             WHERE h.holder_id = u.holder_id",
+        ))
+        .bind(height)
+        .execute(&mut *write)
+        .await?;
+        for (delete, from) in [
+            ("DELETE FROM chain.holder WHERE holder_id >= $1", first_holder),
+            ("DELETE FROM chain.output WHERE tx_id >= $1", first_tx),
+            ("DELETE FROM chain.input WHERE tx_id >= $1", first_tx),
+            ("DELETE FROM chain.tx WHERE tx_id >= $1", first_tx),
+            ("DELETE FROM chain.undo WHERE height > $1", height),
+            ("DELETE FROM chain.block WHERE height > $1", height),
+        ] {
+            sqlx::query(schema.sql(delete)).bind(from).execute(&mut *write).await?;
+        }
+        Ok(write.commit().await?)
+    }
+
+    async fn verified(&mut self, at: Timestamp) -> Result<(), StoreError> {
+        sqlx::query(
+            self.schema.sql("UPDATE chain.graph SET verified_at = greatest(verified_at, $1)"),
+        )
+        .bind(value::milliseconds(at))
+        .execute(&mut self.connection)
+        .await?;
+        Ok(())
+    }
+
+    async fn build_indexes(&mut self) -> Result<(), StoreError> {
+        if self.state().await?.indexed {
+            return Ok(());
+        }
+        let mut write = self.connection.begin_with(BUILD).await?;
+        schema::index(&mut write, &self.schema).await?;
+        sqlx::query(self.schema.sql("UPDATE chain.graph SET indexed = true"))
+            .execute(&mut *write)
+            .await?;
+        write.commit().await?;
+        for table in ["block", "tx", "output", "input", "holder"] {
+            let analyse = self.schema.sql(&format!("ANALYZE chain.{table}"));
+            sqlx::query(analyse).execute(&mut self.connection).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Moves the graph from where it stands to where it will stand.
+async fn proceed(
+    write: &mut PgConnection,
+    schema: &Schema,
+    before: &State,
+    plan: &Plan,
+) -> Result<(), StoreError> {
+    let State { tip, next_transaction, next_holder, reorganisable_from, .. } = &plan.after;
+    let moved = sqlx::query(schema.sql(
+        "UPDATE chain.graph SET tip = $1, verified_at = $2, next_tx = $3, next_holder = $4,
+                                reorganisable_from = $5
+         WHERE next_tx = $6 AND next_holder = $7 AND tip IS NOT DISTINCT FROM $8",
+    ))
+    .bind(tip.map(|(block, _)| value::signed(block.height)))
+    .bind(tip.map(|(_, at)| value::milliseconds(at)))
+    .bind(next_transaction)
+    .bind(next_holder)
+    .bind(value::signed(*reorganisable_from))
+    .bind(before.next_transaction)
+    .bind(before.next_holder)
+    .bind(before.tip.map(|(block, _)| value::signed(block.height)))
+    .execute(write)
+    .await?;
+    if moved.rows_affected() == 1 { Ok(()) } else { Err(StoreError::Conflict) }
+}

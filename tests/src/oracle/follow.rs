@@ -1,0 +1,494 @@
+//! The rule of `docs/scoring.md`, section 3, "How money is followed", a second time: sentence by
+//! sentence, over a whole chain in memory, without any thought of speed.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use assay_engine::{
+    coins::{Holder, OutPoint, TransactionKind},
+    evidence::{Direction, FlowEnd, Tier, UnresolvedReason},
+    score::Confidence,
+    taxonomy::Category,
+    trace::attribution::CarriedLabel,
+};
+use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use num_bigint::BigUint;
+
+use super::{
+    Case,
+    amounts::{Arithmetic, Money},
+    carried::carry,
+    ledger::{Ledger, Leg, Transaction},
+    parts::{Key, Moved, Parts},
+};
+
+/// Money is at an output.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    output: OutPoint,
+    holder: Holder,
+    asked: bool,
+    carried: Vec<CarriedLabel>,
+}
+
+/// What happens to an address at a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Cut,
+    OverBudget,
+    Followed,
+}
+
+/// What was decided of whom at each level.
+pub(super) type Decisions = BTreeMap<(u8, Holder), Fate>;
+
+/// One direction, followed to its end.
+#[derive(Debug)]
+pub(super) struct Followed {
+    pub(super) parts: Parts,
+    pub(super) decisions: Decisions,
+}
+
+/// One direction under way.
+struct Walk<'a> {
+    case: &'a Case,
+    ledger: &'a Ledger<'a>,
+    direction: Direction,
+    arithmetic: Arithmetic,
+    /// What was decided before; otherwise it is decided here.
+    decided: Option<Decisions>,
+    decisions: Decisions,
+    parts: Parts,
+    level: BTreeMap<State, Money>,
+}
+
+/// Follows the money of a case one way.
+pub(super) fn follow(
+    case: &Case,
+    ledger: &Ledger<'_>,
+    direction: Direction,
+    arithmetic: Arithmetic,
+    decided: Option<Decisions>,
+) -> Followed {
+    let mut walk = Walk {
+        case,
+        ledger,
+        direction,
+        arithmetic,
+        decided,
+        decisions: Decisions::new(),
+        parts: Parts::default(),
+        level: BTreeMap::new(),
+    };
+    match direction {
+        Direction::Source => walk.begin_source(),
+        Direction::Destination => walk.begin_destination(),
+    }
+    for hops in 1..=case.rules.hops {
+        walk.recognise_ends(hops);
+        if hops == case.rules.hops {
+            walk.stop_everything(hops);
+        } else {
+            let fates = walk.decide(hops);
+            walk.go_on(hops, &fates);
+        }
+    }
+    Followed { parts: walk.parts, decisions: walk.decisions }
+}
+
+impl Walk<'_> {
+    fn largest(&self) -> usize {
+        usize::try_from(self.case.rules.transfers_per_address).expect("a number of transfers")
+    }
+
+    fn received(&self) -> u128 {
+        let transactions = self.ledger.transactions.iter();
+        transactions.map(|transaction| transaction.income(&self.case.subject)).sum()
+    }
+
+    fn sent(&self) -> u128 {
+        let transactions = self.ledger.transactions.iter();
+        transactions.map(|transaction| transaction.spending(&self.case.subject)).sum()
+    }
+
+    /// What the subject received in all, what it had before the first block known here included.
+    fn whole(&self) -> u128 {
+        self.received().max(self.sent())
+    }
+
+    fn is_recent(&self, time: Timestamp) -> bool {
+        let first_day = self.case.today - 90.days();
+        time >= first_day.to_zoned(TimeZone::UTC).expect("midnight").timestamp()
+    }
+
+    fn money(&self, base_units: u128, recent: bool) -> Money {
+        Money::of(self.arithmetic.amount(base_units), recent)
+    }
+
+    // The subject's own transactions.
+
+    fn begin_source(&mut self) {
+        let subject = &self.case.subject;
+        let mut read = 0;
+        for transaction in self.ledger.incoming(subject, self.largest()) {
+            let income = transaction.income(subject);
+            let asked = !self.is_unasked(transaction);
+            let money = self.money(income, self.is_recent(transaction.time));
+            read += income;
+            self.back_through(transaction, &money, asked, &[], 0);
+        }
+        let beyond = self.money(self.received() - read, false);
+        self.unresolved(UnresolvedReason::Budget, 1, true, &[], &beyond);
+        let before = self.money(self.whole() - self.received(), false);
+        self.unresolved(UnresolvedReason::UnknownOrigin, 1, true, &[], &before);
+    }
+
+    fn begin_destination(&mut self) {
+        let subject = &self.case.subject;
+        let mut read = 0;
+        for transaction in self.ledger.outgoing(subject, self.largest()) {
+            let spending = transaction.spending(subject);
+            let money = self.money(spending, self.is_recent(transaction.time));
+            read += spending;
+            self.on_through(transaction, &money, true, &[], 0);
+        }
+        let beyond = self.money(self.sent() - read, false);
+        self.unresolved(UnresolvedReason::Budget, 1, true, &[], &beyond);
+
+        let held = self.whole() - self.sent();
+        let mut recently = 0;
+        for transaction in self.ledger.incoming(subject, self.largest()) {
+            if self.is_recent(transaction.time) {
+                recently += transaction.income(subject).min(self.unspent(transaction));
+            }
+        }
+        let recently = recently.min(held);
+        for (amount, recent) in [(held - recently, false), (recently, true)] {
+            let money = self.money(amount, recent);
+            self.plain(FlowEnd::Held, 1, true, &[], &money);
+        }
+    }
+
+    /// What a transaction paid the subject and the subject did not pass on.
+    fn unspent(&self, transaction: &Transaction<'_>) -> u128 {
+        let own = self.own_outputs(transaction).into_iter();
+        let unspent = own.filter(|leg| self.ledger.spender(&leg.output).is_none());
+        unspent.map(|leg| leg.value).sum()
+    }
+
+    fn own_outputs<'b>(&self, transaction: &Transaction<'b>) -> Vec<Leg<'b>> {
+        let mut outputs = transaction.outputs(usize::MAX).read;
+        outputs.retain(|leg| *leg.holder == self.case.subject);
+        outputs
+    }
+
+    /// Whether a stranger sent it, for all that can be told, without being asked: nobody among the
+    /// senders was ever paid by the subject, none of it was passed on, and it is little.
+    fn is_unasked(&self, transaction: &Transaction<'_>) -> bool {
+        let subject = &self.case.subject;
+        if transaction.kind == TransactionKind::Coinbase
+            || transaction
+                .inputs
+                .iter()
+                .flat_map(|input| &input.coin)
+                .any(|coin| coin.holder == *subject)
+        {
+            return false;
+        }
+        let inputs = transaction.inputs(self.largest());
+        let outgoing = self.ledger.outgoing(subject, self.largest());
+        let mut all_read = inputs.whole;
+        let mut paid = BTreeSet::new();
+        let mut spent = 0;
+        for transaction in outgoing {
+            let outputs = transaction.outputs(self.largest());
+            all_read &= outputs.whole;
+            spent += transaction.spending(subject);
+            paid.extend(outputs.read.into_iter().map(|leg| leg.holder));
+        }
+        all_read &= spent == self.sent();
+        let knows = inputs.read.iter().any(|leg| paid.contains(leg.holder));
+        let passed_on = self
+            .own_outputs(transaction)
+            .iter()
+            .any(|leg| self.ledger.spender(&leg.output).is_some());
+        all_read
+            && !knows
+            && !passed_on
+            && transaction.income(subject) < self.case.rules.unsolicited_below
+    }
+
+    // Ends.
+
+    /// 1: pools, and whoever is known surely enough. Weaker labels are carried from here on.
+    fn recognise_ends(&mut self, hops: u8) {
+        for (state, money) in std::mem::take(&mut self.level) {
+            if let Holder::Pool(pool) = state.holder {
+                let key = Key {
+                    end: FlowEnd::Attributed(Category::PrivacyProtocol),
+                    entity: Some(pool.as_str().to_owned()),
+                    hops,
+                    tier: Tier::Cryptographic,
+                    confidence: Confidence::CERTAIN,
+                    listed: false,
+                    solicited: state.asked,
+                    carried: state.carried,
+                };
+                self.parts.add(key, &money, Moved::NotListed);
+                continue;
+            }
+            if state.holder == self.case.subject {
+                self.arrive(state, &money);
+                continue;
+            }
+            let known = self.case.attribution(&state.holder);
+            let carried = carry(&state.carried, &known.carried, hops);
+            let Some(end) = known.end else {
+                self.arrive(State { carried, ..state }, &money);
+                continue;
+            };
+            let key = Key {
+                end: FlowEnd::Attributed(end.category),
+                entity: end.entity.as_deref().map(str::to_owned),
+                hops,
+                tier: end.tier,
+                confidence: end.confidence,
+                listed: end.listed,
+                solicited: state.asked,
+                carried,
+            };
+            let moved = match (end.listed, end.listed_on) {
+                (false, _) => Moved::NotListed,
+                (true, None) => Moved::Undated,
+                (true, Some(day)) => {
+                    let listed = day.to_zoned(TimeZone::UTC).expect("midnight").timestamp();
+                    if self.moved_at(&state.output) < listed { Moved::Before } else { Moved::Since }
+                }
+            };
+            self.parts.add(key, &money, moved);
+        }
+    }
+
+    /// When the holder of an output gave the money, or got it.
+    fn moved_at(&self, output: &OutPoint) -> Timestamp {
+        let transaction = match self.direction {
+            Direction::Source => self.ledger.spender(output),
+            Direction::Destination => self.ledger.maker(output),
+        };
+        transaction.expect("money came this way").time
+    }
+
+    /// 2: the last level.
+    fn stop_everything(&mut self, hops: u8) {
+        for (state, money) in std::mem::take(&mut self.level) {
+            let reason = UnresolvedReason::HopLimit;
+            self.unresolved(reason, hops, state.asked, &state.carried, &money);
+        }
+    }
+
+    /// 3 and 4: what is too little, and what is beyond the budget.
+    fn decide(&mut self, hops: u8) -> BTreeMap<Holder, Fate> {
+        let mut sums: BTreeMap<Holder, BigUint> = BTreeMap::new();
+        for (state, money) in &self.level {
+            *sums.entry(state.holder.clone()).or_default() += money.total();
+        }
+        let mut fates = BTreeMap::new();
+        if let Some(decided) = &self.decided {
+            for holder in sums.into_keys() {
+                let fate = decided[&(hops, holder.clone())];
+                fates.insert(holder, fate);
+            }
+            return fates;
+        }
+        let rules = &self.case.rules;
+        let whole = self.arithmetic.amount(self.whole());
+        let mut left = Vec::new();
+        for (holder, sum) in sums {
+            let small_share = &sum * 1_000_000_u32 < &whole * rules.cut_share;
+            let small_amount = sum < self.arithmetic.amount(rules.cut_below);
+            if small_share && small_amount {
+                fates.insert(holder, Fate::Cut);
+            } else {
+                left.push((Reverse(sum), holder.to_bytes(), holder));
+            }
+        }
+        left.sort();
+        let budget = usize::try_from(rules.addresses_per_level).expect("a number of addresses");
+        for (rank, (_, _, holder)) in left.into_iter().enumerate() {
+            fates.insert(holder, if rank < budget { Fate::Followed } else { Fate::OverBudget });
+        }
+        for (holder, fate) in &fates {
+            self.decisions.insert((hops, holder.clone()), *fate);
+        }
+        fates
+    }
+
+    /// 5: the next level.
+    fn go_on(&mut self, hops: u8, fates: &BTreeMap<Holder, Fate>) {
+        for (state, money) in std::mem::take(&mut self.level) {
+            let State { output, holder, asked, carried } = state;
+            let reason = match fates[&holder] {
+                Fate::Cut => UnresolvedReason::Cut,
+                Fate::OverBudget => UnresolvedReason::Budget,
+                Fate::Followed => {
+                    self.pass(&output, &money, asked, &carried, hops);
+                    continue;
+                }
+            };
+            self.unresolved(reason, hops, asked, &carried, &money);
+        }
+    }
+
+    fn pass(
+        &mut self,
+        output: &OutPoint,
+        money: &Money,
+        asked: bool,
+        carried: &[CarriedLabel],
+        hops: u8,
+    ) {
+        match self.direction {
+            Direction::Source => match self.ledger.maker(output) {
+                None => {
+                    let reason = UnresolvedReason::UnknownOrigin;
+                    self.unresolved(reason, hops, asked, carried, money);
+                }
+                Some(maker) => self.back_through(maker, money, asked, carried, hops),
+            },
+            Direction::Destination => match self.ledger.spender(output) {
+                None => self.plain(FlowEnd::Held, hops, asked, carried, money),
+                Some(spender) => self.on_through(spender, money, asked, carried, hops),
+            },
+        }
+    }
+
+    // Transactions.
+
+    /// Splits money over what a transaction spent. Of the subject's own transactions (no hops yet) the
+    /// subject's side is out.
+    fn back_through(
+        &mut self,
+        transaction: &Transaction<'_>,
+        money: &Money,
+        asked: bool,
+        carried: &[CarriedLabel],
+        hops: u8,
+    ) {
+        let next = hops + 1;
+        match transaction.kind {
+            TransactionKind::Coinbase => self.plain(FlowEnd::Mining, next, asked, carried, money),
+            TransactionKind::Coinjoin(kind) => {
+                self.plain(FlowEnd::Coinjoin(kind), next, asked, carried, money);
+            }
+            TransactionKind::Payment => {
+                let mut legs = transaction.inputs(self.largest()).read;
+                let mut all = transaction.total();
+                if hops == 0 {
+                    legs.retain(|leg| *leg.holder != self.case.subject);
+                    all -= transaction.given_by(&self.case.subject);
+                }
+                let read: u128 = legs.iter().map(|leg| leg.value).sum();
+                let rest = [transaction.unknown, all - transaction.unknown - read];
+                let rest = self.split(money, asked, carried, &legs, &rest);
+                let reasons = [UnresolvedReason::UnknownOrigin, UnresolvedReason::Budget];
+                for (reason, money) in reasons.into_iter().zip(rest) {
+                    self.unresolved(reason, next, asked, carried, &money);
+                }
+            }
+        }
+    }
+
+    /// Splits money over what a transaction paid.
+    fn on_through(
+        &mut self,
+        transaction: &Transaction<'_>,
+        money: &Money,
+        asked: bool,
+        carried: &[CarriedLabel],
+        hops: u8,
+    ) {
+        let next = hops + 1;
+        if let TransactionKind::Coinjoin(kind) = transaction.kind {
+            self.plain(FlowEnd::Coinjoin(kind), next, asked, carried, money);
+            return;
+        }
+        let mut legs = transaction.outputs(self.largest()).read;
+        let mut all = transaction.paid();
+        let fee = transaction.total() - all;
+        if hops == 0 {
+            legs.retain(|leg| *leg.holder != self.case.subject);
+            all -= transaction.got_by(&self.case.subject);
+        }
+        let read: u128 = legs.iter().map(|leg| leg.value).sum();
+        let rest = self.split(money, asked, carried, &legs, &[all - read, fee]);
+        self.unresolved(UnresolvedReason::Budget, next, asked, carried, &rest[0]);
+        self.plain(FlowEnd::Fee, next, asked, carried, &rest[1]);
+    }
+
+    /// Puts shares of money at the outputs that `legs` name, and returns those of the other weights.
+    fn split(
+        &mut self,
+        money: &Money,
+        asked: bool,
+        carried: &[CarriedLabel],
+        legs: &[Leg<'_>],
+        rest: &[u128],
+    ) -> Vec<Money> {
+        let weights: Vec<u128> =
+            legs.iter().map(|leg| leg.value).chain(rest.iter().copied()).collect();
+        let mut shares = money.split(&self.arithmetic, &weights);
+        let rest = shares.split_off(legs.len());
+        for (leg, share) in legs.iter().zip(shares) {
+            let holder = leg.holder.clone();
+            let carried = carried.to_vec();
+            self.arrive(State { output: leg.output, holder, asked, carried }, &share);
+        }
+        rest
+    }
+
+    /// Equal states are one.
+    fn arrive(&mut self, state: State, money: &Money) {
+        self.level.entry(state).or_default().add(money);
+    }
+
+    // What is no party.
+
+    fn unresolved(
+        &mut self,
+        reason: UnresolvedReason,
+        hops: u8,
+        asked: bool,
+        carried: &[CarriedLabel],
+        money: &Money,
+    ) {
+        self.plain(FlowEnd::Unresolved(reason), hops, asked, carried, money);
+    }
+
+    fn plain(
+        &mut self,
+        end: FlowEnd,
+        hops: u8,
+        asked: bool,
+        carried: &[CarriedLabel],
+        money: &Money,
+    ) {
+        let (tier, confidence) = match end {
+            FlowEnd::Coinjoin(kind) => (Tier::Heuristic, kind.confidence()),
+            FlowEnd::Unresolved(_) => (Tier::Behaviour, Confidence::CERTAIN),
+            _ => (Tier::Cryptographic, Confidence::CERTAIN),
+        };
+        let key = Key {
+            end,
+            entity: None,
+            hops,
+            tier,
+            confidence,
+            listed: false,
+            solicited: asked,
+            carried: carried.to_vec(),
+        };
+        self.parts.add(key, money, Moved::NotListed);
+    }
+}
