@@ -10,7 +10,7 @@ use super::{
 use crate::chain::{
     ChainBlock, Coin, SourceError,
     block::hash_text,
-    http::{Request, Trouble, shortened},
+    http::{Request, Server, Trouble, shortened},
     raw::{RawBlock, RawError, undo::parse_spent},
     rpc::{NodeError, Reply, Rpc},
 };
@@ -67,7 +67,8 @@ impl Fetcher {
     /// all.
     pub(super) fn fetch(&self, wanted: &[Wanted], form: Form) -> Vec<Fetched> {
         if form == Form::Rest {
-            return wanted.iter().map(|wanted| self.rest(*wanted)).collect();
+            let server = self.rpc.server();
+            return wanted.iter().map(|wanted| self.rest(server, *wanted)).collect();
         }
         let params: Vec<_> = wanted.iter().map(|wanted| form.params(&wanted.hash)).collect();
         match self.rpc.calls("getblock", &params) {
@@ -163,11 +164,22 @@ impl Fetcher {
         Ok(block.map_err(|reason| self.untrue(&what, reason))?)
     }
 
-    fn rest(&self, wanted: Wanted) -> Fetched {
+    /// Gets one block over REST, if the node has that. Some drop the connection instead of saying no, so
+    /// that they are not asked again.
+    pub(super) fn try_rest(&self, wanted: Wanted) -> Fetched {
+        match self.rest(&self.rpc.server().impatient(), wanted) {
+            Err(Failure::Source(
+                error @ (SourceError::Unreachable { .. } | SourceError::Denied { .. }),
+            )) => Err(not_in_form(&error)),
+            other => other,
+        }
+    }
+
+    fn rest(&self, server: &Server, wanted: Wanted) -> Fetched {
         let hash = hash_text(&wanted.hash);
-        let bytes = self.get(&format!("/rest/block/{hash}.bin"), &wanted)?;
+        let bytes = get(server, &format!("/rest/block/{hash}.bin"), &wanted)?;
         let path = format!("/rest/spenttxouts/{hash}.bin");
-        let spent_bytes = self.get(&path, &wanted)?;
+        let spent_bytes = get(server, &path, &wanted)?;
         let (mut block, inputs) = self.block(wanted, &bytes)?;
         let spent = parse_spent(&spent_bytes).map_err(|source| self.raw_error(&path, source))?;
         if spent.iter().map(Vec::len).ne(inputs) {
@@ -180,29 +192,6 @@ impl Fetcher {
             input.coin = Some(Coin { holder, value: output.value });
         }
         Ok((block, bytes.len() + spent_bytes.len()))
-    }
-
-    /// Gets what the REST interface has at a path.
-    fn get(&self, path: &str, wanted: &Wanted) -> Result<Vec<u8>, Failure> {
-        let got = self.rpc.server().ask(Request { path, body: None }, |answer| {
-            let words = || shortened(&String::from_utf8_lossy(&answer.body));
-            match answer.status {
-                200 => Ok(Ok(answer.body.clone())),
-                400..=499 => Ok(Err(NodeError { code: answer.status.into(), message: words() })),
-                status => {
-                    let reason = format!("{path}: {} (HTTP status {status})", words());
-                    Err(Trouble::Passing { reason, after: answer.retry_after })
-                }
-            }
-        });
-        match got? {
-            Ok(body) => Ok(body),
-            // `HASH not found`, of a node that has the interface.
-            Err(error) if error.message == format!("{} not found", hash_text(&wanted.hash)) => {
-                Err(SourceError::Gone { hash: wanted.hash }.into())
-            }
-            Err(error) => Err(Failure::Form(error)),
-        }
     }
 
     fn raw_error(&self, what: &str, source: RawError) -> SourceError {
@@ -222,4 +211,27 @@ impl Fetcher {
 /// An answer of another form than was asked for.
 fn not_in_form(error: &SourceError) -> Failure {
     Failure::Form(NodeError { code: 0, message: error.to_string() })
+}
+
+/// Gets what the REST interface has at a path.
+fn get(server: &Server, path: &str, wanted: &Wanted) -> Result<Vec<u8>, Failure> {
+    let got = server.ask(Request { path, body: None }, |answer| {
+        let words = || shortened(&String::from_utf8_lossy(&answer.body));
+        match answer.status {
+            200 => Ok(Ok(answer.body.clone())),
+            400..=499 => Ok(Err(NodeError { code: answer.status.into(), message: words() })),
+            status => {
+                let reason = format!("{path}: {} (HTTP status {status})", words());
+                Err(Trouble::Passing { reason, after: answer.retry_after })
+            }
+        }
+    });
+    match got? {
+        Ok(body) => Ok(body),
+        // `HASH not found`, of a node that has the interface.
+        Err(error) if error.message == format!("{} not found", hash_text(&wanted.hash)) => {
+            Err(SourceError::Gone { hash: wanted.hash }.into())
+        }
+        Err(error) => Err(Failure::Form(error)),
+    }
 }

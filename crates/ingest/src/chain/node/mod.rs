@@ -129,13 +129,15 @@ impl NodeSource {
         let mut refusal = None;
         let raw = self.fetcher.reader.params.reads_raw();
         for form in Form::to_try(self.options.prevouts, raw) {
-            match self.fetcher.fetch(&[wanted], form).pop() {
+            let fetched = match form {
+                Form::Rest => Some(self.fetcher.try_rest(wanted)),
+                _ => self.fetcher.fetch(&[wanted], form).pop(),
+            };
+            match fetched {
                 Some(Ok((block, bytes))) => {
                     (self.form, self.block_bytes) = (Some(form), bytes);
                     return Ok(block);
                 }
-                // Servers in front of a node may let nobody through to this interface.
-                Some(Err(Failure::Source(SourceError::Denied { .. }))) if form == Form::Rest => {}
                 Some(Err(Failure::Source(error))) => return Err(error),
                 Some(Err(Failure::Form(error))) => refusal = Some(error),
                 None => {}

@@ -32,7 +32,7 @@ struct Node {
 enum Dialect {
     /// Blocks in bytes, by number.
     Bytes,
-    /// Blocks in bytes, by `false`.
+    /// Blocks in bytes, by `false`; who asks otherwise than with JSON is not answered.
     OldBytes,
     /// Blocks and what they spend, over REST.
     Rest,
@@ -118,6 +118,10 @@ impl Http for Node {
     fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
         let Some(body) = request.body else {
             self.requests.lock().unwrap().push(request.path.to_owned());
+            if self.dialect == Dialect::OldBytes {
+                let reason = "Peer disconnected".to_owned();
+                return Err(NoAnswer { reason, may_pass: true });
+            }
             return Ok(self.rest(request.path));
         };
         let asked: Value = serde_json::from_slice(body).unwrap();
