@@ -1,5 +1,7 @@
 //! How fast graphs are written and read. Prints figures; run with
-//! `cargo test --release -p assay-store --test graph_speed -- --ignored --nocapture`.
+//! `cargo test --release -p assay-store --test graph_speed -- --ignored --nocapture`. How much is said
+//! by `ASSAY_BLOCKS` and `ASSAY_BLOCKS_AT_ONCE`; `ASSAY_DATABASE_URL` names an empty database of a
+//! server of one's own.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -21,9 +23,10 @@ use std::{
 use assay_engine::{
     chain::ChainId,
     coins::{Holder, OutPoint, TransactionKind, Txid},
+    facts::Environment,
 };
 use assay_store::{
-    Store,
+    PostgresStore, Store,
     graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction, WriterOptions},
 };
 use jiff::Timestamp;
@@ -222,6 +225,10 @@ async fn sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures"]
 async fn postgres() {
+    if let Ok(url) = std::env::var("ASSAY_DATABASE_URL") {
+        let store = PostgresStore::open_or_create(&url, Environment::Sample).await.unwrap();
+        return measure("PostgreSQL", Arc::new(store)).await;
+    }
     let backend = backends::postgres().await;
     measure("PostgreSQL", Arc::clone(&backend.store)).await;
 }

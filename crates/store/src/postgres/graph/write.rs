@@ -28,12 +28,13 @@ use crate::{
 };
 
 /// How a transaction of the writer begins. It looks rows up by index, whatever the server believes of
-/// the tables' sizes while they grow. What the last moments before a crash of the server brought may be
-/// lost, never a part of it: it is read from the chain again.
+/// the tables' sizes while they grow, and does not compile statements that it so believes to be long.
+/// What the last moments before a crash of the server brought may be lost, never a part of it: it is
+/// read from the chain again.
 const WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL lock_timeout = '15s'; SET LOCAL synchronous_commit = off;
     SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
-    SET LOCAL enable_mergejoin = off";
+    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
 /// The same for building indexes, with memory for sorting.
 const BUILD: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL lock_timeout = '15s'; SET LOCAL maintenance_work_mem = '256MB'";
@@ -207,7 +208,7 @@ impl Recorder for PostgresRecorder {
         let moved = sqlx::query(schema.sql(
             "UPDATE chain.graph SET next_tx = $1, next_holder = $2,
                     tip = (SELECT max(height) FROM chain.block WHERE height <= $3)
-             WHERE next_tx = $4 AND next_holder = $5",
+             WHERE id = 1 AND next_tx = $4 AND next_holder = $5",
         ))
         .bind(first_tx)
         .bind(first_holder)
@@ -283,7 +284,7 @@ async fn proceed(
     let moved = sqlx::query(schema.sql(
         "UPDATE chain.graph SET tip = $1, verified_at = $2, next_tx = $3, next_holder = $4,
                                 reorganisable_from = $5
-         WHERE next_tx = $6 AND next_holder = $7 AND tip IS NOT DISTINCT FROM $8",
+         WHERE id = 1 AND next_tx = $6 AND next_holder = $7 AND tip IS NOT DISTINCT FROM $8",
     ))
     .bind(tip.map(|(block, _)| value::signed(block.height)))
     .bind(tip.map(|(_, at)| value::milliseconds(at)))
