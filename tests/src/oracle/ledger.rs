@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::{
-    coins::{Holder, OutPoint, TransactionKind, Txid},
-};
+use assay_engine::coins::{Holder, OutPoint, TransactionKind, Txid};
 use assay_store::graph::{Coin, GraphBlock, GraphInput};
 use jiff::Timestamp;
 
