@@ -20,6 +20,7 @@ use super::{
     Case,
     amounts::{Arithmetic, Money},
     carried::carry,
+    drive::Haste,
     ledger::{Ledger, Leg, Transaction},
     parts::{Key, Moved, Parts},
     paths::Path,
@@ -59,6 +60,17 @@ pub(super) type Decisions = BTreeMap<(u8, Holder), Fate>;
 pub(super) struct Followed {
     pub(super) parts: Parts,
     pub(super) decisions: Decisions,
+    /// Whether everything was read that was wanted.
+    pub(super) complete: bool,
+}
+
+/// What a direction is followed with.
+#[derive(Clone, Debug)]
+pub(super) struct Means {
+    pub(super) arithmetic: Arithmetic,
+    /// What was decided before; otherwise it is decided on the way.
+    pub(super) decided: Option<Decisions>,
+    pub(super) haste: Haste,
 }
 
 /// One direction under way.
@@ -66,10 +78,9 @@ struct Walk<'a> {
     case: &'a Case,
     ledger: &'a Ledger<'a>,
     direction: Direction,
-    arithmetic: Arithmetic,
-    /// What was decided before; otherwise it is decided here.
-    decided: Option<Decisions>,
+    means: Means,
     decisions: Decisions,
+    complete: bool,
     parts: Parts,
     level: BTreeMap<State, (Money, Path)>,
 }
@@ -79,16 +90,15 @@ pub(super) fn follow(
     case: &Case,
     ledger: &Ledger<'_>,
     direction: Direction,
-    arithmetic: Arithmetic,
-    decided: Option<Decisions>,
+    means: Means,
 ) -> Followed {
     let mut walk = Walk {
         case,
         ledger,
         direction,
-        arithmetic,
-        decided,
+        means,
         decisions: Decisions::new(),
+        complete: true,
         parts: Parts::default(),
         level: BTreeMap::new(),
     };
@@ -105,7 +115,7 @@ pub(super) fn follow(
             walk.go_on(hops, &fates);
         }
     }
-    Followed { parts: walk.parts, decisions: walk.decisions }
+    Followed { parts: walk.parts, decisions: walk.decisions, complete: walk.complete }
 }
 
 impl Walk<'_> {
@@ -135,7 +145,7 @@ impl Walk<'_> {
 
     /// Money of the subject itself, in base units.
     fn own(&self, base_units: u128, recent: bool, asked: bool) -> Flow {
-        let money = Money::of(self.arithmetic.amount(base_units), recent);
+        let money = Money::of(self.means.arithmetic.amount(base_units), recent);
         Flow { money, asked, carried: Vec::new(), path: Path::default() }
     }
 
@@ -307,7 +317,7 @@ impl Walk<'_> {
             *sums.entry(state.holder.clone()).or_default() += money.total();
         }
         let mut fates = BTreeMap::new();
-        if let Some(decided) = &self.decided {
+        if let Some(decided) = &self.means.decided {
             for holder in sums.into_keys() {
                 // Less than a unit came there when it was decided: nothing did.
                 let fate = decided.get(&(hops, holder.clone())).copied().unwrap_or(Fate::Cut);
@@ -316,11 +326,11 @@ impl Walk<'_> {
             return fates;
         }
         let rules = &self.case.rules;
-        let whole = self.arithmetic.amount(self.whole());
+        let whole = self.means.arithmetic.amount(self.whole());
         let mut left = Vec::new();
         for (holder, sum) in sums {
             let small_share = &sum * 1_000_000_u32 < &whole * rules.cut_share;
-            let small_amount = sum < self.arithmetic.amount(rules.cut_below);
+            let small_amount = sum < self.means.arithmetic.amount(rules.cut_below);
             if small_share && small_amount {
                 fates.insert(holder, Fate::Cut);
             } else {
@@ -347,6 +357,10 @@ impl Walk<'_> {
             match fate {
                 Fate::Cut => self.end(unresolved(UnresolvedReason::Cut), hops, &flow),
                 Fate::OverBudget => self.end(unresolved(UnresolvedReason::Budget), hops, &flow),
+                Fate::Followed if !self.means.haste.reads(&output.txid) => {
+                    self.complete = false;
+                    self.end(unresolved(UnresolvedReason::Budget), hops, &flow);
+                }
                 Fate::Followed => match self.direction {
                     Direction::Source => match self.ledger.maker(&output) {
                         Some(maker) => self.back_through(maker, &flow, hops),
@@ -433,7 +447,7 @@ impl Walk<'_> {
             }
             (&flow.path.amount * weight / sum).min(share.total())
         };
-        let mut shares = flow.money.split(&self.arithmetic, &weights);
+        let mut shares = flow.money.split(&self.means.arithmetic, &weights);
         let ended = shares.split_off(legs.len());
         for (leg, share) in legs.iter().zip(shares) {
             let amount = along(&share, leg.value);

@@ -28,37 +28,42 @@ mod random;
 use assay_engine::evidence::{Direction, DirectionFlows, FlowFacts, FlowPart, Ledger as Flows};
 
 pub use case::Case;
+pub use drive::Haste;
 pub use exact::Deviation;
 
 use amounts::Arithmetic;
+use follow::{Means, follow};
 use ledger::Ledger;
 
 impl Case {
     /// What a trace must find.
     #[must_use]
     pub fn expected(&self) -> FlowFacts {
+        self.expected_in(Haste::default())
+    }
+
+    /// What a trace must find that has to do without what [`Haste`] leaves out.
+    #[must_use]
+    pub fn expected_in(&self, haste: Haste) -> FlowFacts {
         let ledger = Ledger::new(&self.blocks);
-        let flows = |direction| {
-            let followed = follow::follow(self, &ledger, direction, Arithmetic::Units, None);
+        let mut complete = true;
+        let mut flows = |direction| {
+            let means = Means { arithmetic: Arithmetic::Units, decided: None, haste };
+            let followed = follow(self, &ledger, direction, means);
+            complete &= followed.complete;
             DirectionFlows { parts: followed.parts.flows(self) }
         };
+        let (source, destination) = (flows(Direction::Source), flows(Direction::Destination));
         let info = self.chain.info();
-        FlowFacts {
-            complete: true,
-            ledgers: vec![Flows {
-                unit: info.asset.to_owned(),
-                decimals: info.decimals,
-                source: flows(Direction::Source),
-                destination: flows(Direction::Destination),
-            }],
-        }
+        let unit = info.asset.to_owned();
+        let ledgers = vec![Flows { unit, decimals: info.decimals, source, destination }];
+        FlowFacts { complete, ledgers }
     }
 
     /// Where a trace found something else than expected, part by part; `None` where it did not.
     #[must_use]
-    pub fn difference(&self, found: &FlowFacts) -> Option<String> {
-        let expected = self.expected();
-        if *found == expected {
+    pub fn difference(&self, found: &FlowFacts, expected: &FlowFacts) -> Option<String> {
+        if found == expected {
             return None;
         }
         let mut lines = vec![format!(

@@ -16,9 +16,12 @@ use std::{
     thread,
 };
 
-use assay_engine::evidence::{Direction, FlowEnd, FlowFacts, FlowPart};
+use assay_engine::{
+    evidence::{Direction, FlowEnd, FlowFacts, FlowPart},
+    taxonomy::Category,
+};
 use assay_store::graph::FlowSource;
-use assay_tests::oracle::{Case, Deviation};
+use assay_tests::oracle::{Case, Deviation, Haste};
 use futures_util::FutureExt;
 
 /// Seeds to look at, and what each of them tells: one of `usual` many where nobody asks for more.
@@ -60,11 +63,54 @@ fn parts(facts: &FlowFacts) -> impl Iterator<Item = (Direction, &FlowPart)> {
     })
 }
 
-/// What there is to see in an answer: each of it must come up.
+fn same(case: &Case, found: &FlowFacts, expected: &FlowFacts) {
+    if let Some(difference) = case.difference(found, expected) {
+        panic!("{difference}");
+    }
+}
+
+/// What must come up in both directions...
+const BOTH_WAYS: [&str; 23] = [
+    "Coinjoin(Generic)",
+    "Coinjoin(Wasabi1)",
+    "Coinjoin(Wasabi2)",
+    "Coinjoin(Whirlpool)",
+    "Coinjoin(JoinMarket)",
+    "Unresolved(Budget)",
+    "Unresolved(Cut)",
+    "Unresolved(HopLimit)",
+    "a party, OfficialList",
+    "a party, Cryptographic",
+    "a party, Investigation",
+    "a party, Community",
+    "a pool",
+    "listed on no known day",
+    "moved before the listing",
+    "moved since the listing",
+    "carries all that it can",
+    "carries something met on the way",
+    "six hops",
+    "all recent",
+    "recent and earlier",
+    "many paths",
+    "a fortune",
+];
+
+/// ...and in one.
+const ONE_WAY: [&str; 5] = [
+    "Source: Mining",
+    "Source: Unresolved(UnknownOrigin)",
+    "Source: unasked for",
+    "Destination: Held",
+    "Destination: Fee",
+];
+
+/// What there is to see in an answer.
 fn sights(facts: &FlowFacts) -> Vec<String> {
     let mut seen = Vec::new();
     for (direction, part) in parts(facts) {
         let end = match part.end {
+            FlowEnd::Attributed(Category::PrivacyProtocol) => "a pool".to_owned(),
             FlowEnd::Attributed(_) => format!("a party, {:?}", part.tier),
             end => format!("{end:?}"),
         };
@@ -93,9 +139,7 @@ fn engine_and_oracle_agree() {
     let told = chains(10_000, |case| {
         let memory = case.in_memory();
         let found = traced(&case, &memory, 256);
-        if let Some(difference) = case.difference(&found) {
-            panic!("{difference}");
-        }
+        same(&case, &found, &case.expected());
         for batch in [1, 7] {
             assert_eq!(traced(&case, &memory, batch), found, "seed {}, by {batch}", case.seed);
         }
@@ -109,6 +153,25 @@ fn engine_and_oracle_agree() {
     for (sight, times) in &seen {
         eprintln!("{times:>8}  {sight}");
     }
+    if told.len() >= 10_000 {
+        let both = [Direction::Source, Direction::Destination].into_iter().flat_map(|direction| {
+            BOTH_WAYS.iter().map(move |sight| format!("{direction:?}: {sight}"))
+        });
+        for sight in both.chain(ONE_WAY.map(str::to_owned)) {
+            assert!(seen.contains_key(&sight), "never seen: {sight}");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_read_in_time_is_unresolved() {
+    let incomplete = chains(1_000, |case| {
+        let (haste, memory) = (Haste(60), case.in_memory());
+        let found = case.trace_in(haste, &memory).now_or_never().unwrap().unwrap().unwrap();
+        same(&case, &found, &case.expected_in(haste));
+        !found.complete
+    });
+    assert!(incomplete.iter().filter(|incomplete| **incomplete).count() * 10 > incomplete.len());
 }
 
 #[test]
