@@ -97,6 +97,10 @@ impl Money {
         &self.earlier + &self.recent
     }
 
+    pub(super) fn is_nothing(&self) -> bool {
+        self.total() == BigUint::ZERO
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         self.earlier += &other.earlier;
         self.recent += &other.recent;

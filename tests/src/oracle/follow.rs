@@ -20,8 +20,10 @@ use super::{
     Case,
     amounts::{Arithmetic, Money},
     carried::carry,
+    drive::Haste,
     ledger::{Ledger, Leg, Transaction},
     parts::{Key, Moved, Parts},
+    paths::Path,
 };
 
 /// Money is at an output.
@@ -31,6 +33,15 @@ struct State {
     holder: Holder,
     asked: bool,
     carried: Vec<CarriedLabel>,
+}
+
+/// Money on its way, with what was seen of it.
+#[derive(Clone, Debug)]
+struct Flow {
+    money: Money,
+    asked: bool,
+    carried: Vec<CarriedLabel>,
+    path: Path,
 }
 
 /// What happens to an address at a level.
@@ -49,6 +60,17 @@ pub(super) type Decisions = BTreeMap<(u8, Holder), Fate>;
 pub(super) struct Followed {
     pub(super) parts: Parts,
     pub(super) decisions: Decisions,
+    /// Whether everything was read that was wanted.
+    pub(super) complete: bool,
+}
+
+/// What a direction is followed with.
+#[derive(Clone, Debug)]
+pub(super) struct Means {
+    pub(super) arithmetic: Arithmetic,
+    /// What was decided before; otherwise it is decided on the way.
+    pub(super) decided: Option<Decisions>,
+    pub(super) haste: Haste,
 }
 
 /// One direction under way.
@@ -56,12 +78,11 @@ struct Walk<'a> {
     case: &'a Case,
     ledger: &'a Ledger<'a>,
     direction: Direction,
-    arithmetic: Arithmetic,
-    /// What was decided before; otherwise it is decided here.
-    decided: Option<Decisions>,
+    means: Means,
     decisions: Decisions,
+    complete: bool,
     parts: Parts,
-    level: BTreeMap<State, Money>,
+    level: BTreeMap<State, (Money, Path)>,
 }
 
 /// Follows the money of a case one way.
@@ -69,16 +90,15 @@ pub(super) fn follow(
     case: &Case,
     ledger: &Ledger<'_>,
     direction: Direction,
-    arithmetic: Arithmetic,
-    decided: Option<Decisions>,
+    means: Means,
 ) -> Followed {
     let mut walk = Walk {
         case,
         ledger,
         direction,
-        arithmetic,
-        decided,
+        means,
         decisions: Decisions::new(),
+        complete: true,
         parts: Parts::default(),
         level: BTreeMap::new(),
     };
@@ -95,7 +115,7 @@ pub(super) fn follow(
             walk.go_on(hops, &fates);
         }
     }
-    Followed { parts: walk.parts, decisions: walk.decisions }
+    Followed { parts: walk.parts, decisions: walk.decisions, complete: walk.complete }
 }
 
 impl Walk<'_> {
@@ -123,8 +143,10 @@ impl Walk<'_> {
         time >= first_day.to_zoned(TimeZone::UTC).expect("midnight").timestamp()
     }
 
-    fn money(&self, base_units: u128, recent: bool) -> Money {
-        Money::of(self.arithmetic.amount(base_units), recent)
+    /// Money of the subject itself, in base units.
+    fn own(&self, base_units: u128, recent: bool, asked: bool) -> Flow {
+        let money = Money::of(self.means.arithmetic.amount(base_units), recent);
+        Flow { money, asked, carried: Vec::new(), path: Path::default() }
     }
 
     // The subject's own transactions.
@@ -134,15 +156,15 @@ impl Walk<'_> {
         let mut read = 0;
         for transaction in self.ledger.incoming(subject, self.largest()) {
             let income = transaction.income(subject);
-            let asked = !self.is_unasked(transaction);
-            let money = self.money(income, self.is_recent(transaction.time));
             read += income;
-            self.back_through(transaction, &money, asked, &[], 0);
+            let recent = self.is_recent(transaction.time);
+            let flow = self.own(income, recent, !self.is_unasked(transaction));
+            self.back_through(transaction, &flow, 0);
         }
-        let beyond = self.money(self.received() - read, false);
-        self.unresolved(UnresolvedReason::Budget, 1, true, &[], &beyond);
-        let before = self.money(self.whole() - self.received(), false);
-        self.unresolved(UnresolvedReason::UnknownOrigin, 1, true, &[], &before);
+        let beyond = self.own(self.received() - read, false, true);
+        self.end(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, &beyond);
+        let before = self.own(self.whole() - self.received(), false, true);
+        self.end(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), 1, &before);
     }
 
     fn begin_destination(&mut self) {
@@ -150,24 +172,24 @@ impl Walk<'_> {
         let mut read = 0;
         for transaction in self.ledger.outgoing(subject, self.largest()) {
             let spending = transaction.spending(subject);
-            let money = self.money(spending, self.is_recent(transaction.time));
             read += spending;
-            self.on_through(transaction, &money, true, &[], 0);
+            let flow = self.own(spending, self.is_recent(transaction.time), true);
+            self.on_through(transaction, &flow, 0);
         }
-        let beyond = self.money(self.sent() - read, false);
-        self.unresolved(UnresolvedReason::Budget, 1, true, &[], &beyond);
+        let beyond = self.own(self.sent() - read, false, true);
+        self.end(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, &beyond);
 
         let held = self.whole() - self.sent();
-        let mut recently = 0;
+        let mut lately = 0;
         for transaction in self.ledger.incoming(subject, self.largest()) {
             if self.is_recent(transaction.time) {
-                recently += transaction.income(subject).min(self.unspent(transaction));
+                lately += transaction.income(subject).min(self.unspent(transaction));
             }
         }
-        let recently = recently.min(held);
-        for (amount, recent) in [(held - recently, false), (recently, true)] {
-            let money = self.money(amount, recent);
-            self.plain(FlowEnd::Held, 1, true, &[], &money);
+        let lately = lately.min(held);
+        for (amount, recent) in [(held - lately, false), (lately, true)] {
+            let flow = self.own(amount, recent, true);
+            self.end(FlowEnd::Held, 1, &flow);
         }
     }
 
@@ -224,7 +246,7 @@ impl Walk<'_> {
 
     /// 1: pools, and whoever is known surely enough. Weaker labels are carried from here on.
     fn recognise_ends(&mut self, hops: u8) {
-        for (state, money) in std::mem::take(&mut self.level) {
+        for (state, (money, path)) in std::mem::take(&mut self.level) {
             if let Holder::Pool(pool) = state.holder {
                 let key = Key {
                     end: FlowEnd::Attributed(Category::PrivacyProtocol),
@@ -236,17 +258,17 @@ impl Walk<'_> {
                     solicited: state.asked,
                     carried: state.carried,
                 };
-                self.parts.add(key, &money, Moved::NotListed);
+                self.parts.add(key, &money, Moved::NotListed, &path);
                 continue;
             }
             if state.holder == self.case.subject {
-                self.arrive(state, &money);
+                self.arrive(state, &money, path);
                 continue;
             }
             let known = self.case.attribution(&state.holder);
             let carried = carry(&state.carried, &known.carried, hops);
             let Some(end) = known.end else {
-                self.arrive(State { carried, ..state }, &money);
+                self.arrive(State { carried, ..state }, &money, path);
                 continue;
             };
             let key = Key {
@@ -267,7 +289,7 @@ impl Walk<'_> {
                     if self.moved_at(&state.output) < listed { Moved::Before } else { Moved::Since }
                 }
             };
-            self.parts.add(key, &money, moved);
+            self.parts.add(key, &money, moved, &path);
         }
     }
 
@@ -282,32 +304,33 @@ impl Walk<'_> {
 
     /// 2: the last level.
     fn stop_everything(&mut self, hops: u8) {
-        for (state, money) in std::mem::take(&mut self.level) {
-            let reason = UnresolvedReason::HopLimit;
-            self.unresolved(reason, hops, state.asked, &state.carried, &money);
+        for (state, (money, path)) in std::mem::take(&mut self.level) {
+            let flow = state.flow(money, path);
+            self.end(FlowEnd::Unresolved(UnresolvedReason::HopLimit), hops, &flow);
         }
     }
 
     /// 3 and 4: what is too little, and what is beyond the budget.
     fn decide(&mut self, hops: u8) -> BTreeMap<Holder, Fate> {
         let mut sums: BTreeMap<Holder, BigUint> = BTreeMap::new();
-        for (state, money) in &self.level {
+        for (state, (money, _)) in &self.level {
             *sums.entry(state.holder.clone()).or_default() += money.total();
         }
         let mut fates = BTreeMap::new();
-        if let Some(decided) = &self.decided {
+        if let Some(decided) = &self.means.decided {
             for holder in sums.into_keys() {
-                let fate = decided[&(hops, holder.clone())];
+                // Less than a unit came there when it was decided: nothing did.
+                let fate = decided.get(&(hops, holder.clone())).copied().unwrap_or(Fate::Cut);
                 fates.insert(holder, fate);
             }
             return fates;
         }
         let rules = &self.case.rules;
-        let whole = self.arithmetic.amount(self.whole());
+        let whole = self.means.arithmetic.amount(self.whole());
         let mut left = Vec::new();
         for (holder, sum) in sums {
             let small_share = &sum * 1_000_000_u32 < &whole * rules.cut_share;
-            let small_amount = sum < self.arithmetic.amount(rules.cut_below);
+            let small_amount = sum < self.means.arithmetic.amount(rules.cut_below);
             if small_share && small_amount {
                 fates.insert(holder, Fate::Cut);
             } else {
@@ -327,60 +350,42 @@ impl Walk<'_> {
 
     /// 5: the next level.
     fn go_on(&mut self, hops: u8, fates: &BTreeMap<Holder, Fate>) {
-        for (state, money) in std::mem::take(&mut self.level) {
-            let State { output, holder, asked, carried } = state;
-            let reason = match fates[&holder] {
-                Fate::Cut => UnresolvedReason::Cut,
-                Fate::OverBudget => UnresolvedReason::Budget,
-                Fate::Followed => {
-                    self.pass(&output, &money, asked, &carried, hops);
-                    continue;
+        for (state, (money, path)) in std::mem::take(&mut self.level) {
+            let (output, fate) = (state.output, fates[&state.holder]);
+            let flow = state.flow(money, path);
+            let unresolved = |reason| FlowEnd::Unresolved(reason);
+            match fate {
+                Fate::Cut => self.end(unresolved(UnresolvedReason::Cut), hops, &flow),
+                Fate::OverBudget => self.end(unresolved(UnresolvedReason::Budget), hops, &flow),
+                Fate::Followed if !self.means.haste.reads(&output.txid) => {
+                    self.complete = false;
+                    self.end(unresolved(UnresolvedReason::Budget), hops, &flow);
                 }
-            };
-            self.unresolved(reason, hops, asked, &carried, &money);
-        }
-    }
-
-    fn pass(
-        &mut self,
-        output: &OutPoint,
-        money: &Money,
-        asked: bool,
-        carried: &[CarriedLabel],
-        hops: u8,
-    ) {
-        match self.direction {
-            Direction::Source => match self.ledger.maker(output) {
-                None => {
-                    let reason = UnresolvedReason::UnknownOrigin;
-                    self.unresolved(reason, hops, asked, carried, money);
-                }
-                Some(maker) => self.back_through(maker, money, asked, carried, hops),
-            },
-            Direction::Destination => match self.ledger.spender(output) {
-                None => self.plain(FlowEnd::Held, hops, asked, carried, money),
-                Some(spender) => self.on_through(spender, money, asked, carried, hops),
-            },
+                Fate::Followed => match self.direction {
+                    Direction::Source => match self.ledger.maker(&output) {
+                        Some(maker) => self.back_through(maker, &flow, hops),
+                        None => {
+                            self.end(unresolved(UnresolvedReason::UnknownOrigin), hops, &flow);
+                        }
+                    },
+                    Direction::Destination => match self.ledger.spender(&output) {
+                        Some(spender) => self.on_through(spender, &flow, hops),
+                        None => self.end(FlowEnd::Held, hops, &flow),
+                    },
+                },
+            }
         }
     }
 
     // Transactions.
 
-    /// Splits money over what a transaction spent. Of the subject's own transactions (no hops yet) the
-    /// subject's side is out.
-    fn back_through(
-        &mut self,
-        transaction: &Transaction<'_>,
-        money: &Money,
-        asked: bool,
-        carried: &[CarriedLabel],
-        hops: u8,
-    ) {
-        let next = hops + 1;
+    /// Money goes back over what a transaction spent. Of the subject's own transactions (no hops yet)
+    /// the subject's side is out.
+    fn back_through(&mut self, transaction: &Transaction<'_>, flow: &Flow, hops: u8) {
         match transaction.kind {
-            TransactionKind::Coinbase => self.plain(FlowEnd::Mining, next, asked, carried, money),
+            TransactionKind::Coinbase => self.end_in(transaction, FlowEnd::Mining, hops, flow),
             TransactionKind::Coinjoin(kind) => {
-                self.plain(FlowEnd::Coinjoin(kind), next, asked, carried, money);
+                self.end_in(transaction, FlowEnd::Coinjoin(kind), hops, flow);
             }
             TransactionKind::Payment => {
                 let mut legs = transaction.inputs(self.largest()).read;
@@ -390,28 +395,22 @@ impl Walk<'_> {
                     all -= transaction.given_by(&self.case.subject);
                 }
                 let read: u128 = legs.iter().map(|leg| leg.value).sum();
-                let rest = [transaction.unknown, all - transaction.unknown - read];
-                let rest = self.split(money, asked, carried, &legs, &rest);
-                let reasons = [UnresolvedReason::UnknownOrigin, UnresolvedReason::Budget];
-                for (reason, money) in reasons.into_iter().zip(rest) {
-                    self.unresolved(reason, next, asked, carried, &money);
-                }
+                let rest = [
+                    (FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), transaction.unknown),
+                    (
+                        FlowEnd::Unresolved(UnresolvedReason::Budget),
+                        all - transaction.unknown - read,
+                    ),
+                ];
+                self.split(transaction, flow, hops, &legs, rest);
             }
         }
     }
 
-    /// Splits money over what a transaction paid.
-    fn on_through(
-        &mut self,
-        transaction: &Transaction<'_>,
-        money: &Money,
-        asked: bool,
-        carried: &[CarriedLabel],
-        hops: u8,
-    ) {
-        let next = hops + 1;
+    /// Money goes on over what a transaction paid.
+    fn on_through(&mut self, transaction: &Transaction<'_>, flow: &Flow, hops: u8) {
         if let TransactionKind::Coinjoin(kind) = transaction.kind {
-            self.plain(FlowEnd::Coinjoin(kind), next, asked, carried, money);
+            self.end_in(transaction, FlowEnd::Coinjoin(kind), hops, flow);
             return;
         }
         let mut legs = transaction.outputs(self.largest()).read;
@@ -422,58 +421,72 @@ impl Walk<'_> {
             all -= transaction.got_by(&self.case.subject);
         }
         let read: u128 = legs.iter().map(|leg| leg.value).sum();
-        let rest = self.split(money, asked, carried, &legs, &[all - read, fee]);
-        self.unresolved(UnresolvedReason::Budget, next, asked, carried, &rest[0]);
-        self.plain(FlowEnd::Fee, next, asked, carried, &rest[1]);
+        let rest =
+            [(FlowEnd::Unresolved(UnresolvedReason::Budget), all - read), (FlowEnd::Fee, fee)];
+        self.split(transaction, flow, hops, &legs, rest);
     }
 
-    /// Puts shares of money at the outputs that `legs` name, and returns those of the other weights.
+    /// Puts shares of money at the outputs that `legs` name; the shares of `rest` end.
     fn split(
         &mut self,
-        money: &Money,
-        asked: bool,
-        carried: &[CarriedLabel],
+        transaction: &Transaction<'_>,
+        flow: &Flow,
+        hops: u8,
         legs: &[Leg<'_>],
-        rest: &[u128],
-    ) -> Vec<Money> {
-        let weights: Vec<u128> =
-            legs.iter().map(|leg| leg.value).chain(rest.iter().copied()).collect();
-        let mut shares = money.split(&self.arithmetic, &weights);
-        let rest = shares.split_off(legs.len());
+        rest: [(FlowEnd, u128); 2],
+    ) {
+        let weights: Vec<u128> = legs
+            .iter()
+            .map(|leg| leg.value)
+            .chain(rest.iter().map(|(_, weight)| *weight))
+            .collect();
+        let sum: u128 = weights.iter().sum();
+        let along = |share: &Money, weight: u128| {
+            if hops == 0 || sum == 0 {
+                return share.total();
+            }
+            (&flow.path.amount * weight / sum).min(share.total())
+        };
+        let mut shares = flow.money.split(&self.means.arithmetic, &weights);
+        let ended = shares.split_off(legs.len());
         for (leg, share) in legs.iter().zip(shares) {
-            let holder = leg.holder.clone();
-            let carried = carried.to_vec();
-            self.arrive(State { output: leg.output, holder, asked, carried }, &share);
+            let amount = along(&share, leg.value);
+            let path = flow.path.on(transaction.txid, Some(leg.holder), amount);
+            let (holder, carried) = (leg.holder.clone(), flow.carried.clone());
+            let state = State { output: leg.output, holder, asked: flow.asked, carried };
+            self.arrive(state, &share, path);
         }
-        rest
+        for ((end, weight), share) in rest.into_iter().zip(ended) {
+            let path = flow.path.on(transaction.txid, None, along(&share, weight));
+            let flow = Flow { money: share, path, ..flow.clone() };
+            self.end(end, hops + 1, &flow);
+        }
     }
 
-    /// Equal states are one.
-    fn arrive(&mut self, state: State, money: &Money) {
-        self.level.entry(state).or_default().add(money);
+    /// Equal states are one. Where there is no money there is no state.
+    fn arrive(&mut self, state: State, money: &Money, path: Path) {
+        if money.is_nothing() {
+            return;
+        }
+        let known = self.level.entry(state).or_insert_with(|| (Money::default(), path.clone()));
+        known.0.add(money);
+        if !known.1.stays(&path) {
+            known.1 = path;
+        }
     }
 
-    // What is no party.
-
-    fn unresolved(
-        &mut self,
-        reason: UnresolvedReason,
-        hops: u8,
-        asked: bool,
-        carried: &[CarriedLabel],
-        money: &Money,
-    ) {
-        self.plain(FlowEnd::Unresolved(reason), hops, asked, carried, money);
+    /// Money ends in a transaction, at nobody.
+    fn end_in(&mut self, transaction: &Transaction<'_>, end: FlowEnd, hops: u8, flow: &Flow) {
+        let amount = if hops == 0 { flow.money.total() } else { flow.path.amount.clone() };
+        let path = flow.path.on(transaction.txid, None, amount);
+        self.end(end, hops + 1, &Flow { path, ..flow.clone() });
     }
 
-    fn plain(
-        &mut self,
-        end: FlowEnd,
-        hops: u8,
-        asked: bool,
-        carried: &[CarriedLabel],
-        money: &Money,
-    ) {
+    /// Money ends, at nobody in particular.
+    fn end(&mut self, end: FlowEnd, hops: u8, flow: &Flow) {
+        if flow.money.is_nothing() {
+            return;
+        }
         let (tier, confidence) = match end {
             FlowEnd::Coinjoin(kind) => (Tier::Heuristic, kind.confidence()),
             FlowEnd::Unresolved(_) => (Tier::Behaviour, Confidence::CERTAIN),
@@ -486,9 +499,15 @@ impl Walk<'_> {
             tier,
             confidence,
             listed: false,
-            solicited: asked,
-            carried: carried.to_vec(),
+            solicited: flow.asked,
+            carried: flow.carried.clone(),
         };
-        self.parts.add(key, money, Moved::NotListed);
+        self.parts.add(key, &flow.money, Moved::NotListed, &flow.path);
+    }
+}
+
+impl State {
+    fn flow(self, money: Money, path: Path) -> Flow {
+        Flow { money, asked: self.asked, carried: self.carried, path }
     }
 }

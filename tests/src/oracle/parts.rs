@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    evidence::{FlowEnd, FlowPart, ListingSplit, Tier},
+    evidence::{FlowEnd, FlowPart, FlowPath, ListingSplit, Tier},
     score::Confidence,
     trace::attribution::CarriedLabel,
 };
 use num_bigint::BigUint;
 
-use super::amounts::{Money, SCALE_BITS, by_largest_remainder};
+use super::{
+    Case,
+    amounts::{Money, SCALE_BITS, by_largest_remainder},
+    paths::{Path, Steps, shown},
+};
 
 /// By what parts are told apart, in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +42,7 @@ pub(super) enum Moved {
 pub(super) struct Part {
     pub(super) money: Money,
     pub(super) moved: BTreeMap<Moved, BigUint>,
+    pub(super) paths: BTreeMap<Steps, BigUint>,
 }
 
 /// The parts of one direction.
@@ -45,17 +50,32 @@ pub(super) struct Part {
 pub(super) struct Parts(pub(super) BTreeMap<Key, Part>);
 
 impl Parts {
-    pub(super) fn add(&mut self, key: Key, money: &Money, moved: Moved) {
+    /// Money that ended; of none nothing is left.
+    pub(super) fn add(&mut self, key: Key, money: &Money, moved: Moved, path: &Path) {
         let part = self.0.entry(key).or_default();
+        // What the subject holds, and what was not read of it, came no way.
+        if !path.steps.is_empty() {
+            *part.paths.entry(path.steps.clone()).or_default() += &path.amount;
+        }
         part.money.add(money);
         *part.moved.entry(moved).or_default() += money.total();
     }
 
-    /// The parts in base units.
-    pub(super) fn flows(&self) -> Vec<FlowPart> {
+    /// Recent and earlier amounts in base units, part by part.
+    fn in_base_units(&self) -> Vec<(u128, u128)> {
         let recent = base_units(self.0.values().map(|part| &part.money.recent).collect());
         let earlier = base_units(self.0.values().map(|part| &part.money.earlier).collect());
-        let amounts = recent.into_iter().zip(earlier);
+        recent.into_iter().zip(earlier).collect()
+    }
+
+    /// What each part is in base units.
+    pub(super) fn amounts(&self) -> BTreeMap<&Key, u128> {
+        let amounts = self.in_base_units().into_iter().map(|(recent, earlier)| recent + earlier);
+        self.0.keys().zip(amounts).collect()
+    }
+
+    /// The parts in base units.
+    pub(super) fn flows(&self, case: &Case) -> Vec<FlowPart> {
         let flow = |((key, part), (recent, earlier)): ((&Key, &Part), (u128, u128))| FlowPart {
             end: key.end,
             entity: key.entity.clone(),
@@ -69,14 +89,33 @@ impl Parts {
             carried: key.carried.clone(),
             listing: part.listing(recent + earlier),
             transactions: Vec::new(),
-            paths: Vec::new(),
+            paths: part.paths(recent + earlier, case),
         };
-        let flows = self.0.iter().zip(amounts).map(flow);
-        flows.filter(|flow| flow.amount > 0).collect()
+        let flows = self.0.iter().zip(self.in_base_units()).map(flow);
+        let mut flows: Vec<FlowPart> = flows.filter(|flow| flow.amount > 0).collect();
+        for flow in &mut flows {
+            for step in flow.paths.iter().flat_map(|path| &path.steps) {
+                if !flow.transactions.contains(&step.transaction) {
+                    flow.transactions.push(step.transaction.clone());
+                }
+            }
+        }
+        flows
     }
 }
 
 impl Part {
+    /// The largest paths, no larger than the part.
+    fn paths(&self, amount: u128, case: &Case) -> Vec<FlowPath> {
+        let mut paths: Vec<(&Steps, &BigUint)> = self.paths.iter().collect();
+        // Sorting keeps the order of equals.
+        paths.sort_by_key(|(_, amount)| std::cmp::Reverse(*amount));
+        paths.truncate(case.rules.paths_per_part);
+        let base_units = |taken: &BigUint| small(taken >> SCALE_BITS).min(amount);
+        let paths = paths.into_iter();
+        paths.map(|(steps, taken)| shown(steps, base_units(taken), case.chain)).collect()
+    }
+
     fn listing(&self, amount: u128) -> Option<ListingSplit> {
         if self.moved.contains_key(&Moved::NotListed) || self.moved.contains_key(&Moved::Undated) {
             return None;

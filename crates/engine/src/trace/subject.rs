@@ -198,14 +198,14 @@ fn is_solicited(
     let all_read = inputs.legs.len() as u64 >= inputs.count && inputs.unknown == 0;
     income >= rules.unsolicited_below
         || entry.transaction.kind == TransactionKind::Coinbase
-        || entry.sent > 0
         || entry.outputs.iter().any(|output| output.spent)
         || !payees.all
         || !all_read
+        // What the subject signed, were it with a coin of no value, it took part in.
         || inputs
             .legs
             .iter()
-            .any(|leg| leg.holder != *subject && payees.known.contains(&leg.holder))
+            .any(|leg| leg.holder == *subject || payees.known.contains(&leg.holder))
 }
 
 /// Legs that are not the subject's, by place.
