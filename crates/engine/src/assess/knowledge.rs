@@ -14,7 +14,7 @@ use crate::{
     },
     evidence::{
         ChainFacts, ChainState, Direction, FlowEnd, Listing, ListingStatus, SourceKind,
-        SourceState, UnresolvedReason,
+        SourceState, Tip, UnresolvedReason,
     },
     facts::{Environment, Facts},
     policy::{MandatorySource, Policy},
@@ -53,15 +53,11 @@ pub(super) fn judge(
     missing.extend(unknown_days(facts, today));
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
-        ChainState::Followed(chain) => {
-            let limit = longest_tip_age(subject);
-            let stale_from = chain.tip.as_of().saturating_add(limit).unwrap_or(Timestamp::MAX);
-            if stale_from < now {
-                missing.push(stale_chain(subject, chain));
-            } else {
-                expires(stale_from);
-            }
-        }
+        ChainState::Followed(chain) => match chain_goes_stale(subject, facts, &chain.tip) {
+            Some(stale_from) if stale_from < now => missing.push(stale_chain(subject, chain)),
+            Some(stale_from) => expires(stale_from),
+            None => {}
+        },
         ChainState::Unavailable => missing.push(no_flows("its chain source could not be read")),
         ChainState::NotFollowed if policy.spec().flows_required => {
             missing.push(no_flows("the policy requires them and no source follows this chain"));
@@ -99,8 +95,14 @@ fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> b
     goes_stale(source, wanted) < now
 }
 
-fn longest_tip_age(subject: &CanonicalAddress) -> SignedDuration {
-    SignedDuration::from_secs(subject.chain().info().rules.longest_tip_age_seconds())
+/// When a chain's newest block is too old; `None` for a made-up chain in the sample world, which stands
+/// still. Anywhere else it ages like any other.
+fn chain_goes_stale(subject: &CanonicalAddress, facts: &Facts, tip: &Tip) -> Option<Timestamp> {
+    if tip.sample && facts.environment == Environment::Sample {
+        return None;
+    }
+    let age = SignedDuration::from_secs(subject.chain().info().rules.longest_tip_age_seconds());
+    Some(tip.as_of().saturating_add(age).unwrap_or(Timestamp::MAX))
 }
 
 fn never_loaded(wanted: &MandatorySource) -> Missing {
@@ -316,7 +318,7 @@ fn sources(
         return sources;
     };
     let tip = &chain.tip;
-    let stale_from = tip.as_of().saturating_add(longest_tip_age(subject));
+    let stale_from = chain_goes_stale(subject, facts, tip);
     sources.push(AssessedSource {
         id,
         kind: SourceKind::Chain,
@@ -326,7 +328,7 @@ fn sources(
         digest: tip.hash.clone(),
         entries: tip.height.saturating_sub(tip.start).saturating_add(1),
         mandatory: true,
-        stale: stale_from.is_ok_and(|from| from < now),
+        stale: stale_from.is_some_and(|from| from < now),
         sample: tip.sample,
         tip: Some(AssessedTip {
             height: tip.height,
