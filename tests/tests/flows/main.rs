@@ -24,49 +24,6 @@ use assay_store::graph::FlowSource;
 use assay_tests::oracle::{Case, Deviation, Haste};
 use futures_util::FutureExt;
 
-<<<<<<< HEAD
-#[test]
-fn compare() {
-    let from: u64 = std::env::var("SEED").ok().map_or(0, |seed| seed.parse().unwrap());
-    let count: u64 = std::env::var("COUNT").ok().map_or(200, |seed| seed.parse().unwrap());
-    let show: u64 = std::env::var("SHOW").ok().map_or(4, |seed| seed.parse().unwrap());
-    let mut bad = 0;
-    for seed in from..from + count {
-        let case = Case::generate(seed);
-        let memory = case.in_memory();
-        let mut engine = case.trace(&memory, 256).now_or_never().unwrap().unwrap().unwrap();
-        let ledger = engine.ledgers.remove(0);
-        let oracle = flows(&case);
-        for (name, mut engine, oracle) in
-            [("source", ledger.source, &oracle[0]), ("destination", ledger.destination, &oracle[1])]
-        {
-            engine.parts.retain(|part| part.amount > 0);
-            for part in &mut engine.parts {
-                part.paths.clear();
-                part.transactions.clear();
-            }
-            if engine != *oracle {
-                bad += 1;
-                if bad > show {
-                    continue;
-                }
-                println!("seed {seed} {name} {:?}", case.rules);
-                for part in &engine.parts {
-                    if !oracle.parts.contains(part) {
-                        println!("  engine {part:?}");
-                    }
-                }
-                for part in &oracle.parts {
-                    if !engine.parts.contains(part) {
-                        println!("  oracle {part:?}");
-                    }
-                }
-                if engine.parts.iter().all(|part| oracle.parts.contains(part))
-                    && engine.parts.len() == oracle.parts.len()
-                {
-                    println!("  order");
-                }
-=======
 /// Seeds to look at, and what each of them tells: one of `usual` many where nobody asks for more.
 fn chains<T: Send>(usual: u64, look: impl Fn(Case) -> T + Sync) -> Vec<T> {
     let number = |name| env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
@@ -78,7 +35,6 @@ fn chains<T: Send>(usual: u64, look: impl Fn(Case) -> T + Sync) -> Vec<T> {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= end {
                 break;
->>>>>>> oracle
             }
             let one = look(Case::generate(seed));
             told.lock().unwrap().push(one);
