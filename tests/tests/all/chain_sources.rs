@@ -50,10 +50,10 @@ fn exported(directory: &Path) -> String {
 }
 
 /// Makes `source` the chain source of a data directory.
-fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, more: &str) {
+fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, further: &str) {
     let manifest = format!(
         "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: bitcoin}}\nspec:\n  \
-         chain: btc\n  mode: {mode}\n  protocol: {protocol}\n  endpoint: {endpoint}\n{more}"
+         chain: btc\n  mode: {mode}\n  protocol: {protocol}\n  endpoint: {endpoint}\n{further}"
     );
     std::fs::write(directory.join("chain.yaml"), manifest).unwrap();
     let _ = assay(directory, ["apply", "--file", "chain.yaml"]).ok();
@@ -267,8 +267,8 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
     let caller = server.caller(key.trim());
     let heights = || {
         let answer = caller.check("btc", address("btc".parse().unwrap(), "thief").as_str()).json();
-        let sources = answer["sources"].as_array().into_iter().flatten();
-        let tip = sources.filter_map(|source| source["tip"]["height"].as_u64()).next();
+        let mut sources = answer["sources"].as_array().into_iter().flatten();
+        let tip = sources.find_map(|source| source["tip"]["height"].as_u64());
         (tip, answer["activity"]["counts"]["transfers_in"].as_u64(), answer["cached"].clone())
     };
     let story_blocks = blocks(&story, Moment::End);

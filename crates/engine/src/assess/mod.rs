@@ -32,7 +32,7 @@ use crate::{
 
 /// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
 /// another assessment.
-pub const MODEL_VERSION: &str = "1.0";
+pub const MODEL_VERSION: &str = "1.1";
 
 /// Judges one address by the facts about it.
 ///
