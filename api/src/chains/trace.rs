@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_engine::{
     address::CanonicalAddress,
+    chain::ChainId,
     coins::{History, Holder, Statistics},
     evidence::{
         ActivityFacts, AssetActivity, ChainFacts, ChainReading, ChainState, FlowFacts, Tip,
@@ -145,6 +146,19 @@ async fn at_tip(
         revision: Some(revision(subject, &tip)),
         read,
     })
+}
+
+/// The newest block of every chain that was ingested.
+///
+/// # Errors
+///
+/// Where the store fails.
+pub async fn tips(chains: &Chains) -> Result<Vec<(ChainId, Tip)>, StoreError> {
+    let mut tips = Vec::new();
+    for (chain, graph) in chains.graphs() {
+        tips.extend(graph.tip().await?.map(|tip| (chain, assessed(&tip))));
+    }
+    Ok(tips)
 }
 
 fn assessed(tip: &GraphTip) -> Tip {

@@ -97,6 +97,11 @@ impl Service {
         self.intel.load_full()
     }
 
+    /// The chains that can be read, as it is now.
+    pub fn chains(&self) -> Arc<Chains> {
+        self.chains.load_full()
+    }
+
     /// Says that the program is about to stop: it is no longer ready.
     pub fn start_draining(&self) {
         self.draining.store(true, Ordering::Relaxed);

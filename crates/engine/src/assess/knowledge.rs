@@ -12,6 +12,7 @@ use crate::{
     assessment::{
         AssessedSource, AssessedTip, Assurance, Coverage, CoverageBlock, CoverageStatus, Reason,
     },
+    chain::ChainId,
     evidence::{
         ChainFacts, ChainState, Direction, FlowEnd, Listing, ListingStatus, SourceKind,
         SourceState, Tip, UnresolvedReason,
@@ -54,7 +55,7 @@ pub(super) fn judge(
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
         ChainState::Followed(chain) => {
-            match chain_goes_stale(subject, facts, &chain.tip) {
+            match chain_goes_stale(subject.chain(), facts.environment, &chain.tip) {
                 Some(stale_from) if stale_from < now => missing.push(stale_chain(subject, chain)),
                 Some(stale_from) => expires(stale_from),
                 None => {}
@@ -103,11 +104,11 @@ fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> b
 
 /// When a chain's newest block is too old; `None` for a made-up chain in the sample world, which stands
 /// still. Anywhere else it ages like any other.
-fn chain_goes_stale(subject: &CanonicalAddress, facts: &Facts, tip: &Tip) -> Option<Timestamp> {
-    if tip.sample && facts.environment == Environment::Sample {
+fn chain_goes_stale(chain: ChainId, environment: Environment, tip: &Tip) -> Option<Timestamp> {
+    if tip.sample && environment == Environment::Sample {
         return None;
     }
-    let age = SignedDuration::from_secs(subject.chain().info().rules.longest_tip_age_seconds());
+    let age = SignedDuration::from_secs(chain.info().rules.longest_tip_age_seconds());
     Some(tip.as_of().saturating_add(age).unwrap_or(Timestamp::MAX))
 }
 
@@ -317,16 +318,23 @@ fn sources(
     now: Timestamp,
 ) -> Vec<AssessedSource> {
     let mut sources = judge_sources(&facts.sources, policy, now);
-    let ChainState::Followed(chain) = &facts.chain else {
-        return sources;
-    };
-    let Some(id) = format!("chain-{}", subject.chain()).parse().ok() else {
-        return sources;
-    };
-    let tip = &chain.tip;
-    let stale_from = chain_goes_stale(subject, facts, tip);
-    sources.push(AssessedSource {
-        id,
+    if let ChainState::Followed(chain) = &facts.chain {
+        sources.extend(judge_tip(subject.chain(), facts.environment, &chain.tip, now));
+    }
+    sources
+}
+
+/// A chain as a source, by its newest block.
+#[must_use]
+pub fn judge_tip(
+    chain: ChainId,
+    environment: Environment,
+    tip: &Tip,
+    now: Timestamp,
+) -> Option<AssessedSource> {
+    let stale_from = chain_goes_stale(chain, environment, tip);
+    Some(AssessedSource {
+        id: format!("chain-{chain}").parse().ok()?,
         kind: SourceKind::Chain,
         lists: vec![],
         published_at: Some(tip.time.to_zoned(TimeZone::UTC).date()),
@@ -343,8 +351,7 @@ fn sources(
             start: tip.start,
             reading: tip.reading,
         }),
-    });
-    sources
+    })
 }
 
 /// How a policy sees the sources: which are mandatory, and which of these are stale.

@@ -14,7 +14,7 @@ mod verdict;
 
 pub use attribution::attribute;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-pub use knowledge::judge_sources;
+pub use knowledge::{judge_sources, judge_tip};
 use rank::Rank;
 
 use crate::{
