@@ -10,6 +10,7 @@
 
 mod caller;
 mod data;
+pub mod esplora;
 pub mod maker;
 pub mod nodes;
 pub mod oracle;

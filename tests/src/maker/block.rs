@@ -15,7 +15,7 @@ const HALVING: u64 = 150;
 /// Blocks that vote for no change of rules.
 const VERSION: u32 = 0x2000_0000;
 /// Half of all hashes are good enough.
-const BITS: u32 = 0x207f_ffff;
+pub(super) const BITS: u32 = 0x207f_ffff;
 /// Says that an output commits to the block's witnesses (BIP 141).
 const COMMITMENT: [u8; 6] = [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed];
 
@@ -40,27 +40,6 @@ impl Network {
             Self::BitcoinRegtest => ChainId::BTC,
             Self::LitecoinRegtest => "ltc".parse().expect("a chain"),
         }
-    }
-
-    /// The block that everything begins with.
-    ///
-    /// # Panics
-    ///
-    /// Never.
-    #[must_use]
-    pub fn genesis(self) -> BlockHash {
-        let written = match self {
-            Self::BitcoinRegtest => {
-                "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206"
-            }
-            Self::LitecoinRegtest => {
-                "530827f38f93b43ed12af0b3ad25a288dc02ed74d6d7857862df51fc56c416f9"
-            }
-        };
-        let mut hash = [0; 32];
-        hex::decode_to_slice(written, &mut hash).expect("hexadecimal");
-        hash.reverse();
-        BlockHash(hash)
     }
 
     /// What a block at `height` makes, in base units.

@@ -7,10 +7,12 @@
 //! - [`lock`]: who can spend an output
 //! - [`transaction`]: transactions, their bytes and identifiers
 //! - [`block`]: blocks, with their proof of work
-//! - `bytes`: how both are written down
+//! - `genesis`: the blocks that networks begin with
+//! - `bytes`: how all of this is written down
 
 pub mod block;
 mod bytes;
+mod genesis;
 pub mod lock;
 pub mod transaction;
 

@@ -91,7 +91,7 @@ impl Story {
     #[must_use]
     pub fn new(network: Network, times: Times) -> Self {
         let mut teller = Teller { network, times, outputs: Outputs::default() };
-        let genesis = network.genesis();
+        let genesis = Block::genesis(network).hash;
         let trunk = teller.branch(Branch::Trunk, genesis, 1..=FORK);
         let fork = trunk.last().expect("there is a trunk").hash;
         let replaced = teller.branch(Branch::Replaced, fork, FORK + 1..=REPLACED_TIP);

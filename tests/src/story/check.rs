@@ -38,8 +38,8 @@ pub struct Wanted {
     pub sent: u64,
     /// Where that came from.
     pub source: Vec<Money>,
-    /// Where that went; `None` where that is left open.
-    pub destination: Option<Vec<Money>>,
+    /// Where what it received went; what it holds itself is `held`, one hop away.
+    pub destination: Vec<Money>,
 }
 
 /// What ends alike.
@@ -122,8 +122,24 @@ impl Wanted {
             received: expected.received,
             sent: expected.sent,
             source: rows(expected.source),
-            destination: expected.destination.map(rows),
+            destination: rows(expected.destination),
         }
+        .holding_the_rest()
+    }
+
+    /// With what the address holds itself among the destinations, as held money one hop away.
+    #[must_use]
+    pub fn holding_the_rest(mut self) -> Self {
+        let amount = self.received - self.sent;
+        if amount > 0 {
+            let end = End { end: "held".to_owned(), solicited: true, ..End::default() };
+            let own = Money { end, hops: 1, amount, ..Money::default() };
+            match self.destination.iter_mut().find(|money| money.end == own.end) {
+                Some(held) => held.and(own),
+                None => self.destination.push(own),
+            }
+        }
+        self
     }
 
     /// Where an answer differs; empty where it does not.
@@ -135,9 +151,8 @@ impl Wanted {
         differ.unless_equal("address", text(answer, "address"), self.address.as_str());
         differ.unless_equal("height of the tip", &tip_of(answer), &Some(self.tip));
         self.activity(differ, &answer["activity"]);
-        direction(differ, answer, "source", self.received, &self.source);
-        if let Some(destination) = &self.destination {
-            direction(differ, answer, "destination", self.sent, destination);
+        for (way, wanted) in [("source", &self.source), ("destination", &self.destination)] {
+            direction(differ, answer, way, self.received, wanted);
         }
         differences.found
     }

@@ -3,7 +3,9 @@
 //! The rules are those of the model: the origin of an output is the inputs of its transaction by
 //! value, its destination what its spending transaction paid, fee included; change is no income; a
 //! trace ends at whoever a label of investigation tier or a listing names, at mined coins, at coins
-//! that nobody spent, at fees, and after six hops. Amounts in the comments are coins.
+//! that nobody spent, at fees, and at the sixth hop, whatever happened there. Amounts in the comments
+//! are coins. Everybody's own balance counts among the destinations too, as held one hop away; that is
+//! not written here.
 
 use super::{
     blocks::{END, Moment},
@@ -15,8 +17,8 @@ use super::{
 
 use Moment::{BeforeReorganisation, End};
 
-/// The dust as the thief's check shows it: with a share of 1.4e-7 of 40.03 and an amount that no
-/// policy cares for, it is not worth a look whether the bystander still holds it.
+/// The dust as the thief's check shows it: its share is below 1/1000 and its amount below the policy's,
+/// so that it is not worth a look whether the bystander still holds it.
 const DUST_AS_SENT: Row = unresolved("cut", DUST);
 
 /// What is so before and after the reorganisation.
@@ -277,7 +279,8 @@ pub const EXPECTATIONS: &[Expectation] = &[
         coins("2"),
         &[at("stolen_funds", THEFT, 1, coins("2"), &["peel-a"])],
     ),
-    // What its chain paid ends beyond the sixth hop or at it.
+    // 2.99 each to cash-1 (first hop), cash-2 (second), south (third), cash-3 (fourth), south (fifth);
+    // 2.99 to cash-4 and 10 to peel-7 at the sixth hop, which is not asked what it did; six fees.
     person(
         "peel-1",
         ALWAYS,
@@ -286,7 +289,26 @@ pub const EXPECTATIONS: &[Expectation] = &[
         coins("28"),
         &[at("stolen_funds", THEFT, 1, coins("28"), &["peel-a"])],
     )
-    .destination_open(coins("28")),
+    .sent(
+        coins("28"),
+        &[
+            at(
+                "exchange",
+                SOUTH,
+                3,
+                coins("5.98"),
+                &["peel-b", "peel-c", "peel-d", "peel-e", "peel-f"],
+            ),
+            row("held", 1, coins("8.97"), &["peel-b", "peel-c", "peel-d", "peel-e"]),
+            row(
+                "fee",
+                1,
+                coins("0.06"),
+                &["peel-b", "peel-c", "peel-d", "peel-e", "peel-f", "peel-g"],
+            ),
+            unresolved("hop_limit", coins("12.99")),
+        ],
+    ),
     // One hop further, all of it is in reach: 2.99 each to cash-2 (first hop), south (second), cash-3
     // (third), south (fourth), cash-4 (fifth), 10 to peel-7 (fifth), five fees.
     person(

@@ -28,8 +28,8 @@ pub struct Expectation {
     pub sent: u64,
     /// Where that came from.
     pub source: &'static [Row],
-    /// Where that went; `None` where the rules leave open how the last hop reads.
-    pub destination: Option<&'static [Row]>,
+    /// Where that went.
+    pub destination: &'static [Row],
 }
 
 /// Money of one direction that ends alike.
@@ -102,7 +102,7 @@ pub(super) const fn person(
         received,
         sent: 0,
         source,
-        destination: Some(&[]),
+        destination: &[],
     }
 }
 
@@ -116,18 +116,13 @@ pub(super) const fn nobody(person: &'static str, at: &'static [Moment]) -> Expec
         received: 0,
         sent: 0,
         source: &[],
-        destination: Some(&[]),
+        destination: &[],
     }
 }
 
 impl Expectation {
     /// And sent so much.
     pub(super) const fn sent(self, sent: u64, destination: &'static [Row]) -> Self {
-        Self { sent, destination: Some(destination), ..self }
-    }
-
-    /// And sent so much, wherever it went.
-    pub(super) const fn destination_open(self, sent: u64) -> Self {
-        Self { sent, destination: None, ..self }
+        Self { sent, destination, ..self }
     }
 }

@@ -1,4 +1,4 @@
-//! The labels and the sanctions list that the expected answers rest on, as files to be imported.
+//! The labels, the sanctions list and the policy that the expected answers rest on, as files.
 
 use std::{
     fs,
@@ -31,6 +31,8 @@ pub struct Files {
     /// `assay ingest sanctions FILE --format csv --source treasury --published-on 2026-01-31`. It is
     /// the list that the default policy demands.
     pub sanctions: PathBuf,
+    /// `assay apply --file FILE`: what amounts of the coin mean, the same on every chain.
+    pub policy: PathBuf,
 }
 
 impl Files {
@@ -80,6 +82,7 @@ impl Files {
             labels_csv: file("labels.csv", csv),
             labels_jsonl: file("labels.jsonl", jsonl),
             sanctions: file("sanctions.csv", list),
+            policy: file("policy.yaml", policy(chain)),
         }
     }
 
@@ -91,7 +94,8 @@ impl Files {
     pub fn import(&self, directory: &Path) {
         let labels = self.labels_csv.to_string_lossy();
         let sanctions = self.sanctions.to_string_lossy();
-        let arguments: [&[&str]; 2] = [
+        let policy = self.policy.to_string_lossy();
+        let arguments: [&[&str]; 3] = [
             &["ingest", "labels", &labels, "--format", "csv", "--source", "investigators"],
             &[
                 "ingest",
@@ -104,9 +108,21 @@ impl Files {
                 "--published-on",
                 "2026-01-31",
             ],
+            &["apply", "--file", &policy],
         ];
         for arguments in arguments {
             let _ = crate::assay(directory, arguments).ok();
         }
     }
+}
+
+/// The default policy, with amounts that are the same on every chain: of less than a hundredth of a coin
+/// a stranger's gift counts for nothing, and a small share is not followed.
+fn policy(chain: ChainId) -> String {
+    let asset = chain.info().asset;
+    format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {{name: default}}\nspec:\n  \
+         amounts:\n    {asset}:\n      curve: [{{amount: 0.1, worth: 25}}, {{amount: 1, worth: 50}}]\n      \
+         unsolicitedUpTo: 0.01\n      cutBelow: 0.01\n"
+    )
 }

@@ -97,10 +97,10 @@ pub fn play(story: &Story, node: &Node) -> Sequel {
         received: whole,
         sent: whole,
         source: vec![money("exchange", NORTH, 2, whole, &[funding, story.txid("payouts")])],
-        destination: Some(vec![
+        destination: vec![
             money(POOL, POOLS_NAME, 1, went_in, &[txid(&paid_in)]),
             money("fee", "", 1, whole - went_in, &[txid(&paid_in)]),
-        ]),
+        ],
     };
     let yvonne = Wanted {
         person: "yvonne".to_owned(),
@@ -112,8 +112,9 @@ pub fn play(story: &Story, node: &Node) -> Sequel {
         received: coins("2"),
         sent: 0,
         source: vec![money(POOL, POOLS_NAME, 1, coins("2"), &[txid(&paid_out)])],
-        destination: Some(vec![]),
-    };
+        destination: vec![],
+    }
+    .holding_the_rest();
     Sequel { paid_in: txid(&paid_in), paid_out: txid(&paid_out), wanted: [walter, yvonne] }
 }
 

@@ -154,7 +154,7 @@ impl Follower {
     #[must_use]
     pub fn start(directory: &Path, node: &Node) -> Self {
         let mut arguments = arguments(node);
-        arguments.push("--follow".to_owned());
+        arguments.extend(["--follow", "--every", "1"].map(str::to_owned));
         let log = std::fs::File::create(directory.join("follower.log")).expect("a log");
         let child = process::command(directory, arguments)
             .stdout(Stdio::null())

@@ -7,6 +7,7 @@ use std::{
 };
 
 use assay_engine::{
+    address::CanonicalAddress,
     coins::{OutPoint, Txid},
     trace::TraceRules,
 };
@@ -72,7 +73,7 @@ impl Fetching {
     pub(super) async fn history(
         &self,
         kept: &Kept<'_>,
-        address: &str,
+        address: &CanonicalAddress,
         tip: u64,
         rules: &TraceRules,
     ) -> Result<(Vec<FullTransaction>, Totals, bool), StoreError> {
@@ -83,8 +84,9 @@ impl Fetching {
         let mut records: Vec<Fetched> = Vec::new();
         while !history.complete && history.transactions.len() < most {
             let after = history.transactions.last().and_then(|txid| txid.parse().ok());
-            let name = address.to_owned();
-            let Some(page) = self.one(move |histories| histories.page(&name, after)).await else {
+            let name = address.clone();
+            let page = self.one(move |histories| histories.page(&name, after.as_ref())).await;
+            let Some(page) = page else {
                 break;
             };
             history.complete = page.is_empty();
@@ -99,7 +101,7 @@ impl Fetching {
             let all = u64::try_from(history.transactions.len()).unwrap_or(u64::MAX);
             history.complete |= all >= history.count;
         }
-        records.extend(kept.record(FetchedKind::History, address.to_owned(), &history));
+        records.extend(kept.record(FetchedKind::History, address.to_string(), &history));
         kept.store.keep_fetched(&records).await?;
 
         let txids: Vec<Txid> =
@@ -116,12 +118,12 @@ impl Fetching {
     async fn history_so_far(
         &self,
         kept: &Kept<'_>,
-        address: &str,
+        address: &CanonicalAddress,
     ) -> Result<Option<KeptHistory>, StoreError> {
-        if let Some(history) = kept.history(address).await? {
+        if let Some(history) = kept.history(address.as_str()).await? {
             return Ok(Some(history));
         }
-        let name = address.to_owned();
+        let name = address.clone();
         let summary = self.one(move |histories| histories.summary(&name)).await;
         Ok(summary.map(|summary| KeptHistory {
             complete: summary.transactions == 0,

@@ -2,8 +2,12 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use assay_engine::coins::{
-    History, HistoryEntry, Holder, OutPoint, OwnOutput, Statistics, Txid, transaction::returned,
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    coins::{
+        History, HistoryEntry, Holder, OutPoint, OwnOutput, Statistics, Txid, transaction::returned,
+    },
 };
 
 use super::FullTransaction;
@@ -15,15 +19,16 @@ pub(super) struct Totals {
     pub(super) spent: u128,
 }
 
-/// The history of `holder` from its transactions; `None` where there is none. Where transactions are
+/// The history of an address from its transactions; `None` where there is none. Where transactions are
 /// missing (`totals` says more than they do), what is missing counts as received and sent without
 /// anybody knowing from and to whom.
 pub(super) fn history(
-    holder: &Holder,
+    subject: &CanonicalAddress,
     transactions: &[FullTransaction],
     totals: Totals,
     largest: u32,
 ) -> Option<History> {
+    let (chain, holder) = (subject.chain(), &Holder::of_address(subject)?);
     let first = transactions.iter().map(|transaction| transaction.time).min()?;
     let last = transactions.iter().map(|transaction| transaction.time).max()?;
     let spent: BTreeSet<OutPoint> = transactions
@@ -62,12 +67,12 @@ pub(super) fn history(
         incoming: own
             .iter()
             .filter(|own| incoming.contains(&own.transaction.txid))
-            .map(|own| own.entry(true, largest))
+            .map(|own| own.entry(chain, true, largest))
             .collect(),
         outgoing: own
             .iter()
             .filter(|own| outgoing.contains(&own.transaction.txid))
-            .map(|own| own.entry(false, largest))
+            .map(|own| own.entry(chain, false, largest))
             .collect(),
     })
 }
@@ -125,9 +130,9 @@ impl<'a> Own<'a> {
         returned(self.sent, self.received, inputs)
     }
 
-    fn entry(&self, incoming: bool, largest: u32) -> HistoryEntry {
+    fn entry(&self, chain: ChainId, incoming: bool, largest: u32) -> HistoryEntry {
         HistoryEntry {
-            transaction: self.transaction.for_trace(incoming, !incoming, largest),
+            transaction: self.transaction.for_trace(chain, (incoming, !incoming), largest),
             received: self.received,
             sent: self.sent,
             outputs: if incoming { self.outputs.clone() } else { vec![] },
@@ -141,6 +146,10 @@ mod tests {
 
     fn holder(number: u8) -> Holder {
         Holder::KeyHash([number; 20])
+    }
+
+    fn person_1() -> CanonicalAddress {
+        holder(1).address(ChainId::BTC).unwrap()
     }
 
     fn transaction(
@@ -172,7 +181,7 @@ mod tests {
             transaction(2, &[(1, 0, 1, 50)], &[(2, 30), (1, 19)]),
         ];
         let totals = Totals { funded: 69, spent: 50 };
-        let history = history(&holder(1), &all, totals, 100).unwrap();
+        let history = history(&person_1(), &all, totals, 100).unwrap();
         let statistics = history.statistics;
         // floor(50 x 19 / 50) = 19 came back.
         assert_eq!((statistics.received, statistics.sent), (50, 31));
@@ -180,7 +189,7 @@ mod tests {
         assert_eq!(history.incoming.len(), 2);
         assert!(history.incoming[0].outputs[0].spent && !history.incoming[1].outputs[0].spent);
 
-        let newest = super::history(&holder(1), &all[1..], totals, 100).unwrap();
+        let newest = super::history(&person_1(), &all[1..], totals, 100).unwrap();
         // Of the 69 received 19 are seen, of the 50 spent all.
         assert_eq!((newest.statistics.received, newest.statistics.sent), (50, 31));
         assert_eq!(newest.statistics.transactions_in, 0);
@@ -192,7 +201,7 @@ mod tests {
             .map(|number| transaction(number, &[], &[(1, u64::from(number) * 10)]))
             .collect();
         let totals = Totals { funded: 450, spent: 0 };
-        let history = history(&holder(1), &many, totals, 2).unwrap();
+        let history = history(&person_1(), &many, totals, 2).unwrap();
         let seen: Vec<u64> =
             history.incoming.iter().map(|entry| entry.transaction.height).collect();
         assert_eq!(seen, [8, 9]);

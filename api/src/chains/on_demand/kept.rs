@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_engine::{
     chain::ChainId,
+    coinjoin::{JointCandidate, Part, classify},
     coins::{CoinTransaction, Holder, Leg, Legs, OutPoint, TransactionKind, Txid},
 };
 use assay_store::{
@@ -176,12 +177,29 @@ impl Kept<'_> {
 }
 
 impl FullTransaction {
-    fn kind(&self) -> TransactionKind {
-        if self.coinbase { TransactionKind::Coinbase } else { TransactionKind::Payment }
+    fn kind(&self, chain: ChainId) -> TransactionKind {
+        if self.coinbase {
+            return TransactionKind::Coinbase;
+        }
+        let inputs: Vec<Option<Part<'_>>> = self
+            .inputs
+            .iter()
+            .map(|(_, holder, value)| Some(Part { holder, value: *value }))
+            .collect();
+        let outputs: Vec<Part<'_>> =
+            self.outputs.iter().map(|(holder, value)| Part { holder, value: *value }).collect();
+        let candidate =
+            JointCandidate { chain, time: self.time, inputs: &inputs, outputs: &outputs };
+        classify(&candidate).map_or(TransactionKind::Payment, TransactionKind::Coinjoin)
     }
 
     /// What a trace reads of it: the sides that are wanted, their largest legs.
-    pub(super) fn for_trace(&self, inputs: bool, outputs: bool, largest: u32) -> CoinTransaction {
+    pub(super) fn for_trace(
+        &self,
+        chain: ChainId,
+        (inputs, outputs): (bool, bool),
+        largest: u32,
+    ) -> CoinTransaction {
         let largest = usize::try_from(largest).unwrap_or(usize::MAX);
         let made = || {
             (0..).zip(&self.outputs).map(|(place, (holder, value))| Leg {
@@ -209,7 +227,7 @@ impl FullTransaction {
             txid: self.txid,
             height: self.height,
             time: self.time,
-            kind: self.kind(),
+            kind: self.kind(chain),
             inputs,
             outputs,
         }

@@ -5,10 +5,12 @@
 //! missing is unresolved, the answer says `partial`, and the next check goes on from there.
 //!
 //! - [`Histories`]: what an API must tell
+//! - `esplora`: an Esplora that tells it
 //! - `kept`: what is kept of it, and how long it may be used
 //! - `history`: an address's history from its transactions
 //! - `fetch`: fetching side by side, within a time
 
+mod esplora;
 mod fetch;
 mod history;
 mod kept;
@@ -33,6 +35,8 @@ use assay_store::{IntelSnapshot, Store, StoreError};
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
+
+pub use esplora::EsploraHistories;
 
 use super::trace::{Traced, activity};
 use fetch::Fetching;
@@ -95,7 +99,7 @@ pub trait Histories: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Where the API does not say.
-    fn summary(&self, address: &str) -> Result<Summary, SourceError>;
+    fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError>;
 
     /// Confirmed transactions of an address, the newest first: the first page, or the one after a
     /// transaction. Empty where there are no more.
@@ -103,8 +107,11 @@ pub trait Histories: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Where the API does not say.
-    fn page(&self, address: &str, after: Option<Txid>)
-    -> Result<Vec<FullTransaction>, SourceError>;
+    fn page(
+        &self,
+        address: &CanonicalAddress,
+        after: Option<&Txid>,
+    ) -> Result<Vec<FullTransaction>, SourceError>;
 
     /// A transaction; `None` where it is not there or not confirmed.
     ///
@@ -175,11 +182,11 @@ impl OnDemand {
         let mut lifetime = None;
         if let Some(holder) = Holder::of_address(subject) {
             let (transactions, totals, whole) =
-                fetching.history(&kept, subject.as_str(), tip.height, &rules).await?;
+                fetching.history(&kept, subject, tip.height, &rules).await?;
             complete &= whole;
             seen.add(transactions.iter().map(|transaction| transaction.txid));
             let history =
-                history::history(&holder, &transactions, totals, rules.transfers_per_address);
+                history::history(subject, &transactions, totals, rules.transfers_per_address);
             if let Some(history) = history {
                 let today = now.to_zoned(TimeZone::UTC).date();
                 let attribute =
@@ -256,7 +263,11 @@ impl OnDemand {
         let transactions = fetching.transactions(kept, &wanted, tip).await?;
         let found = |txid: &Txid, inputs: bool| -> Option<Option<CoinTransaction>> {
             let transaction = transactions.get(txid)?;
-            Some(transaction.as_ref().map(|full| full.for_trace(inputs, !inputs, largest)))
+            Some(
+                transaction
+                    .as_ref()
+                    .map(|full| full.for_trace(self.chain, (inputs, !inputs), largest)),
+            )
         };
         let mut supply = Supply::default();
         for txid in &wants.origins {

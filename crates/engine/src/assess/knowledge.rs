@@ -14,7 +14,7 @@ use crate::{
     },
     evidence::{
         ChainFacts, ChainState, Direction, FlowEnd, Listing, ListingStatus, SourceKind,
-        SourceState, UnresolvedReason,
+        SourceState, Tip, UnresolvedReason,
     },
     facts::{Environment, Facts},
     policy::{MandatorySource, Policy},
@@ -54,12 +54,10 @@ pub(super) fn judge(
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
         ChainState::Followed(chain) => {
-            let limit = longest_tip_age(subject);
-            let stale_from = chain.tip.as_of().saturating_add(limit).unwrap_or(Timestamp::MAX);
-            if stale_from < now {
-                missing.push(stale_chain(subject, chain));
-            } else {
-                expires(stale_from);
+            match chain_goes_stale(subject, facts, &chain.tip) {
+                Some(stale_from) if stale_from < now => missing.push(stale_chain(subject, chain)),
+                Some(stale_from) => expires(stale_from),
+                None => {}
             }
             if !chain.flows.complete {
                 // The next look has more.
@@ -103,8 +101,14 @@ fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> b
     goes_stale(source, wanted) < now
 }
 
-fn longest_tip_age(subject: &CanonicalAddress) -> SignedDuration {
-    SignedDuration::from_secs(subject.chain().info().rules.longest_tip_age_seconds())
+/// When a chain's newest block is too old; `None` for a made-up chain in the sample world, which stands
+/// still. Anywhere else it ages like any other.
+fn chain_goes_stale(subject: &CanonicalAddress, facts: &Facts, tip: &Tip) -> Option<Timestamp> {
+    if tip.sample && facts.environment == Environment::Sample {
+        return None;
+    }
+    let age = SignedDuration::from_secs(subject.chain().info().rules.longest_tip_age_seconds());
+    Some(tip.as_of().saturating_add(age).unwrap_or(Timestamp::MAX))
 }
 
 fn never_loaded(wanted: &MandatorySource) -> Missing {
@@ -320,7 +324,7 @@ fn sources(
         return sources;
     };
     let tip = &chain.tip;
-    let stale_from = tip.as_of().saturating_add(longest_tip_age(subject));
+    let stale_from = chain_goes_stale(subject, facts, tip);
     sources.push(AssessedSource {
         id,
         kind: SourceKind::Chain,
@@ -330,7 +334,7 @@ fn sources(
         digest: tip.hash.clone(),
         entries: tip.height.saturating_sub(tip.start).saturating_add(1),
         mandatory: true,
-        stale: stale_from.is_ok_and(|from| from < now),
+        stale: stale_from.is_some_and(|from| from < now),
         sample: tip.sample,
         tip: Some(AssessedTip {
             height: tip.height,

@@ -7,6 +7,7 @@
 //! - [`params`]: what differs between the chains, one row each
 //! - [`block`]: a block as every reader gives it
 //! - [`raw`]: blocks in bytes
+//! - [`esplora`]: blocks, and histories of addresses, of an Esplora API
 //! - [`files`]: blocks of a node's files
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
@@ -16,6 +17,7 @@
 
 pub mod block;
 mod decimal;
+pub mod esplora;
 pub mod files;
 pub mod http;
 pub mod jsonl;

@@ -74,6 +74,7 @@ impl FileSource {
         let (files, opened) = (contents, None);
         let mut source = Self { chain, params, files, index, first: 0, opened, cut_off };
         source.first = source.find_first_height(paths)?;
+        source.check_chain()?;
         Ok(source)
     }
 
@@ -121,6 +122,19 @@ impl FileSource {
                 reason: format!("there is no block of {} in it", self.chain.info().name),
             },
         })
+    }
+
+    /// That the chain's first block, where it is there, is not another chain's.
+    fn check_chain(&mut self) -> Result<(), SourceError> {
+        let Some(entry) = self.entry(0).filter(Entry::is_first) else { return Ok(()) };
+        let hash = self.header(&entry)?.hash();
+        match ChainParams::chain_of_first_block(&hash) {
+            Some(found) if !self.params.may_begin_with(&hash) => Err(SourceError::File {
+                path: self.files.first().map(|file| file.path().to_owned()).unwrap_or_default(),
+                reason: format!("it holds blocks of {}", found.info().name),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn origin(&self, entry: &Entry) -> String {
@@ -181,6 +195,10 @@ impl FileSource {
 }
 
 impl BlockSource for FileSource {
+    fn first(&mut self) -> Result<u64, SourceError> {
+        Ok(self.first)
+    }
+
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         let height = self.tip_height();
         match self.hash_at(height)? {

@@ -110,6 +110,21 @@ fn what_is_not_a_file_of_blocks_is_said() {
     };
     let text = write("notes.txt", NO_TEXT.as_bytes());
     let litecoin = write("blk00000.dat", &framed([0xfb, 0xc0, 0xb6, 0xdb], &[0; 100]));
+    // Test networks share their magic number; the first block tells them apart.
+    let first = "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12\
+        b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f20020000000101000000010000000000\
+        000000000000000000000000000000000000000000000000000000ffffffff4d04ffff001d0104455468652054696d65\
+        732030332f4a616e2f32303039204368616e63656c6c6f72206f6e206272696e6b206f66207365636f6e64206261696c\
+        6f757420666f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe5548271967f1a67130b7105cd6a8\
+        28e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000";
+    let regtest =
+        write("blk00003.dat", &framed([0xfa, 0xbf, 0xb5, 0xda], &hex::decode(first).unwrap()));
+    assert_eq!(
+        FileSource::open(ChainId::BTC, slice::from_ref(&regtest)).unwrap().first_height(),
+        0
+    );
+    let mistaken = FileSource::open("ltc".parse().unwrap(), &[regtest]).unwrap_err().to_string();
+    assert!(mistaken.ends_with("it holds blocks of Bitcoin"), "{mistaken}");
     let blank = write("blk00001.dat", &[0; 100]);
     let long = write("blk00002.dat", &[&MAIN[..], &[0xff; 100]].concat());
     let empty = folder.path().join("empty");
