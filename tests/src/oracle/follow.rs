@@ -28,8 +28,9 @@ use super::{
 
 /// Money is at an output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct State {
+pub(super) struct State {
     output: OutPoint,
+    /// Who can spend it: the output decides that.
     holder: Holder,
     asked: bool,
     carried: Vec<CarriedLabel>,
@@ -44,7 +45,7 @@ struct Flow {
     path: Path,
 }
 
-/// What happens to an address at a level.
+/// What happens to a state at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Cut,
@@ -52,8 +53,8 @@ pub(super) enum Fate {
     Followed,
 }
 
-/// What was decided of whom at each level.
-pub(super) type Decisions = BTreeMap<(u8, Holder), Fate>;
+/// What was decided of which state at each level.
+pub(super) type Decisions = BTreeMap<(u8, State), Fate>;
 
 /// One direction, followed to its end.
 #[derive(Debug)]
@@ -311,20 +312,40 @@ impl Walk<'_> {
     }
 
     /// 3 and 4: what is too little, and what is beyond the budget.
-    fn decide(&mut self, hops: u8) -> BTreeMap<Holder, Fate> {
+    fn decide(&mut self, hops: u8) -> BTreeMap<State, Fate> {
+        let mut fates = BTreeMap::new();
+        if let Some(decided) = &self.means.decided {
+            for state in self.level.keys() {
+                // Less than a unit came there when it was decided: nothing did.
+                let fate = decided.get(&(hops, state.clone())).copied().unwrap_or(Fate::Cut);
+                fates.insert(state.clone(), fate);
+            }
+            return fates;
+        }
+        let addresses = self.decide_by_address();
+        for (holder, fate) in addresses {
+            let states = self.level.iter().filter(|(state, _)| state.holder == holder);
+            let mut states: Vec<(&State, BigUint)> =
+                states.map(|(state, (money, _))| (state, money.total())).collect();
+            // Sorting keeps the order of equals.
+            states.sort_by_key(|(_, amount)| Reverse(amount.clone()));
+            for (rank, (state, _)) in states.into_iter().enumerate() {
+                let beyond = fate == Fate::Followed && rank >= self.largest();
+                fates.insert(state.clone(), if beyond { Fate::OverBudget } else { fate });
+            }
+        }
+        for (state, fate) in &fates {
+            self.decisions.insert((hops, state.clone()), *fate);
+        }
+        fates
+    }
+
+    fn decide_by_address(&self) -> BTreeMap<Holder, Fate> {
         let mut sums: BTreeMap<Holder, BigUint> = BTreeMap::new();
         for (state, (money, _)) in &self.level {
             *sums.entry(state.holder.clone()).or_default() += money.total();
         }
         let mut fates = BTreeMap::new();
-        if let Some(decided) = &self.means.decided {
-            for holder in sums.into_keys() {
-                // Less than a unit came there when it was decided: nothing did.
-                let fate = decided.get(&(hops, holder.clone())).copied().unwrap_or(Fate::Cut);
-                fates.insert(holder, fate);
-            }
-            return fates;
-        }
         let rules = &self.case.rules;
         let whole = self.means.arithmetic.amount(self.whole());
         let mut left = Vec::new();
@@ -342,16 +363,13 @@ impl Walk<'_> {
         for (rank, (_, _, holder)) in left.into_iter().enumerate() {
             fates.insert(holder, if rank < budget { Fate::Followed } else { Fate::OverBudget });
         }
-        for (holder, fate) in &fates {
-            self.decisions.insert((hops, holder.clone()), *fate);
-        }
         fates
     }
 
     /// 5: the next level.
-    fn go_on(&mut self, hops: u8, fates: &BTreeMap<Holder, Fate>) {
+    fn go_on(&mut self, hops: u8, fates: &BTreeMap<State, Fate>) {
         for (state, (money, path)) in std::mem::take(&mut self.level) {
-            let (output, fate) = (state.output, fates[&state.holder]);
+            let (output, fate) = (state.output, fates[&state]);
             let flow = state.flow(money, path);
             let unresolved = |reason| FlowEnd::Unresolved(reason);
             match fate {

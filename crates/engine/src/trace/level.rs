@@ -2,6 +2,7 @@
 //! within the budget, and the next level follows from what was read of them.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -111,6 +112,7 @@ impl Way<'_> {
     }
 
     /// Cut and budget count addresses: whatever an address holds at this level is followed or is not.
+    /// Of one that is followed, as many outputs are as transfers are read of an address.
     fn within_budget(&mut self, states: States, rules: &TraceRules) -> States {
         let mut amounts: BTreeMap<&Holder, Mass> = BTreeMap::new();
         for state in states.0.values() {
@@ -134,21 +136,30 @@ impl Way<'_> {
         let followed: BTreeSet<Holder> =
             ranked.into_iter().take(budget).map(|(_, holder)| holder.clone()).collect();
 
-        let (mut next, mut cut, mut beyond) =
-            (States::default(), States::default(), States::default());
+        let mut next: BTreeMap<Holder, Vec<(StateKey, State)>> = BTreeMap::new();
+        let (mut cut, mut beyond) = (States::default(), States::default());
         for (key, state) in states.0 {
-            let place = if followed.contains(&state.holder) {
-                &mut next
+            if followed.contains(&state.holder) {
+                next.entry(state.holder.clone()).or_default().push((key, state));
             } else if over.contains(&state.holder) {
-                &mut beyond
+                beyond.0.insert(key, state);
             } else {
-                &mut cut
-            };
-            place.0.insert(key, state);
+                cut.0.insert(key, state);
+            }
+        }
+        let transfers = usize::try_from(rules.transfers_per_address).unwrap_or(usize::MAX);
+        let mut going_on = States::default();
+        for (_, mut states) in next {
+            if states.len() > transfers {
+                // Stable: between equals the order of the states.
+                states.sort_by_key(|(_, state)| Reverse(state.mass.total()));
+                beyond.0.extend(states.split_off(transfers));
+            }
+            going_on.0.extend(states);
         }
         self.unresolved(cut, UnresolvedReason::Cut);
         self.unresolved(beyond, UnresolvedReason::Budget);
-        next
+        going_on
     }
 
     /// Ends all states as unresolved.
@@ -255,6 +266,9 @@ impl Way<'_> {
             next.add(key, State { holder, mass, moved_at: transaction.time, route }, &self.paths);
         }
         for ((mass, weight), end) in shares.zip(rest) {
+            if mass.is_zero() {
+                continue;
+            }
             let route = route(&mut self.paths, mass, weight, None);
             self.ends.plain(end, hop, key.solicited, &key.carried, mass, route);
         }
