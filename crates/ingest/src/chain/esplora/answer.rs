@@ -15,6 +15,7 @@ use crate::chain::{
     raw::{
         Header,
         transaction::{NO_OUTPUT, RawInput, RawOutput, transaction_id},
+        unsigned,
     },
 };
 
@@ -114,7 +115,7 @@ impl Reader {
             None => return Err("it does not name its parent".to_owned()),
         };
         let header = Header {
-            version: low_half(answer.version),
+            version: unsigned(answer.version),
             parent,
             merkle_root,
             time: answer.timestamp,
@@ -161,7 +162,7 @@ impl Reader {
             sequence: *sequence,
         });
         let made = outputs.iter().map(|(coin, script)| RawOutput { value: coin.value, script });
-        let txid = transaction_id(low_half(answer.version), spent, made, answer.locktime, None);
+        let txid = transaction_id(unsigned(answer.version), spent, made, answer.locktime, None);
         if txid != said {
             return Err(format!("what it says is transaction {txid}"));
         }
@@ -228,10 +229,4 @@ fn placed(status: &StatusAnswer) -> Result<Option<Placed>, String> {
 
 fn script(text: &str) -> Result<Vec<u8>, String> {
     hex::decode(text).map_err(|_| "a script is not hexadecimal".to_owned())
-}
-
-/// A 32-bit number that may be written with a sign.
-fn low_half(number: i64) -> u32 {
-    let [a, b, c, d, ..] = number.to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
 }

@@ -58,7 +58,7 @@ impl FileSource {
         for path in paths {
             let found = expand(path).map_err(failed(path))?;
             if found.is_empty() {
-                let reason = "there is no file in it".to_owned();
+                let reason = "there is no block file (`blk*.dat`) in it, nor any other".to_owned();
                 return Err(SourceError::File { path: path.clone(), reason });
             }
             files.extend(found);

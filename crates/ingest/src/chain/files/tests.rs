@@ -136,7 +136,7 @@ fn what_is_not_a_file_of_blocks_is_said() {
         (&*litecoin, "it holds blocks of Litecoin"),
         (&*blank, "there is no block of Bitcoin in it"),
         (&*long, "has 4294967295 bytes: 134217728 are read at most"),
-        (&*empty, "there is no file in it"),
+        (&*empty, "there is no block file (`blk*.dat`) in it"),
         (&*folder.path().join("none"), "failed to read"),
     ] {
         let said = refusal(path);

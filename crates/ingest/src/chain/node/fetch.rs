@@ -4,8 +4,9 @@ use assay_engine::{chain::ChainId, coins::Holder};
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    answer::{BlockAnswer, Reader, TransactionAnswer},
+    answer::{BlockAnswer, TransactionAnswer},
     form::Form,
+    reader::Reader,
 };
 use crate::chain::{
     ChainBlock, Coin, SourceError,

@@ -7,6 +7,7 @@
 mod answer;
 mod fetch;
 mod form;
+mod reader;
 
 use std::{
     sync::{
@@ -20,9 +21,9 @@ use assay_engine::chain::ChainId;
 use serde_json::json;
 
 use self::{
-    answer::Reader,
     fetch::{Failure, Fetched, Fetcher, Wanted},
     form::Form,
+    reader::Reader,
 };
 use super::{
     BlockSource, ChainBlock, ChainParams, SourceError, TipRef,

@@ -38,5 +38,11 @@ pub(crate) fn reversed(mut hash: [u8; 32]) -> [u8; 32] {
     hash
 }
 
+/// A version, which is 32 bits that some programs write as a number with a sign.
+pub(crate) fn unsigned(version: i64) -> u32 {
+    let [a, b, c, d, ..] = version.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
 #[cfg(test)]
 mod tests;
