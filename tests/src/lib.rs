@@ -3,6 +3,7 @@
 //! Everything is run as its users run it: as a process, over HTTP, from files.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+pub mod big_chain;
 mod caller;
 mod data;
 mod postgres;
@@ -12,5 +13,7 @@ mod server;
 pub use caller::{Answer, Caller};
 pub use data::TestData;
 pub use postgres::Postgres;
-pub use process::{Finished, assay, binary, measure, release_program, to_megabytes};
+pub use process::{
+    Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,
+};
 pub use server::{Server, production, sample};

@@ -13,6 +13,7 @@ mod access;
 mod addresses;
 mod answers;
 mod bulk;
+mod chain_robust;
 mod command_line;
 mod description;
 mod feeds;
