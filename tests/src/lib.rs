@@ -8,6 +8,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+pub mod big_chain;
 mod caller;
 mod data;
 pub mod esplora;
@@ -22,5 +23,7 @@ pub mod story;
 pub use caller::{Answer, Caller};
 pub use data::TestData;
 pub use postgres::Postgres;
-pub use process::{Finished, assay, binary, measure, release_program, to_megabytes};
+pub use process::{
+    Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,
+};
 pub use server::{Server, production, sample};

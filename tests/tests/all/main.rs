@@ -13,6 +13,7 @@ mod access;
 mod addresses;
 mod answers;
 mod bulk;
+mod chain_robust;
 mod chain_sources;
 mod chain_story;
 mod command_line;
