@@ -23,6 +23,7 @@ mod labels;
 mod limits;
 mod ofac;
 mod postgres;
+mod sample_chain;
 mod shutdown;
 mod support;
 mod worked_example;
