@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(percent(millionths("1.000000")), "100.0 %");
         assert_eq!(percent(1), "<0.1 %");
         assert_eq!(percent(0), "0.0 %");
-        assert_eq!(short(Some("bc1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp25")), "bc1qft5p...jaqlp25");
+        assert_eq!(short(Some("bc1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp25")), "bc1qft5p...pjaqlp25");
         assert_eq!(short(None), "(no address)");
     }
 }

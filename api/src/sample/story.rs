@@ -24,7 +24,10 @@ pub(super) struct Purse {
 #[derive(Debug)]
 pub(super) struct Payment {
     pub(super) day: &'static str,
-    pub(super) payers: &'static [Purse],
+    /// Who pays, and gets the change.
+    pub(super) payer: Purse,
+    /// Who pays with them.
+    pub(super) others: &'static [Purse],
     pub(super) payees: &'static [(Purse, &'static str)],
 }
 
@@ -38,11 +41,12 @@ macro_rules! purse {
 }
 
 macro_rules! story {
-    ($($day:literal $($payer:literal $(/ $from:literal)?) and +
+    ($($day:literal $payer:literal $(/ $from:literal)? $(and $other:literal $(/ $with:literal)?)*
        pays $($amount:tt to $payee:literal $(/ $to:literal)?),+;)+) => {
         &[$(Payment {
             day: $day,
-            payers: &[$(purse!($payer $(/ $from)?)),+],
+            payer: purse!($payer $(/ $from)?),
+            others: &[$(purse!($other $(/ $with)?)),*],
             payees: &[$((purse!($payee $(/ $to)?), stringify!($amount))),+],
         }),+]
     };

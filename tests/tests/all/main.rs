@@ -27,6 +27,7 @@ mod limits;
 mod ofac;
 mod postgres;
 mod replay;
+mod sample_chain;
 mod shutdown;
 mod support;
 mod worked_example;
