@@ -171,7 +171,7 @@ fn sources_and_signals_tell_what_answers_rest_on() {
     assert_eq!(sources.status, 200);
     let ids: Vec<_> =
         sources.json()["sources"].as_array().unwrap().iter().map(|s| s["id"].clone()).collect();
-    assert_eq!(ids, ["sample-labels", "sample-notices", "sample-sanctions"]);
+    assert_eq!(ids, ["sample-labels", "sample-notices", "sample-sanctions", "chain-btc"]);
     let mandatory = &sources.json()["sources"][2];
     assert_eq!((&mandatory["mandatory"], &mandatory["stale"]), (&json!(true), &json!(false)));
     assert_eq!(business.get("/v1/sources").status, 200);

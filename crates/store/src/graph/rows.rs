@@ -159,6 +159,6 @@ mod tests {
         for number in 0..7 {
             assert_eq!(kind_number(kind(number).unwrap()), number);
         }
-        assert!(kind(7).is_err() && kind(-1).is_err());
+        assert!(kind(8).is_err() && kind(-1).is_err());
     }
 }
