@@ -1,14 +1,24 @@
 //! What tests across programs share: the `assay` program, servers, callers and the real data.
 //!
 //! Everything is run as its users run it: as a process, over HTTP, from files.
-#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 pub mod big_chain;
 mod caller;
 mod data;
+pub mod esplora;
+pub mod maker;
+pub mod nodes;
+pub mod oracle;
 mod postgres;
 mod process;
 mod server;
+pub mod story;
 
 pub use caller::{Answer, Caller};
 pub use data::TestData;

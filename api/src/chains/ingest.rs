@@ -8,7 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::{chain::ChainId, coins::TransactionKind};
+use assay_engine::{
+    chain::ChainId,
+    coinjoin::{JointCandidate, Part, classify},
+    coins::TransactionKind,
+};
 use assay_ingest::chain::{
     BlockSource, ChainBlock, SourceError, TipRef,
     resolve::{ResolveError, ResolvedTransaction, Resolver, wanted},
@@ -20,6 +24,7 @@ use assay_store::{
         GraphWriter, WriterOptions,
     },
 };
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::system::Clock;
@@ -362,6 +367,8 @@ impl Run<'_> {
         let recorded = |output: &_| coins.get(output).map(ingest_coin);
         let mut records = Vec::with_capacity(blocks.len());
         for block in blocks {
+            let (chain, time) = (self.request.chain, block.head.time);
+            let classify = |transaction: &_| kind_of(chain, time, transaction);
             let block = resolver.resolve(block, &recorded, &classify)?;
             records.push(GraphBlock {
                 block: BlockRef {
@@ -398,8 +405,16 @@ impl Run<'_> {
 }
 
 /// What a transaction is, other than a coinbase.
-const fn classify(_: &ResolvedTransaction) -> TransactionKind {
-    TransactionKind::Payment
+fn kind_of(chain: ChainId, time: Timestamp, transaction: &ResolvedTransaction) -> TransactionKind {
+    let inputs: Vec<Option<Part<'_>>> =
+        transaction.inputs.iter().map(|input| input.coin.as_ref().map(part)).collect();
+    let outputs: Vec<Part<'_>> = transaction.outputs.iter().map(part).collect();
+    let candidate = JointCandidate { chain, time, inputs: &inputs, outputs: &outputs };
+    classify(&candidate).map_or(TransactionKind::Payment, TransactionKind::Coinjoin)
+}
+
+fn part(coin: &assay_ingest::chain::Coin) -> Part<'_> {
+    Part { holder: &coin.holder, value: coin.value }
 }
 
 fn ingest_coin(coin: &Coin) -> assay_ingest::chain::Coin {

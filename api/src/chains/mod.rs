@@ -3,11 +3,13 @@
 //! - [`reader`]: the chains that can be read now, ingested or on demand
 //! - [`trace`]: a subject's flows, over whichever reader its chain has
 //! - [`ingest`]: blocks into a graph, following the chain through its reorganisations
+//! - [`on_demand`]: histories of single addresses, fetched when they are asked for
 //! - [`follower`]: following chains while the server runs
 //! - [`source`]: which source of blocks a location stands for
 
 pub mod follower;
 pub mod ingest;
+pub mod on_demand;
 pub mod reader;
 pub mod source;
 pub mod trace;

@@ -10,6 +10,8 @@ use std::{
 use assay_engine::chain::ChainId;
 use assay_ingest::chain::{
     BlockSource, SourceError,
+    esplora::Esplora,
+    files::FileSource,
     http::{
         Backoff, Patience, Pause, Server,
         client::{Client, Credentials as Known},
@@ -19,6 +21,7 @@ use assay_ingest::chain::{
     rpc::Rpc,
 };
 
+use super::on_demand::{EsploraHistories, Histories};
 use crate::system;
 
 /// Longest time for one answer of a server: a large block as JSON from a busy node.
@@ -84,8 +87,25 @@ pub fn open(
             node.check_chain()?;
             Box::new(node)
         }
-        _ => return Err(SourceError::Unsupported { chain, how: "yet", instead: "soon" }),
+        BlockLocation::Esplora(url) => Box::new(Esplora::new(chain, server(url, Known::None)?)?),
+        BlockLocation::Files(paths) => Box::new(FileSource::open(chain, paths)?),
     })
+}
+
+/// Opens an API that tells the histories of addresses. What fails is asked again within `bound` only.
+///
+/// # Errors
+///
+/// Where the endpoint is no URL.
+pub fn histories(
+    chain: ChainId,
+    endpoint: &str,
+    bound: Duration,
+) -> Result<Arc<dyn Histories>, SourceError> {
+    let client = client(endpoint, Known::None, bound)?;
+    let backoff = Backoff { in_all: bound, ..Backoff::default() };
+    let server = Server::new(Arc::new(client), Arc::new(Waiting), backoff);
+    Ok(Arc::new(EsploraHistories::new(Esplora::new(chain, server)?)))
 }
 
 fn known(credentials: &Credentials) -> Result<Known, SourceError> {
@@ -105,10 +125,15 @@ fn known(credentials: &Credentials) -> Result<Known, SourceError> {
 
 /// A server that is asked again where it does not answer.
 pub(super) fn server(url: &str, known: Known) -> Result<Server, SourceError> {
-    let client = Client::new(url, known, ANSWER_TIME).map_err(|error| {
-        SourceError::Unreachable { url: String::new(), reason: error.to_string() }
-    })?;
+    let client = client(url, known, ANSWER_TIME)?;
     Ok(Server::new(Arc::new(client), Arc::new(Waiting), Backoff::default()))
+}
+
+fn client(url: &str, known: Known, timeout: Duration) -> Result<Client, SourceError> {
+    Client::new(url, known, timeout).map_err(|error| SourceError::Unreachable {
+        url: url.chars().take(100).collect(),
+        reason: error.to_string(),
+    })
 }
 
 /// Waits on its thread and tells the log.

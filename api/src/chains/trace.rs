@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_engine::{
     address::CanonicalAddress,
+    chain::ChainId,
     coins::{History, Holder, Statistics},
     evidence::{
         ActivityFacts, AssetActivity, ChainFacts, ChainReading, ChainState, FlowFacts, Tip,
@@ -76,6 +77,9 @@ pub async fn trace(
         ChainReader::Graph(graph) => {
             over_graph(&**graph, intel, (policy, rules), subject, now).await
         }
+        ChainReader::OnDemand(source) => {
+            source.trace(intel, policy, rules, subject, now).await.map(Some)
+        }
     };
     match traced {
         Ok(Some(traced)) => traced,
@@ -144,6 +148,19 @@ async fn at_tip(
     })
 }
 
+/// The newest block of every chain that was ingested.
+///
+/// # Errors
+///
+/// Where the store fails.
+pub async fn tips(chains: &Chains) -> Result<Vec<(ChainId, Tip)>, StoreError> {
+    let mut tips = Vec::new();
+    for (chain, graph) in chains.graphs() {
+        tips.extend(graph.tip().await?.map(|tip| (chain, assessed(&tip))));
+    }
+    Ok(tips)
+}
+
 fn assessed(tip: &GraphTip) -> Tip {
     Tip {
         height: tip.block.height,
@@ -164,7 +181,7 @@ fn revision(subject: &CanonicalAddress, tip: &GraphTip) -> String {
     format!("{}@{}-{end}", subject.chain(), tip.block.height)
 }
 
-fn activity(subject: &CanonicalAddress, history: &History) -> ActivityFacts {
+pub(super) fn activity(subject: &CanonicalAddress, history: &History) -> ActivityFacts {
     let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
         history.statistics;
     ActivityFacts {

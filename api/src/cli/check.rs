@@ -69,7 +69,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
         // What the chain showed on a past day is not what it shows now.
         snapshot.facts(&subject)
     } else {
-        let chains = Chains::of(&*store).await?;
+        let chains = Chains::of(&store, &directory(&*store).await?).await?;
         chains::facts(&chains, &snapshot, &policy, &subject, now).await
     };
     let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));

@@ -113,7 +113,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         tracing::warn!(dead, "the database took revoked keys for good, as an old backup does");
     }
     let keys = if context.sample {
-        sample::load(&*store, &settings.data_dir, context.clock.now()).await?
+        sample::load(&*store, &settings.data_dir, &context.clock).await?
     } else {
         Vec::new()
     };
@@ -278,7 +278,8 @@ async fn greet(
     writeln!(output, "\nOther addresses to try, there or with `assay check --sample`:")?;
     for example in examples {
         let chain = example.address.chain();
-        writeln!(output, "  {chain:<4} {:<44} {}", example.address.as_str(), example.what)?;
+        let (address, verdict) = (example.address.as_str(), example.verdict.as_str());
+        writeln!(output, "  {chain:<4} {address:<44} {verdict:<7} {}", example.what)?;
     }
     writeln!(output)?;
     output.flush()?;

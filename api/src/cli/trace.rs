@@ -14,7 +14,11 @@ use assay_store::IntelSnapshot;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, Output, check::policy, output};
+use super::{
+    Context, Done, Failure, Output,
+    check::{directory, policy},
+    output,
+};
 use crate::{
     chains::{
         reader::Chains,
@@ -123,7 +127,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
     let store = context.open().await?;
     let policy = policy(&*store, args.policy.as_deref()).await?;
     let snapshot = IntelSnapshot::load(&*store, None).await?;
-    let chains = Chains::of(&*store).await?;
+    let chains = Chains::of(&store, &directory(&*store).await?).await?;
     let view = TraceView { hops: args.hops, paths: Some(PATHS) };
     let traced = trace(&chains, &snapshot, &policy, &subject, view, context.clock.now()).await;
     let facts = match traced.state {

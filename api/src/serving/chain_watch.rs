@@ -19,6 +19,8 @@ const MOST_TOUCHED: u32 = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct ChainWatch {
     tips: Mutex<BTreeMap<ChainId, BlockRef>>,
+    /// The revision of the manifests that sources were read from.
+    manifests: Mutex<Option<u64>>,
 }
 
 impl ChainWatch {
@@ -27,13 +29,18 @@ impl ChainWatch {
         let mut tips = self.tips.lock().await;
         let known = service.chains.load_full();
         let present = service.store.graph_chains().await?;
-        let chains = if known.graphs().map(|(chain, _)| chain).eq(present.iter().copied()) {
+        let access = service.access();
+        let mut manifests = self.manifests.lock().await;
+        let unchanged = known.graphs().map(|(chain, _)| chain).eq(present.iter().copied())
+            && manifests.is_none_or(|revision| revision == access.revision);
+        let chains = if unchanged {
             known
         } else {
-            let chains = Arc::new(Chains::of(&*service.store).await?);
+            let chains = Arc::new(Chains::of(&service.store, &access.directory).await?);
             service.chains.store(Arc::clone(&chains));
             chains
         };
+        *manifests = Some(access.revision);
         for (chain, graph) in chains.graphs() {
             let Some(tip) = graph.tip().await? else { continue };
             if tips.get(&chain) == Some(&tip.block) {

@@ -70,7 +70,7 @@ impl Service {
     ) -> Result<Arc<Self>, LoadError> {
         let access = refresh::load_access(&*store).await?;
         let intel = IntelSnapshot::load(&*store, None).await?;
-        let chains = Chains::of(&*store).await?;
+        let chains = Chains::of(&store, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
             limiter: InProcess::default(),
@@ -95,6 +95,11 @@ impl Service {
     /// What lists and labels say, as it is now.
     pub fn intel(&self) -> Arc<IntelSnapshot> {
         self.intel.load_full()
+    }
+
+    /// The chains that can be read, as it is now.
+    pub fn chains(&self) -> Arc<Chains> {
+        self.chains.load_full()
     }
 
     /// Says that the program is about to stop: it is no longer ready.

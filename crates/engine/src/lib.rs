@@ -29,4 +29,4 @@ pub mod score;
 pub mod taxonomy;
 pub mod trace;
 
-pub use assess::{MODEL_VERSION, assess, attribute, judge_sources};
+pub use assess::{MODEL_VERSION, assess, attribute, judge_sources, judge_tip};

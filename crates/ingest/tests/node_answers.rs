@@ -84,7 +84,10 @@ impl Http for Recorded {
     }
 
     fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
-        let asked: Value = serde_json::from_slice(request.body.expect("a question")).expect("JSON");
+        let Some(body) = request.body else {
+            return Ok(Answer { status: 404, retry_after: None, body: Vec::new() });
+        };
+        let asked: Value = serde_json::from_slice(body).expect("JSON");
         let body = match &asked {
             Value::Array(calls) => {
                 let answers: Vec<_> = calls.iter().map(|call| self.answer(call)).collect();
@@ -304,7 +307,7 @@ fn every_lie_about_a_block_is_noticed() {
         let options = NodeOptions::default();
         let mut source =
             NodeSource::new(ChainId::BTC, Rpc::new(server), options).expect("a source");
-        source.block_at(50_001)
+        source.block_at(50_001).map(|block| block.head)
     };
     assert!(read("", "").is_ok());
     for (from, to) in [

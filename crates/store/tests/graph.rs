@@ -12,10 +12,16 @@ mod made_chain;
 
 use std::sync::Arc;
 
-use assay_engine::chain::ChainId;
+use assay_engine::{
+    chain::ChainId,
+    coins::{Holder, OutPoint, TransactionKind, Txid},
+};
 use assay_store::{
     Store, StoreError,
-    graph::{FlowSource, Graph, GraphBlock, GraphWriter, WriterOptions, memory::MemoryGraph},
+    graph::{
+        Coin, FlowSource, Graph, GraphBlock, GraphInput, GraphTransaction, GraphWriter,
+        WriterOptions, memory::MemoryGraph,
+    },
 };
 use jiff::Timestamp;
 use made_chain::Chain;
@@ -173,6 +179,209 @@ async fn a_reorganisation_leaves_no_trace(store: Arc<dyn Store>) {
     assert_eq!(graph(&*store).await.fingerprint().await.unwrap(), right);
 }
 
+async fn blocks_that_do_not_follow_change_nothing(store: Arc<dyn Store>) {
+    let chain = Chain::of(14, 7, 12);
+    let other = chain.fork(10, 77, 3);
+    let mut writer = writer(&*store, 7).await;
+    assert_eq!(writer.tip(), None);
+    assert_eq!(graph(&*store).await.tip().await.unwrap(), None);
+    let refused = |blocks: &[GraphBlock], error: StoreError| {
+        let StoreError::Gap { height, .. } = error else { panic!("{error}") };
+        assert!(blocks.iter().any(|block| block.block.height == height));
+    };
+    let late = &chain.blocks[1..];
+    refused(late, writer.append(late, 0, at(0)).await.unwrap_err());
+    assert_eq!(writer.tip(), None, "the first block is missing");
+
+    append(&mut *writer, &chain.blocks, 5).await;
+    for blocks in [&chain.blocks[11..], &other.blocks[5..], &other.blocks[4..]] {
+        refused(blocks, writer.append(blocks, 0, at(0)).await.unwrap_err());
+    }
+    let mut torn = chain.fork(18, 78, 3).blocks.split_off(12);
+    torn.remove(1);
+    refused(&torn, writer.append(&torn, 0, at(0)).await.unwrap_err());
+    expect_equal(&*graph(&*store).await, &chain).await;
+    writer.append(&[], 0, at(9)).await.unwrap();
+    assert_eq!(writer.tip(), reference(&chain).tip().await.unwrap());
+}
+
+async fn only_one_writes_at_a_time(store: Arc<dyn Store>) {
+    let chain = Chain::of(15, 0, 6);
+    let mut first = writer(&*store, 0).await;
+    append(&mut *first, &chain.blocks[..3], 3).await;
+    let busy = store.graph_writer(CHAIN, options(0)).await.unwrap_err();
+    assert!(matches!(busy, StoreError::Busy(CHAIN)), "{busy}");
+    let other = store.graph_writer("ltc".parse().unwrap(), options(0)).await;
+    assert!(other.is_ok(), "another chain is another matter");
+    append(&mut *first, &chain.blocks[3..5], 2).await;
+    drop(first);
+    let mut second = writer(&*store, 0).await;
+    assert_eq!(second.tip().unwrap().block, chain.blocks[4].block);
+    append(&mut *second, &chain.blocks[5..], 1).await;
+    expect_equal(&*graph(&*store).await, &chain).await;
+}
+
+async fn a_graph_begins_where_it_began(store: Arc<dyn Store>) {
+    assert!(store.graph(CHAIN).await.unwrap().is_none());
+    assert_eq!(store.graph_chains().await.unwrap(), []);
+    // One without blocks may still begin anywhere.
+    drop(writer(&*store, 3).await);
+    let sample = WriterOptions { sample: true, ..options(5) };
+    let mut writer = store.graph_writer(CHAIN, sample).await.unwrap();
+    let chain = Chain::of(16, 5, 3);
+    append(&mut *writer, &chain.blocks, 3).await;
+    let tip = writer.tip().unwrap();
+    assert_eq!((tip.start, tip.block, tip.sample), (5, chain.blocks[2].block, true));
+    writer.roll_back(5).await.unwrap();
+    drop(writer);
+    let error = store.graph_writer(CHAIN, options(6)).await.unwrap_err();
+    assert!(matches!(error, StoreError::OtherStart { start: 5, wanted: 6, .. }), "{error}");
+    // What it is was said when it was made.
+    let mut writer = store.graph_writer(CHAIN, options(5)).await.unwrap();
+    assert!(writer.tip().unwrap().sample);
+    // Without blocks it is as new.
+    writer.roll_back(0).await.unwrap();
+    assert_eq!(writer.tip(), None);
+    let empty = reference(&Chain::new(0, 5));
+    assert_eq!(graph(&*store).await.tip().await.unwrap(), None);
+    drop(writer);
+    drop(self::writer(&*store, 5).await);
+    let graph = graph(&*store).await;
+    assert_eq!(graph.fingerprint().await.unwrap(), empty.fingerprint().await.unwrap());
+}
+
+async fn a_confirmed_tip_moves_time_forward_only(store: Arc<dyn Store>) {
+    let chain = Chain::of(17, 0, 3);
+    let mut writer = writer(&*store, 0).await;
+    writer.verified(at(1)).await.unwrap();
+    assert_eq!(writer.tip(), None, "there is nothing to confirm");
+    writer.append(&chain.blocks[..2], 0, at(10)).await.unwrap();
+    for (confirmed, expected) in [(5, 10), (20, 20), (15, 20)] {
+        writer.verified(at(confirmed)).await.unwrap();
+        let tip = graph(&*store).await.tip().await.unwrap();
+        assert_eq!(tip.unwrap().verified_at, at(expected));
+        assert_eq!(tip, writer.tip());
+    }
+    writer.append(&chain.blocks[2..], 0, at(12)).await.unwrap();
+    assert_eq!(writer.tip().unwrap().verified_at, at(20));
+    assert_eq!(graph(&*store).await.tip().await.unwrap(), writer.tip());
+}
+
+async fn what_cannot_be_written_leaves_nothing(store: Arc<dyn Store>) {
+    let chain = Chain::of(18, 0, 8);
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks[..6], 6).await;
+    let mut broken = chain.blocks[6..].to_vec();
+    broken[1].transactions[0].outputs[0].value = u64::MAX;
+    let error = writer.append(&broken, 0, at(0)).await.unwrap_err();
+    let txid = broken[1].transactions[0].txid;
+    assert!(matches!(error, StoreError::Amount { txid: which, .. } if which == txid), "{error}");
+    expect_equal(&*graph(&*store).await, &chain.fork(5, 0, 0)).await;
+    append(&mut *writer, &chain.blocks[6..], 2).await;
+    expect_equal(&*graph(&*store).await, &chain).await;
+}
+
+async fn the_largest_amounts_are_exact(store: Arc<dyn Store>) {
+    let largest = u64::try_from(i64::MAX).unwrap();
+    let rich = Holder::KeyHash([1; 20]);
+    let mut chain = Chain::new(19, 0);
+    for number in 0..5 {
+        let coinbase = GraphTransaction {
+            txid: Txid::from_bytes([number; 32]),
+            kind: TransactionKind::Coinbase,
+            inputs: Vec::new(),
+            outputs: vec![Coin { holder: rich.clone(), value: largest }],
+            unknown: 0,
+        };
+        chain.add(vec![coinbase]);
+    }
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 2).await;
+    let graph = graph(&*store).await;
+    let statistics = graph.history(&rich, 9).await.unwrap().unwrap().statistics;
+    assert_eq!(statistics.received, 5 * u128::from(largest));
+    expect_equal(&*graph, &chain).await;
+}
+
+/// A transaction of 3000 inputs and as many outputs, and somebody to whom a third of them belong.
+async fn a_fan_is_cut_at_its_largest_legs(store: Arc<dyn Store>) {
+    let mut chain = Chain::new(20, 0);
+    let holder = |number: u16| {
+        let [high, low] = (number % 1000).to_be_bytes();
+        let mut hash = [0; 20];
+        (hash[0], hash[1]) = if number.is_multiple_of(3) { (255, 255) } else { (high, low) };
+        Holder::KeyHash(hash)
+    };
+    let side = |seed: u16| {
+        let coin = move |number: u16| Coin {
+            holder: holder(number + seed),
+            value: u64::from(number % 500) * 1000,
+        };
+        (0..3000).map(coin).collect::<Vec<_>>()
+    };
+    let coinbase = GraphTransaction {
+        txid: Txid::from_bytes([1; 32]),
+        kind: TransactionKind::Coinbase,
+        inputs: Vec::new(),
+        outputs: side(0),
+        unknown: 0,
+    };
+    let spent = coinbase.outputs.iter().zip(0..).map(|(coin, index)| GraphInput {
+        output: OutPoint { txid: coinbase.txid, index },
+        coin: Some(coin.clone()),
+    });
+    let fan = GraphTransaction {
+        txid: Txid::from_bytes([2; 32]),
+        kind: TransactionKind::Payment,
+        inputs: spent.collect(),
+        outputs: side(7),
+        unknown: 0,
+    };
+    chain.add(vec![coinbase, fan.clone()]);
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 1).await;
+    let (graph, right) = (graph(&*store).await, reference(&chain));
+    let hub = holder(0);
+    for largest in [1, 10, 1999, 3000, 3001] {
+        let found = graph.transaction(&fan.txid, largest).await.unwrap();
+        assert_eq!(found, right.transaction(&fan.txid, largest).await.unwrap());
+        assert_eq!(found.unwrap().inputs.legs.len(), 3000.min(largest as usize));
+        let history = graph.history(&hub, largest).await.unwrap();
+        assert_eq!(history, right.history(&hub, largest).await.unwrap());
+        assert_eq!(history.unwrap().incoming[0].outputs.len(), 1000);
+        let spent: Vec<_> = fan.inputs.iter().step_by(300).map(|input| input.output).collect();
+        let destinations = graph.destinations(&spent, largest).await.unwrap();
+        assert_eq!(destinations, right.destinations(&spent, largest).await.unwrap());
+        assert_eq!(destinations.iter().flatten().count(), 10, "one for each that was asked for");
+    }
+    assert_eq!(graph.fingerprint().await.unwrap(), right.fingerprint().await.unwrap());
+}
+
+async fn coins_are_found_spent_or_not(store: Arc<dyn Store>) {
+    let chain = Chain::of(21, 0, 30);
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 7).await;
+    let outpoints = chain.outpoints();
+    let remembered = writer.coins(&outpoints).await.unwrap();
+    drop(writer);
+    let mut writer = self::writer(&*store, 0).await;
+    let read = writer.coins(&outpoints).await.unwrap();
+    assert_eq!(remembered, read, "a new writer remembers nothing");
+    let graph = reference(&chain);
+    for output in outpoints {
+        let made = graph.transaction(&output.txid, 1000).await.unwrap();
+        let legs = made.map(|made| made.outputs.legs).unwrap_or_default();
+        let leg = legs.into_iter().find(|leg| leg.output == output);
+        let coin = leg.map(|leg| Coin { holder: leg.holder, value: leg.value });
+        assert_eq!(read.get(&output), coin.as_ref(), "{output}");
+    }
+    // What was looked up serves what is written next.
+    let chain = chain.fork(29, 5, 10);
+    append(&mut *writer, &chain.blocks[30..], 4).await;
+    let right = reference(&chain).fingerprint().await.unwrap();
+    assert_eq!(self::graph(&*store).await.fingerprint().await.unwrap(), right);
+}
+
 macro_rules! contract {
     ($backend:ident: $($test:ident),+ $(,)?) => {
         mod $backend {
@@ -191,6 +400,14 @@ macro_rules! contract {
             what_follows_is_the_same_in_batches_of_any_size,
             a_backfill_ends_as_what_was_indexed_all_along,
             a_reorganisation_leaves_no_trace,
+            blocks_that_do_not_follow_change_nothing,
+            only_one_writes_at_a_time,
+            a_graph_begins_where_it_began,
+            a_confirmed_tip_moves_time_forward_only,
+            what_cannot_be_written_leaves_nothing,
+            the_largest_amounts_are_exact,
+            a_fan_is_cut_at_its_largest_legs,
+            coins_are_found_spent_or_not,
         })+
     };
 }

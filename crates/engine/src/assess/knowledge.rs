@@ -12,9 +12,10 @@ use crate::{
     assessment::{
         AssessedSource, AssessedTip, Assurance, Coverage, CoverageBlock, CoverageStatus, Reason,
     },
+    chain::ChainId,
     evidence::{
         ChainFacts, ChainState, Direction, FlowEnd, Listing, ListingStatus, SourceKind,
-        SourceState, UnresolvedReason,
+        SourceState, Tip, UnresolvedReason,
     },
     facts::{Environment, Facts},
     policy::{MandatorySource, Policy},
@@ -54,12 +55,14 @@ pub(super) fn judge(
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
         ChainState::Followed(chain) => {
-            let limit = longest_tip_age(subject);
-            let stale_from = chain.tip.as_of().saturating_add(limit).unwrap_or(Timestamp::MAX);
-            if stale_from < now {
-                missing.push(stale_chain(subject, chain));
-            } else {
-                expires(stale_from);
+            match chain_goes_stale(subject.chain(), facts.environment, &chain.tip) {
+                Some(stale_from) if stale_from < now => missing.push(stale_chain(subject, chain)),
+                Some(stale_from) => expires(stale_from),
+                None => {}
+            }
+            if !chain.flows.complete {
+                // The next look has more.
+                expires(now);
             }
         }
         ChainState::Unavailable => missing.push(no_flows("its chain source could not be read")),
@@ -99,8 +102,14 @@ fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> b
     goes_stale(source, wanted) < now
 }
 
-fn longest_tip_age(subject: &CanonicalAddress) -> SignedDuration {
-    SignedDuration::from_secs(subject.chain().info().rules.longest_tip_age_seconds())
+/// When a chain's newest block is too old; `None` for a made-up chain in the sample world, which stands
+/// still. Anywhere else it ages like any other.
+fn chain_goes_stale(chain: ChainId, environment: Environment, tip: &Tip) -> Option<Timestamp> {
+    if tip.sample && environment == Environment::Sample {
+        return None;
+    }
+    let age = SignedDuration::from_secs(chain.info().rules.longest_tip_age_seconds());
+    Some(tip.as_of().saturating_add(age).unwrap_or(Timestamp::MAX))
 }
 
 fn never_loaded(wanted: &MandatorySource) -> Missing {
@@ -309,16 +318,23 @@ fn sources(
     now: Timestamp,
 ) -> Vec<AssessedSource> {
     let mut sources = judge_sources(&facts.sources, policy, now);
-    let ChainState::Followed(chain) = &facts.chain else {
-        return sources;
-    };
-    let Some(id) = format!("chain-{}", subject.chain()).parse().ok() else {
-        return sources;
-    };
-    let tip = &chain.tip;
-    let stale_from = tip.as_of().saturating_add(longest_tip_age(subject));
-    sources.push(AssessedSource {
-        id,
+    if let ChainState::Followed(chain) = &facts.chain {
+        sources.extend(judge_tip(subject.chain(), facts.environment, &chain.tip, now));
+    }
+    sources
+}
+
+/// A chain as a source, by its newest block.
+#[must_use]
+pub fn judge_tip(
+    chain: ChainId,
+    environment: Environment,
+    tip: &Tip,
+    now: Timestamp,
+) -> Option<AssessedSource> {
+    let stale_from = chain_goes_stale(chain, environment, tip);
+    Some(AssessedSource {
+        id: format!("chain-{chain}").parse().ok()?,
         kind: SourceKind::Chain,
         lists: vec![],
         published_at: Some(tip.time.to_zoned(TimeZone::UTC).date()),
@@ -326,7 +342,7 @@ fn sources(
         digest: tip.hash.clone(),
         entries: tip.height.saturating_sub(tip.start).saturating_add(1),
         mandatory: true,
-        stale: stale_from.is_ok_and(|from| from < now),
+        stale: stale_from.is_some_and(|from| from < now),
         sample: tip.sample,
         tip: Some(AssessedTip {
             height: tip.height,
@@ -335,8 +351,7 @@ fn sources(
             start: tip.start,
             reading: tip.reading,
         }),
-    });
-    sources
+    })
 }
 
 /// How a policy sees the sources: which are mandatory, and which of these are stale.

@@ -14,7 +14,7 @@ mod verdict;
 
 pub use attribution::attribute;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-pub use knowledge::judge_sources;
+pub use knowledge::{judge_sources, judge_tip};
 use rank::Rank;
 
 use crate::{
@@ -32,7 +32,7 @@ use crate::{
 
 /// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
 /// another assessment.
-pub const MODEL_VERSION: &str = "1.0";
+pub const MODEL_VERSION: &str = "1.1";
 
 /// Judges one address by the facts about it.
 ///

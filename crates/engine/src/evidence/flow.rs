@@ -106,10 +106,10 @@ pub struct Tip {
 
 impl Tip {
     /// The moment that the knowledge of the chain is of: an old block that was reported just now is as
-    /// stale as a new one reported long ago. A made-up chain stands still, and is as fresh as its report.
+    /// stale as a new one reported long ago.
     #[must_use]
     pub fn as_of(&self) -> Timestamp {
-        if self.sample { self.reported_at } else { self.reported_at.min(self.time) }
+        self.reported_at.min(self.time)
     }
 }
 

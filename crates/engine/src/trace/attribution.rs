@@ -52,26 +52,32 @@ pub struct CarriedLabel {
 /// The most labels that a flow carries; the strongest ones stay.
 const MOST_CARRIED: usize = 12;
 
-/// Adds labels met at `hops` to those met before: of one tier and category the one that is worth most
-/// stays, and between equals the nearer one.
+/// Adds labels met at `hops` to those met before. Of labels of one tier and category, none stays to
+/// which another is at least as sure and at least as near: what a label is worth falls with its distance,
+/// so that only a surer one that is farther away may be worth more. Of equals the first stays, in the
+/// order of their entities.
 pub(super) fn carry(before: &[CarriedLabel], met: &[CarriedLabel], hops: u8) -> Vec<CarriedLabel> {
-    let mut carried = before.to_vec();
-    for label in met {
-        let label = CarriedLabel { hops, ..label.clone() };
-        let same = carried
-            .iter_mut()
-            .find(|known| (known.tier, known.category) == (label.tier, label.category));
-        match same {
-            // The nearer one decays less, so that a farther one must be much surer to count; which is
-            // worth more only the policy's decay can say. A farther label of the same kind is no
-            // better evidence than the nearer: it stays out unless it is surer.
-            Some(known) if known.confidence >= label.confidence => {}
-            Some(known) if known.hops == hops => *known = label,
-            _ => carried.push(label),
+    let met = met.iter().map(|label| CarriedLabel { hops, ..label.clone() });
+    let mut labels: Vec<CarriedLabel> = before.iter().cloned().chain(met).collect();
+    // The nearer first, then the surer: a label stays if it is surer than whatever stayed before it.
+    labels.sort_by(|a, b| {
+        (a.tier, a.category, a.hops, b.confidence, a).cmp(&(
+            b.tier,
+            b.category,
+            b.hops,
+            a.confidence,
+            b,
+        ))
+    });
+    let mut carried: Vec<CarriedLabel> = Vec::new();
+    for label in labels {
+        let nearer = carried
+            .last()
+            .filter(|known| (known.tier, known.category) == (label.tier, label.category));
+        if nearer.is_none_or(|known| known.confidence < label.confidence) {
+            carried.push(label);
         }
     }
-    carried.sort();
-    carried.dedup();
     if carried.len() > MOST_CARRIED {
         carried.sort_by(|a, b| {
             let worth = |label: &CarriedLabel| {
@@ -80,7 +86,7 @@ pub(super) fn carry(before: &[CarriedLabel], met: &[CarriedLabel], hops: u8) -> 
             (a.tier, worth(b), a).cmp(&(b.tier, worth(a), b))
         });
         carried.truncate(MOST_CARRIED);
-        carried.sort();
     }
+    carried.sort();
     carried
 }

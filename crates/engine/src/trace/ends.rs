@@ -1,17 +1,17 @@
 //! What ended where: parts of a direction, each with its largest paths.
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::tz::TimeZone;
 
 use super::{
     attribution::{AttributedEnd, CarriedLabel},
     mass::{Mass, split},
-    state::{PathId, Paths, State},
+    state::{PathId, Paths, Route, State},
 };
 use crate::{
     chain::ChainId,
-    evidence::{FlowEnd, FlowPart, FlowPath, ListingSplit, PathStep, Tier, UnresolvedReason},
+    evidence::{FlowEnd, FlowPart, FlowPath, ListingSplit, PathStep, Tier},
     score::Confidence,
 };
 
@@ -36,15 +36,30 @@ struct Reached {
     /// not known.
     before_listing: u128,
     since_listing: u128,
-    /// The largest amounts first, each with its path.
-    largest: Vec<(Reverse<u128>, PathId)>,
+    /// How much took which path.
+    routes: BTreeMap<PathId, u128>,
 }
 
 impl Reached {
-    fn largest_first(mut self, kept: usize) -> Self {
-        self.largest.sort();
-        self.largest.truncate(kept);
-        self
+    /// The largest paths, at most `kept`.
+    fn largest(&self, kept: usize, paths: &Paths) -> Vec<Route> {
+        let route = |(path, amount): (&PathId, &u128)| Route { path: *path, amount: *amount };
+        let mut routes: Vec<Route> = self.routes.iter().map(route).collect();
+        routes.sort_by(|a, b| paths.order(a, b));
+        routes.truncate(kept);
+        routes
+    }
+
+    /// What of `amount` moved before the listing, and since; `None` where that is not known of all of it.
+    fn listing(&self, amount: u128) -> Option<ListingSplit> {
+        let dated = [self.before_listing, self.since_listing];
+        if dated == [0, 0] || dated.into_iter().fold(0, u128::saturating_add) < self.mass.total() {
+            return None;
+        }
+        match *split(amount, &dated) {
+            [before, since] => Some(ListingSplit { before, since }),
+            _ => None,
+        }
     }
 }
 
@@ -80,7 +95,7 @@ impl Ends {
             solicited,
             carried: carried.to_vec(),
         };
-        let reached = self.add(key, state.mass, Some(state.path));
+        let reached = self.add(key, state.mass, Some(state.route));
         if let Some(listed_on) = end.listed_on {
             let moved_on = state.moved_at.to_zoned(TimeZone::UTC).date();
             let side = if moved_on < listed_on {
@@ -100,59 +115,53 @@ impl Ends {
         solicited: bool,
         carried: &[CarriedLabel],
         mass: Mass,
-        path: PathId,
+        route: Route,
     ) {
         if !mass.is_zero() {
-            self.add(plain_key(end, hops, solicited, carried), mass, Some(path));
+            self.add(plain_key(end, hops, solicited, carried), mass, Some(route));
         }
     }
 
-    /// Money of transactions of the subject that were not read.
-    pub(super) fn unread(&mut self, mass: Mass) {
-        let end = FlowEnd::Unresolved(UnresolvedReason::Budget);
+    /// Money of the subject that no one transaction stands for: what it holds, what was not read of it.
+    pub(super) fn aggregate(&mut self, end: FlowEnd, mass: Mass) {
         if !mass.is_zero() {
             self.add(plain_key(end, 1, true, &[]), mass, None);
         }
     }
 
-    /// Money that the subject holds.
-    pub(super) fn held(&mut self, mass: Mass) {
-        if !mass.is_zero() {
-            self.add(plain_key(FlowEnd::Held, 1, true, &[]), mass, None);
-        }
-    }
-
-    fn add(&mut self, key: EndKey, mass: Mass, path: Option<PathId>) -> &mut Reached {
+    fn add(&mut self, key: EndKey, mass: Mass, route: Option<Route>) -> &mut Reached {
         let reached = self.reached.entry(key).or_default();
         reached.mass += mass;
-        if let Some(path) = path {
-            // Paths are numbered in one order, so that equal amounts are kept in that order.
-            reached.largest.push((Reverse(mass.total()), path));
-            if reached.largest.len() > 4 * self.paths_kept.max(1) {
-                reached.largest.sort();
-                reached.largest.truncate(self.paths_kept);
-            }
+        if let Some(Route { path, amount }) = route {
+            let taken = reached.routes.entry(path).or_default();
+            *taken = taken.saturating_add(amount);
         }
         reached
     }
 
-    /// The parts in base units. They sum to `whole`, and so do the recent ones to the recent whole.
+    /// The parts in base units. They sum to `whole`, and so do the recent ones to the recent whole. A part
+    /// that is nothing in base units is left out.
     pub(super) fn into_parts(self, whole: u128, paths: &Paths, chain: ChainId) -> Vec<FlowPart> {
         let masses: Vec<Mass> = self.reached.values().map(|reached| reached.mass).collect();
         let recent_masses: Vec<u128> = masses.iter().map(|mass| mass.recent).collect();
         let earlier_masses: Vec<u128> = masses.iter().map(|mass| mass.earlier).collect();
-        let recent_whole = Mass::unscaled(recent_masses.iter().sum());
+        let recent_whole =
+            Mass::unscaled(recent_masses.iter().copied().fold(0, u128::saturating_add));
         let recent = split(recent_whole, &recent_masses);
         let earlier = split(whole.saturating_sub(recent_whole), &earlier_masses);
         let amounts = recent.into_iter().zip(earlier);
-        let paths_kept = self.paths_kept;
-        self.reached
-            .into_iter()
-            .zip(amounts)
+        let kept = self.paths_kept;
+        let parts = self.reached.into_iter().zip(amounts);
+        parts
+            .filter(|(_, (recent, earlier))| *recent > 0 || *earlier > 0)
             .map(|((key, reached), (recent, earlier))| {
                 let amount = earlier.saturating_add(recent);
-                let reached = reached.largest_first(paths_kept);
-                part(key, &reached, (amount, recent), paths, chain)
+                let routes = reached.largest(kept, paths);
+                FlowPart {
+                    recent,
+                    listing: reached.listing(amount),
+                    ..part(key, &routes, amount, paths, chain)
+                }
             })
             .collect()
     }
@@ -179,20 +188,14 @@ fn plain_key(end: FlowEnd, hops: u8, solicited: bool, carried: &[CarriedLabel]) 
     }
 }
 
-fn part(
-    key: EndKey,
-    reached: &Reached,
-    (amount, recent): (u128, u128),
-    paths: &Paths,
-    chain: ChainId,
-) -> FlowPart {
-    let paths: Vec<FlowPath> = reached
-        .largest
+fn part(key: EndKey, routes: &[Route], amount: u128, paths: &Paths, chain: ChainId) -> FlowPart {
+    let paths: Vec<FlowPath> = routes
         .iter()
-        .map(|(Reverse(mass), path)| FlowPath {
-            amount: Mass::unscaled(*mass),
+        .map(|route| FlowPath {
+            // Rounded apart from the part, it must not exceed it.
+            amount: Mass::unscaled(route.amount).min(amount),
             steps: paths
-                .steps(*path)
+                .steps(route.path)
                 .into_iter()
                 .map(|(transaction, holder)| PathStep {
                     transaction: transaction.to_string(),
@@ -209,24 +212,16 @@ fn part(
             transactions.push(step.transaction.clone());
         }
     }
-    let dated = [reached.before_listing, reached.since_listing];
-    let listing = match *split(amount, &dated) {
-        [before, since] if dated != [0, 0] => Some(ListingSplit { before, since }),
-        _ => None,
-    };
     FlowPart {
-        end: key.end,
         entity: key.entity.map(|entity| entity.to_string()),
         hops: key.hops,
         tier: key.tier,
         confidence: key.confidence,
-        amount,
-        recent,
         listed: key.listed,
         solicited: key.solicited,
         carried: key.carried,
-        listing,
         transactions,
         paths,
+        ..FlowPart::plain(key.end, amount)
     }
 }

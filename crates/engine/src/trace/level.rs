@@ -2,15 +2,18 @@
 //! within the budget, and the next level follows from what was read of them.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
+use ruint::aliases::U256;
+
 use super::{
     Attribution, TraceRules, Way,
     attribution::{AttributedEnd, carry},
-    mass::{Mass, scaled},
-    state::{State, StateKey, States},
+    mass::{Mass, scaled, share},
+    state::{Paths, Route, State, StateKey, States},
 };
 use crate::{
     coins::{CoinTransaction, Holder, OutPoint, TransactionKind},
@@ -65,7 +68,7 @@ impl Way<'_> {
         let mut going_on = States::default();
         for (key, state) in std::mem::take(&mut self.level.states.0) {
             if state.holder == *subject {
-                going_on.add(key, state);
+                going_on.add(key, state, &self.paths);
                 continue;
             }
             let attribution = if let Some(known) = known.get(&state.holder) {
@@ -85,7 +88,7 @@ impl Way<'_> {
                 Some(end) => {
                     self.ends.attributed(end, hop, key.solicited, &carried, &state);
                 }
-                None => going_on.add(StateKey { carried, ..key }, state),
+                None => going_on.add(StateKey { carried, ..key }, state, &self.paths),
             }
         }
         going_on
@@ -109,6 +112,7 @@ impl Way<'_> {
     }
 
     /// Cut and budget count addresses: whatever an address holds at this level is followed or is not.
+    /// Of one that is followed, as many outputs are as transfers are read of an address.
     fn within_budget(&mut self, states: States, rules: &TraceRules) -> States {
         let mut amounts: BTreeMap<&Holder, Mass> = BTreeMap::new();
         for state in states.0.values() {
@@ -132,21 +136,30 @@ impl Way<'_> {
         let followed: BTreeSet<Holder> =
             ranked.into_iter().take(budget).map(|(_, holder)| holder.clone()).collect();
 
-        let (mut next, mut cut, mut beyond) =
-            (States::default(), States::default(), States::default());
+        let mut next: BTreeMap<Holder, Vec<(StateKey, State)>> = BTreeMap::new();
+        let (mut cut, mut beyond) = (States::default(), States::default());
         for (key, state) in states.0 {
-            let place = if followed.contains(&state.holder) {
-                &mut next
+            if followed.contains(&state.holder) {
+                next.entry(state.holder.clone()).or_default().push((key, state));
             } else if over.contains(&state.holder) {
-                &mut beyond
+                beyond.0.insert(key, state);
             } else {
-                &mut cut
-            };
-            place.0.insert(key, state);
+                cut.0.insert(key, state);
+            }
+        }
+        let transfers = usize::try_from(rules.transfers_per_address).unwrap_or(usize::MAX);
+        let mut going_on = States::default();
+        for (_, mut states) in next {
+            if states.len() > transfers {
+                // Stable: between equals the order of the states.
+                states.sort_by_key(|(_, state)| Reverse(state.mass.total()));
+                beyond.0.extend(states.split_off(transfers));
+            }
+            going_on.0.extend(states);
         }
         self.unresolved(cut, UnresolvedReason::Cut);
         self.unresolved(beyond, UnresolvedReason::Budget);
-        next
+        going_on
     }
 
     /// Ends all states as unresolved.
@@ -154,7 +167,7 @@ impl Way<'_> {
         let hop = self.level.hop;
         for (key, state) in states.0 {
             let end = FlowEnd::Unresolved(reason);
-            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, state.path);
+            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, state.route);
         }
     }
 
@@ -190,7 +203,7 @@ impl Way<'_> {
                     continue;
                 }
             };
-            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, state.path);
+            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, state.route);
         }
         self.level = Level { hop: hop.saturating_add(1), states: next };
         complete
@@ -212,8 +225,9 @@ impl Way<'_> {
         };
         let txid = transaction.txid;
         if let Some(end) = ended {
-            let path = self.paths.step(Some(state.path), txid, None);
-            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, path);
+            let path = self.paths.step(Some(state.route.path), txid, None);
+            let route = Route { path, ..state.route };
+            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, route);
             return;
         }
         let side = match self.direction {
@@ -236,20 +250,27 @@ impl Way<'_> {
                 [budget, FlowEnd::Fee]
             }
         };
-        let mut shares = state.mass.split(&weights).into_iter();
-        for (leg, mass) in legs.into_iter().zip(&mut shares) {
+        let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));
+        let mut shares = state.mass.split(&weights).into_iter().zip(weights);
+        let route = |paths: &mut Paths, mass: Mass, weight, holder| Route {
+            path: paths.step(Some(state.route.path), txid, holder),
+            amount: share(state.route.amount, weight, sum).min(mass.total()),
+        };
+        for (leg, (mass, weight)) in legs.into_iter().zip(&mut shares) {
             if mass.is_zero() {
                 continue;
             }
-            let path = self.paths.step(Some(state.path), txid, Some(leg.holder.clone()));
+            let route = route(&mut self.paths, mass, weight, Some(&leg.holder));
             let key = StateKey { output: leg.output, ..key.clone() };
-            let by_path = mass.total();
             let holder = leg.holder.clone();
-            next.add(key, State { holder, mass, moved_at: transaction.time, path, by_path });
+            next.add(key, State { holder, mass, moved_at: transaction.time, route }, &self.paths);
         }
-        let path = self.paths.step(Some(state.path), txid, None);
-        for (mass, end) in shares.zip(rest) {
-            self.ends.plain(end, hop, key.solicited, &key.carried, mass, path);
+        for ((mass, weight), end) in shares.zip(rest) {
+            if mass.is_zero() {
+                continue;
+            }
+            let route = route(&mut self.paths, mass, weight, None);
+            self.ends.plain(end, hop, key.solicited, &key.carried, mass, route);
         }
     }
 }

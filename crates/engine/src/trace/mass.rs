@@ -80,6 +80,13 @@ pub const fn scaled(amount: u128) -> u128 {
     amount.saturating_mul(1 << SCALE_BITS)
 }
 
+/// What of `total` falls to one of several weights that sum to `sum`, rounded down.
+#[must_use]
+pub fn share(total: u128, weight: u128, sum: U256) -> u128 {
+    let product = U256::from(total) * U256::from(weight);
+    product.checked_div(sum).and_then(|share| u128::try_from(share).ok()).unwrap_or(0)
+}
+
 /// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are whole
 /// and sum exactly to the total. Where all weights are zero, all parts are.
 #[must_use]

@@ -10,7 +10,7 @@ use super::{
     ends::Ends,
     level::Level,
     mass::Mass,
-    state::{Paths, State, StateKey},
+    state::{PathId, Paths, Route, State, StateKey},
 };
 use crate::{
     coins::{History, HistoryEntry, Holder, Leg, TransactionKind},
@@ -69,7 +69,7 @@ fn source(
         };
         if let Some(end) = end {
             let path = paths.step(None, transaction.txid, None);
-            ends.plain(end, 1, solicited, &[], mass, path);
+            ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
             continue;
         }
         // What is not the subject's own, in the order of the inputs; then what is not known, and what
@@ -83,21 +83,27 @@ fn source(
         weights.extend([unknown, unread]);
         let mut shares = mass.split(&weights).into_iter();
         for (leg, mass) in legs.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(leg.holder.clone()));
+            let path = paths.step(None, transaction.txid, Some(&leg.holder));
             let key = StateKey { output: leg.output, solicited, carried: vec![] };
-            level.states.add(key, state(leg, mass, transaction.time, path));
+            level.states.add(key, state(leg, mass, transaction.time, path), &paths);
         }
         let path = paths.step(None, transaction.txid, None);
         for (mass, reason) in
             shares.zip([UnresolvedReason::UnknownOrigin, UnresolvedReason::Budget])
         {
-            ends.plain(FlowEnd::Unresolved(reason), 1, solicited, &[], mass, path);
+            let end = FlowEnd::Unresolved(reason);
+            ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
         }
     }
     // What was received by transactions too small to be read. When is not known: it counts as earlier.
-    let unread = history.statistics.received.saturating_sub(seen);
-    ends.unread(Mass::of(unread, false));
-    (level, ends, paths, seen + unread)
+    // What was sent beyond what was received is from before the first block known here.
+    let statistics = &history.statistics;
+    let unread = statistics.received.saturating_sub(seen);
+    let before = statistics.sent.saturating_sub(statistics.received);
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), Mass::of(unread, false));
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), Mass::of(before, false));
+    let received = seen.saturating_add(unread).saturating_add(before);
+    (level, ends, paths, received)
 }
 
 fn destination(
@@ -119,7 +125,7 @@ fn destination(
         let mass = Mass::of(spending, transaction.time >= since);
         if let TransactionKind::Coinjoin(kind) = transaction.kind {
             let path = paths.step(None, transaction.txid, None);
-            ends.plain(FlowEnd::Coinjoin(kind), 1, true, &[], mass, path);
+            ends.plain(FlowEnd::Coinjoin(kind), 1, true, &[], mass, whole(mass, path));
             continue;
         }
         let legs = others(&transaction.outputs.legs, subject);
@@ -129,23 +135,23 @@ fn destination(
         weights.extend([unread, transaction.fee()]);
         let mut shares = mass.split(&weights).into_iter();
         for (leg, mass) in legs.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(leg.holder.clone()));
+            let path = paths.step(None, transaction.txid, Some(&leg.holder));
             let key = StateKey { output: leg.output, solicited: true, carried: vec![] };
-            level.states.add(key, state(leg, mass, transaction.time, path));
+            level.states.add(key, state(leg, mass, transaction.time, path), &paths);
         }
         let path = paths.step(None, transaction.txid, None);
         let ended = [FlowEnd::Unresolved(UnresolvedReason::Budget), FlowEnd::Fee];
         for (mass, end) in shares.zip(ended) {
-            ends.plain(end, 1, true, &[], mass, path);
+            ends.plain(end, 1, true, &[], mass, whole(mass, path));
         }
     }
     let statistics = &history.statistics;
     let unread = statistics.sent.saturating_sub(seen);
-    ends.unread(Mass::of(unread, false));
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), Mass::of(unread, false));
     let held = statistics.received.saturating_sub(statistics.sent);
     let recent = held_lately(history, since).min(held);
-    ends.held(Mass::of(held - recent, false) + Mass::of(recent, true));
-    (level, ends, paths, seen + unread + held)
+    ends.aggregate(FlowEnd::Held, Mass::of(held - recent, false) + Mass::of(recent, true));
+    (level, ends, paths, seen.saturating_add(unread).saturating_add(held))
 }
 
 /// What came in the last 90 days and was not spent: held money is as recent as its arrival.
@@ -192,14 +198,14 @@ fn is_solicited(
     let all_read = inputs.legs.len() as u64 >= inputs.count && inputs.unknown == 0;
     income >= rules.unsolicited_below
         || entry.transaction.kind == TransactionKind::Coinbase
-        || entry.sent > 0
         || entry.outputs.iter().any(|output| output.spent)
         || !payees.all
         || !all_read
+        // What the subject signed, were it with a coin of no value, it took part in.
         || inputs
             .legs
             .iter()
-            .any(|leg| leg.holder != *subject && payees.known.contains(&leg.holder))
+            .any(|leg| leg.holder == *subject || payees.known.contains(&leg.holder))
 }
 
 /// Legs that are not the subject's, by place.
@@ -216,6 +222,11 @@ fn in_order(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
     entries
 }
 
-fn state(leg: &Leg, mass: Mass, moved_at: Timestamp, path: super::state::PathId) -> State {
-    State { holder: leg.holder.clone(), mass, moved_at, path, by_path: mass.total() }
+fn state(leg: &Leg, mass: Mass, moved_at: Timestamp, path: PathId) -> State {
+    State { holder: leg.holder.clone(), mass, moved_at, route: whole(mass, path) }
+}
+
+/// All of an amount took one path.
+const fn whole(mass: Mass, path: PathId) -> Route {
+    Route { path, amount: mass.total() }
 }

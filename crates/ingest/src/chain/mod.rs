@@ -7,6 +7,8 @@
 //! - [`params`]: what differs between the chains, one row each
 //! - [`block`]: a block as every reader gives it
 //! - [`raw`]: blocks in bytes
+//! - [`esplora`]: blocks, and histories of addresses, of an Esplora API
+//! - [`files`]: blocks of a node's files
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
 //! - [`rpc`], [`http`]: asking a server, patiently
@@ -15,6 +17,8 @@
 
 pub mod block;
 mod decimal;
+pub mod esplora;
+pub mod files;
 pub mod http;
 pub mod jsonl;
 pub mod node;
@@ -23,6 +27,8 @@ pub mod raw;
 pub mod resolve;
 pub mod rpc;
 pub mod source;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use block::{BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden};
 pub use params::ChainParams;

@@ -207,6 +207,12 @@ impl ChainParams {
         PARAMS.iter().find(|params| params.first_blocks.contains(&&*hash))?.id.parse().ok()
     }
 
+    /// The chain whose main network's blocks stand behind this magic number.
+    #[must_use]
+    pub fn chain_of_magic(magic: &[u8; 4]) -> Option<ChainId> {
+        PARAMS.iter().find(|params| params.magics.first() == Some(magic))?.id.parse().ok()
+    }
+
     /// Whether `hash` may be this chain's first block: it is, or no other chain's either.
     #[must_use]
     pub fn may_begin_with(&self, hash: &[u8; 32]) -> bool {

@@ -121,6 +121,7 @@ pub(crate) const fn kind_number(kind: TransactionKind) -> i16 {
         TransactionKind::Coinjoin(CoinjoinKind::Wasabi2) => 4,
         TransactionKind::Coinjoin(CoinjoinKind::Whirlpool) => 5,
         TransactionKind::Coinjoin(CoinjoinKind::JoinMarket) => 6,
+        TransactionKind::Coinjoin(CoinjoinKind::PrivateSend) => 7,
     }
 }
 

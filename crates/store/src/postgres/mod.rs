@@ -22,7 +22,7 @@ use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::{
-    ConnectOptions, Connection, PgConnection, PgPool, Postgres, Transaction,
+    ConnectOptions, Connection, Executor, PgConnection, PgPool, Postgres, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -96,6 +96,10 @@ impl PostgresStore {
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
+            // No statement runs long enough to be worth compiling, whatever the server believes.
+            .after_connect(|connection, _| {
+                Box::pin(async { connection.execute("SET jit = off").await.map(|_| ()) })
+            })
             .connect_lazy_with(options);
         Ok(Self { pool, place })
     }

@@ -12,6 +12,10 @@ use jiff::Timestamp;
 pub(crate) struct Dice(u64);
 
 impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -28,7 +32,7 @@ impl Dice {
         self.below(bound) == 0
     }
 
-    fn bytes<const N: usize>(&mut self) -> [u8; N] {
+    pub(crate) fn bytes<const N: usize>(&mut self) -> [u8; N] {
         std::array::from_fn(|_| u8::try_from(self.next() & 0xff).unwrap())
     }
 }
@@ -44,7 +48,7 @@ pub(crate) struct Chain {
 
 impl Chain {
     pub(crate) fn new(seed: u64, start: u64) -> Self {
-        Self { dice: Dice(seed), start, blocks: Vec::new(), unspent: Vec::new() }
+        Self { dice: Dice::new(seed), start, blocks: Vec::new(), unspent: Vec::new() }
     }
 
     pub(crate) fn of(seed: u64, start: u64, blocks: usize) -> Self {

@@ -211,7 +211,7 @@ mod tests {
             with.credentials,
             Credentials::Password { user: "user".into(), password: "p:a@ss".into() }
         );
-        assert!(!format!("{with:?}").contains("ss"));
+        assert!(!format!("{with:?}").contains("p:a@ss"));
         let plain = client("https://node.example").unwrap();
         assert_eq!(plain.url(), "https://node.example");
         assert_eq!(plain.credentials, Credentials::None);

@@ -148,6 +148,12 @@ impl Server {
         self.http.url()
     }
 
+    /// The same server, asked once only.
+    #[must_use]
+    pub fn impatient(&self) -> Self {
+        Self { backoff: Backoff { in_all: Duration::ZERO, ..self.backoff }, ..self.clone() }
+    }
+
     /// Asks until `read` makes something of the answer.
     pub(crate) fn ask<T>(
         &self,

@@ -91,6 +91,19 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 #[test]
+fn the_example_of_the_documentation() {
+    let documentation = include_str!("../../../../../docs/formats.md");
+    let example = documentation.lines().find(|line| line.starts_with("{\"block\"")).unwrap();
+    let block = lines(example).unwrap().block_at(170).unwrap();
+    let read = &block.transactions[0];
+    let paid = read.inputs[0].coin.as_ref().unwrap().value;
+    assert_eq!(paid, read.outputs.iter().map(|coin| coin.value).sum::<u64>());
+    let mut written = Vec::new();
+    write_block(ChainId::BTC, &block, &mut written).unwrap();
+    assert_eq!(String::from_utf8(written).unwrap().trim_end(), example);
+}
+
+#[test]
 fn a_packed_file_is_read_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("story.jsonl.gz");

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::chain::{
     BlockHead, ChainBlock, ChainInput, ChainParams, ChainTransaction, Coin, Hidden,
-    block::{hash_text, parse_hash},
+    block::parse_hash,
     decimal::Decimal,
     params::{HeaderForm, TransactionForm},
     raw::{
@@ -220,13 +220,7 @@ impl Reader {
             .as_u64()
             .and_then(|nonce| u32::try_from(nonce).ok())
             .ok_or("its nonce is no number of 32 bits")?;
-        if header.hash() != *hash {
-            return Err(format!("its header has the hash {}", hash_text(&header.hash())));
-        }
-        if self.params.header == (HeaderForm::Plain { proof: true }) && !header.is_met_by(hash) {
-            return Err("it does not meet its own target".to_owned());
-        }
-        Ok(())
+        header.check(self.params.header, hash)
     }
 
     fn transaction(self, answer: &TransactionAnswer) -> Result<ChainTransaction, String> {

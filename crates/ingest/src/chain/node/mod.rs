@@ -1,10 +1,12 @@
-//! Blocks of a node, over JSON-RPC.
+//! Blocks of a node, over JSON-RPC, or over REST where it has that.
 //!
 //! Nodes give blocks in several forms, and each node knows only some. The best one that it knows is found
-//! out with the first block and used from then on ([`Form`]). Several blocks are fetched over several
-//! connections at once, several with each request.
+//! out with the first block and used from then on. Several blocks are fetched over several connections at
+//! once, several with each request.
 
 mod answer;
+mod fetch;
+mod form;
 
 use std::{
     sync::{
@@ -15,14 +17,17 @@ use std::{
 };
 
 use assay_engine::chain::ChainId;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::json;
 
-use self::answer::{BlockAnswer, Reader, TransactionAnswer};
+use self::{
+    answer::Reader,
+    fetch::{Failure, Fetched, Fetcher, Wanted},
+    form::Form,
+};
 use super::{
     BlockSource, ChainBlock, ChainParams, SourceError, TipRef,
-    block::{hash_text, parse_hash},
-    raw::RawBlock,
-    rpc::{NodeError, Reply, Rpc},
+    block::parse_hash,
+    rpc::{NodeError, Rpc},
 };
 
 /// What a reader of a node is to do.
@@ -43,73 +48,19 @@ impl Default for NodeOptions {
     }
 }
 
-/// A form in which a node gives blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// `getblock HASH 3`: transactions with what they spend, of nodes that know that; of others the
-    /// same as the next.
-    WithPrevouts,
-    /// `getblock HASH 2`: transactions in full.
-    Full,
-    /// `getblock HASH 0`: as it is stored, in hexadecimal.
-    Raw,
-    /// `getblock HASH false`: the same, for forks of old versions.
-    RawOld,
-    /// `getblock HASH true` and `getrawtransaction` for each transaction: for nodes that know nothing
-    /// else, with an index of transactions.
-    Ids,
-}
-
-impl Form {
-    fn params(self, hash: &[u8; 32]) -> Value {
-        let hash = hash_text(hash);
-        match self {
-            Self::WithPrevouts => json!([hash, 3]),
-            Self::Full => json!([hash, 2]),
-            Self::Raw => json!([hash, 0]),
-            Self::RawOld => json!([hash, false]),
-            Self::Ids => json!([hash, true]),
-        }
-    }
-}
-
-/// Blocks that one request asks for, and bytes of their answers to aim at.
+/// Blocks that one request asks for at most, and bytes of the answer to aim at.
 const MOST_BLOCKS_A_REQUEST: usize = 20;
 const BYTES_A_REQUEST: usize = 4 * 1024 * 1024;
-/// Transactions that one request asks for.
-const TRANSACTIONS_A_REQUEST: usize = 50;
 
 /// Blocks of a node.
 #[derive(Debug)]
 pub struct NodeSource {
-    chain: ChainId,
-    reader: Reader,
-    rpc: Rpc,
+    fetcher: Fetcher,
     options: NodeOptions,
     /// The form that works with this node, once it is known.
     form: Option<Form>,
-    /// Bytes of the last block's answer.
-    block_bytes: AtomicUsize,
-}
-
-/// A block to be fetched.
-#[derive(Clone, Copy, Debug)]
-struct Wanted {
-    hash: [u8; 32],
-    height: Option<u64>,
-}
-
-/// Why a block was not had in some form.
-enum Failure {
-    /// The node does not know this form.
-    Form(NodeError),
-    Source(SourceError),
-}
-
-impl From<SourceError> for Failure {
-    fn from(error: SourceError) -> Self {
-        Self::Source(error)
-    }
+    /// How many bytes the answer with the last block had.
+    block_bytes: usize,
 }
 
 impl NodeSource {
@@ -125,7 +76,8 @@ impl NodeSource {
             instead: "its money is not coins",
         })?;
         let reader = Reader { chain, params };
-        Ok(Self { chain, reader, rpc, options, form: None, block_bytes: AtomicUsize::new(0) })
+        let fetcher = Fetcher { chain, reader, rpc };
+        Ok(Self { fetcher, options, form: None, block_bytes: 0 })
     }
 
     /// Checks that the node does not serve another chain, as far as its first block tells.
@@ -135,216 +87,114 @@ impl NodeSource {
     /// Where it does, or does not answer.
     pub fn check_chain(&mut self) -> Result<(), SourceError> {
         let Some(first) = self.hash_at(0)? else { return Ok(()) };
-        if self.reader.params.may_begin_with(&first) {
-            return Ok(());
-        }
-        Err(SourceError::OtherChain {
-            url: self.rpc.url().to_owned(),
-            found: ChainParams::chain_of_first_block(&first).unwrap_or(self.chain),
-            wanted: self.chain,
-        })
-    }
-
-    /// The forms to try, best first.
-    fn forms(&self) -> Vec<Form> {
-        let raw: &[Form] =
-            if self.reader.params.reads_raw() { &[Form::Raw, Form::RawOld] } else { &[] };
-        if self.options.prevouts {
-            [&[Form::WithPrevouts, Form::Full], raw, &[Form::Ids]].concat()
-        } else {
-            [raw, &[Form::Full, Form::Ids]].concat()
+        match ChainParams::chain_of_first_block(&first) {
+            Some(found) if !self.fetcher.reader.params.may_begin_with(&first) => {
+                let url = self.fetcher.rpc.url().to_owned();
+                Err(SourceError::OtherChain { url, found, wanted: self.fetcher.chain })
+            }
+            _ => Ok(()),
         }
     }
 
     /// Fetches blocks in the form that works, which the first one finds out.
     fn fetch(&mut self, wanted: &[Wanted]) -> Vec<Result<ChainBlock, SourceError>> {
-        if let Some(form) = self.form {
-            return self.fetch_many(wanted, form);
+        let (mut blocks, mut rest) = (Vec::with_capacity(wanted.len()), wanted);
+        if self.form.is_none() {
+            let Some((first, others)) = wanted.split_first() else { return blocks };
+            match self.find_form(*first) {
+                Ok(block) => blocks.push(Ok(block)),
+                Err(error) => return vec![Err(error)],
+            }
+            rest = others;
         }
-        let Some((first, rest)) = wanted.split_first() else { return Vec::new() };
-        let (form, block) = match self.find_form(*first) {
-            Ok(found) => found,
-            Err(error) => return vec![Err(error)],
-        };
-        self.form = Some(form);
-        let mut blocks = vec![Ok(block)];
-        blocks.extend(self.fetch_many(rest, form));
+        for fetched in self.fetch_many(rest) {
+            blocks.push(match fetched {
+                Ok((block, bytes)) => {
+                    self.block_bytes = bytes;
+                    Ok(block)
+                }
+                Err(Failure::Source(error)) => Err(error),
+                Err(Failure::Form(error)) => {
+                    // Another node answers now: the next call finds out again.
+                    self.form = None;
+                    Err(self.fetcher.rpc.refused("getblock", error))
+                }
+            });
+        }
         blocks
     }
 
-    /// The best form that the node knows, with a block in it.
-    fn find_form(&self, wanted: Wanted) -> Result<(Form, ChainBlock), SourceError> {
+    /// Finds the best form that the node knows by fetching a block in it.
+    fn find_form(&mut self, wanted: Wanted) -> Result<ChainBlock, SourceError> {
         let mut refusal = None;
-        for form in self.forms() {
-            let failure = match self.fetch_together(&[wanted], form).pop() {
-                Some(Ok(block)) => return Ok((form, block)),
-                Some(Err(failure)) => failure,
-                None => continue,
+        let raw = self.fetcher.reader.params.reads_raw();
+        for form in Form::to_try(self.options.prevouts, raw) {
+            let fetched = match form {
+                Form::Rest => Some(self.fetcher.try_rest(wanted)),
+                _ => self.fetcher.fetch(&[wanted], form).pop(),
             };
-            match failure {
-                Failure::Form(error) => refusal = Some(refusal.unwrap_or(error)),
-                Failure::Source(error) => return Err(error),
+            match fetched {
+                Some(Ok((block, bytes))) => {
+                    (self.form, self.block_bytes) = (Some(form), bytes);
+                    return Ok(block);
+                }
+                Some(Err(Failure::Source(error))) => return Err(error),
+                Some(Err(Failure::Form(error))) => refusal = Some(error),
+                None => {}
             }
         }
-        let unknown = NodeError { code: 0, message: "it gives no block in any form".to_owned() };
-        Err(self.rpc.refused("getblock", refusal.unwrap_or(unknown)))
+        let unknown = || NodeError { code: 0, message: "it gives no block in any form".to_owned() };
+        Err(self.fetcher.rpc.refused("getblock", refusal.unwrap_or_else(unknown)))
     }
 
-    /// Fetches blocks over several connections, as many with each request as its size lets us.
-    fn fetch_many(&self, wanted: &[Wanted], form: Form) -> Vec<Result<ChainBlock, SourceError>> {
-        let known = self.block_bytes.load(Ordering::Relaxed).max(1);
-        let spread = wanted.len().div_ceil(self.options.connections.max(1));
-        let together = (BYTES_A_REQUEST / known).clamp(1, MOST_BLOCKS_A_REQUEST).min(spread.max(1));
-        let chunks: Vec<_> = wanted.chunks(together).collect();
-        let fetched: Mutex<Vec<Vec<_>>> = Mutex::new(chunks.iter().map(|_| Vec::new()).collect());
+    /// Fetches blocks over several connections, as many with each request as their size lets us.
+    fn fetch_many(&self, wanted: &[Wanted]) -> Vec<Fetched> {
+        let Some(form) = self.form else { return Vec::new() };
+        let connections = self.options.connections.max(1);
+        let spread = wanted.len().div_ceil(connections).max(1);
+        let fit = (BYTES_A_REQUEST / self.block_bytes.max(1)).clamp(1, MOST_BLOCKS_A_REQUEST);
+        let chunks: Vec<_> = wanted.chunks(fit.min(spread)).collect();
+        let fetched: Vec<_> = chunks.iter().map(|_| Mutex::new(Vec::new())).collect();
         let next = AtomicUsize::new(0);
         let work = || {
-            while let Some((at, chunk)) = {
+            loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                chunks.get(at).map(|chunk| (at, *chunk))
-            } {
-                let blocks = self.fetch_together(chunk, form);
-                let mut fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(place) = fetched.get_mut(at) {
-                    *place = blocks;
-                }
+                let (Some(chunk), Some(place)) = (chunks.get(at), fetched.get(at)) else { break };
+                let blocks = self.fetcher.fetch(chunk, form);
+                *place.lock().unwrap_or_else(PoisonError::into_inner) = blocks;
             }
         };
         if chunks.len() > 1 {
             thread::scope(|scope| {
-                for _ in 0..self.options.connections.min(chunks.len()) {
+                for _ in 0..connections.min(chunks.len()) {
                     scope.spawn(work);
                 }
             });
         } else {
             work();
         }
-        let fetched = fetched.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let failed = |failure| match failure {
-            Failure::Form(error) => self.rpc.refused("getblock", error),
-            Failure::Source(error) => error,
-        };
-        fetched.into_iter().flatten().map(|block| block.map_err(failed)).collect()
-    }
-
-    /// Fetches blocks with one request; one result each, in order.
-    fn fetch_together(&self, wanted: &[Wanted], form: Form) -> Vec<Result<ChainBlock, Failure>> {
-        let params: Vec<_> = wanted.iter().map(|wanted| form.params(&wanted.hash)).collect();
-        let replies = match self.rpc.calls("getblock", &params) {
-            Ok(replies) => replies,
-            Err(error) => return vec![Err(error.into())],
-        };
-        let blocks = wanted.iter().zip(replies);
-        blocks.map(|(wanted, reply)| self.read(*wanted, reply, form)).collect()
-    }
-
-    fn read(&self, wanted: Wanted, reply: Reply, form: Form) -> Result<ChainBlock, Failure> {
-        let result = match reply {
-            Ok(result) => result,
-            Err(error) if error.is_gone() => {
-                return Err(SourceError::Gone { hash: wanted.hash }.into());
-            }
-            Err(error) if error.is_unknown_form() => return Err(Failure::Form(error)),
-            Err(error) => return Err(self.rpc.refused(&question(&wanted), error).into()),
-        };
-        self.block_bytes.store(result.get().len(), Ordering::Relaxed);
-        match form {
-            Form::Raw | Form::RawOld => self.read_raw(wanted, &result),
-            Form::WithPrevouts | Form::Full => self.read_full(wanted, &result),
-            Form::Ids => self.read_ids(wanted, &result),
-        }
-    }
-
-    fn read_raw(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
-        let what = question(&wanted);
-        let text: String = match self.rpc.read(&what, result) {
-            Ok(text) => text,
-            // A node that takes the parameter for a form of its own.
-            Err(error) => return Err(not_in_form(&error)),
-        };
-        let bytes = hex::decode(text).map_err(|error| self.unreadable(&what, &error))?;
-        let raw =
-            |source| SourceError::Raw { origin: format!("{} {what}", self.rpc.url()), source };
-        let read = RawBlock::parse(&bytes, self.reader.params, Some(wanted.hash)).map_err(raw)?;
-        let height = match wanted.height.or_else(|| read.height()) {
-            Some(height) => Some(height),
-            None => self.height_of(&wanted.hash)?,
-        };
-        Ok(read.into_chain_block(self.chain, height).map_err(raw)?)
-    }
-
-    /// The height of a block that does not say it itself.
-    fn height_of(&self, hash: &[u8; 32]) -> Result<Option<u64>, SourceError> {
-        let reply = self.rpc.call("getblockheader", &json!([hash_text(hash), true]))?;
-        let result = reply.map_err(|error| self.rpc.refused("getblockheader", error))?;
-        let header: Value = self.rpc.read("getblockheader", &result)?;
-        Ok(header.get("height").and_then(Value::as_u64))
-    }
-
-    fn read_full(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
-        let what = question(&wanted);
-        // Where the transactions are missing or named only, the node does not know this form.
-        let mut answer: BlockAnswer<TransactionAnswer> = match self.rpc.read(&what, result) {
-            Ok(answer) => answer,
-            Err(error) if self.names_only(result) => return Err(not_in_form(&error)),
-            Err(error) => return Err(error.into()),
-        };
-        let transactions = answer.take_transactions();
-        let block = self.reader.block(&answer, &transactions, &wanted.hash, wanted.height);
-        Ok(block.map_err(|reason| self.untrue(&what, reason))?)
-    }
-
-    /// Whether an answer names its transactions instead of describing them.
-    fn names_only(&self, result: &RawValue) -> bool {
-        self.rpc.read::<BlockAnswer<String>>("getblock", result).is_ok()
-    }
-
-    fn read_ids(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
-        const METHOD: &str = "getrawtransaction";
-        let what = question(&wanted);
-        let mut answer: BlockAnswer<String> = self.rpc.read(&what, result)?;
-        // The node cannot lead us into fetching what does not belong to the block.
-        self.reader
-            .head(&answer, &wanted.hash, wanted.height)
-            .map_err(|reason| self.untrue(&what, reason))?;
-        let ids = answer.take_transactions();
-        let params: Vec<_> = ids.iter().map(|txid| json!([txid, 1])).collect();
-        let mut transactions = Vec::with_capacity(ids.len());
-        for chunk in params.chunks(TRANSACTIONS_A_REQUEST) {
-            for (reply, params) in self.rpc.calls(METHOD, chunk)?.into_iter().zip(chunk) {
-                let what = format!("{METHOD} {params}");
-                let result = reply.map_err(|error| self.rpc.refused(&what, error))?;
-                transactions.push(self.rpc.read::<TransactionAnswer>(&what, &result)?);
-            }
-        }
-        let block = self.reader.block(&answer, &transactions, &wanted.hash, wanted.height);
-        Ok(block.map_err(|reason| self.untrue(&what, reason))?)
-    }
-
-    fn unreadable(&self, what: &str, error: &dyn std::error::Error) -> SourceError {
-        let (url, what) = (self.rpc.url().to_owned(), what.to_owned());
-        SourceError::Unreadable { url, what, reason: error.to_string() }
-    }
-
-    fn untrue(&self, what: &str, reason: String) -> SourceError {
-        SourceError::Untrue { url: self.rpc.url().to_owned(), what: what.to_owned(), reason }
+        let fetched = fetched.into_iter();
+        fetched
+            .flat_map(|place| place.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect()
     }
 
     /// The hashes of blocks from a height on, as many as there are.
     fn hashes(&self, from: u64, most: usize) -> Result<Vec<[u8; 32]>, SourceError> {
         const METHOD: &str = "getblockhash";
+        let rpc = &self.fetcher.rpc;
         let params: Vec<_> = (from..).take(most).map(|height| json!([height])).collect();
         let mut hashes = Vec::with_capacity(params.len());
-        for (reply, params) in self.rpc.calls(METHOD, &params)?.into_iter().zip(&params) {
+        for (reply, params) in rpc.calls(METHOD, &params)?.into_iter().zip(&params) {
             let what = format!("{METHOD} {params}");
             match reply {
                 Ok(result) => {
-                    let text: String = self.rpc.read(&what, &result)?;
-                    let hash = parse_hash(&text);
-                    hashes.push(hash.ok_or_else(|| self.untrue(&what, format!("`{text}`")))?);
+                    let text: String = rpc.read(&what, &result)?;
+                    let no_hash = || self.fetcher.untrue(&what, format!("`{text}` is no hash"));
+                    hashes.push(parse_hash(&text).ok_or_else(no_hash)?);
                 }
                 Err(error) if error.is_out_of_range() => break,
-                Err(error) => return Err(self.rpc.refused(&what, error)),
+                Err(error) => return Err(rpc.refused(&what, error)),
             }
         }
         Ok(hashes)
@@ -356,14 +206,15 @@ impl BlockSource for NodeSource {
         const METHOD: &str = "getblockcount";
         // The chain may get shorter between the two questions, in a reorganisation.
         for _ in 0..3 {
-            let reply = self.rpc.call(METHOD, &json!([]))?;
-            let result = reply.map_err(|error| self.rpc.refused(METHOD, error))?;
-            let height = self.rpc.read(METHOD, &result)?;
+            let reply = self.fetcher.rpc.call(METHOD, &json!([]))?;
+            let result = reply.map_err(|error| self.fetcher.rpc.refused(METHOD, error))?;
+            let height = self.fetcher.rpc.read(METHOD, &result)?;
             if let Some(hash) = self.hash_at(height)? {
                 return Ok(TipRef { height, hash });
             }
         }
-        Err(self.untrue(METHOD, "there is no block at the height that it names".to_owned()))
+        let reason = "there is no block at the height that it names".to_owned();
+        Err(self.fetcher.untrue(METHOD, reason))
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
@@ -376,15 +227,15 @@ impl BlockSource for NodeSource {
     }
 
     fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
-        let blocks = self.blocks(height, 1)?;
-        let tip = height.saturating_sub(1);
-        blocks.into_iter().next().ok_or(SourceError::NoBlock { height, tip })
+        let block = self.blocks(height, 1)?.pop();
+        block.ok_or(SourceError::NoBlock { height, tip: height.saturating_sub(1) })
     }
 
     fn blocks(&mut self, from: u64, most: usize) -> Result<Vec<ChainBlock>, SourceError> {
-        let wanted: Vec<_> = (from..)
-            .zip(self.hashes(from, most)?)
-            .map(|(height, hash)| Wanted { hash, height: Some(height) })
+        let heights = (from..).map(Some);
+        let wanted: Vec<_> = heights
+            .zip(self.hashes(from, most.max(1))?)
+            .map(|(height, hash)| Wanted { hash, height })
             .collect();
         if wanted.is_empty() {
             return Err(SourceError::NoBlock { height: from, tip: self.tip()?.height });
@@ -402,16 +253,5 @@ impl BlockSource for NodeSource {
     }
 }
 
-/// What a node was asked, in messages.
-fn question(wanted: &Wanted) -> String {
-    let hash = hash_text(&wanted.hash);
-    match wanted.height {
-        Some(height) => format!("getblock {hash} (height {height})"),
-        None => format!("getblock {hash}"),
-    }
-}
-
-/// An answer of another form than was asked for.
-fn not_in_form(error: &SourceError) -> Failure {
-    Failure::Form(NodeError { code: 0, message: error.to_string() })
-}
+#[cfg(test)]
+mod tests;

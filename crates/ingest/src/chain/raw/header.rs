@@ -4,7 +4,7 @@ use super::{
     cursor::{Cursor, write_compact},
     hash256, reversed,
 };
-use crate::chain::raw::RawError;
+use crate::chain::{block::hash_text, params::HeaderForm, raw::RawError};
 
 /// The bit of a version that announces another chain's proof of work behind the header.
 const AUXPOW: u32 = 1 << 8;
@@ -74,6 +74,23 @@ impl Header {
     #[must_use]
     pub fn is_met_by(&self, hash: &[u8; 32]) -> bool {
         self.target().is_some_and(|target| *hash <= target)
+    }
+
+    /// That a block with this header has this hash, on a chain with headers of this form, as far as the
+    /// form lets us compute it. What is wrong is said in words.
+    pub(crate) fn check(&self, form: HeaderForm, hash: &[u8; 32]) -> Result<(), String> {
+        let proof = match form {
+            HeaderForm::Plain { proof } => proof,
+            HeaderForm::AuxPow => false,
+            HeaderForm::Equihash | HeaderForm::Other => return Ok(()),
+        };
+        if self.hash() != *hash {
+            return Err(format!("its header has the hash {}", hash_text(&self.hash())));
+        }
+        if proof && !self.is_met_by(hash) {
+            return Err("it does not meet its own target".to_owned());
+        }
+        Ok(())
     }
 
     /// The target, as a hash is written; `None` where it is no target.

@@ -7,12 +7,14 @@
 //! - [`header`]: a block's header, its hash and proof of work
 //! - [`merkle`]: the root of a tree of transactions
 //! - [`block`]: a block as a whole
+//! - [`undo`]: what a block spends
 
 pub mod block;
 pub mod cursor;
 pub mod header;
 pub mod merkle;
 pub mod transaction;
+pub mod undo;
 
 pub use block::{Expected, RawBlock};
 pub use cursor::RawError;
@@ -35,3 +37,6 @@ pub(crate) fn reversed(mut hash: [u8; 32]) -> [u8; 32] {
     hash.reverse();
     hash
 }
+
+#[cfg(test)]
+mod tests;

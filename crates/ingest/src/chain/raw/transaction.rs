@@ -31,6 +31,8 @@ pub struct RawTransaction<'a> {
     pub inputs: Vec<RawInput<'a>>,
     /// What it makes.
     pub outputs: Vec<RawOutput<'a>>,
+    /// When it may be in a block at the earliest.
+    pub lock_time: u32,
     /// Whether it moves the coins of Litecoin's extension blocks (`HogEx`).
     pub moves_extension: bool,
 }
@@ -96,7 +98,7 @@ impl<'a> RawTransaction<'a> {
         }
         let extension = if flags & MWEB == 0 { None } else { Some(bytes.byte("a MWEB part")?) };
         let ending = bytes.at();
-        bytes.u32("a lock time")?;
+        let lock_time = bytes.u32("a lock time")?;
         if form == TransactionForm::DashSpecial && has_payload(version) {
             bytes.bytes("an extra payload")?;
         }
@@ -111,7 +113,8 @@ impl<'a> RawTransaction<'a> {
             None | Some(0) => {}
             Some(_) => return Err(RawError::Extension { txid }),
         }
-        Ok(Self { txid, version, inputs, outputs, moves_extension: extension.is_some() })
+        let moves_extension = extension.is_some();
+        Ok(Self { txid, version, inputs, outputs, lock_time, moves_extension })
     }
 }
 
@@ -148,7 +151,7 @@ fn read_inputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawInput<'a>>, RawError
         .collect()
 }
 
-fn read_outputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawOutput<'a>>, RawError> {
+pub(super) fn read_outputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawOutput<'a>>, RawError> {
     (0..bytes.count(SMALLEST_OUTPUT, "outputs")?)
         .map(|_| {
             let value = bytes.u64("an output's value")?;
@@ -214,9 +217,9 @@ mod tests {
         hex::decode(text).unwrap()
     }
 
-    fn again(read: &RawTransaction<'_>, lock_time: u32, payload: Option<&[u8]>) -> Txid {
+    fn again(read: &RawTransaction<'_>, payload: Option<&[u8]>) -> Txid {
         let (inputs, outputs) = (read.inputs.iter().copied(), read.outputs.iter().copied());
-        transaction_id(read.version, inputs, outputs, lock_time, payload)
+        transaction_id(read.version, inputs, outputs, read.lock_time, payload)
     }
 
     #[test]
@@ -225,7 +228,7 @@ mod tests {
         let read = RawTransaction::parse(&all, TransactionForm::Witness).unwrap();
         let txid = "e8151a2af31c368a35053ddd4bdb285a8595c769a3ad83e0fa02314a602d4609";
         assert_eq!(read.txid.to_string(), txid);
-        assert_eq!(again(&read, 17, None), read.txid);
+        assert_eq!(again(&read, None), read.txid);
         assert_eq!((read.inputs.len(), read.outputs.len()), (2, 2));
         assert_eq!(read.outputs[0].value, 112_340_000);
         assert!(!read.is_coinbase() && !read.moves_extension);
@@ -258,7 +261,7 @@ mod tests {
         let parts = format!("00 01 00e1f50500000000 01 51 {}", "00000000").replace(' ', "");
         let all = bytes(&format!("03000900{parts}03aabbcc"));
         let read = RawTransaction::parse(&all, TransactionForm::DashSpecial).unwrap();
-        assert_eq!(again(&read, 0, Some(&[0xaa, 0xbb, 0xcc])), read.txid);
+        assert_eq!(again(&read, Some(&[0xaa, 0xbb, 0xcc])), read.txid);
         let plain = RawTransaction::parse(&all, TransactionForm::Plain);
         assert!(matches!(plain, Err(RawError::Longer { .. })));
     }

@@ -1,11 +1,12 @@
 //! Graphs in PostgreSQL: one schema a chain, `chain_btc`.
 
-mod copy;
 mod query;
 mod read;
 mod row;
 mod scan;
 mod schema;
+mod table;
+mod tables;
 mod write;
 
 use std::sync::Arc;

@@ -11,16 +11,16 @@ use sqlx::{Connection, PgConnection, Postgres, Row, Transaction};
 
 use super::{
     Schema,
-    copy::Rows,
     read::{identifiers, outpoints},
     row, scan, schema,
+    tables::{changed, tables},
 };
 use crate::{
     StoreError,
     graph::{
         Coin, GraphWriter, WriterOptions,
         plan::Plan,
-        rows::{self, HolderRow, InputRow, Spends, kind_number},
+        rows::{self, HolderRow},
         state::State,
         writer::{RecordedOutput, Recorder, Writer},
     },
@@ -28,12 +28,13 @@ use crate::{
 };
 
 /// How a transaction of the writer begins. It looks rows up by index, whatever the server believes of
-/// the tables' sizes while they grow. What the last moments before a crash of the server brought may be
-/// lost, never a part of it: it is read from the chain again.
+/// the tables' sizes while they grow, and does not compile statements that it so believes to be long.
+/// What the last moments before a crash of the server brought may be lost, never a part of it: it is
+/// read from the chain again.
 const WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL lock_timeout = '15s'; SET LOCAL synchronous_commit = off;
     SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
-    SET LOCAL enable_mergejoin = off";
+    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
 /// The same for building indexes, with memory for sorting.
 const BUILD: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL lock_timeout = '15s'; SET LOCAL maintenance_work_mem = '256MB'";
@@ -181,10 +182,10 @@ impl Recorder for PostgresRecorder {
         let schema = self.schema.clone();
         let mut write = self.write().await?;
         proceed(&mut write, &schema, before, plan).await?;
-        for (table, rows) in tables(plan) {
-            rows.send(&mut write, &schema, table).await?;
+        for table in tables(plan) {
+            table.write(&mut write, &schema).await?;
         }
-        change(&mut write, &schema, &plan.changed).await?;
+        changed(&plan.changed).update(&mut write, &schema).await?;
         sqlx::query(schema.sql("DELETE FROM chain.undo WHERE height < $1"))
             .bind(value::signed(plan.after.reorganisable_from))
             .execute(&mut *write)
@@ -207,7 +208,7 @@ impl Recorder for PostgresRecorder {
         let moved = sqlx::query(schema.sql(
             "UPDATE chain.graph SET next_tx = $1, next_holder = $2,
                     tip = (SELECT max(height) FROM chain.block WHERE height <= $3)
-             WHERE next_tx = $4 AND next_holder = $5",
+             WHERE id = 1 AND next_tx = $4 AND next_holder = $5",
         ))
         .bind(first_tx)
         .bind(first_holder)
@@ -283,7 +284,7 @@ async fn proceed(
     let moved = sqlx::query(schema.sql(
         "UPDATE chain.graph SET tip = $1, verified_at = $2, next_tx = $3, next_holder = $4,
                                 reorganisable_from = $5
-         WHERE next_tx = $6 AND next_holder = $7 AND tip IS NOT DISTINCT FROM $8",
+         WHERE id = 1 AND next_tx = $6 AND next_holder = $7 AND tip IS NOT DISTINCT FROM $8",
     ))
     .bind(tip.map(|(block, _)| value::signed(block.height)))
     .bind(tip.map(|(_, at)| value::milliseconds(at)))
@@ -296,129 +297,4 @@ async fn proceed(
     .execute(write)
     .await?;
     if moved.rows_affected() == 1 { Ok(()) } else { Err(StoreError::Conflict) }
-}
-
-/// The rows that are new, by table, with their fields in the order of the columns.
-fn tables(plan: &Plan) -> [(&'static str, Rows); 6] {
-    let mut blocks = Rows::with_capacity(plan.blocks.len() * 128);
-    for row in &plan.blocks {
-        blocks
-            .row(6)
-            .big(value::signed(row.block.height))
-            .big(value::milliseconds(row.block.time))
-            .big(row.first_transaction)
-            .big(row.first_holder)
-            .bytes(&row.block.hash)
-            .bytes(&row.block.parent);
-    }
-    let mut transactions = Rows::with_capacity(plan.transactions.len() * 120);
-    for row in &plan.transactions {
-        transactions
-            .row(9)
-            .big(row.number)
-            .big(value::signed(row.height))
-            .big(row.input_total)
-            .big(row.output_total)
-            .big(row.unknown)
-            .integer(count(row.inputs))
-            .integer(count(row.outputs))
-            .small(kind_number(row.kind))
-            .bytes(row.txid.as_bytes());
-    }
-    let mut outputs = Rows::with_capacity(plan.outputs.len() * 46);
-    for row in &plan.outputs {
-        outputs
-            .row(4)
-            .big(row.transaction)
-            .big(row.coin.holder)
-            .big(row.coin.value)
-            .integer(row.place.cast_signed());
-    }
-    let mut inputs = Rows::with_capacity(plan.inputs.len() * 70);
-    for row in &plan.inputs {
-        input(&mut inputs, row);
-    }
-    let mut holders = Rows::with_capacity(plan.begun.len() * 130);
-    for row in &plan.begun {
-        statistics(holders.row(8).big(row.number), &row.statistics).bytes(&row.holder.to_bytes());
-    }
-    let mut undo = Rows::with_capacity(plan.undo.len() * 110);
-    for row in &plan.undo {
-        statistics(undo.row(8).big(value::signed(row.height)).big(row.holder), &row.before);
-    }
-    [
-        ("block", blocks),
-        ("tx", transactions),
-        ("output", outputs),
-        ("input", inputs),
-        ("holder", holders),
-        ("undo", undo),
-    ]
-}
-
-fn input(rows: &mut Rows, row: &InputRow) {
-    rows.row(7).big(row.transaction);
-    match row.coin {
-        Some(coin) => rows.big(coin.holder).big(coin.value),
-        None => rows.null().null(),
-    };
-    match row.spends {
-        Spends::Recorded { transaction, .. } => rows.big(transaction),
-        Spends::Elsewhere(_) | Spends::Pool => rows.null(),
-    };
-    rows.integer(row.place.cast_signed());
-    match &row.spends {
-        Spends::Recorded { index, .. } => rows.integer(index.cast_signed()).null(),
-        Spends::Elsewhere(output) => {
-            rows.integer(output.index.cast_signed()).bytes(output.txid.as_bytes())
-        }
-        Spends::Pool => rows.null().null(),
-    };
-}
-
-fn statistics<'a>(rows: &'a mut Rows, statistics: &Statistics) -> &'a mut Rows {
-    rows.big(value::milliseconds(statistics.first_seen))
-        .big(value::milliseconds(statistics.last_seen))
-        .big(value::signed(statistics.transactions_in))
-        .big(value::signed(statistics.transactions_out))
-        .numeric(statistics.received)
-        .numeric(statistics.sent)
-}
-
-/// A transaction's legs never come near the largest number.
-fn count(legs: i64) -> i32 {
-    i32::try_from(legs).unwrap_or(i32::MAX)
-}
-
-/// Writes what holders did so far.
-async fn change(
-    write: &mut PgConnection,
-    schema: &Schema,
-    changed: &[HolderRow],
-) -> Result<(), StoreError> {
-    if changed.is_empty() {
-        return Ok(());
-    }
-    let number = |get: fn(&HolderRow) -> i64| changed.iter().map(get).collect::<Vec<i64>>();
-    let text = |get: fn(&Statistics) -> u128| {
-        changed.iter().map(|row| get(&row.statistics).to_string()).collect::<Vec<String>>()
-    };
-    sqlx::query(schema.sql(
-        "UPDATE chain.holder AS h
-         SET last_seen = c.last_seen, transactions_in = c.transactions_in,
-             transactions_out = c.transactions_out, received = c.received::numeric,
-             sent = c.sent::numeric
-         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
-              AS c (holder_id, last_seen, transactions_in, transactions_out, received, sent)
-         WHERE h.holder_id = c.holder_id",
-    ))
-    .bind(number(|row| row.number))
-    .bind(number(|row| value::milliseconds(row.statistics.last_seen)))
-    .bind(number(|row| value::signed(row.statistics.transactions_in)))
-    .bind(number(|row| value::signed(row.statistics.transactions_out)))
-    .bind(text(|statistics| statistics.received))
-    .bind(text(|statistics| statistics.sent))
-    .execute(write)
-    .await?;
-    Ok(())
 }

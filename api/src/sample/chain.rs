@@ -1,0 +1,382 @@
+//! The sample world's Bitcoin chain: blocks made of the story, the same on every machine.
+//!
+//! Coins are chosen and change is made as a plain wallet would, so that everything adds up; identifiers
+//! are hashes of what they stand for, so that a story that changes gives other blocks. There are no more
+//! of them than a reorganisation may replace: a newer program's story takes the place of an older one's.
+
+use std::collections::BTreeMap;
+
+use assay_engine::{
+    chain::ChainId,
+    coins::{Holder, OutPoint, Txid},
+    policy::Quantity,
+};
+use assay_ingest::chain::{
+    BlockHead, BlockSource, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden, SourceError,
+    TipRef,
+};
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use sha2::{Digest, Sha256};
+
+use super::{
+    story::{FIRST_DAY, LAST_DAY, MINED_BY_OTHERS, POOL, Payment, Purse, STORY},
+    world,
+};
+
+/// New coins of a block, in base units.
+const SUBSIDY: u64 = 50_0000_0000;
+/// What every payment costs, in base units; who mines its block gets it.
+const FEE: u64 = 1_0000;
+
+/// A line of the story that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoryError {
+    /// A day without a block.
+    #[error("`{0}` is not the day of a block: there is one each week")]
+    Day(&'static str),
+    /// An amount that is none.
+    #[error("{day}: `{amount}` is no amount of bitcoin, and not `rest`")]
+    Amount {
+        /// The day.
+        day: &'static str,
+        /// The amount.
+        amount: &'static str,
+    },
+    /// Somebody without an address.
+    #[error("{0} has no address")]
+    Nobody(&'static str),
+    /// Somebody who pays more than they hold.
+    #[error("{day}: {payer} pays {wanted} base units and holds {held}")]
+    TooLittle {
+        /// The day.
+        day: &'static str,
+        /// Who pays.
+        payer: &'static str,
+        /// What they would pay, with the fee.
+        wanted: u64,
+        /// What they hold.
+        held: u64,
+    },
+}
+
+/// The made-up chain, to be read like any other.
+#[derive(Clone, Debug)]
+pub struct SampleChain(Vec<ChainBlock>);
+
+impl SampleChain {
+    /// The chain, told from the story.
+    ///
+    /// # Errors
+    ///
+    /// Where the story does not add up.
+    pub fn new() -> Result<Self, StoryError> {
+        Self::telling(STORY)
+    }
+
+    fn telling(story: &'static [Payment]) -> Result<Self, StoryError> {
+        let mut chapters: BTreeMap<Date, Vec<&Payment>> = BTreeMap::new();
+        for payment in story {
+            chapters.entry(day_of_block(payment.day)?).or_default().push(payment);
+        }
+        let mut miners = BTreeMap::new();
+        for (day, miner) in MINED_BY_OTHERS {
+            miners.insert(day_of_block(day)?, *miner);
+        }
+        let mut purses = Purses::default();
+        let mut blocks: Vec<ChainBlock> = Vec::new();
+        let days = FIRST_DAY.series(1.week()).take_while(|day| *day <= LAST_DAY);
+        for (height, day) in (0..).zip(days) {
+            let payments = chapters.get(&day).into_iter().flatten();
+            let mut transactions = payments
+                .map(|payment| purses.pay(height, payment))
+                .collect::<Result<Vec<_>, _>>()?;
+            let fees = FEE * u64::try_from(transactions.len()).unwrap_or_default();
+            let miner = miners.get(&day).copied().unwrap_or(POOL);
+            transactions.insert(0, purses.mine(height, miner, SUBSIDY + fees)?);
+            let parent = blocks.last().map_or([0; 32], |block| block.head.hash);
+            blocks.push(block(height, day, parent, transactions));
+        }
+        Ok(Self(blocks))
+    }
+
+    fn at(&self, height: u64) -> Option<&ChainBlock> {
+        self.0.get(usize::try_from(height).ok()?)
+    }
+
+    fn newest(&self) -> TipRef {
+        let head = self.0.last().map(|block| block.head);
+        head.map_or(TipRef { height: 0, hash: [0; 32] }, |head| TipRef {
+            height: head.height,
+            hash: head.hash,
+        })
+    }
+}
+
+impl BlockSource for SampleChain {
+    fn tip(&mut self) -> Result<TipRef, SourceError> {
+        Ok(self.newest())
+    }
+
+    fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
+        Ok(self.at(height).map(|block| block.head.hash))
+    }
+
+    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+        let found = self.0.iter().find(|block| block.head.hash == *hash);
+        found.cloned().ok_or(SourceError::Gone { hash: *hash })
+    }
+}
+
+/// The day that a text names, where it has a block.
+fn day_of_block(text: &'static str) -> Result<Date, StoryError> {
+    let day: Date = text.parse().map_err(|_| StoryError::Day(text))?;
+    let has_block = (FIRST_DAY..=LAST_DAY).contains(&day) && day.weekday() == FIRST_DAY.weekday();
+    if has_block { Ok(day) } else { Err(StoryError::Day(text)) }
+}
+
+/// Unspent coins of everybody, the oldest first.
+#[derive(Debug, Default)]
+struct Purses(BTreeMap<Purse, Vec<(OutPoint, u64)>>);
+
+impl Purses {
+    /// Makes new coins.
+    fn mine(
+        &mut self,
+        height: u64,
+        miner: Purse,
+        value: u64,
+    ) -> Result<ChainTransaction, StoryError> {
+        self.transaction(height, vec![], &[(miner, value)])
+    }
+
+    /// Pays as a line of the story says.
+    fn pay(&mut self, height: u64, payment: &Payment) -> Result<ChainTransaction, StoryError> {
+        let Payment { day, payers, payees } = payment;
+        let named: Vec<Option<u64>> =
+            payees.iter().map(|(_, text)| amount(day, text)).collect::<Result<_, _>>()?;
+        let spends_all = named.contains(&None);
+        let wanted = named.iter().flatten().sum::<u64>() + FEE;
+        let (inputs, taken) = self.take(payers, if spends_all { u64::MAX } else { wanted });
+        let payer = payers.first().map_or(POOL, |payer| *payer);
+        let Some(left) = taken.checked_sub(wanted) else {
+            return Err(StoryError::TooLittle { day, payer: payer.name, wanted, held: taken });
+        };
+        let mut outputs: Vec<(Purse, u64)> = payees
+            .iter()
+            .zip(&named)
+            .map(|((payee, _), value)| (*payee, value.unwrap_or(left)))
+            .collect();
+        if !spends_all {
+            outputs.push((payer, left));
+        }
+        outputs.retain(|(_, value)| *value > 0);
+        self.transaction(height, inputs, &outputs)
+    }
+
+    /// The oldest coins of each, one payer after the other, until they are worth `wanted`.
+    fn take(&mut self, payers: &[Purse], wanted: u64) -> (Vec<OutPoint>, u64) {
+        let (mut inputs, mut taken) = (Vec::new(), 0);
+        for payer in payers {
+            let coins = self.0.entry(*payer).or_default();
+            while taken < wanted && !coins.is_empty() {
+                let (output, value) = coins.remove(0);
+                inputs.push(output);
+                taken += value;
+            }
+        }
+        (inputs, taken)
+    }
+
+    /// A transaction, whose outputs are in their owners' purses from then on.
+    fn transaction(
+        &mut self,
+        height: u64,
+        inputs: Vec<OutPoint>,
+        outputs: &[(Purse, u64)],
+    ) -> Result<ChainTransaction, StoryError> {
+        let coins = outputs
+            .iter()
+            .map(|(owner, value)| Ok(Coin { holder: holder(*owner)?, value: *value }))
+            .collect::<Result<Vec<_>, _>>()?;
+        let txid = identifier(height, &inputs, &coins);
+        for (index, (owner, value)) in (0..).zip(outputs) {
+            self.0.entry(*owner).or_default().push((OutPoint { txid, index }, *value));
+        }
+        Ok(ChainTransaction {
+            txid,
+            coinbase: inputs.is_empty(),
+            inputs: inputs.into_iter().map(|output| ChainInput { output, coin: None }).collect(),
+            outputs: coins,
+            hidden: Hidden::None,
+        })
+    }
+}
+
+/// Base units; `None` for the rest.
+fn amount(day: &'static str, text: &'static str) -> Result<Option<u64>, StoryError> {
+    if text == "rest" {
+        return Ok(None);
+    }
+    let base_units = text.parse::<Quantity>().ok().map(|amount| amount.base_units(8));
+    base_units
+        .and_then(|amount| u64::try_from(amount).ok())
+        .map(Some)
+        .ok_or(StoryError::Amount { day, amount: text })
+}
+
+fn holder(Purse { name, place }: Purse) -> Result<Holder, StoryError> {
+    let address = world::address(name, ChainId::BTC, place);
+    address.as_ref().and_then(Holder::of_address).ok_or(StoryError::Nobody(name))
+}
+
+fn identifier(height: u64, inputs: &[OutPoint], outputs: &[Coin]) -> Txid {
+    let mut hash = Sha256::new_with_prefix("assay sample world/transaction");
+    hash.update(height.to_be_bytes());
+    for OutPoint { txid, index } in inputs {
+        hash.update(txid.as_bytes());
+        hash.update(index.to_be_bytes());
+    }
+    for Coin { holder, value } in outputs {
+        hash.update(holder.to_bytes());
+        hash.update(value.to_be_bytes());
+    }
+    Txid::from_bytes(hash.finalize().into())
+}
+
+/// A block, at noon.
+fn block(
+    height: u64,
+    day: Date,
+    parent: [u8; 32],
+    transactions: Vec<ChainTransaction>,
+) -> ChainBlock {
+    let mut hash = Sha256::new_with_prefix("assay sample world/block");
+    hash.update(parent);
+    for transaction in &transactions {
+        hash.update(transaction.txid.as_bytes());
+    }
+    let noon = day.at(12, 0, 0, 0).to_zoned(TimeZone::UTC);
+    let time = noon.map_or(Timestamp::UNIX_EPOCH, |noon| noon.timestamp());
+    let head = BlockHead { height, hash: hash.finalize().into(), parent, time };
+    ChainBlock { head, transactions }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashMap};
+
+    use assay_engine::address::CanonicalAddress;
+
+    use super::*;
+
+    /// Everybody in the story of whom no list or label speaks.
+    const STRANGERS: [&str; 19] = [
+        "Ada",
+        "Bram",
+        "Copper Vault",
+        "Evi",
+        "Finch",
+        "Greenfield Haulage",
+        "Ines",
+        "Jory",
+        "Lindqvist Optics",
+        "Lux",
+        "Marta",
+        "Millpond Dental Practice",
+        "Milo",
+        "Nell",
+        "Otto",
+        "Piet",
+        "Rook",
+        "Ruben",
+        "Sable",
+    ];
+
+    fn blocks() -> Vec<ChainBlock> {
+        SampleChain::new().unwrap().0
+    }
+
+    #[test]
+    fn the_chain_is_a_hundred_blocks_and_the_same_everywhere() {
+        let blocks = blocks();
+        assert_eq!(blocks.len(), 100, "no more than a reorganisation may replace");
+        let times: Vec<String> =
+            [0, 99].iter().map(|height| blocks[*height].head.time.to_string()).collect();
+        assert_eq!(times, ["2024-04-01T12:00:00Z", "2026-02-23T12:00:00Z"]);
+        assert!(blocks.windows(2).all(|pair| pair[1].head.parent == pair[0].head.hash));
+        let tip = hex::encode(blocks[99].head.hash);
+        assert_eq!(tip, "");
+        let payments: usize = blocks.iter().map(|block| block.transactions.len() - 1).sum();
+        assert_eq!(payments, STORY.len(), "nothing of the story got lost");
+    }
+
+    #[test]
+    fn nothing_is_made_or_lost_but_by_miners() {
+        // Given every coin that was ever made, less those that were spent...
+        let mut unspent: HashMap<OutPoint, u64> = HashMap::new();
+        for block in blocks() {
+            for ChainTransaction { txid, inputs, outputs, .. } in block.transactions {
+                for input in inputs {
+                    assert!(unspent.remove(&input.output).is_some(), "spent once, and made before");
+                }
+                let coins = (0..).zip(outputs);
+                unspent.extend(coins.map(|(index, coin)| (OutPoint { txid, index }, coin.value)));
+            }
+        }
+        // ...then there are as many as the blocks brought: fees only change hands.
+        assert_eq!(unspent.values().sum::<u64>(), 100 * SUBSIDY);
+    }
+
+    #[test]
+    fn everybody_in_the_story_is_known_or_meant_to_be_a_stranger() {
+        let (_, _, labels) = world::labels().unwrap();
+        let mut known: BTreeSet<_> = labels.into_iter().map(|label| label.address).collect();
+        for (_, publication) in world::publications() {
+            let published = publication.entries.iter().map(|entry| &entry.address_as_published);
+            known.extend(
+                published.filter_map(|text| CanonicalAddress::parse(ChainId::BTC, text).ok()),
+            );
+        }
+        let mut strangers = BTreeSet::new();
+        for payment in STORY {
+            let payees = payment.payees.iter().map(|(payee, _)| payee);
+            for Purse { name, place } in payment.payers.iter().chain(payees) {
+                let address = world::address(name, ChainId::BTC, *place).unwrap();
+                if !known.contains(&address) {
+                    strangers.insert(*name);
+                }
+            }
+        }
+        assert_eq!(strangers.into_iter().collect::<Vec<_>>(), STRANGERS);
+    }
+
+    #[test]
+    fn a_story_that_does_not_add_up_says_where() {
+        let purse = |name| Purse { name, place: 0 };
+        let told = |day, payer, amount| {
+            let payment = Payment {
+                day,
+                payers: Box::leak(Box::new([purse(payer)])),
+                payees: Box::leak(Box::new([(purse("Ada"), amount)])),
+            };
+            SampleChain::telling(Box::leak(Box::new([payment]))).unwrap_err().to_string()
+        };
+        assert_eq!(
+            told("2024-04-02", "Oldmill Mining Pool", "1"),
+            "`2024-04-02` is not the day of a block: there is one each week"
+        );
+        assert_eq!(
+            told("2024-04-08", "Oldmill Mining Pool", "1,5"),
+            "2024-04-08: `1,5` is no amount of bitcoin, and not `rest`"
+        );
+        // The pool's only coins by then are those of the first block.
+        assert_eq!(
+            told("2024-04-08", "Oldmill Mining Pool", "50"),
+            "2024-04-08: Oldmill Mining Pool pays 5000010000 base units and holds 5000000000"
+        );
+        assert_eq!(
+            told("2024-04-08", "Nell", "rest"),
+            "2024-04-08: Nell pays 10000 base units and holds 0"
+        );
+    }
+}
