@@ -188,6 +188,9 @@ impl From<StoreError> for Failure {
                 "the database {place} holds nothing yet: run `assay migrate`, then import a list"
             )),
             StoreError::DatabaseUrl(_) => Self::Usage(error.to_string()),
+            StoreError::SpentBefore { .. } | StoreError::SpentTwice(_) => {
+                Self::Input(error.to_string())
+            }
             StoreError::UnknownKey(id) => Self::Input(format!("there is no key `{id}`")),
             other => Self::Failed(other.to_string()),
         }

@@ -257,7 +257,7 @@ const FAULTS: [Fault; 7] = [
             let spent = spent.unwrap()["inputs"][0].clone();
             payment(lines)["inputs"].as_array_mut().unwrap().push(spent);
         },
-        said: &[" in block 30 spends ", "was spent before"],
+        said: &[" in block 30 of the btc chain spends ", "was spent before"],
     },
     Fault {
         done: |lines| payment(lines)["inputs"][0]["index"] = 77.into(),

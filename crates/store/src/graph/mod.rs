@@ -183,7 +183,9 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Gap`] where they do not follow one another and the tip.
+    /// [`StoreError::Gap`] where they do not follow one another and the tip;
+    /// [`StoreError::SpentBefore`] where they spend what recorded blocks spend. A backfill meets that
+    /// when it builds the indexes.
     async fn append(
         &mut self,
         blocks: &[GraphBlock],
@@ -202,6 +204,10 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     async fn verified(&mut self, at: Timestamp) -> Result<(), StoreError>;
 
     /// Builds what reading needs and a backfill does without. Until then, reading is slow.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::SpentTwice`] where an output is spent twice.
     async fn build_indexes(&mut self) -> Result<(), StoreError>;
 }
 
