@@ -333,7 +333,9 @@ mod tests {
         let mut known: BTreeSet<_> = labels.into_iter().map(|label| label.address).collect();
         for (_, publication) in world::publications() {
             let published = publication.entries.iter().map(|entry| &entry.address_as_published);
-            known.extend(published.filter_map(|text| CanonicalAddress::parse(ChainId::BTC, text).ok()));
+            known.extend(
+                published.filter_map(|text| CanonicalAddress::parse(ChainId::BTC, text).ok()),
+            );
         }
         let mut strangers = BTreeSet::new();
         for payment in STORY {
