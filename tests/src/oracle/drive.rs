@@ -1,17 +1,37 @@
 //! Runs the engine's trace over a source of flows.
 
+use std::collections::BTreeMap;
+
 use assay_engine::{
+    chain::ChainId,
     coins::Txid,
     evidence::FlowFacts,
     trace::{Attribute, Supply, Trace, Wants},
 };
 use assay_store::{
     StoreError,
-    graph::{FlowSource, follow, memory::MemoryGraph},
+    graph::{BlockRef, FlowSource, GraphBlock, follow, memory::MemoryGraph},
 };
 use jiff::Timestamp;
 
 use super::Case;
+
+/// The chains of several cases, one behind the other, by the chain that they pretend to be. They have
+/// nobody in common but pools, so that each case's answer is the same in the long chain.
+#[must_use]
+pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<GraphBlock>> {
+    let mut chains: BTreeMap<ChainId, Vec<GraphBlock>> = BTreeMap::new();
+    for case in cases {
+        let chain = chains.entry(case.chain).or_default();
+        for block in &case.blocks {
+            let (height, parent) =
+                chain.last().map_or((0, [0; 32]), |last| (last.block.height + 1, last.block.hash));
+            let place = BlockRef { height, parent, ..block.block };
+            chain.push(GraphBlock { block: place, transactions: block.transactions.clone() });
+        }
+    }
+    chains
+}
 
 /// Too little time: whatever has to do with transactions whose identifier begins with a byte below this
 /// one is not read.

@@ -28,7 +28,7 @@ mod random;
 use assay_engine::evidence::{Direction, DirectionFlows, FlowFacts, FlowPart, Ledger as Flows};
 
 pub use case::Case;
-pub use drive::Haste;
+pub use drive::{Haste, one_after_another};
 pub use exact::Deviation;
 
 use amounts::Arithmetic;

@@ -9,6 +9,7 @@ use std::{
     collections::BTreeMap,
     env,
     num::NonZero,
+    ops::Range,
     sync::{
         Mutex,
         atomic::{AtomicU64, Ordering},
@@ -18,18 +19,31 @@ use std::{
 
 use assay_engine::{
     evidence::{Direction, FlowEnd, FlowFacts, FlowPart},
+    facts::Environment,
     taxonomy::Category,
 };
-use assay_store::graph::FlowSource;
-use assay_tests::oracle::{Case, Deviation, Haste};
+use assay_store::{
+    PostgresStore, SqliteStore, Store,
+    graph::{FlowSource, WriterOptions},
+};
+use assay_tests::{
+    Postgres,
+    oracle::{Case, Deviation, Haste, one_after_another},
+};
 use futures_util::FutureExt;
+use jiff::Timestamp;
 
-/// Seeds to look at, and what each of them tells: one of `usual` many where nobody asks for more.
-fn chains<T: Send>(usual: u64, look: impl Fn(Case) -> T + Sync) -> Vec<T> {
+/// The seeds of the chains to look at: `usual` many, where nobody asks for others.
+fn seeds(usual: u64) -> Range<u64> {
     let number = |name| env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
     let first = number("ASSAY_FIRST_CHAIN").unwrap_or(0);
-    let end = first + number("ASSAY_CHAINS").unwrap_or(usual);
-    let (next, told) = (AtomicU64::new(first), Mutex::new(Vec::new()));
+    first..first + number("ASSAY_CHAINS").unwrap_or(usual)
+}
+
+/// What each of so many chains tells.
+fn chains<T: Send>(usual: u64, look: impl Fn(Case) -> T + Sync) -> Vec<T> {
+    let Range { start, end } = seeds(usual);
+    let (next, told) = (AtomicU64::new(start), Mutex::new(Vec::new()));
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -159,6 +173,40 @@ fn engine_and_oracle_agree() {
         });
         for sight in both.chain(ONE_WAY.map(str::to_owned)) {
             assert!(seen.contains_key(&sight), "never seen: {sight}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn sqlite_answers_as_expected() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open_or_create(directory.path(), Environment::Production).await;
+    store_answers_as_expected(&store.unwrap()).await;
+}
+
+#[tokio::test]
+async fn postgresql_answers_as_expected() {
+    let server = Postgres::start();
+    let store = PostgresStore::open_or_create(&server.url(), Environment::Production).await;
+    store_answers_as_expected(&store.unwrap()).await;
+}
+
+async fn store_answers_as_expected(store: &dyn Store) {
+    let cases: Vec<Case> = seeds(300).map(Case::generate).collect();
+    for (chain, blocks) in one_after_another(&cases) {
+        let options = WriterOptions { start: 0, sample: false, backfill: false };
+        let mut writer = store.graph_writer(chain, options).await.unwrap();
+        for blocks in blocks.chunks(100) {
+            writer.append(blocks, u64::MAX, Timestamp::UNIX_EPOCH).await.unwrap();
+        }
+        writer.build_indexes().await.unwrap();
+    }
+    for case in cases {
+        let graph = store.graph(case.chain).await.unwrap().unwrap();
+        let expected = case.expected();
+        for batch in [1, 7, 256] {
+            let found = case.trace(&*graph, batch).await.unwrap().unwrap();
+            same(&case, &found, &expected);
         }
     }
 }
