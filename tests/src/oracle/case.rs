@@ -40,6 +40,10 @@ pub struct Case {
 
 impl Case {
     /// The case of a seed.
+    ///
+    /// # Panics
+    ///
+    /// Never, unless the generator is wrong.
     #[must_use]
     pub fn generate(seed: u64) -> Self {
         let mut random = Random::new(seed);

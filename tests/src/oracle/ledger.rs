@@ -84,7 +84,7 @@ impl<'a> Transaction<'a> {
             let coin = input.coin.as_ref()?;
             Some(Leg { output: input.output, holder: &coin.holder, value: coin.value.into() })
         });
-        Side::of(known.collect(), self.inputs.len(), largest)
+        Side::of(&known.collect::<Vec<_>>(), self.inputs.len(), largest)
     }
 
     /// The `largest` largest outputs.
@@ -94,12 +94,12 @@ impl<'a> Transaction<'a> {
             holder: &coin.holder,
             value: coin.value.into(),
         });
-        Side::of(legs.collect(), self.outputs.len(), largest)
+        Side::of(&legs.collect::<Vec<_>>(), self.outputs.len(), largest)
     }
 }
 
 impl<'a> Side<'a> {
-    fn of(legs: Vec<Leg<'a>>, count: usize, largest: usize) -> Self {
+    fn of(legs: &[Leg<'a>], count: usize, largest: usize) -> Self {
         let mut places: Vec<usize> = (0..legs.len()).collect();
         // Sorting keeps the order of equals.
         places.sort_by_key(|place| std::cmp::Reverse(legs[*place].value));

@@ -54,9 +54,9 @@ fn everybody_in_the_story_is_known_or_meant_to_be_a_stranger() {
     }
     let mut strangers = BTreeSet::new();
     for payment in STORY {
-        let payees = payment.payees.iter().map(|(payee, _)| payee);
+        let paid = payment.payees.iter().map(|(payee, _)| payee);
         let payers = std::iter::once(&payment.payer).chain(payment.others);
-        for Purse { name, place } in payers.chain(payees) {
+        for Purse { name, place } in payers.chain(paid) {
             let address = world::address(name, ChainId::BTC, *place).unwrap();
             if !known.contains(&address) {
                 strangers.insert(*name);
