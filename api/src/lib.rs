@@ -10,6 +10,7 @@
 //! - [`settings`]: flags, environment and file
 //! - [`system`]: the clock and randomness
 
+pub mod chains;
 pub mod cli;
 pub mod feeds;
 pub mod http;

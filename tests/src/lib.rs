@@ -1,16 +1,29 @@
 //! What tests across programs share: the `assay` program, servers, callers and the real data.
 //!
 //! Everything is run as its users run it: as a process, over HTTP, from files.
-#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
+pub mod big_chain;
 mod caller;
 mod data;
+pub mod esplora;
+pub mod maker;
+pub mod nodes;
+pub mod oracle;
 mod postgres;
 mod process;
 mod server;
+pub mod story;
 
 pub use caller::{Answer, Caller};
 pub use data::TestData;
 pub use postgres::Postgres;
-pub use process::{Finished, assay, binary, measure, release_program, to_megabytes};
+pub use process::{
+    Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,
+};
 pub use server::{Server, production, sample};

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     net::TcpListener,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
@@ -98,6 +98,19 @@ impl Postgres {
         let output = command.args(arguments).arg(file).args(["--dbname", &self.url()]).output();
         let output = output.expect("it runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Runs what `psql` runs from a file: statements, and commands of its own. It stops at the first
+    /// that fails.
+    ///
+    /// # Panics
+    ///
+    /// Where one fails.
+    pub fn script(&self, text: &str) {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(text.as_bytes()).expect("a file of statements");
+        let settings = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file"];
+        self.run("psql", &settings, file.path());
     }
 
     /// What a statement answers, as `psql` prints it.

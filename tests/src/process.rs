@@ -5,7 +5,7 @@ use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Output, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -81,6 +81,31 @@ pub fn assay<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
 ) -> Finished {
     command(directory, arguments).output().expect("assay runs").into()
+}
+
+/// Starts `assay` as [`assay()`] runs it, and does not wait. What it prints is not kept.
+///
+/// # Panics
+///
+/// Where the program cannot be run.
+pub fn start_assay<A: AsRef<OsStr>>(
+    directory: &Path,
+    arguments: impl IntoIterator<Item = A>,
+) -> Child {
+    let mut command = command(directory, arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("assay runs")
+}
+
+/// Runs `assay` as [`assay()`] does, and watches its memory: what it came to is not kept.
+///
+/// # Panics
+///
+/// Where the program cannot be run.
+pub fn measure_assay<A: AsRef<OsStr>>(
+    directory: &Path,
+    arguments: impl IntoIterator<Item = A>,
+) -> (ExitStatus, f64, u64) {
+    measure(command(directory, arguments).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
 pub(crate) fn command<A: AsRef<OsStr>>(

@@ -14,7 +14,10 @@ use serde::Serialize;
 use std::sync::Arc;
 
 use super::{Context, Done, Failure, output};
-use crate::{manifests, render};
+use crate::{
+    chains::{self, reader::Chains},
+    manifests, render,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,7 +65,14 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
     let policy = policy(&*store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let as_of = args.as_of.map(end_of_day).transpose()?;
-    let assessment = assess(&subject, &snapshot.facts(&subject), &policy, as_of.unwrap_or(now));
+    let facts = if as_of.is_some() {
+        // What the chain showed on a past day is not what it shows now.
+        snapshot.facts(&subject)
+    } else {
+        let chains = Chains::of(&store, &directory(&*store).await?).await?;
+        chains::facts(&chains, &snapshot, &policy, &subject, now).await
+    };
+    let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
 
     let mut output = output();
     if args.json {

@@ -20,12 +20,17 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::civil::Date;
 use serde::Serialize;
 
-use super::{Context, Done, Failure, rows::csv_failure};
+use super::{
+    Context, Done, Failure,
+    export_transfers::{self, TransfersArgs},
+    rows::csv_failure,
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ExportCommand {
     Listings(ListingsArgs),
     Labels(LabelsArgs),
+    Transfers(TransfersArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -77,7 +82,7 @@ pub(super) struct LabelsArgs {
 
 /// A format for other programs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum ExportFormat {
+pub(super) enum ExportFormat {
     /// Comma-separated values with a header
     Csv,
     /// One JSON object a line
@@ -103,10 +108,11 @@ pub(super) async fn run(command: ExportCommand, context: &Context) -> Result<Don
     match command {
         ExportCommand::Listings(args) => listings(args, context).await,
         ExportCommand::Labels(args) => labels(args, context).await,
+        ExportCommand::Transfers(args) => export_transfers::run(args, context).await,
     }
 }
 
-fn target(output: Option<&Path>) -> Result<BufWriter<Box<dyn Write + Send>>, Failure> {
+pub(super) fn target(output: Option<&Path>) -> Result<BufWriter<Box<dyn Write + Send>>, Failure> {
     let target: Box<dyn Write + Send> = match output {
         Some(path) => Box::new(File::create(path).map_err(|error| {
             Failure::Failed(format!("failed to write {}: {error}", path.display()))

@@ -11,7 +11,12 @@ use assay_ingest::plan::{ImportOptions, ImportReport, ReportedEntry};
 use clap::{Args, Subcommand};
 use jiff::{civil::Date, tz::TimeZone};
 
-use super::{Context, Done, Failure, Output, output, progress::Progress};
+use super::{
+    Context, Done, Failure, Output,
+    ingest_chain::{self, ChainArgs},
+    output,
+    progress::Progress,
+};
 use crate::import::{
     self, ImportOutcome, ImportRequest, SanctionsFormat,
     labels::{LabelFormat, LabelOutcome, LabelRequest},
@@ -21,6 +26,7 @@ use crate::import::{
 pub(super) enum IngestCommand {
     Sanctions(SanctionsArgs),
     Labels(LabelsArgs),
+    Chain(ChainArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -186,6 +192,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
     match command {
         IngestCommand::Sanctions(args) => sanctions(args, context).await,
         IngestCommand::Labels(args) => labels(args, context).await,
+        IngestCommand::Chain(args) => ingest_chain::run(args, context).await,
     }
 }
 

@@ -6,7 +6,9 @@ mod apply;
 mod backup;
 mod check;
 mod export;
+mod export_transfers;
 mod ingest;
+mod ingest_chain;
 mod keys;
 mod labels;
 mod logging;
@@ -18,6 +20,8 @@ mod rows;
 mod screen;
 mod serve;
 mod sources;
+mod trace;
+mod tx;
 mod usage;
 
 use std::{
@@ -28,8 +32,8 @@ use std::{
     sync::Arc,
 };
 
-use assay_engine::facts::Environment;
-use assay_store::{PostgresStore, SqliteStore, Store, StoreError};
+use assay_engine::{chain::ChainId, facts::Environment};
+use assay_store::{PostgresStore, SqliteStore, Store, StoreError, graph::Graph};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::{
@@ -99,8 +103,10 @@ enum Command {
     Serve(serve::ServeArgs),
     Check(check::CheckArgs),
     Screen(screen::ScreenArgs),
+    Trace(trace::TraceArgs),
+    Tx(tx::TxArgs),
     Address(address::AddressArgs),
-    /// Import lists
+    /// Import lists, labels and chains
     #[command(subcommand)]
     Ingest(ingest::IngestCommand),
     /// Write out what is stored
@@ -182,6 +188,9 @@ impl From<StoreError> for Failure {
                 "the database {place} holds nothing yet: run `assay migrate`, then import a list"
             )),
             StoreError::DatabaseUrl(_) => Self::Usage(error.to_string()),
+            StoreError::SpentBefore { .. } | StoreError::SpentTwice(_) => {
+                Self::Input(error.to_string())
+            }
             StoreError::UnknownKey(id) => Self::Input(format!("there is no key `{id}`")),
             other => Self::Failed(other.to_string()),
         }
@@ -250,7 +259,10 @@ pub fn run() -> ExitCode {
     let outcome = settings(&cli).and_then(|settings| {
         logging::start(&settings)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(execute(cli, settings))
+        let done = runtime.block_on(execute(cli, settings));
+        // A thread that waits for a server holds nobody up.
+        runtime.shutdown_background();
+        done
     });
     match outcome {
         Ok(Done::Well) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
@@ -269,6 +281,8 @@ async fn execute(cli: Cli, settings: Settings) -> Result<Done, Failure> {
     match cli.command {
         Command::Serve(args) => serve::run(args, context).await,
         Command::Check(args) => check::run(&args, &context).await,
+        Command::Trace(args) => trace::run(&args, &context).await,
+        Command::Tx(args) => tx::run(&args, &context).await,
         Command::Address(args) => address::run(&args),
         Command::Ingest(command) => ingest::run(command, &context).await,
         Command::Export(command) => export::run(command, &context).await,
@@ -291,6 +305,16 @@ async fn execute(cli: Cli, settings: Settings) -> Result<Done, Failure> {
             Ok(Done::Well)
         }
     }
+}
+
+/// The graph of a chain that was ingested.
+async fn graph(store: &dyn Store, chain: ChainId) -> Result<Arc<dyn Graph>, Failure> {
+    let found = store.graph(chain).await?;
+    found.ok_or_else(|| {
+        Failure::Failed(format!(
+            "the {chain} chain was not ingested: `assay ingest chain {chain}` does that"
+        ))
+    })
 }
 
 /// What every command has at hand.

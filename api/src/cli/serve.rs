@@ -15,10 +15,12 @@ use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
     sync::oneshot,
+    task::JoinHandle,
 };
 
 use super::{Context, Done, Failure, output};
 use crate::{
+    chains::follower,
     feeds,
     http::{self, App, HttpSettings, ListenerSettings, Metrics},
     sample::{self, SampleKey},
@@ -67,7 +69,7 @@ pub(super) struct ServeArgs {
     /// How often it is looked whether the data changed [default: 250ms]
     #[arg(long, value_name = "TIME")]
     refresh_interval: Option<String>,
-    /// Whether intel sources are fetched on their schedule: on or off [default: on]
+    /// Whether intel sources are fetched on their schedule, and chains followed: on or off [default: on]
     #[arg(long, value_name = "ON|OFF")]
     feeds: Option<String>,
 }
@@ -111,7 +113,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         tracing::warn!(dead, "the database took revoked keys for good, as an old backup does");
     }
     let keys = if context.sample {
-        sample::load(&*store, &settings.data_dir, context.clock.now()).await?
+        sample::load(&*store, &settings.data_dir, &context.clock).await?
     } else {
         Vec::new()
     };
@@ -130,12 +132,18 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     let refresher = || Refresher::new(Arc::clone(&service), settings.refresh_interval);
     let refreshing = tokio::spawn(refresher().run());
     // The sample world needs nothing from outside.
-    let fetching = (settings.feeds == Feeds::On && !context.sample)
-        .then(|| tokio::spawn(feeds::run(Arc::clone(&service))));
+    let fetching: Vec<JoinHandle<()>> = if settings.feeds == Feeds::On && !context.sample {
+        vec![
+            tokio::spawn(feeds::run(Arc::clone(&service))),
+            tokio::spawn(follower::run(Arc::clone(&service))),
+        ]
+    } else {
+        Vec::new()
+    };
     serve_until_stopped(&app, settings, listener, admin).await?;
     refreshing.abort();
-    if let Some(fetching) = fetching {
-        fetching.abort();
+    for task in fetching {
+        task.abort();
     }
     refresher().write_records().await;
     refresher().write_key_use().await;
@@ -270,7 +278,8 @@ async fn greet(
     writeln!(output, "\nOther addresses to try, there or with `assay check --sample`:")?;
     for example in examples {
         let chain = example.address.chain();
-        writeln!(output, "  {chain:<4} {:<44} {}", example.address.as_str(), example.what)?;
+        let (address, verdict) = (example.address.as_str(), example.verdict.as_str());
+        writeln!(output, "  {chain:<4} {address:<44} {verdict:<7} {}", example.what)?;
     }
     writeln!(output)?;
     output.flush()?;

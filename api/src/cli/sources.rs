@@ -2,11 +2,18 @@
 
 use std::io::{self, Write};
 
-use assay_engine::{assessment::AssessedSource, judge_sources};
+use assay_engine::{assessment::AssessedSource, judge_sources, judge_tip};
 use clap::Args;
 
-use super::{Context, Done, Failure, check::policy, output};
-use crate::render::{ago, table};
+use super::{
+    Context, Done, Failure,
+    check::{directory, policy},
+    output,
+};
+use crate::{
+    chains::{reader::Chains, trace::tips},
+    render::{ago, table},
+};
 
 /// List the sources: what they published, when that was verified, and whether it is still fresh
 #[derive(Debug, Args)]
@@ -24,7 +31,12 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
     let intel = store.intel(None).await?;
     let policy = policy(&*store, args.policy.as_deref()).await?;
     let now = context.clock.now();
-    let sources = judge_sources(&intel.sources, &policy, now);
+    let mut sources = judge_sources(&intel.sources, &policy, now);
+    let chains = Chains::of(&store, &directory(&*store).await?).await?;
+    let tips = tips(&chains).await?;
+    let tips =
+        tips.iter().filter_map(|(chain, tip)| judge_tip(*chain, intel.environment, tip, now));
+    sources.extend(tips);
     let mut output = output();
     if args.json {
         let text = serde_json::to_string_pretty(&sources).map_err(io::Error::from)?;
@@ -45,7 +57,10 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
             lists.join(" "),
             source.published_at.map(|day| day.to_string()).unwrap_or_default(),
             ago(source.fetched_at, now),
-            source.entries.to_string(),
+            source
+                .tip
+                .as_ref()
+                .map_or_else(|| source.entries.to_string(), |tip| format!("block {}", tip.height)),
             state(source),
             source.digest.chars().take(12).collect(),
         ]

@@ -7,16 +7,17 @@ use anstyle::{AnsiColor, Style};
 use assay_engine::{
     address::CanonicalAddress,
     assessment::{
-        AssessedLabel, AssessedListing, Assessment, ComponentKind, CoverageBlock, CoverageStatus,
-        LabelStatus, ScoringComponent,
+        Amount, AssessedLabel, AssessedListing, Assessment, ComponentKind, CoverageBlock,
+        CoverageStatus, LabelStatus, ScoringComponent,
     },
+    chain::Chain,
     evidence::ListingStatus,
     policy::Force,
     score::{RiskLevel, Score, Verdict},
 };
 use jiff::{Timestamp, civil::Date};
 
-use super::ago;
+use super::{ago, coins, flows};
 
 /// Columns of the waterfall: two points of the score each.
 const BAR_COLUMNS: usize = 50;
@@ -65,6 +66,8 @@ fn draw(
         section(text, "Score")?;
         waterfall(text, assessment)?;
     }
+    flows::draw(text, chain, assessment)?;
+    activity(text, chain, assessment)?;
     if !assessment.sanctions.is_empty() {
         section(text, "Sanctions lists")?;
         for listing in &assessment.sanctions {
@@ -104,6 +107,29 @@ fn draw(
         assessment.policy_revision,
         assessment.model_version,
         assessment.digest()
+    )
+}
+
+fn activity(text: &mut String, chain: &Chain, assessment: &Assessment) -> fmt::Result {
+    let activity = &assessment.activity;
+    let (Some(first), Some(last), Some(counts)) =
+        (activity.first_seen, activity.last_seen, activity.counts)
+    else {
+        return Ok(());
+    };
+    section(text, "Activity")?;
+    writeln!(text, "  first {first}, last {last}")?;
+    let sum = |amounts: &[Amount]| {
+        amounts.first().and_then(|amount| amount.value.parse().ok()).unwrap_or_default()
+    };
+    writeln!(
+        text,
+        "  received {} in {} transactions, sent {} in {}, holds {}",
+        coins(chain, sum(&activity.r#in)),
+        counts.transfers_in,
+        coins(chain, sum(&activity.out)),
+        counts.transfers_out,
+        coins(chain, sum(&activity.balance))
     )
 }
 

@@ -2,7 +2,9 @@
 //! see them.
 
 mod check;
+mod flows;
 mod table;
 
 pub(crate) use check::check;
+pub(crate) use flows::coins;
 pub(crate) use table::{ago, table};

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_engine::facts::Environment;
+use assay_engine::{chain::ChainId, facts::Environment};
 use assay_ingest::plan::ImportOptions;
 use assay_store::{Store, StoreError, control::KeyRecord, intel::LabelImport};
 use assay_tenancy::{
@@ -16,11 +16,16 @@ use assay_tenancy::{
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::world;
+use super::{
+    chain::{SampleChain, StoryError},
+    world,
+};
 use crate::{
+    chains::ingest::{IngestError, IngestRequest, Watch, ingest},
     import::{self, ImportError, Provenance},
     keys::{Grant, issue},
     manifests::{self, ApplyError},
+    system::Clock,
 };
 
 /// The sample's policy and tenants.
@@ -48,6 +53,12 @@ pub enum LoadError {
     /// The manifests could not be applied.
     #[error(transparent)]
     Apply(#[from] ApplyError),
+    /// The story of the chain does not add up.
+    #[error("the sample's story: {0}")]
+    Story(#[from] StoryError),
+    /// The chain could not be ingested.
+    #[error(transparent)]
+    Chain(#[from] IngestError),
     /// The keys could not be kept.
     #[error("failed to keep the sample's keys in {path}: {source}")]
     Keys {
@@ -77,8 +88,9 @@ pub struct SampleKey {
 pub async fn load(
     store: &dyn Store,
     directory: &Path,
-    now: Timestamp,
+    clock: &Clock,
 ) -> Result<Vec<SampleKey>, LoadError> {
+    let now = clock.now();
     if store.environment().await? != Environment::Sample {
         return Err(LoadError::RealData);
     }
@@ -111,8 +123,40 @@ pub async fn load(
         };
         store.record_labels(import).await?;
     }
+    chain(store, clock).await?;
     manifests::apply(store, manifests::parse("sample.yaml", MANIFESTS)?, now).await?;
     keys(store, directory, now).await
+}
+
+/// Ingests the made-up chain like a real one.
+async fn chain(store: &dyn Store, clock: &Clock) -> Result<(), LoadError> {
+    let chain = ChainId::BTC;
+    let request = IngestRequest { chain, from: None, to: None, follow: None, sample: true };
+    let source = Box::new(SampleChain::new()?);
+    match ingest(store, source, request, clock, &Unwatched).await {
+        Ok(_) => Ok(()),
+        // Blocks that somebody put here stay; another program that loads the sample loads the same.
+        Err(IngestError::Store(
+            error @ (StoreError::TooDeep { .. }
+            | StoreError::OtherStart { .. }
+            | StoreError::Busy(_)),
+        )) => {
+            tracing::warn!(%error, %chain, "the sample's own blocks were not loaded");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Nobody waits for it.
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn reached(&self, _height: u64, _target: u64, _blocks: u64) {}
+
+    fn notice(&self, message: &str) {
+        tracing::info!(chain = %ChainId::BTC, "{message}");
+    }
 }
 
 fn hex_digest(text: &str) -> String {

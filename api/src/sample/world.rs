@@ -115,7 +115,7 @@ labelled! {
     "Golden Acre Investments" Scam Investigation 85 "sample analysts" [(TRX, 3), (ETH, 1)];
     "Double Your Coins" Scam Community 50 "sample victims" [(BTC, 2)];
     "Night Bazaar" DarknetMarket Investigation 90 "sample police" [(BTC, 2)];
-    "Copper Vault Hack" StolenFunds Investigation 90 "sample analysts" [(ETH, 2)];
+    "Copper Vault Hack" StolenFunds Investigation 90 "sample analysts" [(BTC, 1), (ETH, 2)];
     "Dim Alley Cards" FraudShop Community 60 "sample forum" [(BTC, 1)];
     "Frozen by issuer" IssuerFrozen Cryptographic 100 "sample issuer" [(TRX, 1)];
     "Evidence locker" SeizedFunds Investigation 90 "sample police" [(BTC, 1)];
@@ -214,46 +214,13 @@ pub fn labels() -> Option<(SourceId, Date, Vec<AddressLabel>)> {
     Some((source.clone(), SECOND, labels.collect()))
 }
 
-/// An address worth trying, and what it shows.
-#[derive(Clone, Debug)]
-pub struct Example {
-    /// What it is.
-    pub what: &'static str,
-    /// The address.
-    pub address: CanonicalAddress,
-}
-
-/// A few addresses worth trying.
-#[must_use]
-pub fn examples() -> Vec<Example> {
-    let found = [
-        ("on the sample sanctions list", listed_address("GREYMARSH, Ilja", "XBT", 0)),
-        (
-            "the key of a listed ETH account, on another chain",
-            listed_address("GREYMARSH, Ilja", "ETH", 0).and_then(|listed| {
-                let bsc = "bsc".parse().ok()?;
-                CanonicalAddress::parse(bsc, listed.as_str()).ok()
-            }),
-        ),
-        ("taken off the list again", listed_address("GLASS TIDE PROTOCOL", "ETH", 0)),
-        ("ransomware", address("Blackfrost Ransomware", BTC, 0)),
-        ("a mixer, by community reports", address("Fogbank Mixer", ETH, 0)),
-        ("an exchange", address("Harbor Lane Exchange", TRX, 0)),
-        ("nothing known", address("a stranger", BTC, 0)),
-    ];
-    found
-        .into_iter()
-        .filter_map(|(what, address)| Some(Example { what, address: address? }))
-        .collect()
-}
-
-fn listed_address(party: &str, code: &str, number: u8) -> Option<CanonicalAddress> {
+pub(super) fn listed_address(party: &str, code: &str, number: u8) -> Option<CanonicalAddress> {
     // The token's addresses are of the EVM form.
     address(party, ChainId::from_list_code(code).unwrap_or(ETH), number)
 }
 
 /// The address that a name's hash stands for. Nobody has its key.
-fn address(party: &str, chain: ChainId, number: u8) -> Option<CanonicalAddress> {
+pub(super) fn address(party: &str, chain: ChainId, number: u8) -> Option<CanonicalAddress> {
     let digest = Sha256::digest(format!("assay sample world/{party}/{chain}/{number}"));
     let hash: [u8; 20] = digest.get(..20)?.try_into().ok()?;
     let payload = if chain != BTC {
@@ -292,7 +259,5 @@ mod tests {
         assert!((24..=48).contains(&(LABELLED.len() + LISTED.len())), "a few dozen entities");
         let all: BTreeSet<_> = labels.iter().map(|label| label.address.clone()).collect();
         assert_eq!(all.len(), labels.len(), "nobody shares an address");
-        assert_eq!(examples().len(), 7);
-        assert_eq!(examples()[0].address.as_str(), "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn");
     }
 }

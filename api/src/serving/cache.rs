@@ -7,6 +7,8 @@ use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
 
+use super::touched::Touched;
+
 /// An assessment, when it was made, and its digest.
 #[derive(Debug)]
 pub struct Assessed {
@@ -18,6 +20,8 @@ pub struct Assessed {
     pub assessed_at: Timestamp,
     /// The generation of the data it was made from.
     generation: u64,
+    /// The height of its chain's newest block then; `None` where the chain was not looked at.
+    tip: Option<u64>,
 }
 
 impl Assessed {
@@ -25,7 +29,9 @@ impl Assessed {
     #[must_use]
     pub fn new(assessment: Assessment, assessed_at: Timestamp, generation: u64) -> Self {
         let digest = assessment.digest();
-        Self { assessment, digest, assessed_at, generation }
+        let tips = assessment.sources.iter().filter_map(|source| source.tip.as_ref());
+        let tip = tips.map(|tip| tip.height).next();
+        Self { assessment, digest, assessed_at, generation, tip }
     }
 
     /// How old it is.
@@ -96,6 +102,15 @@ impl Weighter<CacheKey, Arc<Assessed>> for ByBytes {
     }
 }
 
+/// What is known now: an answer from other data is not repeated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data<'a> {
+    /// How often lists and labels changed.
+    pub(super) generation: u64,
+    /// Whom the newest blocks touched.
+    pub(super) touched: &'a Touched,
+}
+
 /// The cache of one process.
 #[derive(Debug)]
 pub(super) struct ResultCache {
@@ -110,21 +125,22 @@ impl ResultCache {
     }
 
     /// An answer that may be repeated, or a new one. Of many who ask at once, one makes it.
-    pub(super) async fn get(
+    pub(super) async fn get<F: Future<Output = Assessed>>(
         &self,
         key: CacheKey,
-        generation: u64,
+        data: Data<'_>,
         freshness: Freshness,
         now: Timestamp,
-        assess: impl Fn() -> Assessed,
+        assess: impl Fn() -> F,
     ) -> (Arc<Assessed>, CacheStatus) {
         let repeatable = |known: &Assessed| {
-            known.generation == generation
+            known.generation == data.generation
+                && data.touched.holds(&key.address, known.tip)
                 && known.assessment.valid_until.is_none_or(|until| now < until)
                 && freshness.allows(known.age(now))
         };
         if freshness.wants_new() {
-            let assessed = Arc::new(assess());
+            let assessed = Arc::new(assess().await);
             self.cache.insert(key, Arc::clone(&assessed));
             return (assessed, CacheStatus::Bypass);
         }
@@ -135,7 +151,7 @@ impl ResultCache {
                     self.cache.remove_if(&key, |current| Arc::ptr_eq(current, &stale));
                 }
                 Err(guard) => {
-                    let assessed = Arc::new(assess());
+                    let assessed = Arc::new(assess().await);
                     // Where the placeholder was removed meanwhile, the next caller makes it again.
                     let _ = guard.insert(Arc::clone(&assessed));
                     return (assessed, CacheStatus::Miss);
@@ -184,7 +200,9 @@ mod tests {
         freshness: Freshness,
         now: Timestamp,
     ) -> CacheStatus {
-        cache.get(key(tenant), generation, freshness, now, || assessed(generation, now)).await.1
+        let touched = Touched::default();
+        let data = Data { generation, touched: &touched };
+        cache.get(key(tenant), data, freshness, now, async || assessed(generation, now)).await.1
     }
 
     #[tokio::test]
@@ -226,11 +244,13 @@ mod tests {
             .map(|_| {
                 let (cache, made) = (Arc::clone(&cache), Arc::clone(&made));
                 tokio::spawn(async move {
-                    let assess = || {
+                    let assess = async || {
                         made.fetch_add(1, Ordering::Relaxed);
                         assessed(1, at(0))
                     };
-                    cache.get(key("a"), 1, PLAN, at(0), assess).await.0.digest.clone()
+                    let touched = Touched::default();
+                    let data = Data { generation: 1, touched: &touched };
+                    cache.get(key("a"), data, PLAN, at(0), assess).await.0.digest.clone()
                 })
             })
             .collect();

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use assay_engine::{address::CanonicalAddress, assess};
+use assay_engine::{address::CanonicalAddress, assess, facts::Facts, policy::Policy};
+use assay_store::IntelSnapshot;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Assessed, CacheStatus, Caller, Freshness, Service, cache::CacheKey};
+use super::{
+    Assessed, CacheStatus, Caller, Freshness, Service,
+    cache::{CacheKey, Data},
+};
+use crate::chains;
 
 /// An answer and how it came about.
 #[derive(Clone, Debug)]
@@ -19,6 +24,18 @@ pub struct CheckOutcome {
 }
 
 impl Service {
+    /// What is known of a subject from lists, labels and its chain.
+    async fn facts(
+        &self,
+        intel: &IntelSnapshot,
+        policy: &Policy,
+        subject: &CanonicalAddress,
+        now: Timestamp,
+    ) -> Facts {
+        let chains = self.chains.load_full();
+        chains::facts(&chains, intel, policy, subject, now).await
+    }
+
     /// Checks one address for a caller.
     pub async fn check(
         &self,
@@ -39,9 +56,13 @@ impl Service {
         };
         let generation = intel.generation();
         let freshness = Freshness { lifetime, caller_accepts };
-        let judge =
-            || Assessed::new(assess(subject, &intel.facts(subject), policy, now), now, generation);
-        let (assessed, cache) = self.cache.get(key, generation, freshness, now, judge).await;
+        let judge = async || {
+            let facts = self.facts(&intel, policy, subject, now).await;
+            Assessed::new(assess(subject, &facts, policy, now), now, generation)
+        };
+        let touched = self.touched.load_full();
+        let data = Data { generation, touched: &touched };
+        let (assessed, cache) = self.cache.get(key, data, freshness, now, judge).await;
         let left = lifetime.saturating_sub(assessed.age(now)).max(SignedDuration::ZERO);
         let holds = assessed.assessment.valid_until.map(|until| until.duration_since(now));
         CheckOutcome { time_to_live: holds.map_or(left, |holds| holds.min(left)), assessed, cache }

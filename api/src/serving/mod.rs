@@ -6,11 +6,13 @@
 mod access;
 mod cache;
 mod catalogue;
+mod chain_watch;
 mod check;
 mod key_use;
 mod record;
 mod refresh;
 mod screen;
+mod touched;
 
 use std::sync::{
     Arc,
@@ -30,7 +32,7 @@ pub use record::Recorder;
 pub use refresh::{LoadError, Refresher};
 pub use screen::{Screened, screen, subject as screen_subject};
 
-use crate::system::Clock;
+use crate::{chains::reader::Chains, system::Clock};
 
 /// The state that all requests share.
 #[derive(Debug)]
@@ -47,6 +49,8 @@ pub struct Service {
     pub store: Arc<dyn Store>,
     access: ArcSwap<Access>,
     intel: ArcSwap<IntelSnapshot>,
+    chains: ArcSwap<Chains>,
+    touched: ArcSwap<touched::Touched>,
     cache: cache::ResultCache,
     draining: AtomicBool,
     /// Whether the store answered the last time it was asked.
@@ -66,6 +70,7 @@ impl Service {
     ) -> Result<Arc<Self>, LoadError> {
         let access = refresh::load_access(&*store).await?;
         let intel = IntelSnapshot::load(&*store, None).await?;
+        let chains = Chains::of(&store, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
             limiter: InProcess::default(),
@@ -74,6 +79,8 @@ impl Service {
             store,
             access: ArcSwap::from_pointee(access),
             intel: ArcSwap::from_pointee(intel),
+            chains: ArcSwap::from_pointee(chains),
+            touched: ArcSwap::default(),
             cache: cache::ResultCache::new(cache_bytes),
             draining: AtomicBool::new(false),
             store_reachable: AtomicBool::new(true),
@@ -88,6 +95,11 @@ impl Service {
     /// What lists and labels say, as it is now.
     pub fn intel(&self) -> Arc<IntelSnapshot> {
         self.intel.load_full()
+    }
+
+    /// The chains that can be read, as it is now.
+    pub fn chains(&self) -> Arc<Chains> {
+        self.chains.load_full()
     }
 
     /// Says that the program is about to stop: it is no longer ready.

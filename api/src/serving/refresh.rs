@@ -9,7 +9,7 @@ use assay_store::{IntelSnapshot, Store, StoreError, control::ManifestRecord};
 use assay_tenancy::{Problem, manifest::Document};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::{Access, Service};
+use super::{Access, Service, chain_watch::ChainWatch};
 use crate::manifests;
 
 /// How often usage and answers are written.
@@ -45,13 +45,14 @@ pub(super) async fn load_access(store: &dyn Store) -> Result<Access, LoadError> 
 pub struct Refresher {
     service: Arc<Service>,
     every: Duration,
+    chains: ChainWatch,
 }
 
 impl Refresher {
     /// Looks at the service's store every so often.
     #[must_use]
     pub fn new(service: Arc<Service>, every: Duration) -> Self {
-        Self { service, every }
+        Self { service, every, chains: ChainWatch::default() }
     }
 
     fn store(&self) -> &dyn Store {
@@ -89,7 +90,8 @@ impl Refresher {
         let revisions = self.store().revisions().await?;
         let intel = self.refresh_intel(revisions.intel).await;
         let access = self.refresh_access(revisions.control).await;
-        intel.and(access)
+        let chains = self.chains.refresh(&self.service).await;
+        intel.and(access).and(chains.map_err(LoadError::from))
     }
 
     async fn refresh_intel(&self, generation: u64) -> Result<(), LoadError> {

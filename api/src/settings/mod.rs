@@ -46,7 +46,7 @@ pub struct Settings {
     pub cache_bytes: u64,
     /// How often it is looked whether the data changed.
     pub refresh_interval: Duration,
-    /// Whether intel sources are fetched on their schedule.
+    /// Whether intel sources are fetched on their schedule, and chains followed.
     pub feeds: Feeds,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// Whether intel sources are fetched on their schedule.
+/// Whether intel sources are fetched on their schedule, and chains followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feeds {
     /// They are.
@@ -124,7 +124,11 @@ pub const DEFINITIONS: [Definition; 14] = [
     definition("max-connections", "4096", "most connections at once"),
     definition("cache-bytes", "64MiB", "memory for answers that may be repeated"),
     definition("refresh-interval", "250ms", "how often it is looked whether the data changed"),
-    definition("feeds", "on", "whether intel sources are fetched on their schedule: on or off"),
+    definition(
+        "feeds",
+        "on",
+        "whether intel sources are fetched on their schedule, and chains followed: on or off",
+    ),
 ];
 
 /// A setting that is wrong.

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use crate::{
     chain::ChainId,
     evidence::{
-        Alias, Direction, EndedReason, ListingStatus, Pattern, PatternRole, SourceKind, Tier,
-        UnresolvedReason,
+        Alias, ChainReading, Direction, EndedReason, ListingStatus, PathStep, Pattern, PatternRole,
+        SourceKind, Tier, UnresolvedReason,
     },
     facts::Environment,
     names::{ListId, SourceId},
@@ -328,6 +328,7 @@ pub struct Amount {
 
 /// Money of one direction that came from, or went to, one kind of party.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a field of the answer")]
 pub struct Exposure {
     /// Which way.
     pub direction: Direction,
@@ -335,7 +336,9 @@ pub struct Exposure {
     pub end: String,
     /// Why it was not followed further.
     pub unresolved_reason: Option<UnresolvedReason>,
-    /// The category.
+    /// The kind of joint transaction, where it ends at one.
+    pub coinjoin: Option<&'static str>,
+    /// The category that it is judged as: that of its end, or of a label on the way that weighs more.
     pub category: Option<Category>,
     /// The entity.
     pub entity: Option<String>,
@@ -343,14 +346,35 @@ pub struct Exposure {
     pub amount: Amount,
     /// Share of the direction's whole, as a decimal.
     pub share: String,
+    /// What of the amount moved in the last 90 days.
+    pub recent_amount: Amount,
+    /// What of it moved before the party was listed; null where it is not listed or the day is not known.
+    pub before_listing: Option<Amount>,
+    /// What of it moved on the day of the listing or later.
+    pub since_listing: Option<Amount>,
     /// Fewest hops; 1 is direct.
     pub hops: u8,
+    /// Whether the party is a direct counterparty.
+    pub direct: bool,
     /// Whether the party is on a list in force.
     pub listed: bool,
     /// `false` for money a stranger sent unasked.
     pub solicited: bool,
-    /// Transactions that show it.
+    /// Whether it counts; unasked-for money in small sums does not.
+    pub scored: bool,
+    /// Transactions that show it, those of the largest path first.
     pub transactions: Vec<String>,
+    /// The largest paths, from the address outwards.
+    pub paths: Vec<ExposurePath>,
+}
+
+/// The way that money took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExposurePath {
+    /// How much took it.
+    pub amount: Amount,
+    /// Its hops, the address's own transaction first.
+    pub steps: Vec<PathStep>,
 }
 
 /// Another address tied to the subject.
@@ -527,6 +551,23 @@ pub struct AssessedSource {
     pub stale: bool,
     /// Whether it is made up.
     pub sample: bool,
+    /// The newest block, where the source is a chain.
+    pub tip: Option<AssessedTip>,
+}
+
+/// How far a chain is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedTip {
+    /// The height of the newest block.
+    pub height: u64,
+    /// Its hash.
+    pub hash: String,
+    /// Its own time.
+    pub time: Timestamp,
+    /// The height of the first block known; money from before has no known origin.
+    pub start: u64,
+    /// How the chain is read.
+    pub reading: ChainReading,
 }
 
 /// How much was looked at in all.

@@ -9,6 +9,7 @@
 //! - [`coins`], [`coinjoin`]: transactions of Bitcoin-like chains
 //! - [`taxonomy`]: what an address can be
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
+//! - [`trace`]: following money from hop to hop
 //! - [`policy`]: what a tenant may decide
 //! - [`assess()`]: from [`facts::Facts`] to an [`assessment::Assessment`]
 //! - [`fixed`]: the arithmetic
@@ -26,5 +27,6 @@ pub mod names;
 pub mod policy;
 pub mod score;
 pub mod taxonomy;
+pub mod trace;
 
-pub use assess::{MODEL_VERSION, assess, judge_sources};
+pub use assess::{MODEL_VERSION, assess, attribute, judge_sources, judge_tip};

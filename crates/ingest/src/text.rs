@@ -35,6 +35,8 @@ pub(crate) enum TextFault {
 /// A reader of lines, counted from one.
 pub(crate) struct TextLines<R> {
     input: R,
+    /// The most bytes of a line without how it ends.
+    longest: usize,
     line: u64,
     buffer: Vec<u8>,
     /// Bytes that were read.
@@ -43,7 +45,12 @@ pub(crate) struct TextLines<R> {
 
 impl<R: BufRead> TextLines<R> {
     pub(crate) const fn new(input: R) -> Self {
-        Self { input, line: 0, buffer: Vec::new(), read: 0 }
+        Self::with_longest(input, LONGEST_LINE)
+    }
+
+    /// A reader of lines of at most `longest` bytes.
+    pub(crate) const fn with_longest(input: R, longest: usize) -> Self {
+        Self { input, longest, line: 0, buffer: Vec::new(), read: 0 }
     }
 
     /// How many bytes were read so far.
@@ -55,7 +62,7 @@ impl<R: BufRead> TextLines<R> {
     pub(crate) fn next(&mut self) -> Result<Option<(u64, &str)>, TextError> {
         let line = self.line + 1;
         let failed = |fault| TextError { line, fault };
-        let most = u64::try_from(LONGEST_LINE + UTF8_MARK.len() + "\r\n".len()).unwrap_or(u64::MAX);
+        let most = u64::try_from(self.longest + UTF8_MARK.len() + "\r\n".len()).unwrap_or(u64::MAX);
         self.buffer.clear();
         let count = Read::take(&mut self.input, most)
             .read_until(b'\n', &mut self.buffer)
@@ -73,7 +80,7 @@ impl<R: BufRead> TextLines<R> {
             return Ok(None);
         }
         self.line = line;
-        if content(&self.buffer) > LONGEST_LINE {
+        if content(&self.buffer) > self.longest {
             return Err(failed(TextFault::TooLong));
         }
         if memchr::memchr(0, &self.buffer).is_some() {

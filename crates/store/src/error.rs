@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use assay_engine::{chain::ChainId, coins::Txid};
+use assay_engine::{
+    chain::ChainId,
+    coins::{OutPoint, Txid},
+};
 use assay_tenancy::key::KeyId;
 
 /// Why a store could not do what was asked. Nothing changed then.
@@ -112,6 +115,27 @@ pub enum StoreError {
         /// The transaction.
         txid: Txid,
     },
+    /// An output that was spent before. Nothing was written.
+    #[error(
+        "transaction {txid} in block {height} of the {chain} chain spends {output}, which was spent \
+         before: nothing was written"
+    )]
+    SpentBefore {
+        /// The chain.
+        chain: ChainId,
+        /// The transaction that spends it again.
+        txid: Txid,
+        /// Its block.
+        height: u64,
+        /// The output.
+        output: OutPoint,
+    },
+    /// An output is spent twice by what was loaded, as is found when the indexes are built.
+    #[error(
+        "somewhere among the blocks of the {0} chain that were loaded, an output is spent twice: their \
+         source is wrong; delete the graph and ingest it from another one"
+    )]
+    SpentTwice(ChainId),
     /// Somebody else writes the chain.
     #[error("another program is ingesting the {0} chain: only one can at a time")]
     Busy(ChainId),
@@ -132,5 +156,11 @@ impl StoreError {
     #[expect(clippy::needless_pass_by_value, reason = "callers have an error to give away")]
     pub(crate) fn unreadable(what: &'static str, detail: impl ToString) -> Self {
         Self::Unreadable { what, detail: detail.to_string() }
+    }
+
+    /// Whether the database refused a row because there may be only one of its kind.
+    pub(crate) fn is_repetition(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
     }
 }

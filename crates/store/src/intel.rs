@@ -205,6 +205,7 @@ pub(crate) const fn kind_text(kind: SourceKind) -> &'static str {
     match kind {
         SourceKind::Sanctions => "sanctions",
         SourceKind::Labels => "labels",
+        SourceKind::Chain => "chain",
     }
 }
 

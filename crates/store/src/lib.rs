@@ -7,6 +7,7 @@
 //! - [`intel`]: sources, publications, listings and labels
 //! - [`control`]: manifests and API keys
 //! - [`usage`]: what was charged and what was answered
+//! - [`fetched`]: what was fetched on demand
 //! - [`graph`]: chains, and the flows of money on them
 //! - [`snapshot`]: the index that answers "what is known about this address"
 //! - [`sqlite`]: the embedded backend
@@ -14,6 +15,7 @@
 
 pub mod control;
 mod error;
+pub mod fetched;
 pub mod graph;
 pub mod intel;
 pub mod postgres;
@@ -23,13 +25,16 @@ pub mod sqlite;
 pub mod usage;
 mod value;
 
-use assay_engine::{address::CanonicalAddress, facts::Environment, names::SourceId};
+use assay_engine::{
+    address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
+};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
 use assay_tenancy::{Name, key::KeyId};
 use control::{Control, KeyRecord, ManifestRecord};
 pub use error::StoreError;
+use fetched::{Fetched, FetchedKind};
 use intel::{
     FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading, PublicationImport,
     RecordedHistory, RecordedLabel, Suppression,
@@ -161,6 +166,17 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
 
     /// A kept answer of a tenant.
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError>;
+
+    /// What was fetched under these keys, in any order; what was not is missing.
+    async fn fetched(
+        &self,
+        chain: ChainId,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<Fetched>, StoreError>;
+
+    /// Keeps what was fetched, in the place of what was kept under the same keys.
+    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError>;
 
     /// Deletes what is older than it is kept.
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError>;

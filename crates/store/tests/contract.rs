@@ -25,6 +25,7 @@ use assay_engine::{
     score::Confidence,
     taxonomy::Category,
 };
+use assay_store::fetched::{Fetched, FetchedKind};
 use assay_store::usage::{Charged, KeptCheck, Operation, Purge, Purged, UsageCount};
 use assay_store::{
     IntelSnapshot, Store, StoreError,
@@ -475,6 +476,7 @@ macro_rules! contract {
             a_withdrawn_label_stays_withdrawn,
             usage_adds_up,
             a_kept_answer_is_its_tenants_only,
+            what_was_fetched_is_kept_by_chain_kind_and_key,
             the_same_imports_in_the_same_order_give_the_same_revision,
             manifests_are_replaced_by_kind_and_name,
             keys_are_added_used_and_revoked,

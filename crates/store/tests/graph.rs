@@ -255,6 +255,55 @@ async fn blocks_that_do_not_follow_change_nothing(store: Arc<dyn Store>) {
     assert_eq!(writer.tip(), reference(&chain).tip().await.unwrap());
 }
 
+async fn nothing_is_spent_twice(store: Arc<dyn Store>) {
+    let mut chain = Chain::of(18, 0, 20);
+    let good = chain.blocks.len();
+    // Something recorded that is spent, and somebody who spends it as well.
+    let made = |txid| chain.txids().iter().filter(|made| **made == txid).count();
+    let payments = chain.blocks.iter().flat_map(|block| &block.transactions);
+    let mut inputs = payments.flat_map(|payment| &payment.inputs);
+    let spent = inputs.find(|input| made(input.output.txid) == 1 && input.output.index < u32::MAX);
+    let spent = spent.unwrap().clone();
+    let value = spent.coin.as_ref().unwrap().value;
+    chain.add(vec![GraphTransaction {
+        txid: Txid::from_bytes([9; 32]),
+        kind: TransactionKind::Payment,
+        outputs: vec![Coin { holder: Holder::KeyHash([1; 20]), value }],
+        inputs: vec![spent.clone()],
+        unknown: 0,
+    }]);
+
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks[..good], 7).await;
+    let before = graph(&*store).await.fingerprint().await.unwrap();
+    let error = writer.append(&chain.blocks[good..], 0, at(0)).await.unwrap_err();
+    let StoreError::SpentBefore { chain: CHAIN, txid, height, output } = error else {
+        panic!("{error}")
+    };
+    assert_eq!((txid, height), (Txid::from_bytes([9; 32]), good as u64));
+    assert_eq!(output, spent.output);
+    assert_eq!(graph(&*store).await.fingerprint().await.unwrap(), before);
+    chain.blocks.pop();
+    chain.grow();
+    append(&mut *writer, &chain.blocks[good..], 1).await;
+
+    // A backfill meets it late.
+    let other = "ltc".parse().unwrap();
+    let options = WriterOptions { backfill: true, ..options(0) };
+    let mut writer = store.graph_writer(other, options).await.unwrap();
+    append(&mut *writer, &chain.blocks, 7).await;
+    chain.add(vec![GraphTransaction {
+        txid: Txid::from_bytes([9; 32]),
+        kind: TransactionKind::Payment,
+        outputs: vec![],
+        inputs: vec![spent],
+        unknown: 0,
+    }]);
+    append(&mut *writer, &chain.blocks[good + 1..], 1).await;
+    let error = writer.build_indexes().await.unwrap_err();
+    assert!(matches!(error, StoreError::SpentTwice(chain) if chain == other), "{error}");
+}
+
 async fn only_one_writes_at_a_time(store: Arc<dyn Store>) {
     let chain = Chain::of(15, 0, 6);
     let mut first = writer(&*store, 0).await;
@@ -453,6 +502,7 @@ macro_rules! contract {
             a_backfill_ends_as_what_was_indexed_all_along,
             a_reorganisation_leaves_no_trace,
             blocks_that_do_not_follow_change_nothing,
+            nothing_is_spent_twice,
             only_one_writes_at_a_time,
             a_graph_begins_where_it_began,
             a_confirmed_tip_moves_time_forward_only,

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 
 use crate::{
     Name, Period,
-    manifest::{Counts, IntelSourceSpec, LimitName, RetentionSpec, Schedule},
+    manifest::{
+        ChainSourceSpec, Counts, IntelSourceSpec, LimitName, RetentionSpec, Schedule, TraceCeiling,
+    },
 };
 
 /// Everybody who may ask. `P` is a compiled risk policy.
@@ -20,6 +22,17 @@ pub struct Directory<P> {
     pub tenants: BTreeMap<Name, Arc<Tenant<P>>>,
     /// Lists and labels that are fetched by themselves, by name.
     pub feeds: BTreeMap<Name, Arc<Feed>>,
+    /// Where chains are read from, by the chain's identifier.
+    pub chains: BTreeMap<String, Arc<ChainFeed>>,
+}
+
+/// Where a chain is read from.
+#[derive(Clone, Debug)]
+pub struct ChainFeed {
+    /// The source's name.
+    pub name: Name,
+    /// What its manifest says.
+    pub spec: ChainSourceSpec,
 }
 
 /// A list or label set that is fetched by itself.
@@ -49,6 +62,7 @@ impl<P> Default for Directory<P> {
             policies: BTreeMap::new(),
             tenants: BTreeMap::new(),
             feeds: BTreeMap::new(),
+            chains: BTreeMap::new(),
         }
     }
 }
@@ -70,6 +84,8 @@ pub struct Plan {
     pub retention: RetentionSpec,
     /// Most rows of one bulk request.
     pub screen_rows: u64,
+    /// How far money is followed at most.
+    pub trace: TraceCeiling,
 }
 
 /// So many requests in a window.

@@ -16,14 +16,16 @@ fn the_sample_world_answers_as_it_always_did() {
     let mut count = 0;
     for line in examples.skip(1) {
         let mut words = line.split_whitespace();
-        let (chain, address) = (words.next().unwrap(), words.next().unwrap());
+        let mut word = || words.next().unwrap();
+        let (chain, address, verdict) = (word(), word(), word());
         let what = words.collect::<Vec<_>>().join("_").replace(',', "");
         let answer = business.check(chain, address);
         assert_eq!(answer.status, 200, "{}", answer.text);
+        assert_eq!(answer.json()["verdict"], verdict, "the server says what to expect");
         insta::assert_json_snapshot!(format!("sample_{what}"), steady(answer.json()));
         count += 1;
     }
-    assert_eq!(count, 7);
+    assert_eq!(count, 16);
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn sources_and_signals_tell_what_answers_rest_on() {
     assert_eq!(sources.status, 200);
     let ids: Vec<_> =
         sources.json()["sources"].as_array().unwrap().iter().map(|s| s["id"].clone()).collect();
-    assert_eq!(ids, ["sample-labels", "sample-notices", "sample-sanctions"]);
+    assert_eq!(ids, ["sample-labels", "sample-notices", "sample-sanctions", "chain-btc"]);
     let mandatory = &sources.json()["sources"][2];
     assert_eq!((&mandatory["mandatory"], &mandatory["stale"]), (&json!(true), &json!(false)));
     assert_eq!(business.get("/v1/sources").status, 200);

@@ -9,8 +9,9 @@ use assay_engine::{
     assessment::Assessment,
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label, Ledger,
-        Pattern, PatternFact, PatternRole, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
+        ChainFacts, ChainReading, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label,
+        Ledger, Pattern, PatternFact, PatternRole, SourceKind, SourceState, Tier, Tip,
+        UnresolvedReason,
     },
     facts::{Environment, Facts},
     policy::Policy,
@@ -34,16 +35,10 @@ const PATTERN_PERCENT: u8 = 80;
 
 fn facts() -> Facts {
     let part = |(end, dollars, hops, percent): (FlowEnd, u32, u8, u8)| FlowPart {
-        end,
-        entity: None,
         hops,
         tier: Tier::Investigation,
         confidence: Confidence::from_percent(percent),
-        amount: u128::from(dollars) * 100,
-        recent: 0,
-        listed: false,
-        solicited: true,
-        transactions: vec![],
+        ..FlowPart::plain(end, u128::from(dollars) * 100)
     };
     let ledger = Ledger {
         unit: "USD".into(),
@@ -82,17 +77,25 @@ fn facts() -> Facts {
         }],
         same_key: vec![],
         cluster: None,
-        chain: ChainState::Followed(ChainFacts {
-            tip: Tip { height: 900_000, reported_at: "2026-11-20T11:55:00Z".parse().unwrap() },
+        chain: ChainState::Followed(Box::new(ChainFacts {
+            tip: Tip {
+                height: 900_000,
+                hash: "00".repeat(32),
+                time: "2026-11-20T11:54:00Z".parse().unwrap(),
+                reported_at: "2026-11-20T11:55:00Z".parse().unwrap(),
+                start: 0,
+                reading: ChainReading::Ingested,
+                sample: false,
+            },
             flows: FlowFacts { complete: true, ledgers: vec![ledger] },
-            patterns: vec![PatternFact {
+            patterns: Some(vec![PatternFact {
                 pattern: Pattern::RapidPassThrough,
                 role: PatternRole::Actor,
                 confidence: Confidence::from_percent(PATTERN_PERCENT),
                 transactions: vec![],
-            }],
+            }]),
             activity: None,
-        }),
+        })),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_engine::{assessment::AssessedSource, facts::Environment, judge_sources};
+use assay_engine::{assessment::AssessedSource, facts::Environment, judge_sources, judge_tip};
 use axum::{
     Json,
     extract::{Extension, State},
@@ -10,7 +10,7 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{http::App, serving::Caller};
+use crate::{chains::trace::tips, http::App, serving::Caller};
 
 /// What answers rest on.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -30,8 +30,15 @@ pub async fn list_sources(
 ) -> Json<SourcesResponse> {
     let intel = app.service.intel();
     let now = app.service.clock.now();
+    let mut sources = judge_sources(intel.sources(), &caller.tenant.policy, now);
+    match tips(&app.service.chains()).await {
+        Ok(tips) => sources.extend(
+            tips.iter().filter_map(|(chain, tip)| judge_tip(*chain, intel.environment(), tip, now)),
+        ),
+        Err(error) => tracing::error!(%error, "failed to read the newest blocks"),
+    }
     Json(SourcesResponse {
-        sources: judge_sources(intel.sources(), &caller.tenant.policy, now),
+        sources,
         data_revision: intel.data_revision().to_owned(),
         environment: intel.environment(),
     })

@@ -21,7 +21,7 @@ pub(super) fn judge(facts: &Facts, policy: &Policy) -> Judged {
     let ChainState::Followed(chain) = &facts.chain else {
         return Judged::default();
     };
-    let mut patterns: Vec<&PatternFact> = chain.patterns.iter().collect();
+    let mut patterns: Vec<&PatternFact> = chain.patterns.iter().flatten().collect();
     patterns.sort_by(|a, b| {
         (a.pattern, a.role, b.confidence, &a.transactions).cmp(&(
             b.pattern,

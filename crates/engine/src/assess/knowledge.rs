@@ -1,12 +1,22 @@
 //! What was looked at, and what that leaves open: mandatory sources, staleness, coverage.
 
+use std::fmt::Write;
+
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
+
+use ruint::aliases::U256;
 
 use super::verdict::Missing;
 use crate::{
     address::CanonicalAddress,
-    assessment::{AssessedSource, Assurance, Coverage, CoverageBlock, CoverageStatus, Reason},
-    evidence::{ChainFacts, ChainState, Listing, ListingStatus, SourceKind, SourceState},
+    assessment::{
+        AssessedSource, AssessedTip, Assurance, Coverage, CoverageBlock, CoverageStatus, Reason,
+    },
+    chain::ChainId,
+    evidence::{
+        ChainFacts, ChainState, Direction, FlowEnd, Listing, ListingStatus, SourceKind,
+        SourceState, Tip, UnresolvedReason,
+    },
     facts::{Environment, Facts},
     policy::{MandatorySource, Policy},
 };
@@ -45,12 +55,14 @@ pub(super) fn judge(
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
         ChainState::Followed(chain) => {
-            let limit = longest_tip_age(subject);
-            let stale_from = chain.tip.reported_at.saturating_add(limit).unwrap_or(Timestamp::MAX);
-            if stale_from < now {
-                missing.push(stale_chain(subject, chain));
-            } else {
-                expires(stale_from);
+            match chain_goes_stale(subject.chain(), facts.environment, &chain.tip) {
+                Some(stale_from) if stale_from < now => missing.push(stale_chain(subject, chain)),
+                Some(stale_from) => expires(stale_from),
+                None => {}
+            }
+            if !chain.flows.complete {
+                // The next look has more.
+                expires(now);
             }
         }
         ChainState::Unavailable => missing.push(no_flows("its chain source could not be read")),
@@ -61,7 +73,7 @@ pub(super) fn judge(
     }
     Judged {
         coverage: coverage(facts, sanctions_missing),
-        sources: judge_sources(&facts.sources, policy, now),
+        sources: sources(subject, facts, policy, now),
         assurance: match facts.chain {
             ChainState::Followed(_) => Assurance::Full,
             ChainState::NotFollowed | ChainState::Unavailable => Assurance::ListsOnly,
@@ -90,8 +102,14 @@ fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> b
     goes_stale(source, wanted) < now
 }
 
-fn longest_tip_age(subject: &CanonicalAddress) -> SignedDuration {
-    SignedDuration::from_secs(subject.chain().info().rules.longest_tip_age_seconds())
+/// When a chain's newest block is too old; `None` for a made-up chain in the sample world, which stands
+/// still. Anywhere else it ages like any other.
+fn chain_goes_stale(chain: ChainId, environment: Environment, tip: &Tip) -> Option<Timestamp> {
+    if tip.sample && environment == Environment::Sample {
+        return None;
+    }
+    let age = SignedDuration::from_secs(chain.info().rules.longest_tip_age_seconds());
+    Some(tip.as_of().saturating_add(age).unwrap_or(Timestamp::MAX))
 }
 
 fn never_loaded(wanted: &MandatorySource) -> Missing {
@@ -213,22 +231,14 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
             block(CoverageStatus::Unavailable, "the chain source could not be read"),
             block(CoverageStatus::Unavailable, "the chain source could not be read"),
         ),
-        ChainState::Followed(chain) => {
-            let tip = format!("up to block {}", chain.tip.height);
-            let status = if chain.flows.complete {
-                CoverageStatus::Assessed
-            } else {
-                CoverageStatus::Partial
-            };
-            (
-                block(
-                    CoverageStatus::Assessed,
-                    "the same key on other chains and co-spend clusters",
-                ),
-                block(status, &tip),
-                block(status, &tip),
-            )
-        }
+        ChainState::Followed(chain) => (
+            association(facts),
+            exposure(chain),
+            match chain.patterns {
+                Some(_) => block(CoverageStatus::Assessed, &up_to(chain)),
+                None => block(CoverageStatus::NotAssessed, "patterns are not looked for yet"),
+            },
+        ),
     };
     Coverage {
         sanctions: block(sanctions, &sanctions_detail),
@@ -239,8 +249,109 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
     }
 }
 
+fn association(facts: &Facts) -> CoverageBlock {
+    if facts.cluster.is_some() {
+        let detail = "the same key on other chains and co-spend clusters";
+        return block(CoverageStatus::Assessed, detail);
+    }
+    block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters")
+}
+
+fn up_to(chain: &ChainFacts) -> String {
+    let ChainFacts { tip, .. } = chain;
+    match tip.start {
+        0 => format!("up to block {}", tip.height),
+        start => format!("blocks {start} to {}", tip.height),
+    }
+}
+
+/// How far the money was followed, and how much of it to an end.
+fn exposure(chain: &ChainFacts) -> CoverageBlock {
+    let flows = &chain.flows;
+    let parts = |direction| {
+        let ledgers = flows.ledgers.iter();
+        ledgers.flat_map(move |ledger| &ledger.direction(direction).parts)
+    };
+    let over_budget = [Direction::Source, Direction::Destination]
+        .into_iter()
+        .flat_map(parts)
+        .any(|part| part.end == FlowEnd::Unresolved(UnresolvedReason::Budget));
+    let status = if flows.complete && !over_budget {
+        CoverageStatus::Assessed
+    } else {
+        CoverageStatus::Partial
+    };
+    let followed = |direction| {
+        let whole = parts(direction).fold(U256::ZERO, |sum, part| sum + U256::from(part.amount));
+        let ended = parts(direction)
+            .filter(|part| !matches!(part.end, FlowEnd::Unresolved(_)))
+            .fold(U256::ZERO, |sum, part| sum + U256::from(part.amount));
+        if whole.is_zero() {
+            return None;
+        }
+        let tenths = u64::try_from(ended * U256::from(1_000_u32) / whole).unwrap_or(0);
+        Some(format!("{}.{} %", tenths / 10, tenths % 10))
+    };
+    let mut detail = up_to(chain);
+    for (direction, name) in
+        [(Direction::Source, "received"), (Direction::Destination, "sent or held")]
+    {
+        if let Some(share) = followed(direction) {
+            let _ = write!(detail, "; {share} of what was {name} followed to an end");
+        }
+    }
+    if !flows.complete {
+        detail.push_str("; time ran out, the next check has more");
+    }
+    block(status, &detail)
+}
+
 fn block(status: CoverageStatus, detail: &str) -> CoverageBlock {
     CoverageBlock { status, detail: detail.to_owned() }
+}
+
+/// Every source, the chain that was looked at last.
+fn sources(
+    subject: &CanonicalAddress,
+    facts: &Facts,
+    policy: &Policy,
+    now: Timestamp,
+) -> Vec<AssessedSource> {
+    let mut sources = judge_sources(&facts.sources, policy, now);
+    if let ChainState::Followed(chain) = &facts.chain {
+        sources.extend(judge_tip(subject.chain(), facts.environment, &chain.tip, now));
+    }
+    sources
+}
+
+/// A chain as a source, by its newest block.
+#[must_use]
+pub fn judge_tip(
+    chain: ChainId,
+    environment: Environment,
+    tip: &Tip,
+    now: Timestamp,
+) -> Option<AssessedSource> {
+    let stale_from = chain_goes_stale(chain, environment, tip);
+    Some(AssessedSource {
+        id: format!("chain-{chain}").parse().ok()?,
+        kind: SourceKind::Chain,
+        lists: vec![],
+        published_at: Some(tip.time.to_zoned(TimeZone::UTC).date()),
+        fetched_at: tip.reported_at,
+        digest: tip.hash.clone(),
+        entries: tip.height.saturating_sub(tip.start).saturating_add(1),
+        mandatory: true,
+        stale: stale_from.is_some_and(|from| from < now),
+        sample: tip.sample,
+        tip: Some(AssessedTip {
+            height: tip.height,
+            hash: tip.hash.clone(),
+            time: tip.time,
+            start: tip.start,
+            reading: tip.reading,
+        }),
+    })
 }
 
 /// How a policy sees the sources: which are mandatory, and which of these are stale.
@@ -269,6 +380,7 @@ pub fn judge_sources(
                 mandatory: demands().next().is_some(),
                 stale: demands().any(|wanted| is_stale(source, wanted, now)),
                 sample: source.sample,
+                tip: None,
             }
         })
         .collect();

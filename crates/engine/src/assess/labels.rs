@@ -11,11 +11,12 @@ use crate::{
         AssessedLabel, ComponentKind, Conflict, ConflictResolution, Entity, EvidenceKind,
         EvidenceReference, LabelStatus, Reason, ScoringComponent,
     },
-    evidence::{Label, ListingStatus, Tier},
+    evidence::{Label, Listing, ListingStatus, SourceState, Tier},
     facts::{Cluster, Facts},
     policy::Policy,
     score::Score,
     taxonomy::{Category, RISKY_FROM},
+    trace::{AttributedEnd, Attribution, attribution::CarriedLabel},
 };
 
 #[derive(Default)]
@@ -41,14 +42,57 @@ struct Candidate {
 }
 
 pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
-    let mut candidates: Vec<Candidate> = facts
+    let known = Known {
+        listings: &facts.listings,
+        labels: &facts.labels,
+        cluster: facts.cluster.as_ref(),
+        sources: &facts.sources,
+    };
+    let Settled { candidates, conflicts, capped_tiers } = settle(known, policy, today);
+    let contradicted =
+        conflicts.iter().any(|conflict| conflict.resolution != ConflictResolution::RiskyOverruled);
+
+    let counted = || candidates.iter().filter(|candidate| candidate.status == LabelStatus::InForce);
+    let service = if contradicted { None } else { service(counted()) };
+    Judged {
+        terms: counted().map(|candidate| term(candidate, policy)).collect(),
+        reasons: counted()
+            .filter(|candidate| candidate.severity >= RISKY_FROM)
+            .map(reason)
+            .collect(),
+        entity: counted().min_by_key(|candidate| candidate.label.tier).and_then(entity),
+        views: candidates.iter().filter(|candidate| !candidate.inherited).map(view).collect(),
+        conflicts,
+        capped_tiers,
+        service,
+    }
+}
+
+/// What is known of one address.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) listings: &'a [Listing],
+    pub(super) labels: &'a [Label],
+    pub(super) cluster: Option<&'a Cluster>,
+    pub(super) sources: &'a [SourceState],
+}
+
+/// Labels with what became of each, the strongest claims first.
+struct Settled {
+    candidates: Vec<Candidate>,
+    conflicts: Vec<Conflict>,
+    capped_tiers: BTreeSet<Tier>,
+}
+
+fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
+    let mut candidates: Vec<Candidate> = known
         .labels
         .iter()
         .map(|label| (label.clone(), false))
-        .chain(facts.cluster.iter().flat_map(inherited).map(|label| (label, true)))
+        .chain(known.cluster.into_iter().flat_map(inherited).map(|label| (label, true)))
         .map(|(mut label, inherited)| {
             label.tier = label.tier.weaker(Tier::Cryptographic);
-            let status = standing(&label, facts, today);
+            let status = standing(&label, known, today);
             let severity = policy.severity(label.category);
             Candidate { label, inherited, status, severity }
         })
@@ -68,22 +112,57 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
     });
     mark_repeated(&mut candidates);
     let (conflicts, capped_tiers) = settle_conflicts(&mut candidates);
-    let contradicted =
-        conflicts.iter().any(|conflict| conflict.resolution != ConflictResolution::RiskyOverruled);
+    Settled { candidates, conflicts, capped_tiers }
+}
 
-    let counted = || candidates.iter().filter(|candidate| candidate.status == LabelStatus::InForce);
-    let service = if contradicted { None } else { service(counted()) };
-    Judged {
-        terms: counted().map(|candidate| term(candidate, policy)).collect(),
-        reasons: counted()
-            .filter(|candidate| candidate.severity >= RISKY_FROM)
-            .map(reason)
-            .collect(),
-        entity: counted().min_by_key(|candidate| candidate.label.tier).and_then(entity),
-        views: candidates.iter().filter(|candidate| !candidate.inherited).map(view).collect(),
-        conflicts,
-        capped_tiers,
-        service,
+/// What labels make of an address that money passed: where a trace ends, and what it carries on.
+///
+/// An investigation, or better, attributes it, and so do two independent community sources that agree
+/// on the category. Among several such labels the riskiest counts, so that calling an address riskier
+/// never helps. Labels that attribute nothing are carried where they are risky.
+pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attribution {
+    let settled = settle(known, policy, today);
+    // In the order of what they are worth.
+    let counted: Vec<&Candidate> = settled
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.status == LabelStatus::InForce)
+        .collect();
+    let agree = |wanted: &Candidate| {
+        let upstreams: BTreeSet<_> = counted
+            .iter()
+            .filter(|candidate| candidate.label.tier == Tier::Community)
+            .filter(|candidate| candidate.label.category == wanted.label.category)
+            .map(|candidate| &candidate.label.upstream)
+            .collect();
+        upstreams.len() > 1
+    };
+    let surely = |candidate: &&&Candidate| candidate.label.tier.at_least(Tier::Investigation);
+    let end = counted.iter().find(surely).or_else(|| {
+        counted.iter().find(|candidate| candidate.label.tier == Tier::Community && agree(candidate))
+    });
+    let carried = counted
+        .iter()
+        .filter(|candidate| candidate.severity >= RISKY_FROM)
+        .filter(|candidate| end.is_none_or(|end| !std::ptr::eq(**candidate, *end)))
+        .map(|candidate| CarriedLabel {
+            tier: candidate.label.tier,
+            category: candidate.label.category,
+            confidence: candidate.label.confidence,
+            severity: candidate.severity,
+            entity: candidate.label.entity.clone(),
+            hops: 0,
+        });
+    Attribution {
+        carried: carried.collect(),
+        end: end.map(|Candidate { label, .. }| AttributedEnd {
+            category: label.category,
+            entity: label.entity.clone(),
+            tier: label.tier,
+            confidence: label.confidence,
+            listed: false,
+            listed_on: None,
+        }),
     }
 }
 
@@ -117,18 +196,18 @@ pub(super) fn has_different_services(cluster: &Cluster) -> bool {
 }
 
 /// Whether a label counts by itself, before others are looked at.
-fn standing(label: &Label, facts: &Facts, today: Date) -> LabelStatus {
+fn standing(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
     if !label.in_force(today) {
         return LabelStatus::OutOfForce;
     }
     let Some(list) = &label.cites_list else {
         return LabelStatus::InForce;
     };
-    if !facts.sources.iter().any(|source| source.lists.contains(list)) {
+    if !known.sources.iter().any(|source| source.lists.contains(list)) {
         // The list itself is not at hand, so that the claim stands on its own.
         return LabelStatus::InForce;
     }
-    let listed = facts.listings.iter().any(|listing| {
+    let listed = known.listings.iter().any(|listing| {
         listing.entry.list == *list && listing.status(today) == ListingStatus::Active
     });
     if listed { LabelStatus::Repeated } else { LabelStatus::NotListed }

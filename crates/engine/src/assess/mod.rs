@@ -1,6 +1,7 @@
 //! From facts to an answer: `docs/scoring.md` states the model, the modules here follow it step by step.
 
 mod association;
+mod attribution;
 mod behaviour;
 mod combine;
 mod contributions;
@@ -11,17 +12,18 @@ mod listings;
 mod rank;
 mod verdict;
 
+pub use attribution::attribute;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-pub use knowledge::judge_sources;
+pub use knowledge::{judge_sources, judge_tip};
 use rank::Rank;
 
 use crate::{
     address::CanonicalAddress,
     assessment::{
-        Activity, ActivityCounts, ActivityStatus, Assessment, EvidenceReference, Reason,
+        Activity, ActivityCounts, ActivityStatus, Amount, Assessment, EvidenceReference, Reason,
         ScoringComponent, Warning,
     },
-    evidence::ChainState,
+    evidence::{ActivityFacts, AssetActivity, ChainState},
     facts::Facts,
     fixed::Fraction,
     policy::Policy,
@@ -30,7 +32,7 @@ use crate::{
 
 /// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
 /// another assessment.
-pub const MODEL_VERSION: &str = "1.0";
+pub const MODEL_VERSION: &str = "1.1";
 
 /// Judges one address by the facts about it.
 ///
@@ -156,10 +158,17 @@ fn activity(chain: &ChainState) -> Activity {
             transfers_in: facts.transfers_in,
             transfers_out: facts.transfers_out,
         }),
-        r#in: vec![],
-        out: vec![],
-        balance: vec![],
+        r#in: amounts(facts, |asset| asset.received),
+        out: amounts(facts, |asset| asset.sent),
+        balance: amounts(facts, |asset| asset.balance),
     }
+}
+
+fn amounts(facts: Option<&ActivityFacts>, of: impl Fn(&AssetActivity) -> u128) -> Vec<Amount> {
+    let assets = facts.into_iter().flat_map(|facts| &facts.amounts);
+    assets
+        .map(|asset| Amount { value: of(asset).to_string(), asset: asset.asset.clone(), usd: None })
+        .collect()
 }
 
 /// The first moment at which time alone would change the assessment.

@@ -5,9 +5,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    coinjoin::CoinjoinKind,
     evidence::{PatternFact, Tier},
     score::Confidence,
     taxonomy::Category,
+    trace::attribution::CarriedLabel,
 };
 
 /// Which way money is followed.
@@ -28,7 +30,7 @@ pub enum ChainState {
     /// A source follows the chain but could not be read.
     Unavailable,
     /// What the chain shows of the subject.
-    Followed(ChainFacts),
+    Followed(Box<ChainFacts>),
 }
 
 /// What a followed chain shows of the subject.
@@ -38,8 +40,8 @@ pub struct ChainFacts {
     pub tip: Tip,
     /// The traced flows.
     pub flows: FlowFacts,
-    /// The patterns found.
-    pub patterns: Vec<PatternFact>,
+    /// The patterns found; `None` where they were not looked for.
+    pub patterns: Option<Vec<PatternFact>>,
     /// What the subject did over its lifetime; `None` where it never appeared.
     pub activity: Option<ActivityFacts>,
 }
@@ -55,6 +57,22 @@ pub struct ActivityFacts {
     pub transfers_in: u64,
     /// Outgoing transfers.
     pub transfers_out: u64,
+    /// Amounts, by asset.
+    pub amounts: Vec<AssetActivity>,
+}
+
+/// What an address received, sent and holds of one asset, in base units. What it paid itself counts
+/// neither way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetActivity {
+    /// The asset's ticker.
+    pub asset: String,
+    /// Received in all.
+    pub received: u128,
+    /// Sent in all, fees included.
+    pub sent: u128,
+    /// Held now.
+    pub balance: u128,
 }
 
 /// The traced flows of one subject.
@@ -68,12 +86,41 @@ pub struct FlowFacts {
 }
 
 /// A chain's newest block as its source reported it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
     /// Its height.
     pub height: u64,
-    /// When the source reported it.
+    /// Its hash, in hexadecimal.
+    pub hash: String,
+    /// Its own time.
+    pub time: Timestamp,
+    /// When the source last reported it as the newest.
     pub reported_at: Timestamp,
+    /// The height of the first block known here: what was made before has no known origin.
+    pub start: u64,
+    /// How the chain is read.
+    pub reading: ChainReading,
+    /// Whether it is made up.
+    pub sample: bool,
+}
+
+impl Tip {
+    /// The moment that the knowledge of the chain is of: an old block that was reported just now is as
+    /// stale as a new one reported long ago.
+    #[must_use]
+    pub fn as_of(&self) -> Timestamp {
+        self.reported_at.min(self.time)
+    }
+}
+
+/// How a chain is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChainReading {
+    /// Every block is recorded.
+    Ingested,
+    /// Histories of single addresses are fetched when they are asked for.
+    OnDemand,
 }
 
 /// The flows of one unit of account.
@@ -129,8 +176,66 @@ pub struct FlowPart {
     /// `false` for money that a stranger sent unasked: shown, and scored only where the sum so
     /// excluded for its category exceeds what policy lets pass.
     pub solicited: bool,
-    /// Identifiers of transactions that show it, largest first.
+    /// Risky labels that the money passed on its way and that end no trace. The part counts once: as
+    /// what is worth most of its end and of these.
+    pub carried: Vec<CarriedLabel>,
+    /// How much moved before the party at the end was listed and since; `None` where it is not listed
+    /// or the day is not known.
+    pub listing: Option<ListingSplit>,
+    /// Identifiers of transactions that show it, those of the largest path first.
     pub transactions: Vec<String>,
+    /// The largest paths to the end.
+    pub paths: Vec<FlowPath>,
+}
+
+impl FlowPart {
+    /// Money of `amount` that ended at `end`, directly and long ago, with nothing else known of it.
+    #[must_use]
+    pub const fn plain(end: FlowEnd, amount: u128) -> Self {
+        Self {
+            end,
+            entity: None,
+            hops: 1,
+            tier: Tier::Behaviour,
+            confidence: Confidence::CERTAIN,
+            amount,
+            recent: 0,
+            listed: false,
+            solicited: true,
+            carried: Vec::new(),
+            listing: None,
+            transactions: Vec::new(),
+            paths: Vec::new(),
+        }
+    }
+}
+
+/// An amount apart for before and after a listing; both sum to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListingSplit {
+    /// Moved before the day of the listing.
+    pub before: u128,
+    /// Moved on that day or later.
+    pub since: u128,
+}
+
+/// The way that money took, from the subject outwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPath {
+    /// How much took it.
+    pub amount: u128,
+    /// Its steps, the subject's own transaction first.
+    pub steps: Vec<PathStep>,
+}
+
+/// One hop of a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PathStep {
+    /// The transaction.
+    pub transaction: String,
+    /// The address at its other side; null where no address stands for who is there, or nobody is:
+    /// newly mined coins, a fee.
+    pub address: Option<String>,
 }
 
 /// Where a trace ends.
@@ -141,7 +246,7 @@ pub enum FlowEnd {
     /// At freshly mined coins.
     Mining,
     /// At a joint transaction of several people.
-    Coinjoin,
+    Coinjoin(CoinjoinKind),
     /// At a bridge to another chain.
     Bridge,
     /// Not spent yet.
@@ -159,7 +264,7 @@ impl FlowEnd {
         match self {
             Self::Attributed(category) => Some(category),
             Self::Mining => Some(Category::Miner),
-            Self::Coinjoin => Some(Category::Coinjoin),
+            Self::Coinjoin(_) => Some(Category::Coinjoin),
             Self::Bridge => Some(Category::Bridge),
             Self::Held | Self::Fee | Self::Unresolved(_) => None,
         }
@@ -171,7 +276,7 @@ impl FlowEnd {
         match self {
             Self::Attributed(category) => category.as_str(),
             Self::Mining => "mining",
-            Self::Coinjoin => "coinjoin",
+            Self::Coinjoin(_) => "coinjoin",
             Self::Bridge => "bridge",
             Self::Held => "held",
             Self::Fee => "fee",

@@ -10,8 +10,8 @@ mod source;
 mod tier;
 
 pub use flow::{
-    ActivityFacts, ChainFacts, ChainState, Direction, DirectionFlows, FlowEnd, FlowFacts, FlowPart,
-    Ledger, Tip, UnresolvedReason,
+    ActivityFacts, AssetActivity, ChainFacts, ChainReading, ChainState, Direction, DirectionFlows,
+    FlowEnd, FlowFacts, FlowPart, FlowPath, Ledger, ListingSplit, PathStep, Tip, UnresolvedReason,
 };
 pub use label::{AddressLabel, Label};
 pub use listing::{

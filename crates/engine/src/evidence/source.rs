@@ -19,6 +19,8 @@ pub enum SourceKind {
     Sanctions,
     /// Labels.
     Labels,
+    /// Blocks of a chain.
+    Chain,
 }
 
 /// A source as it stood when facts were gathered.
@@ -51,6 +53,7 @@ impl SourceState {
             SourceKind::Sanctions => self.lists.iter().any(|list| list.as_str() == name),
             // Whatever it is called, it is no sanctions list.
             SourceKind::Labels => self.id.as_str() == name && !ALWAYS_BINDING.contains(&name),
+            SourceKind::Chain => false,
         }
     }
 

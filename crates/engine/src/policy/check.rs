@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{ALWAYS_BINDING, AmountRules, Force, PolicySpec, SAME_KEY_SCORE, curve};
+use super::{
+    ALWAYS_BINDING, AmountRules, Force, PolicySpec, Quantity, SAME_KEY_SCORE, TraceSpec, curve,
+};
 use crate::{
     evidence::Pattern,
     score::Score,
@@ -43,6 +45,7 @@ pub(super) fn problems(spec: &PolicySpec) -> Vec<PolicyProblem> {
     for (unit, rules) in &spec.amounts {
         amounts(unit, rules, &mut problems);
     }
+    trace(&spec.trace, &mut problems);
     problems.0
 }
 
@@ -154,13 +157,30 @@ fn mandatory_sources(spec: &PolicySpec, problems: &mut Problems) {
     }
 }
 
+fn trace(trace: &TraceSpec, problems: &mut Problems) {
+    problems.require((1..=12).contains(&trace.hops), "trace.hops", || {
+        format!("{} is not from 1 to 12", trace.hops)
+    });
+    problems.require(trace.cut_share <= 100_000, "trace.cutShare", || {
+        format!("{} is above 100000 millionths: a tenth could vanish at once", trace.cut_share)
+    });
+    for (path, value) in [
+        ("trace.addressesPerLevel", trace.addresses_per_level),
+        ("trace.transfersPerAddress", trace.transfers_per_address),
+    ] {
+        problems.require((1..=20_000).contains(&value), path, || {
+            format!("{value} is not from 1 to 20000")
+        });
+    }
+}
+
 fn amounts(unit: &str, rules: &AmountRules, problems: &mut Problems) {
     let path = format!("amounts.{unit}.curve");
     problems.require(!rules.curve.is_empty(), &path, || "needs at least one point".into());
     for (index, point) in rules.curve.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|before| rules.curve.get(before));
-        let (amount, worth) =
-            before.map_or((0, Score::ZERO), |before| (before.amount, before.worth));
+        let (amount, worth) = before
+            .map_or((Quantity::default(), Score::ZERO), |before| (before.amount, before.worth));
         problems.require(amount < point.amount, &format!("{path}[{index}].amount"), || {
             format!("{} must be above {amount}: amounts rise strictly", point.amount)
         });

@@ -1,30 +1,30 @@
 //! What absolute amounts are worth: a curve that saturates.
 
-use super::{AmountRules, CurvePoint};
+use super::{AmountRules, CurvePoint, Quantity};
 use crate::fixed::Power;
 
 /// The curve of one unit, as `worth^2.5` over amounts in whole units: straight between its points and
 /// bending down only, so that one sum is never worth more than its halves together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmountCurve {
-    points: Vec<(u64, Power)>,
-    unsolicited_up_to: u64,
+    points: Vec<(Quantity, Power)>,
+    unsolicited_up_to: Quantity,
+    cut_below: Quantity,
 }
 
 impl AmountCurve {
     pub(super) fn new(rules: &AmountRules) -> Self {
         let points = power_points(&rules.curve).collect();
-        Self { points, unsolicited_up_to: rules.unsolicited_up_to }
+        Self { points, unsolicited_up_to: rules.unsolicited_up_to, cut_below: rules.cut_below }
     }
 
     /// `worth^2.5` of an amount in base units of `decimals`, rounded down: how much of the riskiest
     /// money's weight it carries whatever its share.
     #[must_use]
     pub fn weight(&self, amount: u128, decimals: u8) -> Power {
-        let unit = 10_u128.saturating_pow(decimals.into());
         let (mut low, mut low_power) = (0_u128, Power::default());
         for (point, power) in &self.points {
-            let high = u128::from(*point).saturating_mul(unit);
+            let high = point.base_units(decimals);
             if amount < high {
                 let rise = u128::from(power.units() - low_power.units());
                 let share = Power::share(amount - low, high - low, rise);
@@ -38,21 +38,28 @@ impl AmountCurve {
     /// The largest sum of unasked-for money of one category, in base units, that is not scored.
     #[must_use]
     pub fn unsolicited_ceiling(&self, decimals: u8) -> u128 {
-        u128::from(self.unsolicited_up_to).saturating_mul(10_u128.saturating_pow(decimals.into()))
+        self.unsolicited_up_to.base_units(decimals)
+    }
+
+    /// The amount in base units below which a flow of a small share is not followed.
+    #[must_use]
+    pub fn cut_below(&self, decimals: u8) -> u128 {
+        self.cut_below.base_units(decimals)
     }
 }
 
-fn power_points(curve: &[CurvePoint]) -> impl Iterator<Item = (u64, Power)> {
+fn power_points(curve: &[CurvePoint]) -> impl Iterator<Item = (Quantity, Power)> {
     curve.iter().map(|point| (point.amount, point.worth.fraction().power_2_5()))
 }
 
 /// Whether each stretch of the curve rises no faster than the one before it.
 pub(super) fn bends_down(curve: &[CurvePoint]) -> bool {
-    let mut before = (0_u64, 0_u64);
+    let mut before = (0_u128, 0_u64);
     let mut slope: Option<(u128, u128)> = None;
     for (amount, power) in power_points(curve) {
+        let amount = amount.base_units(8);
         let rise = u128::from(power.units().saturating_sub(before.1));
-        let run = u128::from(amount.saturating_sub(before.0));
+        let run = amount.saturating_sub(before.0);
         if let Some((earlier_rise, earlier_run)) = slope
             && rise.saturating_mul(earlier_run) > earlier_rise.saturating_mul(run)
         {

@@ -2,6 +2,7 @@
 
 mod check;
 mod curve;
+mod quantity;
 mod spec;
 
 use std::collections::BTreeMap;
@@ -10,8 +11,10 @@ use sha2::{Digest, Sha256};
 
 pub use check::PolicyProblem;
 pub use curve::AmountCurve;
+pub use quantity::{InvalidQuantity, Quantity};
 pub use spec::{
     AmountRules, CurvePoint, Floors, Force, MandatorySource, PolicySpec, Thresholds, TierCaps,
+    TraceSpec,
 };
 
 use crate::{
@@ -66,6 +69,9 @@ impl Policy {
             }
         }
         spec.lists.retain(|_, force| *force == Force::Binding);
+        for (unit, rules) in PolicySpec::default().amounts {
+            spec.amounts.entry(unit).or_insert(rules);
+        }
         let severities: BTreeMap<_, _> = Category::ALL
             .iter()
             .map(|category| {
@@ -147,6 +153,17 @@ impl Policy {
             Tier::Heuristic => self.spec.tier_caps.heuristic,
             Tier::Behaviour => self.spec.tier_caps.behaviour,
         }
+    }
+
+    /// The policy with its trace kept within a plan's ceiling: another policy, with a revision of its
+    /// own, where that changes anything.
+    #[must_use]
+    pub fn within(&self, ceiling: TraceSpec) -> Self {
+        let trace = self.spec.trace.within(ceiling);
+        if trace == self.spec.trace {
+            return self.clone();
+        }
+        Self::build(PolicySpec { trace, ..self.spec.clone() })
     }
 
     /// What amounts of `unit` mean; `None` where the policy says nothing about the unit.

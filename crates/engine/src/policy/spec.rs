@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Quantity;
 use crate::{
     names::ListId,
     score::{HalfLife, Score},
@@ -33,8 +34,45 @@ pub struct PolicySpec {
     pub flows_required: bool,
     /// What lifts a score to review whatever the shares are.
     pub floors: Floors,
-    /// What absolute amounts mean, by unit (`USD` or an asset's ticker).
+    /// What absolute amounts mean, by unit (`USD` or an asset's ticker). A native coin's own numbers
+    /// count where no price is known.
     pub amounts: BTreeMap<String, AmountRules>,
+    /// How far money is followed.
+    pub trace: TraceSpec,
+}
+
+/// How far money is followed. A tenant's plan may set lower ceilings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct TraceSpec {
+    /// Hops: 1 looks at direct counterparties only.
+    pub hops: u8,
+    /// A flow is no longer followed where its share of all money of its direction, in millionths, is
+    /// below this and its amount is below `cutBelow` of its unit too.
+    pub cut_share: u32,
+    /// Addresses that are followed further at each hop: those with the largest amounts.
+    pub addresses_per_level: u32,
+    /// Transfers that are read of one address or transaction: the largest ones.
+    pub transfers_per_address: u32,
+}
+
+impl Default for TraceSpec {
+    fn default() -> Self {
+        Self { hops: 6, cut_share: 1_000, addresses_per_level: 256, transfers_per_address: 2_000 }
+    }
+}
+
+impl TraceSpec {
+    /// The lower of both in everything that costs time.
+    #[must_use]
+    pub fn within(self, ceiling: Self) -> Self {
+        Self {
+            hops: self.hops.min(ceiling.hops),
+            cut_share: self.cut_share.max(ceiling.cut_share),
+            addresses_per_level: self.addresses_per_level.min(ceiling.addresses_per_level),
+            transfers_per_address: self.transfers_per_address.min(ceiling.transfers_per_address),
+        }
+    }
 }
 
 /// Where bands and verdicts begin.
@@ -142,7 +180,11 @@ pub struct AmountRules {
     /// stays.
     pub curve: Vec<CurvePoint>,
     /// Unasked-for money of one category up to this amount, in whole units, is shown and not scored.
-    pub unsolicited_up_to: u64,
+    pub unsolicited_up_to: Quantity,
+    /// A flow is no longer followed where its amount, in whole units, is below this and its share is
+    /// below `trace.cutShare` too.
+    #[serde(default)]
+    pub cut_below: Quantity,
 }
 
 /// One point of a curve.
@@ -150,23 +192,13 @@ pub struct AmountRules {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CurvePoint {
     /// The amount in whole units.
-    pub amount: u64,
+    pub amount: Quantity,
     /// The score it is worth.
     pub worth: Score,
 }
 
 impl Default for PolicySpec {
     fn default() -> Self {
-        let point = |amount, points| CurvePoint { amount, worth: Score::from_points(points) };
-        let dollars = AmountRules {
-            curve: vec![
-                point(10_000, 25),
-                point(100_000, 50),
-                point(1_000_000, 75),
-                point(10_000_000, 100),
-            ],
-            unsolicited_up_to: 1_000,
-        };
         Self {
             severities: BTreeMap::new(),
             pattern_severities: BTreeMap::new(),
@@ -180,7 +212,43 @@ impl Default for PolicySpec {
             }],
             flows_required: false,
             floors: Floors::default(),
-            amounts: BTreeMap::from([("USD".into(), dollars)]),
+            amounts: default_amounts(),
+            trace: TraceSpec::default(),
         }
     }
+}
+
+/// Dollars, and where no price is known native coins in round numbers of about the same worth: they
+/// need only tell a purse from a fortune, and a policy may set its own.
+fn default_amounts() -> BTreeMap<String, AmountRules> {
+    let rules = |first: u64, hundredths: bool| {
+        let quantity = |whole: u64| {
+            let text = if hundredths {
+                format!("{}.{:02}", whole / 100, whole % 100)
+            } else {
+                whole.to_string()
+            };
+            text.parse().unwrap_or_default()
+        };
+        let point = |amount, points| CurvePoint { amount, worth: Score::from_points(points) };
+        AmountRules {
+            curve: vec![
+                point(quantity(first), 25),
+                point(quantity(first * 10), 50),
+                point(quantity(first * 100), 75),
+                point(quantity(first * 1_000), 100),
+            ],
+            unsolicited_up_to: quantity(first / 10),
+            cut_below: quantity(first / 10),
+        }
+    };
+    BTreeMap::from([
+        ("USD".into(), rules(10_000, false)),
+        ("BTC".into(), rules(10, true)),
+        ("LTC".into(), rules(100, false)),
+        ("BCH".into(), rules(20, false)),
+        ("DOGE".into(), rules(50_000, false)),
+        ("DASH".into(), rules(200, false)),
+        ("ZEC".into(), rules(100, false)),
+    ])
 }

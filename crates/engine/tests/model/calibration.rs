@@ -3,7 +3,7 @@
 use crate::common::*;
 use assay_engine::{
     assessment::{ConflictResolution, LabelStatus, Relation},
-    evidence::{FlowPart, Pattern, PatternFact, PatternRole, Tier},
+    evidence::{ChainState, FlowPart, Pattern, PatternFact, PatternRole, Tier},
     facts::{AccountControl, Cluster, Environment, Facts},
     policy::{Policy, PolicySpec},
     score::Confidence,
@@ -373,7 +373,7 @@ fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
         Policy::compile(PolicySpec { flows_required: true, ..PolicySpec::default() }).unwrap();
     let answer = judge_by(&nothing_known(), &demanding);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
-    let chain = assay_engine::evidence::ChainState::Unavailable;
+    let chain = ChainState::Unavailable;
     let answer = judge(&Facts { chain, ..nothing_known() });
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
 
@@ -382,6 +382,26 @@ fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
         Facts { chain: flows(vec![part(Category::Exchange, 1)], vec![]), ..nothing_known() };
     let answer = assay_engine::assess(&subject(), &facts, &Policy::default(), late);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_stale"], "indeterminate"));
+}
+
+#[test]
+fn a_made_up_chain_stands_still_in_the_sample_and_nowhere_else() {
+    // Given a made-up chain whose newest block is of nine months ago and was read a month ago.
+    let ChainState::Followed(mut chain) = flows(vec![part(Category::Exchange, 1)], vec![]) else {
+        panic!("followed")
+    };
+    chain.tip.sample = true;
+    chain.tip.time = "2026-02-23T12:00:00Z".parse().unwrap();
+    chain.tip.reported_at = "2026-10-20T12:00:00Z".parse().unwrap();
+    let mut facts = Facts { chain: ChainState::Followed(chain), ..nothing_known() };
+    let answer = judge(&facts);
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_stale"], "indeterminate"));
+    assert!(answer.sources.last().unwrap().stale);
+
+    facts.environment = Environment::Sample;
+    let answer = judge(&facts);
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["nothing_found"], "allow"));
+    assert!(!answer.sources.last().unwrap().stale);
 }
 
 #[test]

@@ -6,9 +6,9 @@ use assay_engine::{
     assessment::{Assessment, ComponentKind},
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label, Ledger,
-        ListedEntity, Listing, ListingEntry, PatternFact, SourceKind, SourceState, Tier, Tip,
-        UnresolvedReason,
+        ChainFacts, ChainReading, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label,
+        Ledger, ListedEntity, Listing, ListingEntry, PatternFact, SourceKind, SourceState, Tier,
+        Tip, UnresolvedReason,
     },
     facts::{AccountControl, Environment, Facts, SameKey},
     policy::Policy,
@@ -100,16 +100,10 @@ pub fn same_key(control: AccountControl, listings: Vec<Listing>, labels: Vec<Lab
 /// A direct, certain, solicited part of investigation tier that is as old as the subject.
 pub fn part(category: Category, amount: u128) -> FlowPart {
     FlowPart {
-        end: FlowEnd::Attributed(category),
         entity: Some(format!("some {category}")),
-        hops: 1,
         tier: Tier::Investigation,
-        confidence: Confidence::CERTAIN,
-        amount,
-        recent: 0,
-        listed: false,
-        solicited: true,
         transactions: vec!["aa".repeat(32)],
+        ..FlowPart::plain(FlowEnd::Attributed(category), amount)
     }
 }
 
@@ -127,7 +121,7 @@ pub fn unresolved(amount: u128) -> FlowPart {
 
 /// Parts whose unit has no amount curve, so that shares alone decide.
 pub fn flows(source: Vec<FlowPart>, destination: Vec<FlowPart>) -> ChainState {
-    flows_in("BTC", 8, source, destination)
+    flows_in("TEST", 8, source, destination)
 }
 
 pub fn flows_in(
@@ -148,12 +142,20 @@ pub fn flows_in(
 }
 
 pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState {
-    ChainState::Followed(ChainFacts {
-        tip: Tip { height: 900_000, reported_at: "2026-11-20T11:55:00Z".parse().unwrap() },
+    ChainState::Followed(Box::new(ChainFacts {
+        tip: Tip {
+            height: 900_000,
+            hash: "00".repeat(32),
+            time: "2026-11-20T11:54:00Z".parse().unwrap(),
+            reported_at: "2026-11-20T11:55:00Z".parse().unwrap(),
+            start: 0,
+            reading: ChainReading::Ingested,
+            sample: false,
+        },
         flows: FlowFacts { complete: true, ledgers },
-        patterns,
+        patterns: Some(patterns),
         activity: None,
-    })
+    }))
 }
 
 pub fn judge(facts: &Facts) -> Assessment {

@@ -79,7 +79,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
         .prop_map(|(source, destination, labels, cluster, lists, patterns, listed_key)| {
             let mut chain = flows_in("USD", 2, source, destination);
             if let assay_engine::evidence::ChainState::Followed(facts) = &mut chain {
-                facts.patterns = patterns;
+                facts.patterns = Some(patterns);
             }
             let key = same_key(AccountControl::Key, vec![listing("ofac-sdn")], vec![]);
             Facts {
@@ -113,7 +113,7 @@ proptest! {
         rotate(&mut shuffled.labels, seed);
         rotate(&mut shuffled.listings, seed);
         if let assay_engine::evidence::ChainState::Followed(chain) = &mut shuffled.chain {
-            rotate(&mut chain.patterns, seed);
+            rotate(chain.patterns.as_mut().unwrap(), seed);
             for ledger in &mut chain.flows.ledgers {
                 rotate(&mut ledger.source.parts, seed);
                 rotate(&mut ledger.destination.parts, seed);

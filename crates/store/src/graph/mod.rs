@@ -23,6 +23,7 @@ pub(crate) mod answer;
 pub(crate) mod blocks;
 mod cache;
 pub(crate) mod fingerprint;
+mod follow;
 pub mod memory;
 pub(crate) mod plan;
 pub(crate) mod rows;
@@ -40,6 +41,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::StoreError;
+
+pub use follow::{BATCH, follow};
 
 /// The most blocks that a reorganisation may replace.
 pub const DEEPEST_REORGANISATION: u64 = 100;
@@ -179,7 +182,7 @@ pub trait Graph: FlowSource {
 /// A chain's graph, to be written. Only one exists at a time; it ends with its value, or with the
 /// program.
 #[async_trait]
-pub trait GraphWriter: std::fmt::Debug + Send {
+pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     /// How far the graph reaches; `None` where it holds no block.
     fn tip(&self) -> Option<GraphTip>;
 
@@ -192,7 +195,9 @@ pub trait GraphWriter: std::fmt::Debug + Send {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Gap`] where they do not follow one another and the tip.
+    /// [`StoreError::Gap`] where they do not follow one another and the tip;
+    /// [`StoreError::SpentBefore`] where they spend what recorded blocks spend. A backfill meets that
+    /// when it builds the indexes.
     async fn append(
         &mut self,
         blocks: &[GraphBlock],
@@ -211,6 +216,10 @@ pub trait GraphWriter: std::fmt::Debug + Send {
     async fn verified(&mut self, at: Timestamp) -> Result<(), StoreError>;
 
     /// Builds what reading needs and a backfill does without. Until then, reading is slow.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::SpentTwice`] where an output is spent twice.
     async fn build_indexes(&mut self) -> Result<(), StoreError>;
 }
 

@@ -121,6 +121,7 @@ pub(crate) const fn kind_number(kind: TransactionKind) -> i16 {
         TransactionKind::Coinjoin(CoinjoinKind::Wasabi2) => 4,
         TransactionKind::Coinjoin(CoinjoinKind::Whirlpool) => 5,
         TransactionKind::Coinjoin(CoinjoinKind::JoinMarket) => 6,
+        TransactionKind::Coinjoin(CoinjoinKind::PrivateSend) => 7,
     }
 }
 
@@ -158,6 +159,6 @@ mod tests {
         for number in 0..7 {
             assert_eq!(kind_number(kind(number).unwrap()), number);
         }
-        assert!(kind(7).is_err() && kind(-1).is_err());
+        assert!(kind(8).is_err() && kind(-1).is_err());
     }
 }

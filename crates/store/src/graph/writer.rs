@@ -11,6 +11,7 @@ use super::{
     Coin, GraphBlock, GraphTip, GraphWriter,
     cache::Cache,
     plan::{self, Known, Needs, Plan},
+    rows::{InputRow, Spends},
     state::State,
 };
 use crate::StoreError;
@@ -32,7 +33,7 @@ pub(crate) struct RecordedOutput {
 
 /// What a backend does for a writer. Whoever has one is the only one who writes the graph.
 #[async_trait]
-pub(crate) trait Recorder: std::fmt::Debug + Send {
+pub(crate) trait Recorder: std::fmt::Debug + Send + Sync {
     /// Where the graph stands.
     async fn state(&mut self) -> Result<State, StoreError>;
 
@@ -50,6 +51,9 @@ pub(crate) trait Recorder: std::fmt::Debug + Send {
         &mut self,
         outputs: Vec<OutPoint>,
     ) -> Result<Vec<(OutPoint, RecordedOutput)>, StoreError>;
+
+    /// Of outputs, named by the number of their transaction and their place, those that are spent.
+    async fn spent(&mut self, outputs: Vec<(i64, u32)>) -> Result<Vec<(i64, u32)>, StoreError>;
 
     /// Writes what was planned where the graph stood at `before`, in one transaction.
     ///
@@ -140,6 +144,38 @@ impl Writer {
         Ok(known)
     }
 
+    /// Of what the database says cannot be twice, what it is: an output that was spent before.
+    async fn explain(
+        &mut self,
+        error: StoreError,
+        blocks: &[GraphBlock],
+        plan: &Plan,
+    ) -> StoreError {
+        if !error.is_repetition() {
+            return error;
+        }
+        let outputs = plan.inputs.iter().filter_map(spent_output).collect();
+        let Ok(spent) = self.recorder.spent(outputs).await else { return error };
+        let spent: HashSet<_> = spent.into_iter().collect();
+        let inputs = blocks.iter().flat_map(|block| {
+            let transactions = block.transactions.iter();
+            transactions
+                .flat_map(move |one| one.inputs.iter().map(move |input| (block, one, input)))
+        });
+        let mut again = inputs
+            .zip(&plan.inputs)
+            .filter(|(_, row)| spent_output(row).is_some_and(|output| spent.contains(&output)));
+        match again.next() {
+            Some(((block, transaction, input), _)) => StoreError::SpentBefore {
+                chain: self.state.chain,
+                txid: transaction.txid,
+                height: block.block.height,
+                output: input.output,
+            },
+            None => error,
+        }
+    }
+
     /// Remembers what was recorded.
     fn remember(&mut self, blocks: &[GraphBlock], plan: Plan) {
         let transactions = blocks.iter().flat_map(|block| &block.transactions);
@@ -157,6 +193,14 @@ impl Writer {
             self.holders.insert(row.holder, (row.number, row.statistics));
         }
         self.state = plan.after;
+    }
+}
+
+/// What a row says is spent, where that is recorded.
+const fn spent_output(row: &InputRow) -> Option<(i64, u32)> {
+    match row.spends {
+        Spends::Recorded { transaction, index } => Some((transaction, index)),
+        Spends::Elsewhere(_) | Spends::Pool => None,
     }
 }
 
@@ -206,7 +250,7 @@ impl GraphWriter for Writer {
         if let Err(error) = self.recorder.record(&self.state, &plan).await {
             // It may have been written all the same: the answer, too, can get lost.
             let _unreachable = self.settle().await;
-            return Err(error);
+            return Err(self.explain(error, blocks, &plan).await);
         }
         self.unsure = false;
         self.remember(blocks, plan);
@@ -234,7 +278,11 @@ impl GraphWriter for Writer {
     }
 
     async fn build_indexes(&mut self) -> Result<(), StoreError> {
-        self.recorder.build_indexes().await?;
+        let built = self.recorder.build_indexes().await;
+        built.map_err(|error| match error {
+            error if error.is_repetition() => StoreError::SpentTwice(self.state.chain),
+            error => error,
+        })?;
         self.state.indexed = true;
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! what changes no counter (usage, answers, when a key was used) runs beside it.
 
 mod control;
+mod fetched;
 mod graph;
 mod intel;
 mod labels;
@@ -14,7 +15,9 @@ mod usage;
 
 use std::{io::ErrorKind, time::Duration};
 
-use assay_engine::{address::CanonicalAddress, facts::Environment, names::SourceId};
+use assay_engine::{
+    address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
+};
 use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
@@ -26,6 +29,7 @@ use sqlx::{
 use crate::{
     Revisions, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
+    fetched::{Fetched, FetchedKind},
     intel::{
         FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
         PublicationImport, RecordedHistory, RecordedLabel, Suppression,
@@ -305,6 +309,21 @@ impl Store for PostgresStore {
 
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
         usage::kept(&self.pool, tenant, id).await
+    }
+
+    async fn fetched(
+        &self,
+        chain: ChainId,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        fetched::read(&self.pool, chain, kind, keys).await
+    }
+
+    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        fetched::keep(&mut transaction, records).await?;
+        Ok(transaction.commit().await?)
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {

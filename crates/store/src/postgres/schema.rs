@@ -54,11 +54,10 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> Result<(), StoreEr
     let simple = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    let migrator = Migrator::with_migrations(vec![simple(
-        1,
-        "installation",
-        include_str!("../../migrations/postgres/0001_installation.sql"),
-    )]);
+    let migrator = Migrator::with_migrations(vec![
+        simple(1, "installation", include_str!("../../migrations/postgres/0001_installation.sql")),
+        simple(2, "fetched", include_str!("../../migrations/postgres/0002_fetched.sql")),
+    ]);
     migrator.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),
         other => StoreError::Migrate(other),

@@ -65,6 +65,13 @@ impl LabelIndex {
         self.addresses.len()
     }
 
+    /// Whether anything is said about an address.
+    #[must_use]
+    pub fn has(&self, address: &CanonicalAddress) -> bool {
+        let wanted = hash(&(address.chain(), address.as_str()));
+        matching(&self.by_address, wanted).any(|place| self.is(place, address))
+    }
+
     /// What is said about an address.
     #[must_use]
     pub fn of(&self, address: &CanonicalAddress) -> Vec<Label> {

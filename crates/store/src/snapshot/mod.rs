@@ -9,9 +9,15 @@ mod labels;
 
 use assay_engine::{
     address::{CanonicalAddress, KeyIdentity},
+    attribute,
+    chain::ChainId,
+    coins::Holder,
     evidence::{ChainState, ListedAddresses, Listing, SourceState},
     facts::{AccountControl, Environment, Facts, SameKey},
+    policy::Policy,
+    trace::Attribution,
 };
+use jiff::civil::Date;
 
 pub use labels::{LabelIndex, LabelIndexBuilder};
 
@@ -148,6 +154,28 @@ impl IntelSnapshot {
             cluster: None,
             chain: ChainState::NotFollowed,
         }
+    }
+
+    /// What is known of somebody on the way of money. Nearly nobody is known: those are found out
+    /// without gathering anything.
+    #[must_use]
+    pub fn attribution(
+        &self,
+        chain: ChainId,
+        holder: &Holder,
+        policy: &Policy,
+        today: Date,
+    ) -> Attribution {
+        let Some(address) = holder.address(chain) else {
+            return Attribution::default();
+        };
+        let is_known = self.listed.contains_key(&address)
+            || self.labels.has(&address)
+            || address.key_identities().iter().any(|key| self.controlled.contains_key(key));
+        if !is_known {
+            return Attribution::default();
+        }
+        attribute(&self.facts(&address), policy, today)
     }
 
     /// Other known addresses that the subject's key controls, each with what is known of it beyond what

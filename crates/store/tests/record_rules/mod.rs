@@ -59,3 +59,33 @@ pub(crate) async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
     assert_eq!(store.purge(&purge(6)).await.unwrap().checks, 1);
     assert_eq!(store.kept_check(&ours, "1").await.unwrap(), None);
 }
+
+pub(crate) async fn what_was_fetched_is_kept_by_chain_kind_and_key(store: Arc<dyn Store>) {
+    let fetched = |chain: &str, kind, key: &str, content: &str, minute| Fetched {
+        chain: chain.parse().unwrap(),
+        kind,
+        key: key.into(),
+        content: content.into(),
+        fetched_at: at(minute),
+    };
+    let keys: Vec<String> = (0..1_200).map(|number| format!("{number:04}")).collect();
+    let (btc, kind) = (ChainId::BTC, FetchedKind::Transaction);
+    assert_eq!(store.fetched(btc, kind, &keys).await.unwrap(), []);
+    let many: Vec<_> = keys.iter().map(|key| fetched("btc", kind, key, "{}", 1)).collect();
+    store.keep_fetched(&many).await.unwrap();
+    store
+        .keep_fetched(&[
+            fetched("ltc", kind, "0000", "[1]", 2),
+            fetched("btc", FetchedKind::Spends, "0000", "[2]", 3),
+            fetched("btc", kind, "0000", "[3]", 4),
+            fetched("btc", kind, "0000", "[4]", 5),
+        ])
+        .await
+        .unwrap();
+    let mut found = store.fetched(btc, kind, &keys).await.unwrap();
+    found.sort_by(|a, b| a.key.cmp(&b.key));
+    assert_eq!(found.len(), keys.len());
+    assert_eq!(found[0], fetched("btc", kind, "0000", "[4]", 5), "the last one counts");
+    assert_eq!(found[1], fetched("btc", kind, "0001", "{}", 1));
+    assert_eq!(store.fetched(btc, FetchedKind::History, &keys).await.unwrap(), []);
+}

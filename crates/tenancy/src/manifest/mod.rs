@@ -1,14 +1,16 @@
 //! What people write: plans, tenants, rate limits and risk policies. The same shape serves files on a
 //! laptop and custom resources in a cluster.
 
+mod chain_source;
 mod intel_source;
 mod plan;
 mod rate_limit;
 mod read;
 mod tenant;
 
+pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
 pub use intel_source::{IntelFormat, IntelSourceSpec, Schedule};
-pub use plan::{Counts, LimitName, LimitSpec, PlanSpec, RetentionSpec};
+pub use plan::{Counts, LimitName, LimitSpec, PlanSpec, RetentionSpec, TraceCeiling};
 pub use rate_limit::{RateLimitNumber, RateLimitSpec, RateLimitTarget};
 pub use read::{API_VERSION, Document, Kind, Manifest};
 pub use tenant::TenantSpec;

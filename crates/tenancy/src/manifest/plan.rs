@@ -26,6 +26,24 @@ pub struct PlanSpec {
     /// Most rows of one bulk request.
     #[serde(default = "default_screen_rows")]
     pub screen_rows: u64,
+    /// How far money is followed at most, whatever the risk policy says.
+    #[serde(default)]
+    pub trace: TraceCeiling,
+}
+
+/// The most that a risk policy's `trace` may ask for; what is left out is not limited by the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct TraceCeiling {
+    /// Hops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u8>,
+    /// Addresses that are followed further at each hop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub addresses_per_level: Option<u32>,
+    /// Transfers that are read of one address or transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers_per_address: Option<u32>,
 }
 
 /// How long what is recorded of tenants is kept; then it is deleted.

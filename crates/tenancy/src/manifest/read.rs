@@ -24,6 +24,8 @@ pub enum Kind {
     Plan,
     /// An [`IntelSourceSpec`](super::IntelSourceSpec).
     IntelSource,
+    /// A [`ChainSourceSpec`](super::ChainSourceSpec).
+    ChainSource,
     /// A risk policy, whose content the engine knows.
     RiskPolicy,
     /// A [`TenantSpec`](super::TenantSpec).
@@ -34,8 +36,14 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order in which they build on each other.
-    pub const ALL: [Self; 5] =
-        [Self::Plan, Self::IntelSource, Self::RiskPolicy, Self::Tenant, Self::RateLimit];
+    pub const ALL: [Self; 6] = [
+        Self::Plan,
+        Self::IntelSource,
+        Self::ChainSource,
+        Self::RiskPolicy,
+        Self::Tenant,
+        Self::RateLimit,
+    ];
 
     /// The kind's name in manifests.
     #[must_use]
@@ -43,6 +51,7 @@ impl Kind {
         match self {
             Self::Plan => "Plan",
             Self::IntelSource => "IntelSource",
+            Self::ChainSource => "ChainSource",
             Self::RiskPolicy => "RiskPolicy",
             Self::Tenant => "Tenant",
             Self::RateLimit => "RateLimit",

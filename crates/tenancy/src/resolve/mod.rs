@@ -1,5 +1,6 @@
 //! From all manifests to one directory, or to every problem at once.
 
+mod chain_source;
 mod intel_source;
 mod plan;
 mod problem;
@@ -57,6 +58,9 @@ pub fn resolve<S: DeserializeOwned, P>(
         if let Some(feed) = intel_source::check(&manifest, &mut problems) {
             directory.feeds.insert(manifest.name, Arc::new(feed));
         }
+    }
+    for manifest in read(&manifests, Kind::ChainSource, &mut problems) {
+        chain_source::check(manifest, &mut directory.chains, &mut problems);
     }
     let mandatory: Vec<Mandatory> =
         directory.feeds.values().flat_map(|feed| intel_source::mandatory(feed)).collect();

@@ -56,6 +56,13 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         "spec.screenRows",
         format!("{} is not from 1 to {MOST_SCREEN_ROWS}", spec.screen_rows),
     );
+    for (path, ceiling) in [
+        ("spec.trace.hops", spec.trace.hops.map(u32::from)),
+        ("spec.trace.addressesPerLevel", spec.trace.addresses_per_level),
+        ("spec.trace.transfersPerAddress", spec.trace.transfers_per_address),
+    ] {
+        require(ceiling != Some(0), path, "must be from 1; leave it out for no ceiling".into());
+    }
     for (index, limit) in spec.limits.iter().enumerate() {
         let path = format!("spec.limits[{index}]");
         require(
@@ -101,6 +108,7 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         cache_lifetime: spec.cache_lifetime,
         retention: spec.retention,
         screen_rows: spec.screen_rows,
+        trace: spec.trace,
     }
 }
 

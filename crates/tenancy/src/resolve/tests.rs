@@ -193,7 +193,7 @@ fn every_rule_says_what_would_be_right() {
         (vec![document("Plan", "P!", json!({}))], "metadata.name: `P!` is not a name"),
         (
             vec![document("Plans", "p", json!({}))],
-            "kind: `Plans` is unknown; expected one of Plan, IntelSource, RiskPolicy, Tenant, RateLimit",
+            "kind: `Plans` is unknown; expected one of Plan, IntelSource, ChainSource, RiskPolicy, Tenant, RateLimit",
         ),
         (
             with(raise(51)),
@@ -281,4 +281,32 @@ fn what_is_wrong_with_an_intel_source_is_named() {
     ] {
         assert!(complaints.contains(part), "{part}: {complaints}");
     }
+}
+
+#[test]
+fn given_a_chain_source_then_its_chain_has_one_or_every_problem_is_named() {
+    let source = |name: &str, spec: Value| document("ChainSource", name, spec);
+    let good = json!({
+        "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://127.0.0.1:8332",
+        "credentialsFile": "/run/secrets/node", "startHeight": 800_000,
+    });
+    let resolved = resolve(&[source("node", good.clone())], compile).unwrap();
+    let feed = &resolved.directory.chains["btc"];
+    assert_eq!((feed.name.as_str(), feed.spec.start_height), ("node", 800_000));
+    assert_eq!(feed.spec.time_bound.seconds(), 2);
+
+    let wrong = json!({
+        "chain": "BTC", "mode": "on_demand", "protocol": "rpc", "timeBound": "5m",
+        "endpoint": "https://user:secret@node.example", "startHeight": 1,
+    });
+    let complaints = complaints(&[source("wrong", wrong)]);
+    let fields = ["chain", "endpoint", "protocol", "startHeight", "timeBound"];
+    assert_eq!(complaints.len(), fields.len(), "{complaints:?}");
+    for (complaint, field) in complaints.iter().zip(fields) {
+        assert!(complaint.contains(&format!("spec.{field}")), "{complaint}");
+        assert!(!complaint.contains("secret"), "{complaint}");
+    }
+    let twice = self::complaints(&[source("one", good.clone()), source("two", good)]);
+    assert_eq!(twice.len(), 1);
+    assert!(twice[0].contains("read by ChainSource one already"), "{twice:?}");
 }

@@ -50,7 +50,11 @@ impl Way {
     fn grave_share(&self, policy: &Policy) -> Option<Floor> {
         let floors = &policy.spec().floors;
         let is_grave = |part: &&Part| {
-            part.counted && part.severity >= floors.grave_from && part.flow.end.category().is_some()
+            part.counted
+                && part
+                    .claims
+                    .iter()
+                    .any(|claim| claim.category.is_some() && claim.severity >= floors.grave_from)
         };
         let grave = self
             .parts

@@ -1,6 +1,6 @@
 //! What each part of a flow is worth by itself, and which parts count.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     evidence::{Direction, FlowEnd, FlowPart, Ledger, Tier},
@@ -8,6 +8,7 @@ use crate::{
     policy::{AmountCurve, Policy, UNRESOLVED_SEVERITY},
     score::Confidence,
     taxonomy::Category,
+    trace::attribution::CarriedLabel,
 };
 
 /// Shares are shown in millionths.
@@ -33,11 +34,68 @@ pub(super) struct Part {
     pub(super) flow: FlowPart,
     /// In millionths of its direction's whole; all shares sum exactly to the whole.
     pub(super) share: u64,
+    /// What it can be judged as: its end first, then the labels on its path.
+    pub(super) claims: Vec<PartClaim>,
+    /// `false` for unasked-for money that policy lets pass.
+    pub(super) counted: bool,
+}
+
+/// One thing that a part can be judged as.
+#[derive(Clone, Debug)]
+pub(super) struct PartClaim {
+    pub(super) category: Option<Category>,
+    pub(super) entity: Option<String>,
+    pub(super) tier: Tier,
+    pub(super) confidence: Confidence,
+    pub(super) hops: u8,
     pub(super) severity: u8,
     /// `severity x confidence x decay`, to the power 2.5.
     pub(super) power: Power,
-    /// `false` for unasked-for money that policy lets pass.
-    pub(super) counted: bool,
+}
+
+impl Part {
+    fn judge(flow: FlowPart, share: u64, counted: bool, policy: &Policy) -> Self {
+        let worth = |severity, confidence, hops| {
+            let risk: Fraction = policy.risk(severity, confidence, hops);
+            risk.power_2_5()
+        };
+        let severity = severity(flow.end, policy);
+        let end = PartClaim {
+            category: flow.end.category(),
+            entity: flow.entity.clone(),
+            tier: flow.tier,
+            confidence: flow.confidence,
+            hops: flow.hops.max(1),
+            severity,
+            power: worth(severity, flow.confidence, flow.hops),
+        };
+        let carried = flow.carried.iter().map(|label| {
+            let severity = policy.severity(label.category);
+            PartClaim {
+                category: Some(label.category),
+                entity: label.entity.as_deref().map(str::to_owned),
+                tier: label.tier,
+                confidence: label.confidence,
+                hops: label.hops.max(1),
+                severity,
+                power: worth(severity, label.confidence, label.hops),
+            }
+        });
+        let claims = std::iter::once(end).chain(carried).collect();
+        Self { flow, share, claims, counted }
+    }
+
+    /// Whether it can carry risk at all.
+    pub(super) fn is_risk(&self) -> bool {
+        self.claims.iter().any(|claim| claim.severity > 0)
+    }
+
+    /// What it counts as among the claims that `takes` lets through: the one worth most, and between
+    /// equals the end itself, or the stronger.
+    pub(super) fn strongest(&self, takes: impl Fn(&PartClaim) -> bool) -> Option<&PartClaim> {
+        let heard = self.claims.iter().filter(|claim| takes(claim));
+        heard.reduce(|best, claim| if claim.power > best.power { claim } else { best })
+    }
 }
 
 impl Way {
@@ -54,10 +112,8 @@ impl Way {
         let ceiling = curve.as_ref().map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
         let let_pass = unasked_below(ceiling, &flows);
         let parts = flows.into_iter().zip(shares).map(|(flow, share)| {
-            let severity = severity(flow.end, policy);
-            let risk: Fraction = policy.risk(severity, flow.confidence, flow.hops);
             let counted = flow.solicited || !let_pass.contains(&flow.end.category());
-            Part { flow, share, severity, power: risk.power_2_5(), counted }
+            Part::judge(flow, share, counted, policy)
         });
         Self {
             ledger: index,
@@ -79,36 +135,26 @@ fn severity(end: FlowEnd, policy: &Policy) -> u8 {
 }
 
 /// All parts in one order, whatever order they came in; what is unresolved for the same reason is one
-/// part, at one hop and of the weakest tier.
+/// part, at one hop and of the weakest tier, apart for what it carries and whether it was asked for.
 fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
     let mut ordered: Vec<FlowPart> = Vec::new();
-    let mut unresolved: BTreeMap<FlowEnd, FlowPart> = BTreeMap::new();
+    let mut unresolved: BTreeMap<(FlowEnd, bool, &[CarriedLabel]), FlowPart> = BTreeMap::new();
     for part in parts {
         if !matches!(part.end, FlowEnd::Unresolved(_)) {
             ordered.push(part.clone());
             continue;
         }
-        match unresolved.entry(part.end) {
-            Entry::Vacant(entry) => {
-                entry.insert(FlowPart {
-                    end: part.end,
-                    entity: None,
-                    hops: 1,
-                    tier: Tier::Behaviour,
-                    confidence: Confidence::CERTAIN,
-                    amount: part.amount,
-                    recent: part.recent,
-                    listed: false,
-                    solicited: true,
-                    transactions: vec![],
-                });
-            }
-            Entry::Occupied(mut entry) => {
-                let sum = entry.get_mut();
-                sum.amount = sum.amount.saturating_add(part.amount);
-                sum.recent = sum.recent.saturating_add(part.recent);
-            }
-        }
+        let sum =
+            unresolved.entry((part.end, part.solicited, &part.carried)).or_insert_with(|| {
+                FlowPart {
+                    solicited: part.solicited,
+                    carried: part.carried.clone(),
+                    ..FlowPart::plain(part.end, 0)
+                }
+            });
+        sum.amount = sum.amount.saturating_add(part.amount);
+        sum.recent = sum.recent.saturating_add(part.recent);
+        sum.paths.extend(part.paths.iter().cloned());
     }
     ordered.sort_by(|a, b| {
         b.amount
@@ -116,6 +162,7 @@ fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
             .then_with(|| (a.end, a.hops, &a.entity).cmp(&(b.end, b.hops, &b.entity)))
             .then_with(|| (a.tier, b.confidence, b.recent).cmp(&(b.tier, a.confidence, a.recent)))
             .then_with(|| (b.listed, b.solicited).cmp(&(a.listed, a.solicited)))
+            .then_with(|| a.carried.cmp(&b.carried))
             .then_with(|| a.transactions.cmp(&b.transactions))
     });
     ordered.extend(unresolved.into_values());

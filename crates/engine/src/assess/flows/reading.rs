@@ -9,7 +9,7 @@ use ruint::aliases::U256;
 
 use super::{
     Flows,
-    parts::{Part, Way},
+    parts::{Part, PartClaim, Way},
 };
 use crate::{
     assessment::ScoringComponent,
@@ -66,10 +66,12 @@ pub(in crate::assess) struct Choice {
 }
 
 impl Choice {
-    fn takes(self, part: &Part) -> bool {
-        part.counted
-            && self.weakest.is_some_and(|weakest| part.flow.tier.at_least(weakest))
-            && (!self.risky_only || part.severity >= RISKY_FROM)
+    /// What a part counts as; `None` where it does not count.
+    fn heard(self, part: &Part) -> Option<&PartClaim> {
+        let weakest = self.weakest.filter(|_| part.counted)?;
+        part.strongest(|claim| {
+            claim.tier.at_least(weakest) && (!self.risky_only || claim.severity >= RISKY_FROM)
+        })
     }
 }
 
@@ -98,11 +100,14 @@ impl Flows {
         let mut weighted = Vec::new();
         for way in &self.ways {
             let weights = way.weights(choice, reading.basis);
-            let risky = way.parts.iter().zip(weights).filter(|(part, _)| part.severity > 0);
-            weighted.extend(risky.map(|(part, weight)| Weighted {
-                tier: part.flow.tier,
-                weight: if way.ledger == reading.ledger { weight } else { 0 },
-                component: way.component(part),
+            let risky = way.parts.iter().zip(weights).filter(|(part, _)| part.is_risk());
+            weighted.extend(risky.map(|(part, weight)| {
+                let claim = choice.heard(part).or_else(|| part.strongest(|_| true));
+                Weighted {
+                    tier: claim.map_or(part.flow.tier, |claim| claim.tier),
+                    weight: if way.ledger == reading.ledger { weight } else { 0 },
+                    component: way.component(part, claim),
+                }
             }));
         }
         weighted
@@ -111,14 +116,14 @@ impl Flows {
 
 impl Way {
     fn sum(&self, choice: Choice, basis: Basis) -> PowerSum {
-        let chosen = self.parts.iter().filter(|part| choice.takes(part));
+        let chosen = self.chosen(choice);
         match basis {
             Basis::Lifetime => PowerSum::weighted(
-                chosen.map(|part| (part.flow.amount, part.power)),
+                chosen.map(|(part, power)| (part.flow.amount, power)),
                 self.whole(|part| part.flow.amount),
             ),
             Basis::Recent => PowerSum::weighted(
-                chosen.map(|part| (part.flow.recent, part.power)),
+                chosen.map(|(part, power)| (part.flow.recent, power)),
                 self.whole(|part| part.flow.recent),
             ),
             Basis::Amount => {
@@ -128,38 +133,47 @@ impl Way {
         }
     }
 
+    /// The parts that count, each with its risk to the power 2.5.
+    fn chosen(&self, choice: Choice) -> impl Iterator<Item = (&Part, Power)> {
+        self.parts
+            .iter()
+            .filter_map(move |part| choice.heard(part).map(|claim| (part, claim.power)))
+    }
+
     /// `e x r^2.5` of every part, comparable among all parts on one basis.
     fn weights(&self, choice: Choice, basis: Basis) -> Vec<u128> {
-        let steps = self.steps(self.parts.iter().filter(|part| choice.takes(part)));
+        let steps = self.steps(self.chosen(choice));
         let (lifetime, recent) =
             (self.whole(|part| part.flow.amount), self.whole(|part| part.flow.recent));
-        let weight = |part: &Part| {
-            let power = u128::from(part.power.units());
+        let weight = |part: &Part, power: Power| {
+            let step = steps.get(&Reverse(power));
+            let power = u128::from(power.units());
             match basis {
                 Basis::Lifetime => proportion(part.flow.amount, lifetime, power),
                 Basis::Recent => proportion(part.flow.recent, recent, power),
-                Basis::Amount => steps.get(&Reverse(part.power)).map_or(0, |step| {
+                Basis::Amount => step.map_or(0, |step| {
                     let product = step.rise.times(step.power);
                     proportion(part.flow.amount, U256::from(step.amount), product.units().into())
                 }),
             }
         };
-        self.parts.iter().map(|part| if choice.takes(part) { weight(part) } else { 0 }).collect()
+        let heard = |part| choice.heard(part).map_or(0, |claim| weight(part, claim.power));
+        self.parts.iter().map(heard).collect()
     }
 
     /// What a part would be worth alone, on its best basis.
     pub(super) fn alone(&self, part: &Part) -> Fraction {
-        if !part.counted {
+        let Some(claim) = part.strongest(|_| part.counted) else {
             return Fraction::ZERO;
-        }
-        let share = |amount, whole| PowerSum::weighted([(amount, part.power)], whole);
+        };
+        let share = |amount, whole| PowerSum::weighted([(amount, claim.power)], whole);
         let height = self
             .curve
             .as_ref()
             .map_or_else(Power::default, |curve| curve.weight(part.flow.amount, self.decimals));
         share(part.flow.amount, self.whole(|part| part.flow.amount))
             .max(share(part.flow.recent, self.whole(|part| part.flow.recent)))
-            .max(PowerSum::of_products([(height, part.power)]))
+            .max(PowerSum::of_products([(height, claim.power)]))
             .root()
     }
 
@@ -169,14 +183,17 @@ impl Way {
     }
 
     /// The amounts of `chosen` parts laid on the curve from the riskiest down, one step for each risk.
-    fn steps<'a>(&self, chosen: impl Iterator<Item = &'a Part>) -> BTreeMap<Reverse<Power>, Step> {
+    fn steps<'a>(
+        &self,
+        chosen: impl Iterator<Item = (&'a Part, Power)>,
+    ) -> BTreeMap<Reverse<Power>, Step> {
         let mut steps: BTreeMap<Reverse<Power>, Step> = BTreeMap::new();
         let Some(curve) = &self.curve else {
             return steps;
         };
-        for part in chosen {
-            let step = steps.entry(Reverse(part.power)).or_default();
-            step.power = part.power;
+        for (part, power) in chosen {
+            let step = steps.entry(Reverse(power)).or_default();
+            step.power = power;
             step.amount = step.amount.saturating_add(part.flow.amount);
         }
         let (mut total, mut reached) = (0_u128, Power::default());

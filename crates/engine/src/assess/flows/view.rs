@@ -2,52 +2,66 @@
 
 use super::{
     Flows,
-    parts::{Part, SHARE_WHOLE, Way},
+    parts::{Part, PartClaim, SHARE_WHOLE, Way},
 };
 use crate::{
     assessment::{
-        Amount, ComponentKind, EvidenceKind, EvidenceReference, Exposure, ScoringComponent,
+        Amount, ComponentKind, EvidenceKind, EvidenceReference, Exposure, ExposurePath,
+        ScoringComponent,
     },
-    evidence::{Direction, FlowEnd},
+    evidence::{Direction, FlowEnd, FlowPath, ListingSplit},
     score::Score,
+    taxonomy::Category,
 };
 
 impl Flows {
     /// Every part that can carry risk, without contribution.
     pub(in crate::assess) fn components(&self) -> Vec<ScoringComponent> {
         let parts = self.ways.iter().flat_map(|way| way.parts.iter().map(move |part| (way, part)));
-        parts.filter(|(_, part)| part.severity > 0).map(|(way, part)| way.component(part)).collect()
+        parts
+            .filter(|(_, part)| part.is_risk())
+            .map(|(way, part)| way.component(part, part.strongest(|_| true)))
+            .collect()
     }
 
-    /// All flows, whatever they are worth.
+    /// All flows, whatever they are worth: one line for each party, apart for direct and indirect.
     pub(in crate::assess) fn exposure(&self) -> Vec<Exposure> {
-        let parts = self.ways.iter().flat_map(|way| way.parts.iter().map(move |part| (way, part)));
-        parts.map(|(way, part)| way.exposure(part)).collect()
+        self.ways.iter().flat_map(Way::exposure).collect()
     }
 }
 
 impl Way {
-    pub(super) fn component(&self, part: &Part) -> ScoringComponent {
+    /// A part as a line of the score, judged as `claim`.
+    pub(super) fn component(&self, part: &Part, claim: Option<&PartClaim>) -> ScoringComponent {
         let flow = &part.flow;
         let way = match self.direction {
             Direction::Source => "received from",
             Direction::Destination => "sent to",
         };
-        let distance = match flow.hops {
-            0 | 1 => "directly".to_owned(),
+        let by_label =
+            claim.filter(|claim| claim.category.is_some() && claim.category != flow.end.category());
+        let hops = claim.map_or(flow.hops, |claim| claim.hops).max(1);
+        let distance = match hops {
+            1 => "directly".to_owned(),
             hops => format!("over {hops} hops"),
+        };
+        let detail = match by_label.and_then(|claim| claim.category) {
+            Some(category) => {
+                format!("{way} {} through {category} {distance}", flow.end.as_str())
+            }
+            None => format!("{way} {} {distance}", flow.end.as_str()),
         };
         ScoringComponent {
             kind: ComponentKind::Exposure,
             worth: Score::from_fraction(self.alone(part)),
-            detail: format!("{way} {} {distance}", flow.end.as_str()),
-            category: flow.end.category(),
-            entity: flow.entity.clone(),
-            tier: Some(flow.tier),
-            severity: Some(part.severity),
-            confidence: Some(flow.confidence),
+            detail,
+            category: claim.and_then(|claim| claim.category),
+            entity: claim.and_then(|claim| claim.entity.clone()),
+            tier: Some(claim.map_or(flow.tier, |claim| claim.tier)),
+            severity: Some(claim.map_or(0, |claim| claim.severity)),
+            confidence: Some(claim.map_or(flow.confidence, |claim| claim.confidence)),
             direction: Some(self.direction),
-            hops: Some(flow.hops.max(1)),
+            hops: Some(hops),
             share: Some(decimal(part.share)),
             amount: Some(self.amount(flow.amount)),
             evidence: transactions(&flow.transactions),
@@ -55,29 +69,132 @@ impl Way {
         }
     }
 
-    fn exposure(&self, part: &Part) -> Exposure {
-        let flow = &part.flow;
+    /// The direction's lines, the largest first, what is unresolved last.
+    fn exposure(&self) -> Vec<Exposure> {
+        let mut lines: Vec<(LineKey<'_>, Line)> = Vec::new();
+        for part in &self.parts {
+            let key = LineKey::of(part);
+            if let Some((_, line)) = lines.iter_mut().find(|(known, _)| *known == key) {
+                line.add(part);
+            } else {
+                let mut line = Line { hops: u8::MAX, ..Line::default() };
+                line.add(part);
+                lines.push((key, line));
+            }
+        }
+        lines.sort_by(|(a, a_line), (b, b_line)| {
+            let unresolved = |key: &LineKey<'_>| matches!(key.end, FlowEnd::Unresolved(_));
+            (unresolved(a), b_line.amount).cmp(&(unresolved(b), a_line.amount))
+        });
+        lines.into_iter().map(|(key, line)| self.line(&key, line)).collect()
+    }
+
+    fn line(&self, key: &LineKey<'_>, mut line: Line) -> Exposure {
+        line.paths.sort_by_key(|path| std::cmp::Reverse(path.amount));
+        line.paths.truncate(MOST_PATHS);
+        let mut transactions: Vec<String> = Vec::new();
+        let of_paths = line.paths.iter().flat_map(|path| &path.steps).map(|step| &step.transaction);
+        for transaction in of_paths.chain(&line.transactions) {
+            if !transactions.contains(transaction) {
+                transactions.push(transaction.clone());
+            }
+        }
         Exposure {
             direction: self.direction,
-            end: flow.end.as_str().to_owned(),
-            unresolved_reason: match flow.end {
+            end: key.end.as_str().to_owned(),
+            unresolved_reason: match key.end {
                 FlowEnd::Unresolved(reason) => Some(reason),
                 _ => None,
             },
-            category: flow.end.category(),
-            entity: flow.entity.clone(),
-            amount: self.amount(flow.amount),
-            share: decimal(part.share),
-            hops: flow.hops.max(1),
-            listed: flow.listed,
-            solicited: flow.solicited,
-            transactions: flow.transactions.clone(),
+            coinjoin: match key.end {
+                FlowEnd::Coinjoin(kind) => Some(kind.as_str()),
+                _ => None,
+            },
+            category: key.judged_as.or(key.end.category()),
+            entity: key.entity.map(str::to_owned),
+            amount: self.amount(line.amount),
+            share: decimal(line.share),
+            recent_amount: self.amount(line.recent),
+            before_listing: line.listing.map(|listing| self.amount(listing.before)),
+            since_listing: line.listing.map(|listing| self.amount(listing.since)),
+            hops: line.hops,
+            direct: key.direct,
+            listed: key.listed,
+            solicited: key.solicited,
+            scored: line.scored,
+            transactions,
+            paths: line
+                .paths
+                .into_iter()
+                .map(|path| ExposurePath { amount: self.amount(path.amount), steps: path.steps })
+                .collect(),
         }
     }
 
     fn amount(&self, value: u128) -> Amount {
         let usd = (self.unit == "USD").then(|| format!("{}.{:02}", value / 100, value % 100));
         Amount { value: value.to_string(), asset: self.unit.clone(), usd }
+    }
+}
+
+/// Paths that are shown of one line.
+const MOST_PATHS: usize = 3;
+
+/// What tells lines of exposure apart.
+#[derive(PartialEq, Eq)]
+struct LineKey<'a> {
+    end: FlowEnd,
+    /// The category of a label on the way, where it weighs more than the end.
+    judged_as: Option<Category>,
+    entity: Option<&'a str>,
+    listed: bool,
+    solicited: bool,
+    direct: bool,
+}
+
+impl<'a> LineKey<'a> {
+    fn of(part: &'a Part) -> Self {
+        let flow = &part.flow;
+        let judged_as = part.strongest(|_| true).and_then(|claim| claim.category);
+        Self {
+            end: flow.end,
+            judged_as: judged_as.filter(|category| Some(*category) != flow.end.category()),
+            entity: flow.entity.as_deref(),
+            listed: flow.listed,
+            solicited: flow.solicited,
+            direct: flow.hops <= 1,
+        }
+    }
+}
+
+/// The sum of one line.
+#[derive(Default)]
+struct Line {
+    amount: u128,
+    recent: u128,
+    share: u64,
+    hops: u8,
+    listing: Option<ListingSplit>,
+    scored: bool,
+    transactions: Vec<String>,
+    paths: Vec<FlowPath>,
+}
+
+impl Line {
+    fn add(&mut self, part: &Part) {
+        let flow = &part.flow;
+        self.amount = self.amount.saturating_add(flow.amount);
+        self.recent = self.recent.saturating_add(flow.recent);
+        self.share += part.share;
+        self.hops = self.hops.min(flow.hops.max(1));
+        self.scored |= part.counted;
+        if let Some(split) = flow.listing {
+            let sum = self.listing.get_or_insert(ListingSplit { before: 0, since: 0 });
+            sum.before = sum.before.saturating_add(split.before);
+            sum.since = sum.since.saturating_add(split.since);
+        }
+        self.transactions.extend(flow.transactions.iter().cloned());
+        self.paths.extend(flow.paths.iter().cloned());
     }
 }
 

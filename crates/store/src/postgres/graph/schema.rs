@@ -17,7 +17,8 @@ const INDEXES: [&str; 3] = [
      ON chain.output (holder_id, value DESC, tx_id, place)",
     "CREATE INDEX IF NOT EXISTS input_by_holder
      ON chain.input (holder_id, value DESC, tx_id, place) WHERE holder_id IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS input_by_output
+    // Nothing is spent twice.
+    "CREATE UNIQUE INDEX IF NOT EXISTS input_by_output
      ON chain.input (prev_tx_id, prev_index) WHERE prev_tx_id IS NOT NULL",
 ];
 

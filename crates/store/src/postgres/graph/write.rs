@@ -177,6 +177,23 @@ impl Recorder for PostgresRecorder {
         Ok(found)
     }
 
+    async fn spent(&mut self, outputs: Vec<(i64, u32)>) -> Result<Vec<(i64, u32)>, StoreError> {
+        let (transactions, places): (Vec<i64>, Vec<i32>) = outputs
+            .into_iter()
+            .map(|(transaction, place)| (transaction, place.cast_signed()))
+            .unzip();
+        let rows = sqlx::query(self.schema.sql(
+            "SELECT prev_tx_id, prev_index FROM chain.input
+             JOIN unnest($1::bigint[], $2::integer[]) AS asked (tx_id, place)
+               ON prev_tx_id = asked.tx_id AND prev_index = asked.place",
+        ))
+        .bind(transactions)
+        .bind(places)
+        .fetch_all(&mut self.connection)
+        .await?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, row::place(row.try_get(1)?)))).collect()
+    }
+
     async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), StoreError> {
         let schema = self.schema.clone();
         let mut write = self.write().await?;

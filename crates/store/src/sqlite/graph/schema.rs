@@ -15,7 +15,8 @@ const INDEXES: [&str; 3] = [
     "CREATE INDEX IF NOT EXISTS output_by_holder ON output (holder_id, value DESC, tx_id, place)",
     "CREATE INDEX IF NOT EXISTS input_by_holder ON input (holder_id, value DESC, tx_id, place)
      WHERE holder_id IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS input_by_output ON input (prev_tx_id, prev_index)
+    // Nothing is spent twice.
+    "CREATE UNIQUE INDEX IF NOT EXISTS input_by_output ON input (prev_tx_id, prev_index)
      WHERE prev_tx_id IS NOT NULL",
 ];
 

@@ -197,6 +197,19 @@ impl Recorder for SqliteRecorder {
         Ok(found)
     }
 
+    async fn spent(&mut self, outputs: Vec<(i64, u32)>) -> Result<Vec<(i64, u32)>, StoreError> {
+        let asked =
+            json(outputs.iter().map(|(transaction, place)| format!("[{transaction},{place}]")));
+        let rows = sqlx::query(
+            "SELECT prev_tx_id, prev_index FROM json_each(?) AS asked
+             CROSS JOIN input ON prev_tx_id = asked.value ->> 0 AND prev_index = asked.value ->> 1",
+        )
+        .bind(asked)
+        .fetch_all(&mut self.connection)
+        .await?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    }
+
     async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), StoreError> {
         let mut write = self.write().await?;
         proceed(&mut write, before, plan).await?;

@@ -1,0 +1,318 @@
+//! Histories of single addresses, fetched when they are asked for: where no node is at hand, an
+//! Esplora-style API tells enough for a trace.
+//!
+//! What is fetched is kept. A check fetches within its time and answers with what is there then; what is
+//! missing is unresolved, the answer says `partial`, and the next check goes on from there.
+//!
+//! - [`Histories`]: what an API must tell
+//! - `esplora`: an Esplora that tells it
+//! - `kept`: what is kept of it, and how long it may be used
+//! - `history`: an address's history from its transactions
+//! - `fetch`: fetching side by side, within a time
+
+mod esplora;
+mod fetch;
+mod history;
+mod kept;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    coins::{CoinTransaction, Holder, OutPoint, Txid},
+    evidence::{ChainFacts, ChainReading, ChainState, FlowFacts, Tip},
+    policy::Policy,
+    trace::{Supply, Trace, TraceRules, Wants},
+};
+use assay_ingest::chain::SourceError;
+use assay_store::{IntelSnapshot, Store, StoreError};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+pub use esplora::EsploraHistories;
+
+use super::trace::{Traced, activity};
+use fetch::Fetching;
+use history::Totals;
+use kept::Kept;
+
+/// For how long the newest block is taken for the newest without asking again.
+const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
+
+/// The newest block, as an API reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportedTip {
+    /// Its height.
+    pub height: u64,
+    /// Its hash, as it is written.
+    pub hash: [u8; 32],
+    /// Its own time.
+    pub time: Timestamp,
+}
+
+/// A confirmed transaction with both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FullTransaction {
+    /// Its identifier.
+    pub txid: Txid,
+    /// The height of its block.
+    pub height: u64,
+    /// The time of its block.
+    pub time: Timestamp,
+    /// Whether it makes new coins.
+    pub coinbase: bool,
+    /// What it spends: the output, its holder and its value in base units.
+    pub inputs: Vec<(OutPoint, Holder, u64)>,
+    /// What it makes: holder and value in base units.
+    pub outputs: Vec<(Holder, u64)>,
+}
+
+/// What an API says of an address in all. Amounts are in base units, change included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Received.
+    pub funded: u128,
+    /// Spent.
+    pub spent: u128,
+    /// Confirmed transactions.
+    pub transactions: u64,
+}
+
+/// An API that tells the histories of addresses. Calls block the thread.
+pub trait Histories: fmt::Debug + Send + Sync {
+    /// The newest block.
+    ///
+    /// # Errors
+    ///
+    /// Where the API does not say.
+    fn tip(&self) -> Result<ReportedTip, SourceError>;
+
+    /// An address in all.
+    ///
+    /// # Errors
+    ///
+    /// Where the API does not say.
+    fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError>;
+
+    /// Confirmed transactions of an address, the newest first: the first page, or the one after a
+    /// transaction. Empty where there are no more.
+    ///
+    /// # Errors
+    ///
+    /// Where the API does not say.
+    fn page(
+        &self,
+        address: &CanonicalAddress,
+        after: Option<&Txid>,
+    ) -> Result<Vec<FullTransaction>, SourceError>;
+
+    /// A transaction; `None` where it is not there or not confirmed.
+    ///
+    /// # Errors
+    ///
+    /// Where the API does not say.
+    fn transaction(&self, txid: &Txid) -> Result<Option<FullTransaction>, SourceError>;
+
+    /// Which confirmed transactions spend a transaction's outputs, by place.
+    ///
+    /// # Errors
+    ///
+    /// Where the API does not say.
+    fn spends(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError>;
+}
+
+/// A chain that is read on demand.
+#[derive(Debug)]
+pub struct OnDemand {
+    chain: ChainId,
+    store: Arc<dyn Store>,
+    histories: Arc<dyn Histories>,
+    bound: Duration,
+    tip: Mutex<Option<(ReportedTip, Timestamp)>>,
+}
+
+impl OnDemand {
+    /// Reads `chain` from an API, for at most `bound` in one check.
+    #[must_use]
+    pub fn new(
+        chain: ChainId,
+        store: Arc<dyn Store>,
+        histories: Arc<dyn Histories>,
+        bound: Duration,
+    ) -> Self {
+        Self { chain, store, histories, bound, tip: Mutex::new(None) }
+    }
+
+    /// What the chain shows of a subject, as far as time allows.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails. An API that fails is no error: what is kept is used.
+    pub async fn trace(
+        &self,
+        intel: &IntelSnapshot,
+        policy: &Policy,
+        rules: TraceRules,
+        subject: &CanonicalAddress,
+        now: Timestamp,
+    ) -> Result<Traced, StoreError> {
+        let deadline = Instant::now() + self.bound;
+        let seconds = self.chain.info().rules.longest_tip_age_seconds();
+        let kept = Kept {
+            store: &*self.store,
+            chain: self.chain,
+            now,
+            longest_age: SignedDuration::from_secs(seconds),
+        };
+        let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
+        let Some((tip, reported_at)) = self.newest(&fetching, now).await else {
+            return Ok(Traced::nothing(ChainState::Unavailable));
+        };
+        let mut seen = Seen::default();
+        let mut read = BTreeSet::new();
+        let mut complete = true;
+        let mut flows = FlowFacts { complete: true, ledgers: vec![] };
+        let mut lifetime = None;
+        if let Some(holder) = Holder::of_address(subject) {
+            let (transactions, totals, whole) =
+                fetching.history(&kept, subject, tip.height, &rules).await?;
+            complete &= whole;
+            seen.add(transactions.iter().map(|transaction| transaction.txid));
+            let history =
+                history::history(subject, &transactions, totals, rules.transfers_per_address);
+            if let Some(history) = history {
+                let today = now.to_zoned(TimeZone::UTC).date();
+                let attribute =
+                    |holder: &Holder| intel.attribution(self.chain, holder, policy, today);
+                let mut trace = Trace::new(self.chain, &holder, &history, rules, today, &attribute);
+                loop {
+                    let wants = trace.wants();
+                    if wants.is_empty() {
+                        break;
+                    }
+                    let supply = self.supply(&fetching, &kept, &wants, tip.height, &rules).await?;
+                    seen.add(supply.origins.keys().copied());
+                    seen.add(supply.destinations.keys().map(|output| output.txid));
+                    trace.supply(&supply);
+                }
+                read.clone_from(trace.read());
+                flows = trace.finish();
+                lifetime = Some(activity(subject, &history));
+            }
+        }
+        flows.complete &= complete;
+        let hash = hex::encode(tip.hash);
+        let revision = format!("{}@{}-{}", self.chain, tip.height, seen.name(&hash));
+        let facts = ChainFacts {
+            tip: Tip {
+                height: tip.height,
+                hash,
+                time: tip.time,
+                reported_at,
+                start: 0,
+                reading: ChainReading::OnDemand,
+                sample: false,
+            },
+            flows,
+            patterns: None,
+            activity: lifetime,
+        };
+        Ok(Traced { state: ChainState::Followed(Box::new(facts)), revision: Some(revision), read })
+    }
+
+    /// The newest block, and when the API said so. What it said before counts where it does not answer.
+    async fn newest(
+        &self,
+        fetching: &Fetching,
+        now: Timestamp,
+    ) -> Option<(ReportedTip, Timestamp)> {
+        let known = *self.tip.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, at)) = known
+            && now.duration_since(at) < TIP_AGE
+        {
+            return known;
+        }
+        let Some(tip) = fetching.one(|histories| histories.tip()).await else {
+            return known;
+        };
+        let known = Some((tip, now));
+        *self.tip.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        known
+    }
+
+    /// What can be had of what a trace wants: what is kept, and what is fetched in time.
+    async fn supply(
+        &self,
+        fetching: &Fetching,
+        kept: &Kept<'_>,
+        wants: &Wants,
+        tip: u64,
+        rules: &TraceRules,
+    ) -> Result<Supply, StoreError> {
+        let largest = rules.transfers_per_address;
+        let spenders = fetching.spenders(kept, &wants.destinations).await?;
+        let wanted: BTreeSet<Txid> =
+            wants.origins.iter().copied().chain(spenders.values().flatten().copied()).collect();
+        let transactions = fetching.transactions(kept, &wanted, tip).await?;
+        let found = |txid: &Txid, inputs: bool| -> Option<Option<CoinTransaction>> {
+            let transaction = transactions.get(txid)?;
+            Some(
+                transaction
+                    .as_ref()
+                    .map(|full| full.for_trace(self.chain, (inputs, !inputs), largest)),
+            )
+        };
+        let mut supply = Supply::default();
+        for txid in &wants.origins {
+            if let Some(transaction) = found(txid, true) {
+                supply.origins.insert(*txid, transaction);
+            }
+        }
+        for (output, spender) in spenders {
+            match spender {
+                None => {
+                    supply.destinations.insert(output, None);
+                }
+                Some(txid) => {
+                    // A spender that is not there is no answer: the API contradicts itself for now.
+                    if let Some(Some(transaction)) = found(&txid, false) {
+                        supply.destinations.insert(output, Some(transaction));
+                    }
+                }
+            }
+        }
+        Ok(supply)
+    }
+}
+
+/// Which transactions an answer rests on.
+#[derive(Debug, Default)]
+struct Seen(BTreeSet<Txid>);
+
+impl Seen {
+    fn add(&mut self, transactions: impl Iterator<Item = Txid>) {
+        self.0.extend(transactions);
+    }
+
+    /// Names them, and the block up to which they are known.
+    fn name(&self, tip: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(tip);
+        for txid in &self.0 {
+            hash.update(txid.as_bytes());
+        }
+        let mut name = hex::encode(hash.finalize());
+        name.truncate(12);
+        name
+    }
+}
+
+/// By key, in one order.
+type Found<T> = BTreeMap<Txid, T>;

@@ -1,0 +1,87 @@
+//! The chains that can be read now.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use assay_engine::{chain::ChainId, policy::Policy};
+use assay_store::{Store, StoreError, graph::Graph};
+use assay_tenancy::{
+    Directory,
+    manifest::{ChainMode, ChainSourceSpec},
+};
+
+use super::{on_demand::OnDemand, source};
+
+/// How a chain is read.
+#[derive(Clone, Debug)]
+pub enum ChainReader {
+    /// From a graph into which its blocks were ingested.
+    Graph(Arc<dyn Graph>),
+    /// From an API, address by address.
+    OnDemand(Arc<OnDemand>),
+}
+
+/// Every chain that can be read.
+#[derive(Clone, Debug, Default)]
+pub struct Chains {
+    readers: BTreeMap<ChainId, ChainReader>,
+}
+
+impl Chains {
+    /// The chains that a store has graphs of, and those whose source is read on demand. A graph goes
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails.
+    pub async fn of(
+        store: &Arc<dyn Store>,
+        directory: &Directory<Policy>,
+    ) -> Result<Self, StoreError> {
+        let mut readers = BTreeMap::new();
+        for feed in directory.chains.values() {
+            let spec = &feed.spec;
+            let wanted = spec.mode == ChainMode::OnDemand && !spec.suspended;
+            if let Ok(chain) = spec.chain.parse::<ChainId>()
+                && wanted
+                && let Some(reader) = on_demand(chain, spec, store)
+            {
+                readers.insert(chain, ChainReader::OnDemand(reader));
+            }
+        }
+        for chain in store.graph_chains().await? {
+            if let Some(graph) = store.graph(chain).await? {
+                readers.insert(chain, ChainReader::Graph(graph));
+            }
+        }
+        Ok(Self { readers })
+    }
+
+    /// How a chain is read; `None` where it is not.
+    #[must_use]
+    pub fn reader(&self, chain: ChainId) -> Option<&ChainReader> {
+        self.readers.get(&chain)
+    }
+
+    /// The graphs.
+    pub fn graphs(&self) -> impl Iterator<Item = (ChainId, &Arc<dyn Graph>)> {
+        self.readers.iter().filter_map(|(chain, reader)| match reader {
+            ChainReader::Graph(graph) => Some((*chain, graph)),
+            ChainReader::OnDemand(_) => None,
+        })
+    }
+}
+
+fn on_demand(
+    chain: ChainId,
+    spec: &ChainSourceSpec,
+    store: &Arc<dyn Store>,
+) -> Option<Arc<OnDemand>> {
+    let bound = Duration::from_secs(spec.time_bound.seconds());
+    match source::histories(chain, &spec.endpoint, bound) {
+        Ok(histories) => Some(Arc::new(OnDemand::new(chain, Arc::clone(store), histories, bound))),
+        Err(error) => {
+            tracing::error!(%chain, %error, "a chain cannot be read on demand");
+            None
+        }
+    }
+}

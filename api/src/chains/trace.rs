@@ -1,0 +1,199 @@
+//! A subject's flows, over whichever reader its chain has.
+
+use std::collections::BTreeSet;
+
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    coins::{History, Holder, Statistics},
+    evidence::{
+        ActivityFacts, AssetActivity, ChainFacts, ChainReading, ChainState, FlowFacts, Tip,
+    },
+    policy::Policy,
+    trace::{Trace, TraceRules},
+};
+use assay_store::{
+    IntelSnapshot, StoreError,
+    graph::{BATCH, Graph, GraphTip, follow},
+};
+use jiff::{Timestamp, tz::TimeZone};
+
+use super::reader::{ChainReader, Chains};
+
+/// How often a trace begins anew because a block came in while it was read.
+const ATTEMPTS: usize = 3;
+
+/// What a chain shows of a subject.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// For the assessment.
+    pub state: ChainState,
+    /// Names the state of the chain; `None` where it was not looked at.
+    pub revision: Option<String>,
+    /// Everybody whom the trace looked at: where one of them is listed or labelled, the answer changes.
+    pub read: BTreeSet<Holder>,
+}
+
+impl Traced {
+    /// Of a chain that was not looked at.
+    #[must_use]
+    pub const fn nothing(state: ChainState) -> Self {
+        Self { state, revision: None, read: BTreeSet::new() }
+    }
+}
+
+/// What somebody wants to see beyond what an assessment needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TraceView {
+    /// Hops to follow instead of the policy's.
+    pub hops: Option<u8>,
+    /// Paths to keep of each part.
+    pub paths: Option<usize>,
+}
+
+impl TraceView {
+    fn rules(self, policy: &Policy, subject: &CanonicalAddress) -> TraceRules {
+        let mut rules = TraceRules::new(policy, subject.chain().info());
+        rules.hops = self.hops.unwrap_or(rules.hops);
+        rules.paths_per_part = self.paths.unwrap_or(rules.paths_per_part);
+        rules
+    }
+}
+
+/// What the subject's chain shows of it. A chain that cannot be read is no error: the answer says so.
+pub async fn trace(
+    chains: &Chains,
+    intel: &IntelSnapshot,
+    policy: &Policy,
+    subject: &CanonicalAddress,
+    view: TraceView,
+    now: Timestamp,
+) -> Traced {
+    let rules = view.rules(policy, subject);
+    let Some(reader) = chains.reader(subject.chain()) else {
+        return Traced::nothing(ChainState::NotFollowed);
+    };
+    let traced = match reader {
+        ChainReader::Graph(graph) => {
+            over_graph(&**graph, intel, (policy, rules), subject, now).await
+        }
+        ChainReader::OnDemand(source) => {
+            source.trace(intel, policy, rules, subject, now).await.map(Some)
+        }
+    };
+    match traced {
+        Ok(Some(traced)) => traced,
+        Ok(None) => Traced::nothing(ChainState::NotFollowed),
+        Err(error) => {
+            tracing::error!(%error, chain = %subject.chain(), "failed to read a chain");
+            Traced::nothing(ChainState::Unavailable)
+        }
+    }
+}
+
+/// Reads a graph in one state: where a block comes in meanwhile, once more.
+async fn over_graph(
+    graph: &dyn Graph,
+    intel: &IntelSnapshot,
+    (policy, rules): (&Policy, TraceRules),
+    subject: &CanonicalAddress,
+    now: Timestamp,
+) -> Result<Option<Traced>, StoreError> {
+    let mut traced = None;
+    for _ in 0..ATTEMPTS {
+        let Some(before) = graph.tip().await? else {
+            return Ok(None);
+        };
+        traced = Some(at_tip(graph, before, intel, (policy, rules), subject, now).await?);
+        if graph.tip().await?.is_some_and(|after| after.block == before.block) {
+            break;
+        }
+    }
+    Ok(traced)
+}
+
+async fn at_tip(
+    graph: &dyn Graph,
+    tip: GraphTip,
+    intel: &IntelSnapshot,
+    (policy, rules): (&Policy, TraceRules),
+    subject: &CanonicalAddress,
+    now: Timestamp,
+) -> Result<Traced, StoreError> {
+    let chain = subject.chain();
+    let mut read = BTreeSet::new();
+    let history = match Holder::of_address(subject) {
+        Some(holder) => {
+            let history = graph.history(&holder, rules.transfers_per_address).await?;
+            history.map(|history| (holder, history))
+        }
+        None => None,
+    };
+    let (flows, activity) = match history {
+        None => (FlowFacts { complete: true, ledgers: vec![] }, None),
+        Some((holder, history)) => {
+            let today = now.to_zoned(TimeZone::UTC).date();
+            let attribute = |holder: &Holder| intel.attribution(chain, holder, policy, today);
+            let mut trace = Trace::new(chain, &holder, &history, rules, today, &attribute);
+            follow(graph, &mut trace, BATCH).await?;
+            read.clone_from(trace.read());
+            (trace.finish(), Some(activity(subject, &history)))
+        }
+    };
+    let facts = ChainFacts { tip: assessed(&tip), flows, patterns: None, activity };
+    Ok(Traced {
+        state: ChainState::Followed(Box::new(facts)),
+        revision: Some(revision(subject, &tip)),
+        read,
+    })
+}
+
+/// The newest block of every chain that was ingested.
+///
+/// # Errors
+///
+/// Where the store fails.
+pub async fn tips(chains: &Chains) -> Result<Vec<(ChainId, Tip)>, StoreError> {
+    let mut tips = Vec::new();
+    for (chain, graph) in chains.graphs() {
+        tips.extend(graph.tip().await?.map(|tip| (chain, assessed(&tip))));
+    }
+    Ok(tips)
+}
+
+fn assessed(tip: &GraphTip) -> Tip {
+    Tip {
+        height: tip.block.height,
+        hash: hex::encode(tip.block.hash),
+        time: tip.block.time,
+        reported_at: tip.verified_at,
+        start: tip.start,
+        reading: ChainReading::Ingested,
+        sample: tip.sample,
+    }
+}
+
+/// The chain, the height and the beginning of the block's hash that tells: the end, because hashes begin
+/// with zeros.
+fn revision(subject: &CanonicalAddress, tip: &GraphTip) -> String {
+    let hash = hex::encode(tip.block.hash);
+    let end = hash.get(hash.len() - 12..).unwrap_or_default();
+    format!("{}@{}-{end}", subject.chain(), tip.block.height)
+}
+
+pub(super) fn activity(subject: &CanonicalAddress, history: &History) -> ActivityFacts {
+    let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
+        history.statistics;
+    ActivityFacts {
+        first_seen,
+        last_seen,
+        transfers_in: transactions_in,
+        transfers_out: transactions_out,
+        amounts: vec![AssetActivity {
+            asset: subject.chain().info().asset.to_owned(),
+            received,
+            sent,
+            balance: received.saturating_sub(sent),
+        }],
+    }
+}

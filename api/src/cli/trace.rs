@@ -1,0 +1,330 @@
+//! `assay trace`: where an address's money came from, or where it went, path by path.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::{Chain, ChainId},
+    evidence::{ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, UnresolvedReason},
+};
+use assay_store::IntelSnapshot;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::{
+    Context, Done, Failure, Output,
+    check::{directory, policy},
+    output,
+};
+use crate::{
+    chains::{
+        reader::Chains,
+        trace::{TraceView, trace},
+    },
+    render::coins,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  assay trace btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h --direction source
+  assay trace btc ADDRESS --direction destination --hops 3 --min-share 0.01
+  assay trace btc ADDRESS --direction source --dot | dot -Tsvg > flows.svg";
+
+/// Follow an address's money and show the paths that it took
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct TraceArgs {
+    /// The blockchain, such as btc
+    chain: ChainId,
+    /// The address in any form that the blockchain allows
+    address: String,
+    /// Where the money came from (source) or went (destination)
+    #[arg(long, value_enum)]
+    direction: WantedDirection,
+    /// Hops to follow, at most [default: the policy's]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=12))]
+    hops: Option<u8>,
+    /// Leave out what has a smaller share, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
+    min_share: u64,
+    /// The risk policy [default: default; with --sample sample]
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// Print JSON
+    #[arg(long, conflicts_with = "dot")]
+    json: bool,
+    /// Print a graph for Graphviz
+    #[arg(long)]
+    dot: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WantedDirection {
+    /// Where it came from
+    Source,
+    /// Where it went
+    Destination,
+}
+
+/// Millionths of a share written as a decimal from 0 to 1.
+fn share(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no share: write a decimal from 0 to 1, such as 0.01");
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(decimals) || whole.is_empty() || decimals.len() > 6 {
+        return Err(wrong());
+    }
+    let value = format!("{whole}{decimals:0<6}").parse::<u64>().map_err(|_| wrong())?;
+    if value > 1_000_000 { Err(wrong()) } else { Ok(value) }
+}
+
+/// Paths kept of each end: all that anybody reads.
+const PATHS: usize = 1_000;
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    blockchain: ChainId,
+    address: &'a str,
+    direction: Direction,
+    /// Everything received, in base units: both directions sum to it.
+    whole: String,
+    tip_height: u64,
+    complete: bool,
+    ends: Vec<ShownEnd<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownEnd<'a> {
+    end: &'static str,
+    unresolved_reason: Option<UnresolvedReason>,
+    entity: Option<&'a str>,
+    hops: u8,
+    amount: String,
+    share: String,
+    recent_amount: String,
+    listed: bool,
+    solicited: bool,
+    labels_on_the_way: Vec<&'static str>,
+    paths: Vec<ShownPath<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownPath<'a> {
+    amount: String,
+    steps: &'a [PathStep],
+}
+
+pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Failure> {
+    let subject = CanonicalAddress::parse(args.chain, &args.address)
+        .map_err(|error| Failure::Input(format!("not a valid {} address: {error}", args.chain)))?;
+    let direction = match args.direction {
+        WantedDirection::Source => Direction::Source,
+        WantedDirection::Destination => Direction::Destination,
+    };
+    let store = context.open().await?;
+    let policy = policy(&*store, args.policy.as_deref()).await?;
+    let snapshot = IntelSnapshot::load(&*store, None).await?;
+    let chains = Chains::of(&store, &directory(&*store).await?).await?;
+    let view = TraceView { hops: args.hops, paths: Some(PATHS) };
+    let traced = trace(&chains, &snapshot, &policy, &subject, view, context.clock.now()).await;
+    let facts = match traced.state {
+        ChainState::Followed(facts) => facts,
+        ChainState::NotFollowed => {
+            return Err(Failure::Failed(format!(
+                "the {0} chain was not ingested: `assay ingest chain {0}` does that",
+                args.chain
+            )));
+        }
+        ChainState::Unavailable => {
+            return Err(Failure::Failed(format!("the {} chain cannot be read", args.chain)));
+        }
+    };
+    let mut parts: Vec<&FlowPart> =
+        facts.flows.ledgers.iter().flat_map(|ledger| &ledger.direction(direction).parts).collect();
+    let whole: u128 = parts.iter().map(|part| part.amount).sum();
+    parts.retain(|part| {
+        part.amount.saturating_mul(1_000_000) >= whole.saturating_mul(args.min_share.into())
+    });
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.hops));
+    let mut output = output();
+    if args.dot {
+        return dot(&mut output, &subject, direction, &parts);
+    }
+    let ends = parts.iter().map(|part| shown(part, whole)).collect();
+    let shown = Shown {
+        blockchain: args.chain,
+        address: subject.as_str(),
+        direction,
+        whole: whole.to_string(),
+        tip_height: facts.tip.height,
+        complete: facts.flows.complete,
+        ends,
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+    } else {
+        print(&mut output, args.chain.info(), &shown, whole)?;
+    }
+    Ok(Done::Well)
+}
+
+fn shown(part: &FlowPart, whole: u128) -> ShownEnd<'_> {
+    ShownEnd {
+        end: part.end.as_str(),
+        unresolved_reason: match part.end {
+            FlowEnd::Unresolved(reason) => Some(reason),
+            _ => None,
+        },
+        entity: part.entity.as_deref(),
+        hops: part.hops,
+        amount: part.amount.to_string(),
+        share: decimal(part.amount, whole),
+        recent_amount: part.recent.to_string(),
+        listed: part.listed,
+        solicited: part.solicited,
+        labels_on_the_way: part.carried.iter().map(|label| label.category.as_str()).collect(),
+        paths: part
+            .paths
+            .iter()
+            .map(|path| ShownPath { amount: path.amount.to_string(), steps: &path.steps })
+            .collect(),
+    }
+}
+
+/// A share with six decimals, rounded down.
+fn decimal(amount: u128, whole: u128) -> String {
+    let millionths = amount.saturating_mul(1_000_000).checked_div(whole).unwrap_or(0);
+    format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
+}
+
+fn print(
+    output: &mut Output,
+    chain: &Chain,
+    shown: &Shown<'_>,
+    whole: u128,
+) -> Result<(), Failure> {
+    let title = match shown.direction {
+        Direction::Source => "where its money came from",
+        Direction::Destination => "where its money went",
+    };
+    writeln!(
+        output,
+        "{}  {title}: {}, up to block {}",
+        shown.address,
+        coins(chain, whole),
+        shown.tip_height
+    )?;
+    if !shown.complete {
+        writeln!(output, "time ran out: the next trace has more")?;
+    }
+    for end in &shown.ends {
+        let who = end.entity.map(|entity| format!(" {entity}")).unwrap_or_default();
+        let reason = end
+            .unresolved_reason
+            .and_then(|reason| serde_json::to_value(reason).ok())
+            .and_then(|reason| reason.as_str().map(|reason| format!(" ({reason})")))
+            .unwrap_or_default();
+        let marks = [(end.listed, ", listed"), (!end.solicited, ", unasked for")];
+        let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+        let labels = match end.labels_on_the_way.as_slice() {
+            [] => String::new(),
+            labels => format!(", through {}", labels.join(", ")),
+        };
+        let amount = end.amount.parse().unwrap_or_default();
+        writeln!(
+            output,
+            "\n{}  {}{reason}{who}, {} hops{marks}{labels}  {}",
+            end.share,
+            end.end,
+            end.hops,
+            coins(chain, amount)
+        )?;
+        for path in &end.paths {
+            writeln!(output, "  {}", coins(chain, path.amount.parse().unwrap_or_default()))?;
+            for step in path.steps {
+                let address = step.address.as_deref().unwrap_or("-");
+                writeln!(output, "    {}  {address}", step.transaction)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The paths as a graph: addresses and ends as nodes, transactions as edges with what passed.
+fn dot(
+    output: &mut Output,
+    subject: &CanonicalAddress,
+    direction: Direction,
+    parts: &[&FlowPart],
+) -> Result<Done, Failure> {
+    let mut edges: BTreeMap<(String, String, &str), u128> = BTreeMap::new();
+    for (part, path) in parts.iter().flat_map(|part| part.paths.iter().map(move |p| (*part, p))) {
+        add_edges(&mut edges, subject, part, path);
+    }
+    writeln!(output, "digraph flows {{\n  rankdir=LR;\n  node [shape=box];")?;
+    writeln!(output, "  {} [style=bold];", quoted(subject.as_str()))?;
+    let info = subject.chain().info();
+    for ((from, to, transaction), amount) in edges {
+        // Arrows point the way the money went.
+        let (from, to) = match direction {
+            Direction::Source => (to, from),
+            Direction::Destination => (from, to),
+        };
+        let label = format!("{}\\n{transaction}", coins(info, amount));
+        writeln!(output, "  {} -> {} [label=\"{label}\"];", quoted(&from), quoted(&to))?;
+    }
+    writeln!(output, "}}")?;
+    Ok(Done::Well)
+}
+
+fn add_edges<'a>(
+    edges: &mut BTreeMap<(String, String, &'a str), u128>,
+    subject: &CanonicalAddress,
+    part: &FlowPart,
+    path: &'a FlowPath,
+) {
+    let mut from = subject.as_str().to_owned();
+    let last = path.steps.len().saturating_sub(1);
+    for (index, step) in path.steps.iter().enumerate() {
+        let address = step.address.clone().unwrap_or_default();
+        let to = match (index == last, &part.entity) {
+            (true, Some(entity)) => format!("{entity} ({}) {address}", part.end.as_str()),
+            (true, None) => format!("{} {address}", part.end.as_str()),
+            (false, _) => address,
+        };
+        let edge = (from, to.clone(), step.transaction.as_str());
+        *edges.entry(edge).or_default() += path.amount;
+        from = to;
+    }
+}
+
+/// A name in Graphviz's language.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.trim().replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_decimals_from_0_to_1() {
+        for (text, millionths) in [("0", 0), ("1", 1_000_000), ("0.01", 10_000), ("0.000001", 1)] {
+            assert_eq!(share(text), Ok(millionths));
+        }
+        for wrong in ["", "1.1", "-1", "x", ".5", "0.0000001", "1e-3"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(decimal(1, 3), "0.333333");
+        assert_eq!(decimal(0, 0), "0.000000");
+    }
+
+    #[test]
+    fn names_cannot_break_out_of_a_drawing() {
+        assert_eq!(quoted("a\"b\\c "), "\"a\\\"b\\\\c\"");
+    }
+}

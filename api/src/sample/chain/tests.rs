@@ -1,0 +1,98 @@
+use std::collections::{BTreeSet, HashMap};
+
+use assay_engine::address::CanonicalAddress;
+
+use super::*;
+
+/// Everybody in the story of whom no list or label speaks.
+const STRANGERS: &str = "Ada, Bram, Copper Vault, Evi, Finch, Greenfield Haulage, Ines, Jory, \
+                         Lindqvist Optics, Lux, Marta, Millpond Dental Practice, Milo, Nell, Otto, Piet, \
+                         Rook, Ruben, Sable, Tess, Town of Eastmere, Vera, Wim";
+
+fn blocks() -> Vec<ChainBlock> {
+    SampleChain::new().unwrap().0
+}
+
+#[test]
+fn the_chain_is_a_hundred_blocks_and_the_same_everywhere() {
+    let blocks = blocks();
+    assert_eq!(blocks.len(), 100, "no more than a reorganisation may replace");
+    let times: Vec<String> =
+        [0, 99].iter().map(|height| blocks[*height].head.time.to_string()).collect();
+    assert_eq!(times, ["2024-04-01T12:00:00Z", "2026-02-23T12:00:00Z"]);
+    assert!(blocks.windows(2).all(|pair| pair[1].head.parent == pair[0].head.hash));
+    let tip = hex::encode(blocks[99].head.hash);
+    assert_eq!(tip, "c854b3b75a863eb99b47ed631aa70787faba4ccc27cf4cea1563dd3ff579e0fb");
+    let payments: usize = blocks.iter().map(|block| block.transactions.len() - 1).sum();
+    assert_eq!(payments, STORY.len(), "nothing of the story got lost");
+}
+
+#[test]
+fn nothing_is_made_or_lost_but_by_miners() {
+    // Given every coin that was ever made, less those that were spent...
+    let mut unspent: HashMap<OutPoint, u64> = HashMap::new();
+    for block in blocks() {
+        for ChainTransaction { txid, inputs, outputs, .. } in block.transactions {
+            for input in inputs {
+                assert!(unspent.remove(&input.output).is_some(), "spent once, and made before");
+            }
+            let coins = (0..).zip(outputs);
+            unspent.extend(coins.map(|(index, coin)| (OutPoint { txid, index }, coin.value)));
+        }
+    }
+    // ...then there are as many as the blocks brought: fees only change hands.
+    assert_eq!(unspent.values().sum::<u64>(), 100 * SUBSIDY);
+}
+
+#[test]
+fn everybody_in_the_story_is_known_or_meant_to_be_a_stranger() {
+    let (_, _, labels) = world::labels().unwrap();
+    let mut known: BTreeSet<_> = labels.into_iter().map(|label| label.address).collect();
+    for (_, publication) in world::publications() {
+        let published = publication.entries.iter().map(|entry| &entry.address_as_published);
+        known.extend(published.filter_map(|text| CanonicalAddress::parse(ChainId::BTC, text).ok()));
+    }
+    let mut strangers = BTreeSet::new();
+    for payment in STORY {
+        let paid = payment.payees.iter().map(|(payee, _)| payee);
+        let payers = std::iter::once(&payment.payer).chain(payment.others);
+        for Purse { name, place } in payers.chain(paid) {
+            let address = world::address(name, ChainId::BTC, *place).unwrap();
+            if !known.contains(&address) {
+                strangers.insert(*name);
+            }
+        }
+    }
+    assert_eq!(strangers.into_iter().collect::<Vec<_>>().join(", "), STRANGERS);
+}
+
+#[test]
+fn a_story_that_does_not_add_up_says_where() {
+    let purse = |name| Purse { name, place: 0 };
+    let told = |day, payer, amount| {
+        let payment = Payment {
+            day,
+            payer: purse(payer),
+            others: &[],
+            payees: Box::leak(Box::new([(purse("Ada"), amount)])),
+        };
+        SampleChain::telling(Box::leak(Box::new([payment]))).unwrap_err().to_string()
+    };
+    assert_eq!(
+        told("2024-04-02", "Oldmill Mining Pool", "1"),
+        "`2024-04-02` is not the day of a block: there is one each week"
+    );
+    assert_eq!(
+        told("2024-04-08", "Oldmill Mining Pool", "1,5"),
+        "2024-04-08: `1,5` is no amount of bitcoin, and not `rest`"
+    );
+    // The pool's only coins by then are those of the first block.
+    assert_eq!(
+        told("2024-04-08", "Oldmill Mining Pool", "50"),
+        "2024-04-08: Oldmill Mining Pool pays 5000010000 base units and holds 5000000000"
+    );
+    assert_eq!(
+        told("2024-04-08", "Nell", "rest"),
+        "2024-04-08: Nell pays 10000 base units and holds 0"
+    );
+}

@@ -1,0 +1,78 @@
+//! Watching the chains: new graphs, new blocks, and whom they touch.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use assay_store::{
+    StoreError,
+    graph::{BlockRef, Graph},
+};
+use tokio::sync::Mutex;
+
+use super::{Service, touched::Touched};
+use crate::chains::reader::Chains;
+
+/// The most addresses that are looked up for one step; where more were touched, nothing is repeated.
+const MOST_TOUCHED: u32 = 100_000;
+
+/// What was seen of every chain last.
+#[derive(Debug, Default)]
+pub(super) struct ChainWatch {
+    tips: Mutex<BTreeMap<ChainId, BlockRef>>,
+    /// The revision of the manifests that sources were read from.
+    manifests: Mutex<Option<u64>>,
+}
+
+impl ChainWatch {
+    /// Takes note of what came in since the last time.
+    pub(super) async fn refresh(&self, service: &Service) -> Result<(), StoreError> {
+        let mut tips = self.tips.lock().await;
+        let known = service.chains.load_full();
+        let present = service.store.graph_chains().await?;
+        let access = service.access();
+        let mut manifests = self.manifests.lock().await;
+        let unchanged = known.graphs().map(|(chain, _)| chain).eq(present.iter().copied())
+            && manifests.is_none_or(|revision| revision == access.revision);
+        let chains = if unchanged {
+            known
+        } else {
+            let chains = Arc::new(Chains::of(&service.store, &access.directory).await?);
+            service.chains.store(Arc::clone(&chains));
+            chains
+        };
+        *manifests = Some(access.revision);
+        for (chain, graph) in chains.graphs() {
+            let Some(tip) = graph.tip().await? else { continue };
+            if tips.get(&chain) == Some(&tip.block) {
+                continue;
+            }
+            let before = tips.insert(chain, tip.block);
+            let mut touched = Touched::clone(&service.touched.load());
+            match whom(&**graph, chain, before).await? {
+                Some(addresses) => touched.add(chain, tip.block.height, addresses.iter()),
+                None => touched.add_everything(chain, tip.block.height),
+            }
+            service.touched.store(Arc::new(touched));
+        }
+        Ok(())
+    }
+}
+
+/// Whom the blocks since `before` touched; `None` where that is not known: it was not looked before,
+/// blocks were taken back, or there are too many.
+async fn whom(
+    graph: &dyn Graph,
+    chain: ChainId,
+    before: Option<BlockRef>,
+) -> Result<Option<Vec<CanonicalAddress>>, StoreError> {
+    let Some(before) = before else { return Ok(None) };
+    let same = graph.blocks(before.height, before.height).await?;
+    if same.first() != Some(&before) {
+        return Ok(None);
+    }
+    let holders = graph.touched_above(before.height, MOST_TOUCHED).await?;
+    if holders.len() >= usize::try_from(MOST_TOUCHED).unwrap_or(usize::MAX) {
+        return Ok(None);
+    }
+    Ok(Some(holders.iter().filter_map(|holder| holder.address(chain)).collect()))
+}

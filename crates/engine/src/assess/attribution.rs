@@ -1,0 +1,58 @@
+//! Who somebody on the way of money is, by the same rules by which a subject is judged.
+
+use jiff::civil::Date;
+
+use super::labels::{self, Known};
+use crate::{
+    evidence::{ListingStatus, Tier},
+    facts::{AccountControl, Facts},
+    policy::{Force, Policy},
+    score::Confidence,
+    taxonomy::Category,
+    trace::{AttributedEnd, Attribution},
+};
+
+/// What is known of a counterparty, as far as a trace needs it. Of `facts` its listings, labels, same
+/// keys and cluster count.
+///
+/// A listing in force ends a trace, a binding one before an informative one, and so does the listing of
+/// its key on another chain or in another form; then labels decide.
+#[must_use]
+pub fn attribute(facts: &Facts, policy: &Policy, today: Date) -> Attribution {
+    let known = Known {
+        listings: &facts.listings,
+        labels: &facts.labels,
+        cluster: facts.cluster.as_ref(),
+        sources: &facts.sources,
+    };
+    let by_labels = labels::attribute(known, policy, today);
+    match listed(facts, policy, today) {
+        None => by_labels,
+        // Its labels are weaker evidence of the same party: what is worse than the listing is carried.
+        Some(end) => Attribution { end: Some(end), carried: by_labels.carried },
+    }
+}
+
+fn listed(facts: &Facts, policy: &Policy, today: Date) -> Option<AttributedEnd> {
+    let own = facts.listings.iter().map(|listing| (Tier::OfficialList, listing));
+    let by_key = facts
+        .same_key
+        .iter()
+        .filter(|other| other.control != AccountControl::Contract)
+        .flat_map(|other| &other.listings)
+        .map(|listing| (Tier::Cryptographic, listing));
+    let active =
+        own.chain(by_key).filter(|(_, listing)| listing.status(today) == ListingStatus::Active);
+    let (tier, listing) = active.min_by_key(|(tier, listing)| {
+        let informs = policy.force(&listing.entry.list) == Force::Informative;
+        (*tier, informs, &listing.entry.list, &listing.entry.entity.id)
+    })?;
+    Some(AttributedEnd {
+        category: Category::Sanctions,
+        entity: Some(listing.entry.entity.name.as_str().into()),
+        tier,
+        confidence: Confidence::CERTAIN,
+        listed: true,
+        listed_on: listing.listed_on.or(listing.entry.entity.listed_on),
+    })
+}

@@ -1,0 +1,96 @@
+//! A few equal outputs and everybody's change: `JoinMarket`, and others of its shape.
+
+use super::{
+    kind::CoinjoinKind,
+    shape::{Era, Form, Shape},
+    sums::{self, Account},
+};
+use crate::chain::ChainId;
+
+/// `JoinMarket`, announced on 2015-01-09 (bitcointalk topic 919116).
+const MARKET: Era = Era::since(2015, 1, 1);
+
+/// The smallest equal output that anybody pays makers for, in base units. Trades of inscriptions and
+/// tokens have equal outputs of 330, 546 or 10,000.
+const SMALLEST: u64 = 20_000;
+
+/// From so many parties on the structure says much by itself; the sums have to agree only in part,
+/// because a taker's many inputs are not shared out.
+const MANY: usize = 5;
+
+/// From so many parties on a round counts whose inputs are not known.
+const MANY_UNKNOWN: usize = 6;
+
+/// The most inputs of a round of two: more of them meet any sum by chance.
+const MOST_OF_TWO: usize = 20;
+
+/// The kind of a round with change.
+pub(super) fn classify(shape: &Shape<'_>) -> Option<CoinjoinKind> {
+    if !has_structure(shape) {
+        return None;
+    }
+    let market = shape.chain == ChainId::BTC && shape.within(&MARKET) && one_wallet(shape);
+    if !shape.complete() {
+        return (market && is_likely_unknown(shape)).then_some(CoinjoinKind::JoinMarket);
+    }
+    if !no_input_too_large(shape) {
+        return None;
+    }
+    match shape.equal {
+        2 => {
+            let round = market && shape.others.len() == 2 && shape.inputs <= MOST_OF_TWO;
+            (round && sums::earned_by_rate(shape)).then_some(CoinjoinKind::JoinMarket)
+        }
+        MANY.. if market && sums::earners(shape) >= 2 => Some(CoinjoinKind::JoinMarket),
+        _ => match sums::accounted(shape)? {
+            Account::Earned if market => Some(CoinjoinKind::JoinMarket),
+            Account::Earned | Account::Even => Some(CoinjoinKind::Generic),
+        },
+    }
+}
+
+/// Everybody gets an equal output, and change; one party may do without: the taker who sends all he
+/// has. Nobody is paid where he paid from.
+fn has_structure(shape: &Shape<'_>) -> bool {
+    shape.denomination >= SMALLEST
+        && (shape.equal - 1..=shape.equal).contains(&shape.others.len())
+        && shape.inputs >= shape.equal
+        && shape.funded_by(shape.equal)
+        && shape.returned == 0
+}
+
+/// All inputs have one script form, and the outputs too, but for the one that the taker may send to
+/// somebody else.
+fn one_wallet(shape: &Shape<'_>) -> bool {
+    let form = match shape.known.first() {
+        Some(input) => Form::of(input.holder),
+        None => match shape.outputs {
+            [first, second, third, ..] => {
+                let form = Form::of(first.holder);
+                let second = Form::of(second.holder);
+                if second == form { form } else { Form::of(third.holder) }
+            }
+            _ => return false,
+        },
+    };
+    form != Form::Other && shape.spends_only(&[form]) && shape.pays_only(&[form], 1)
+}
+
+/// No party puts in more than it gets back and pays for: at most the whole fee and all makers' reward.
+fn no_input_too_large(shape: &Shape<'_>) -> bool {
+    let sum = |values: &mut dyn Iterator<Item = u64>| values.map(u128::from).sum::<u128>();
+    let paid = sum(&mut shape.spent.iter().copied());
+    let got = sum(&mut shape.outputs.iter().map(|output| output.value));
+    let fee = paid.saturating_sub(got);
+    let reward = u128::from(sums::most_earned(shape)).saturating_mul(shape.equal as u128);
+    let (Some(input), Some(change)) = (shape.spent.last(), shape.others.last()) else {
+        return false;
+    };
+    u128::from(*input) <= u128::from(shape.denomination) + u128::from(*change) + fee + reward
+}
+
+/// Without values nothing tells a round from a payout but its size, and an amount that nobody chooses
+/// for a payout.
+fn is_likely_unknown(shape: &Shape<'_>) -> bool {
+    shape.equal >= MANY_UNKNOWN && !shape.denomination.is_multiple_of(1_000)
+}

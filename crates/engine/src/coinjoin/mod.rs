@@ -1,0 +1,94 @@
+//! Joint transactions of several people that hide who paid whom: recognising them.
+//!
+//! - [`kind`]: the kinds, and how sure each is
+//! - `shape`: a transaction as the rules look at it
+//! - `pool`: everybody puts in and takes out the same (Whirlpool, `PrivateSend`)
+//! - `wasabi`: rounds of a coordinator with many equal outputs (Wasabi 1 and 2)
+//! - `market`: a few equal outputs and everybody's change (`JoinMarket`)
+//! - `sums`: which inputs pay for which change
+//!
+//! One detector serves both those who stop a trace at a joint transaction and those who keep its
+//! inputs apart in a co-spend cluster, so a wrong "yes" costs as much as a wrong "no". A rule is
+//! therefore a protocol's own: its values, its scripts, when it existed; and where values alone do not
+//! tell (`JoinMarket` against a batch of payouts), the sums have to: in a joint transaction each
+//! party's inputs pay for its own outputs, in a payout by one they need not.
+//!
+//! # Measured
+//!
+//! By `tests/coinjoin`, which fails when a figure gets worse. Two files of real transactions, nine days
+//! each, collected by crocs-muni/coinjoin-analysis. Bounds were chosen with these files in view, so on
+//! others expect somewhat less. What each transaction is was judged by marks that the rules do not use:
+//! Wasabi's base denomination of those days, and where coins come from, because rounds of one kind spend
+//! one another's outputs. (No coin goes from the 186 to the 10 or back.)
+//!
+//! | what | found | of |
+//! |---|---|---|
+//! | Wasabi 1 rounds of August 2021 (178 spend another's outputs) | 186 | 186 |
+//! | transactions taken for Wasabi 1 that are `JoinMarket`'s, in the same file | 0 | 10 |
+//! | `JoinMarket` rounds of June 2024 (each spends another's outputs, or is spent by one) | 59 | 60 |
+//! | anything else in that file: trades of inscriptions, payouts, Stonewalls | 0 | 507 |
+//! | transactions of mainnet blocks 277647, 426884, 482683, their inputs unknown | 0 | 631 |
+//! | the first file with a date before any Wasabi, as generic | 152 | 196 |
+//! | both files with unknown inputs, as anything | 240 | 256 |
+//!
+//! Made up, and as hard as can be: batches with one script form, as many other outputs as equal ones and
+//! at least as many inputs, by one owner. 17 of 5,000 are taken for joint; with the forms that
+//! customers use today, none of 2,000. No real round of Wasabi 2 or `PrivateSend`, and no more than two
+//! of Whirlpool, were at hand: their recall is not measured.
+//!
+//! Cost, measured once on a slow machine: a third of a microsecond for the average transaction of those
+//! blocks, nine for a `JoinMarket` round, 35 for a Wasabi round of 170 inputs and outputs.
+//!
+//! # Not recognised
+//!
+//! `PayJoin`, which looks like a payment; rounds of two `JoinMarket` parties whose fee is no plain rate;
+//! Stonewall, which one person makes alone. A Whirlpool Tx0 is no joint transaction: one party splits
+//! its own coins. Who wants to can make a transaction alone that looks joint; nothing on the chain
+//! tells.
+
+pub mod kind;
+mod market;
+mod pool;
+mod shape;
+mod sums;
+mod wasabi;
+
+use jiff::Timestamp;
+
+pub use kind::CoinjoinKind;
+
+use crate::{chain::ChainId, coins::Holder};
+use shape::Shape;
+
+/// A transaction that may be a joint one.
+#[derive(Clone, Copy, Debug)]
+pub struct JointCandidate<'a> {
+    /// Its chain.
+    pub chain: ChainId,
+    /// The time of its block.
+    pub time: Timestamp,
+    /// What it spends, in any order; `None` for each output that is not known. The rules are stricter
+    /// where one is not.
+    pub inputs: &'a [Option<Part<'a>>],
+    /// What it makes, in any order, those that only carry data (`OP_RETURN`) and are worth nothing
+    /// included.
+    pub outputs: &'a [Part<'a>],
+}
+
+/// One output, on either side of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// Who can spend it.
+    pub holder: &'a Holder,
+    /// Its value in base units.
+    pub value: u64,
+}
+
+/// What kind of joint transaction it is; `None` where it looks like none.
+///
+/// The order of inputs and outputs makes no difference.
+#[must_use]
+pub fn classify(transaction: &JointCandidate<'_>) -> Option<CoinjoinKind> {
+    let shape = Shape::of(transaction)?;
+    pool::classify(&shape).or_else(|| wasabi::classify(&shape)).or_else(|| market::classify(&shape))
+}

@@ -1,0 +1,157 @@
+//! A transaction as the rules look at it: sorted, counted, order forgotten.
+
+use std::collections::HashSet;
+
+use jiff::{
+    Timestamp,
+    civil::{Date, date},
+    tz::TimeZone,
+};
+
+use super::{JointCandidate, Part};
+use crate::{chain::ChainId, coins::Holder};
+
+/// The form of a holder's script. Wallets use one form for all they make, so a joint transaction of one
+/// protocol has one, and a batch of payouts has whatever the customers use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// P2PKH, or P2PK.
+    KeyHash,
+    /// P2SH.
+    ScriptHash,
+    /// P2WPKH.
+    WitnessKey,
+    /// P2WSH.
+    WitnessScript,
+    /// P2TR.
+    Taproot,
+    /// Anything else.
+    Other,
+}
+
+impl Form {
+    pub(super) fn of(holder: &Holder) -> Self {
+        match holder {
+            Holder::KeyHash(_) => Self::KeyHash,
+            Holder::ScriptHash(_) => Self::ScriptHash,
+            Holder::Witness(0, program) if program.len() == 20 => Self::WitnessKey,
+            Holder::Witness(0, program) if program.len() == 32 => Self::WitnessScript,
+            Holder::Witness(1, program) if program.len() == 32 => Self::Taproot,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A transaction that could be a joint one: two inputs or more, three outputs or more, two of them
+/// equal, all of them to different holders and worth something.
+#[derive(Debug)]
+pub(super) struct Shape<'a> {
+    pub(super) chain: ChainId,
+    time: Timestamp,
+    /// How many inputs it has.
+    pub(super) inputs: usize,
+    /// The inputs that are known.
+    pub(super) known: Vec<Part<'a>>,
+    /// What the known inputs are worth, smallest first.
+    pub(super) spent: Vec<u64>,
+    /// How many different holders the known inputs have.
+    pub(super) funders: usize,
+    /// How many outputs go to a holder of a known input.
+    pub(super) returned: usize,
+    /// The outputs.
+    pub(super) outputs: &'a [Part<'a>],
+    /// The value that most outputs have; the largest of several.
+    pub(super) denomination: u64,
+    /// How many outputs have it.
+    pub(super) equal: usize,
+    /// What the others are worth, smallest first.
+    pub(super) others: Vec<u64>,
+}
+
+impl<'a> Shape<'a> {
+    /// The cheap checks come first: nearly every transaction leaves at one of them.
+    pub(super) fn of(transaction: &JointCandidate<'a>) -> Option<Self> {
+        let &JointCandidate { chain, time, inputs, outputs } = transaction;
+        if inputs.len() < 2 || outputs.len() < 3 || outputs.iter().any(|output| output.value == 0) {
+            return None;
+        }
+        let mut others: Vec<u64> = outputs.iter().map(|output| output.value).collect();
+        others.sort_unstable();
+        let most = others.chunk_by(u64::eq).max_by_key(|run| run.len())?;
+        let (denomination, equal) = (*most.first()?, most.len());
+        if equal < 2 {
+            return None;
+        }
+        others.retain(|value| *value != denomination);
+        let paid: HashSet<&Holder> = outputs.iter().map(|output| output.holder).collect();
+        if paid.len() != outputs.len() {
+            return None;
+        }
+        let known: Vec<Part<'_>> = inputs.iter().flatten().copied().collect();
+        let mut spent: Vec<u64> = known.iter().map(|input| input.value).collect();
+        spent.sort_unstable();
+        let funders: HashSet<&Holder> = known.iter().map(|input| input.holder).collect();
+        Some(Self {
+            chain,
+            time,
+            inputs: inputs.len(),
+            spent,
+            returned: funders.intersection(&paid).count(),
+            funders: funders.len(),
+            known,
+            outputs,
+            denomination,
+            equal,
+            others,
+        })
+    }
+
+    /// Whether every input is known.
+    pub(super) fn complete(&self) -> bool {
+        self.known.len() == self.inputs
+    }
+
+    /// Whether at least `parties` holders may stand behind the inputs: so many different ones, an
+    /// unknown one taken for a new one.
+    pub(super) fn funded_by(&self, parties: usize) -> bool {
+        self.funders + (self.inputs - self.known.len()) >= parties
+    }
+
+    /// Whether every known input has one of the forms.
+    pub(super) fn spends_only(&self, forms: &[Form]) -> bool {
+        self.known.iter().all(|input| forms.contains(&Form::of(input.holder)))
+    }
+
+    /// Whether every output has one of the forms, but for `exceptions`.
+    pub(super) fn pays_only(&self, forms: &[Form], exceptions: usize) -> bool {
+        let others = self.outputs.iter().filter(|output| !forms.contains(&Form::of(output.holder)));
+        others.take(exceptions + 1).count() <= exceptions
+    }
+
+    /// Whether its block lies in the era.
+    pub(super) fn within(&self, era: &Era) -> bool {
+        era.contains(self.time)
+    }
+}
+
+/// When a protocol was in use; the first day included, the last one not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Era {
+    from: Date,
+    until: Option<Date>,
+}
+
+impl Era {
+    pub(super) const fn since(year: i16, month: i8, day: i8) -> Self {
+        Self { from: date(year, month, day), until: None }
+    }
+
+    pub(super) const fn until(self, year: i16, month: i8, day: i8) -> Self {
+        Self { from: self.from, until: Some(date(year, month, day)) }
+    }
+
+    fn contains(&self, time: Timestamp) -> bool {
+        let day = TimeZone::UTC.to_datetime(time).date();
+        self.from <= day && self.until.is_none_or(|end| day < end)
+    }
+}

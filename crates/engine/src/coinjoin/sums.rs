@@ -1,0 +1,196 @@
+//! Which inputs pay for which change. In a joint transaction each party's inputs are worth its equal
+//! output, its change and its part of the fees, no more and no less.
+
+use super::shape::Shape;
+
+/// The most inputs that [`accounted`] tries to share out.
+const MOST_INPUTS: usize = 12;
+
+/// The most combinations that [`accounted`] looks at, so that nobody can make a transaction that takes
+/// long: tens of microseconds.
+const MOST_TRIES: u32 = 20_000;
+
+/// How many changes there are for which one input pays together with an equal output, and a fee of at
+/// most a hundredth.
+pub(super) fn payers(shape: &Shape<'_>) -> usize {
+    let most = shape.denomination / 100;
+    let pays = |change: &&u64| {
+        shape.denomination.checked_add(**change).is_some_and(|got| {
+            any_within(&shape.spent, got.saturating_add(1), got.saturating_add(most))
+        })
+    };
+    shape.others.iter().filter(pays).count()
+}
+
+/// How many changes there are of which somebody got more, or no less, than the one input he put in.
+pub(super) fn lone_earners(shape: &Shape<'_>) -> usize {
+    let earns = |change: &&u64| {
+        shape.denomination.checked_add(**change).is_some_and(|got| {
+            any_within(&shape.spent, got.saturating_sub(most_earned(shape)), got)
+        })
+    };
+    shape.others.iter().filter(earns).count()
+}
+
+/// The most that a maker is taken to earn: a two hundredth of an equal output. In the test data it is a
+/// two hundred and fiftieth.
+pub(super) const fn most_earned(shape: &Shape<'_>) -> u64 {
+    shape.denomination / 200
+}
+
+/// How many changes there are of which somebody got more, or no less, than the one or two inputs he put
+/// in: makers, who are paid for taking part.
+pub(super) fn earners(shape: &Shape<'_>) -> usize {
+    let earns = |change: &&u64| {
+        shape.denomination.checked_add(**change).is_some_and(|got| {
+            let least = got.saturating_sub(most_earned(shape));
+            any_within(&shape.spent, least, got) || any_pair_within(&shape.spent, least, got)
+        })
+    };
+    shape.others.iter().filter(earns).count()
+}
+
+/// Whether somebody with one or two inputs earned a plain rate of an equal output: two digits, at most
+/// a thousandth, as offers to `JoinMarket` are written.
+pub(super) fn earned_by_rate(shape: &Shape<'_>) -> bool {
+    shape.others.iter().any(|change| {
+        let Some(got) = shape.denomination.checked_add(*change) else { return false };
+        let plain = |paid: u64| {
+            got.checked_sub(paid).is_some_and(|gain| is_plain_rate(gain, shape.denomination))
+        };
+        shape.spent.iter().enumerate().any(|(place, first)| {
+            let mut later = shape.spent.iter().skip(place + 1);
+            plain(*first) || later.any(|second| first.checked_add(*second).is_some_and(plain))
+        })
+    })
+}
+
+/// Whether `gain` is `whole` times a rate of two digits, from 0.00001 to 0.001, rounded either way; and
+/// whether that says anything, because neighbouring rates are far apart.
+fn is_plain_rate(gain: u64, whole: u64) -> bool {
+    const FEWEST_APART: u64 = 20;
+    [10_000, 100_000, 1_000_000].into_iter().any(|scale| {
+        let (scaled, whole_wide) = (u128::from(gain) * u128::from(scale), u128::from(whole));
+        let digits = (scaled + whole_wide / 2).checked_div(whole_wide).unwrap_or(0);
+        (10..=99).contains(&digits)
+            && gain <= whole / 1000
+            && whole / scale >= FEWEST_APART
+            && scaled.abs_diff(digits * whole_wide) < u128::from(scale)
+    })
+}
+
+/// How the inputs can be shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Account {
+    /// Each party pays for what it gets.
+    Even,
+    /// So it can be that one gets a little more than it put in.
+    Earned,
+}
+
+/// Whether the inputs can be shared out so that one or two of them pay for each change with an equal
+/// output, to a hundredth, and what is left pays for the equal output without change, if there is one.
+/// `None` where they cannot, or where there are too many to try.
+pub(super) fn accounted(shape: &Shape<'_>) -> Option<Account> {
+    if shape.spent.len() > MOST_INPUTS || !shape.complete() {
+        return None;
+    }
+    let mut search = Search { shape, used: [false; MOST_INPUTS], tries: MOST_TRIES, even: false };
+    match search.share(0, false) {
+        Some(Found) => Some(Account::Earned),
+        None => search.even.then_some(Account::Even),
+    }
+}
+
+struct Search<'a> {
+    shape: &'a Shape<'a>,
+    used: [bool; MOST_INPUTS],
+    /// How many combinations are still tried.
+    tries: u32,
+    /// Whether a way was found in which nobody earns.
+    even: bool,
+}
+
+/// A way in which somebody earns was found.
+struct Found;
+
+impl Search<'_> {
+    fn share(&mut self, place: usize, earned: bool) -> Option<Found> {
+        let Some(change) = self.shape.others.get(place) else {
+            self.even |= self.rest();
+            return (earned && self.rest()).then_some(Found);
+        };
+        let got = self.shape.denomination.checked_add(*change)?;
+        let inputs = self.shape.spent.len();
+        for first in 0..inputs {
+            // An input beside itself is that input alone.
+            for second in first..inputs {
+                self.tries = self.tries.checked_sub(1)?;
+                let Some(paid) = self.free(first) else { break };
+                let more = if second == first { Some(0) } else { self.free(second) };
+                let Some(paid) = more.and_then(|more| paid.checked_add(more)) else { continue };
+                if !self.near(paid, got) {
+                    continue;
+                }
+                self.mark(first, second, true);
+                let found = self.share(place + 1, earned || paid < got);
+                self.mark(first, second, false);
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether what is left over pays for the equal outputs that have no change.
+    fn rest(&self) -> bool {
+        let left = self.shape.spent.iter().zip(self.used).filter(|(_, used)| !used);
+        let left = left.fold(0_u64, |sum, (value, _)| sum.saturating_add(*value));
+        match self.shape.equal.checked_sub(self.shape.others.len()) {
+            Some(0) => left == 0,
+            Some(1) => self.near(left, self.shape.denomination),
+            _ => false,
+        }
+    }
+
+    /// The value of an input that nobody has yet.
+    fn free(&self, place: usize) -> Option<u64> {
+        let (used, value) = (self.used.get(place)?, self.shape.spent.get(place)?);
+        (!used).then_some(*value)
+    }
+
+    fn mark(&mut self, first: usize, second: usize, used: bool) {
+        for place in [first, second] {
+            if let Some(mark) = self.used.get_mut(place) {
+                *mark = used;
+            }
+        }
+    }
+
+    fn near(&self, paid: u64, got: u64) -> bool {
+        paid.abs_diff(got) <= self.shape.denomination / 100
+    }
+}
+
+/// Whether one of the sorted values lies between the two, both included.
+fn any_within(sorted: &[u64], least: u64, most: u64) -> bool {
+    let first = sorted.partition_point(|value| *value < least);
+    sorted.get(first).is_some_and(|value| *value <= most)
+}
+
+/// Whether two of the sorted values are together worth something between the two, both included.
+fn any_pair_within(sorted: &[u64], least: u64, most: u64) -> bool {
+    let mut rest = sorted;
+    while let [first, .., last] = rest {
+        let sum = first.saturating_add(*last);
+        if sum > most {
+            rest = rest.get(..rest.len() - 1).unwrap_or_default();
+        } else if sum < least {
+            rest = rest.get(1..).unwrap_or_default();
+        } else {
+            return true;
+        }
+    }
+    false
+}

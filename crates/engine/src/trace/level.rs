@@ -1,0 +1,276 @@
+//! One level of a trace: ends are recognised, small flows are cut, the largest addresses are followed
+//! within the budget, and the next level follows from what was read of them.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use ruint::aliases::U256;
+
+use super::{
+    Attribution, TraceRules, Way,
+    attribution::{AttributedEnd, carry},
+    mass::{Mass, scaled, share},
+    state::{Paths, Route, State, StateKey, States},
+};
+use crate::{
+    coins::{CoinTransaction, Holder, OutPoint, TransactionKind},
+    evidence::{Direction, FlowEnd, Tier, UnresolvedReason},
+    score::Confidence,
+    taxonomy::Category,
+};
+
+/// Millionths in one.
+const MILLION: u128 = 1_000_000;
+
+/// The states at one distance.
+#[derive(Debug)]
+pub(super) struct Level {
+    /// Hops from the subject.
+    pub(super) hop: u8,
+    pub(super) states: States,
+}
+
+impl Level {
+    /// The level of direct counterparties, empty.
+    pub(super) fn first() -> Self {
+        Self { hop: 1, states: States::default() }
+    }
+
+    /// The outputs at which money is.
+    pub(super) fn outputs(&self) -> impl Iterator<Item = OutPoint> {
+        self.states.0.keys().map(|key| key.output)
+    }
+}
+
+impl Way<'_> {
+    /// Ends, cuts and budget: what remains is to be followed further.
+    pub(super) fn settle(
+        &mut self,
+        subject: &Holder,
+        rules: &TraceRules,
+        read: &mut BTreeSet<Holder>,
+    ) {
+        let going_on = self.recognise(subject, read);
+        if self.level.hop >= rules.hops {
+            self.unresolved(going_on, UnresolvedReason::HopLimit);
+            return;
+        }
+        self.level.states = self.within_budget(going_on, rules);
+    }
+
+    /// Ends the flows that reached somebody known; the rest goes on with the labels it met.
+    fn recognise(&mut self, subject: &Holder, read: &mut BTreeSet<Holder>) -> States {
+        let hop = self.level.hop;
+        let mut known: BTreeMap<Holder, Arc<Attribution>> = BTreeMap::new();
+        let mut going_on = States::default();
+        for (key, state) in std::mem::take(&mut self.level.states.0) {
+            if state.holder == *subject {
+                going_on.add(key, state, &self.paths);
+                continue;
+            }
+            let attribution = if let Some(known) = known.get(&state.holder) {
+                Arc::clone(known)
+            } else {
+                let found = Arc::new(self.look_up(&state.holder));
+                read.insert(state.holder.clone());
+                known.insert(state.holder.clone(), Arc::clone(&found));
+                found
+            };
+            let carried = if attribution.carried.is_empty() {
+                key.carried
+            } else {
+                carry(&key.carried, &attribution.carried, hop)
+            };
+            match &attribution.end {
+                Some(end) => {
+                    self.ends.attributed(end, hop, key.solicited, &carried, &state);
+                }
+                None => going_on.add(StateKey { carried, ..key }, state, &self.paths),
+            }
+        }
+        going_on
+    }
+
+    fn look_up(&self, holder: &Holder) -> Attribution {
+        let Holder::Pool(pool) = holder else {
+            return (self.attribute)(holder);
+        };
+        Attribution {
+            end: Some(AttributedEnd {
+                category: Category::PrivacyProtocol,
+                entity: Some(pool.as_str().into()),
+                tier: Tier::Cryptographic,
+                confidence: Confidence::CERTAIN,
+                listed: false,
+                listed_on: None,
+            }),
+            carried: vec![],
+        }
+    }
+
+    /// Cut and budget count addresses: whatever an address holds at this level is followed or is not.
+    /// Of one that is followed, as many outputs are as transfers are read of an address.
+    fn within_budget(&mut self, states: States, rules: &TraceRules) -> States {
+        let mut amounts: BTreeMap<&Holder, Mass> = BTreeMap::new();
+        for state in states.0.values() {
+            *amounts.entry(&state.holder).or_default() += state.mass;
+        }
+        let whole = scaled(self.whole);
+        let is_small = |mass: Mass| {
+            mass.total() < scaled(rules.cut_below)
+                && mass.total().saturating_mul(MILLION)
+                    < whole.saturating_mul(u128::from(rules.cut_share))
+        };
+        let mut ranked: Vec<(u128, &Holder)> = amounts
+            .iter()
+            .filter(|(_, mass)| !is_small(**mass))
+            .map(|(holder, mass)| (mass.total(), *holder))
+            .collect();
+        ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        let budget = usize::try_from(rules.addresses_per_level).unwrap_or(usize::MAX);
+        let over: BTreeSet<Holder> =
+            ranked.iter().skip(budget).map(|(_, holder)| (*holder).clone()).collect();
+        let followed: BTreeSet<Holder> =
+            ranked.into_iter().take(budget).map(|(_, holder)| holder.clone()).collect();
+
+        let mut next: BTreeMap<Holder, Vec<(StateKey, State)>> = BTreeMap::new();
+        let (mut cut, mut beyond) = (States::default(), States::default());
+        for (key, state) in states.0 {
+            if followed.contains(&state.holder) {
+                next.entry(state.holder.clone()).or_default().push((key, state));
+            } else if over.contains(&state.holder) {
+                beyond.0.insert(key, state);
+            } else {
+                cut.0.insert(key, state);
+            }
+        }
+        let transfers = usize::try_from(rules.transfers_per_address).unwrap_or(usize::MAX);
+        let mut going_on = States::default();
+        for (_, mut states) in next {
+            if states.len() > transfers {
+                // Stable: between equals the order of the states.
+                states.sort_by_key(|(_, state)| Reverse(state.mass.total()));
+                beyond.0.extend(states.split_off(transfers));
+            }
+            going_on.0.extend(states);
+        }
+        self.unresolved(cut, UnresolvedReason::Cut);
+        self.unresolved(beyond, UnresolvedReason::Budget);
+        going_on
+    }
+
+    /// Ends all states as unresolved.
+    fn unresolved(&mut self, states: States, reason: UnresolvedReason) {
+        let hop = self.level.hop;
+        for (key, state) in states.0 {
+            let end = FlowEnd::Unresolved(reason);
+            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, state.route);
+        }
+    }
+
+    /// Ends whatever is still open; whether there was any.
+    pub(super) fn give_up(&mut self, reason: UnresolvedReason) -> bool {
+        let open = std::mem::take(&mut self.level.states);
+        let any = !open.0.is_empty();
+        self.unresolved(open, reason);
+        any
+    }
+
+    /// The next level, from what was read of this one; whether all of it was read.
+    pub(super) fn expand<'s>(
+        &mut self,
+        read: impl Fn(&OutPoint) -> Option<&'s Option<CoinTransaction>>,
+    ) -> bool {
+        let mut complete = true;
+        let states = std::mem::take(&mut self.level.states);
+        let hop = self.level.hop;
+        let mut next = States::default();
+        for (key, state) in states.0 {
+            let end = match (read(&key.output), self.direction) {
+                (None, _) => {
+                    complete = false;
+                    FlowEnd::Unresolved(UnresolvedReason::Budget)
+                }
+                (Some(None), Direction::Source) => {
+                    FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin)
+                }
+                (Some(None), Direction::Destination) => FlowEnd::Held,
+                (Some(Some(transaction)), _) => {
+                    self.follow(&key, &state, transaction, &mut next);
+                    continue;
+                }
+            };
+            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, state.route);
+        }
+        self.level = Level { hop: hop.saturating_add(1), states: next };
+        complete
+    }
+
+    /// One state's money goes on through `transaction`.
+    fn follow(
+        &mut self,
+        key: &StateKey,
+        state: &State,
+        transaction: &CoinTransaction,
+        next: &mut States,
+    ) {
+        let hop = self.level.hop.saturating_add(1);
+        let ended = match transaction.kind {
+            TransactionKind::Payment => None,
+            TransactionKind::Coinbase => Some(FlowEnd::Mining),
+            TransactionKind::Coinjoin(kind) => Some(FlowEnd::Coinjoin(kind)),
+        };
+        let txid = transaction.txid;
+        if let Some(end) = ended {
+            let path = self.paths.step(Some(state.route.path), txid, None);
+            let route = Route { path, ..state.route };
+            self.ends.plain(end, hop, key.solicited, &key.carried, state.mass, route);
+            return;
+        }
+        let side = match self.direction {
+            Direction::Source => &transaction.inputs,
+            Direction::Destination => &transaction.outputs,
+        };
+        let mut legs: Vec<_> = side.legs.iter().collect();
+        legs.sort_by_key(|leg| leg.place);
+        let listed: u128 = legs.iter().map(|leg| u128::from(leg.value)).sum();
+        let unread = side.total.saturating_sub(listed).saturating_sub(side.unknown);
+        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.value.into()).collect();
+        let budget = FlowEnd::Unresolved(UnresolvedReason::Budget);
+        let rest = match self.direction {
+            Direction::Source => {
+                weights.extend([side.unknown, unread]);
+                [FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), budget]
+            }
+            Direction::Destination => {
+                weights.extend([unread, transaction.fee()]);
+                [budget, FlowEnd::Fee]
+            }
+        };
+        let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));
+        let mut shares = state.mass.split(&weights).into_iter().zip(weights);
+        let route = |paths: &mut Paths, mass: Mass, weight, holder| Route {
+            path: paths.step(Some(state.route.path), txid, holder),
+            amount: share(state.route.amount, weight, sum).min(mass.total()),
+        };
+        for (leg, (mass, weight)) in legs.into_iter().zip(&mut shares) {
+            if mass.is_zero() {
+                continue;
+            }
+            let route = route(&mut self.paths, mass, weight, Some(&leg.holder));
+            let key = StateKey { output: leg.output, ..key.clone() };
+            let holder = leg.holder.clone();
+            next.add(key, State { holder, mass, moved_at: transaction.time, route }, &self.paths);
+        }
+        for ((mass, weight), end) in shares.zip(rest) {
+            if mass.is_zero() {
+                continue;
+            }
+            let route = route(&mut self.paths, mass, weight, None);
+            self.ends.plain(end, hop, key.solicited, &key.carried, mass, route);
+        }
+    }
+}

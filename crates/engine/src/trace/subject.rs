@@ -1,0 +1,232 @@
+//! The first level: the subject's own transactions. Change is no income: what the subject paid itself
+//! is taken out, transaction by transaction, before anything is followed.
+
+use std::collections::BTreeSet;
+
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+
+use super::{
+    TraceRules,
+    ends::Ends,
+    level::Level,
+    mass::Mass,
+    state::{PathId, Paths, Route, State, StateKey},
+};
+use crate::{
+    coins::{History, HistoryEntry, Holder, Leg, TransactionKind},
+    evidence::{FlowEnd, UnresolvedReason},
+};
+
+/// Days of the shorter of the two windows that shares are read over.
+const RECENT_DAYS: i64 = 90;
+
+/// Where both directions begin: the first level, what ended before it, the paths, and the whole in
+/// base units.
+pub(super) struct Begun {
+    pub(super) source: (Level, Ends, Paths, u128),
+    pub(super) destination: (Level, Ends, Paths, u128),
+}
+
+pub(super) fn begin(subject: &Holder, history: &History, rules: &TraceRules, today: Date) -> Begun {
+    let since = recent_since(today);
+    Begun {
+        source: source(subject, history, rules, since),
+        destination: destination(subject, history, rules, since),
+    }
+}
+
+/// The first moment of the last 90 days: they begin with a UTC day, so that an answer holds for a day.
+fn recent_since(today: Date) -> Timestamp {
+    today
+        .checked_sub(RECENT_DAYS.days())
+        .and_then(|day| day.to_zoned(TimeZone::UTC))
+        .map_or(Timestamp::MIN, |midnight| midnight.timestamp())
+}
+
+fn source(
+    subject: &Holder,
+    history: &History,
+    rules: &TraceRules,
+    since: Timestamp,
+) -> (Level, Ends, Paths, u128) {
+    let (mut level, mut ends, mut paths) =
+        (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
+    let payees = Payees::of(history);
+    let mut seen = 0_u128;
+    for entry in in_order(&history.incoming) {
+        let income = entry.received - entry.returned();
+        if income == 0 {
+            continue;
+        }
+        seen += income;
+        let transaction = &entry.transaction;
+        let mass = Mass::of(income, transaction.time >= since);
+        let solicited = is_solicited(subject, entry, income, rules, &payees);
+        let end = match transaction.kind {
+            TransactionKind::Payment => None,
+            TransactionKind::Coinbase => Some(FlowEnd::Mining),
+            TransactionKind::Coinjoin(kind) => Some(FlowEnd::Coinjoin(kind)),
+        };
+        if let Some(end) = end {
+            let path = paths.step(None, transaction.txid, None);
+            ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
+            continue;
+        }
+        // What is not the subject's own, in the order of the inputs; then what is not known, and what
+        // was not read.
+        let legs = others(&transaction.inputs.legs, subject);
+        let read: u128 = legs.iter().map(|leg| u128::from(leg.value)).sum();
+        let unknown = transaction.inputs.unknown;
+        let unread =
+            transaction.inputs.total.saturating_sub(entry.sent + read).saturating_sub(unknown);
+        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.value.into()).collect();
+        weights.extend([unknown, unread]);
+        let mut shares = mass.split(&weights).into_iter();
+        for (leg, mass) in legs.iter().zip(&mut shares) {
+            let path = paths.step(None, transaction.txid, Some(&leg.holder));
+            let key = StateKey { output: leg.output, solicited, carried: vec![] };
+            level.states.add(key, state(leg, mass, transaction.time, path), &paths);
+        }
+        let path = paths.step(None, transaction.txid, None);
+        for (mass, reason) in
+            shares.zip([UnresolvedReason::UnknownOrigin, UnresolvedReason::Budget])
+        {
+            let end = FlowEnd::Unresolved(reason);
+            ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
+        }
+    }
+    // What was received by transactions too small to be read. When is not known: it counts as earlier.
+    // What was sent beyond what was received is from before the first block known here.
+    let statistics = &history.statistics;
+    let unread = statistics.received.saturating_sub(seen);
+    let before = statistics.sent.saturating_sub(statistics.received);
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), Mass::of(unread, false));
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), Mass::of(before, false));
+    let received = seen.saturating_add(unread).saturating_add(before);
+    (level, ends, paths, received)
+}
+
+fn destination(
+    subject: &Holder,
+    history: &History,
+    rules: &TraceRules,
+    since: Timestamp,
+) -> (Level, Ends, Paths, u128) {
+    let (mut level, mut ends, mut paths) =
+        (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
+    let mut seen = 0_u128;
+    for entry in in_order(&history.outgoing) {
+        let spending = entry.sent - entry.returned();
+        if spending == 0 {
+            continue;
+        }
+        seen += spending;
+        let transaction = &entry.transaction;
+        let mass = Mass::of(spending, transaction.time >= since);
+        if let TransactionKind::Coinjoin(kind) = transaction.kind {
+            let path = paths.step(None, transaction.txid, None);
+            ends.plain(FlowEnd::Coinjoin(kind), 1, true, &[], mass, whole(mass, path));
+            continue;
+        }
+        let legs = others(&transaction.outputs.legs, subject);
+        let read: u128 = legs.iter().map(|leg| u128::from(leg.value)).sum();
+        let unread = transaction.outputs.total.saturating_sub(entry.received + read);
+        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.value.into()).collect();
+        weights.extend([unread, transaction.fee()]);
+        let mut shares = mass.split(&weights).into_iter();
+        for (leg, mass) in legs.iter().zip(&mut shares) {
+            let path = paths.step(None, transaction.txid, Some(&leg.holder));
+            let key = StateKey { output: leg.output, solicited: true, carried: vec![] };
+            level.states.add(key, state(leg, mass, transaction.time, path), &paths);
+        }
+        let path = paths.step(None, transaction.txid, None);
+        let ended = [FlowEnd::Unresolved(UnresolvedReason::Budget), FlowEnd::Fee];
+        for (mass, end) in shares.zip(ended) {
+            ends.plain(end, 1, true, &[], mass, whole(mass, path));
+        }
+    }
+    let statistics = &history.statistics;
+    let unread = statistics.sent.saturating_sub(seen);
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), Mass::of(unread, false));
+    let held = statistics.received.saturating_sub(statistics.sent);
+    let recent = held_lately(history, since).min(held);
+    ends.aggregate(FlowEnd::Held, Mass::of(held - recent, false) + Mass::of(recent, true));
+    (level, ends, paths, seen.saturating_add(unread).saturating_add(held))
+}
+
+/// What came in the last 90 days and was not spent: held money is as recent as its arrival.
+fn held_lately(history: &History, since: Timestamp) -> u128 {
+    let lately = history.incoming.iter().filter(|entry| entry.transaction.time >= since);
+    lately
+        .map(|entry| {
+            let unspent = entry.outputs.iter().filter(|output| !output.spent);
+            let unspent: u128 = unspent.map(|output| u128::from(output.value)).sum();
+            unspent.min(entry.received - entry.returned())
+        })
+        .sum()
+}
+
+/// Everybody the subject ever paid; `None` where not all of its payments were read.
+struct Payees<'a> {
+    known: BTreeSet<&'a Holder>,
+    all: bool,
+}
+
+impl<'a> Payees<'a> {
+    fn of(history: &'a History) -> Self {
+        let entries = &history.outgoing;
+        let spent: u128 = entries.iter().map(|entry| entry.sent - entry.returned()).sum();
+        let legs = entries.iter().map(|entry| &entry.transaction.outputs);
+        Self {
+            all: spent >= history.statistics.sent
+                && legs.clone().all(|legs| legs.legs.len() as u64 >= legs.count),
+            known: legs.flat_map(|legs| &legs.legs).map(|leg| &leg.holder).collect(),
+        }
+    }
+}
+
+/// Whether money was asked for. It was not where nobody among the senders was ever paid by the subject,
+/// none of it was passed on, and it is a small amount. Where that cannot be told, it was.
+fn is_solicited(
+    subject: &Holder,
+    entry: &HistoryEntry,
+    income: u128,
+    rules: &TraceRules,
+    payees: &Payees<'_>,
+) -> bool {
+    let inputs = &entry.transaction.inputs;
+    let all_read = inputs.legs.len() as u64 >= inputs.count && inputs.unknown == 0;
+    income >= rules.unsolicited_below
+        || entry.transaction.kind == TransactionKind::Coinbase
+        || entry.outputs.iter().any(|output| output.spent)
+        || !payees.all
+        || !all_read
+        // What the subject signed, were it with a coin of no value, it took part in.
+        || inputs
+            .legs
+            .iter()
+            .any(|leg| leg.holder == *subject || payees.known.contains(&leg.holder))
+}
+
+/// Legs that are not the subject's, by place.
+fn others<'a>(legs: &'a [Leg], subject: &Holder) -> Vec<&'a Leg> {
+    let mut others: Vec<&Leg> = legs.iter().filter(|leg| leg.holder != *subject).collect();
+    others.sort_by_key(|leg| leg.place);
+    others
+}
+
+/// Entries in one order, whatever order they were read in.
+fn in_order(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
+    let mut entries: Vec<&HistoryEntry> = entries.iter().collect();
+    entries.sort_by_key(|entry| entry.transaction.txid);
+    entries
+}
+
+fn state(leg: &Leg, mass: Mass, moved_at: Timestamp, path: PathId) -> State {
+    State { holder: leg.holder.clone(), mass, moved_at, route: whole(mass, path) }
+}
+
+/// All of an amount took one path.
+const fn whole(mass: Mass, path: PathId) -> Route {
+    Route { path, amount: mass.total() }
+}

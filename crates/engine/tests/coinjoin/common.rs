@@ -1,0 +1,99 @@
+//! Transactions to classify.
+
+use assay_engine::{
+    chain::ChainId,
+    coinjoin::{self, CoinjoinKind, JointCandidate, Part},
+    coins::Holder,
+};
+use jiff::{Timestamp, civil::date, tz::TimeZone};
+
+/// A holder and a value.
+pub(crate) type Coin = (Holder, u64);
+
+/// A transaction with everything in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Transaction {
+    pub(crate) chain: ChainId,
+    pub(crate) time: Timestamp,
+    pub(crate) inputs: Vec<Option<Coin>>,
+    pub(crate) outputs: Vec<Coin>,
+}
+
+/// The coin as the detector takes it.
+fn part(coin: &Coin) -> Part<'_> {
+    Part { holder: &coin.0, value: coin.1 }
+}
+
+impl Transaction {
+    pub(crate) fn kind(&self) -> Option<CoinjoinKind> {
+        let inputs: Vec<_> = self.inputs.iter().map(|coin| coin.as_ref().map(part)).collect();
+        let outputs: Vec<_> = self.outputs.iter().map(part).collect();
+        let (chain, time) = (self.chain, self.time);
+        coinjoin::classify(&JointCandidate { chain, time, inputs: &inputs, outputs: &outputs })
+    }
+
+    /// The same, where nothing is known of the inputs but how many there are.
+    pub(crate) fn with_unknown_inputs(mut self) -> Self {
+        self.inputs.fill(None);
+        self
+    }
+
+    pub(crate) fn on(mut self, year: i16, month: i8, day: i8) -> Self {
+        self.time = time(year, month, day);
+        self
+    }
+
+    /// Bitcoin, 2021-08-01.
+    pub(crate) fn new(inputs: Vec<Coin>, outputs: Vec<Coin>) -> Self {
+        let inputs = inputs.into_iter().map(Some).collect();
+        Self { chain: ChainId::BTC, time: time(2021, 8, 1), inputs, outputs }
+    }
+}
+
+pub(crate) fn time(year: i16, month: i8, day: i8) -> Timestamp {
+    date(year, month, day).to_zoned(TimeZone::UTC).unwrap().timestamp()
+}
+
+/// A P2WPKH holder.
+pub(crate) fn segwit(number: u64) -> Holder {
+    Holder::Witness(0, key(number).to_vec())
+}
+
+/// A P2TR holder.
+pub(crate) fn taproot(number: u64) -> Holder {
+    Holder::Witness(1, [&key(number)[..], &[7; 12]].concat())
+}
+
+/// A P2PKH holder.
+pub(crate) fn legacy(number: u64) -> Holder {
+    Holder::KeyHash(key(number))
+}
+
+/// A P2SH holder.
+pub(crate) fn script(number: u64) -> Holder {
+    Holder::ScriptHash(key(number))
+}
+
+fn key(number: u64) -> [u8; 20] {
+    let mut key = [0x5a; 20];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// Coins of the values, each to a holder of its own: the first has number `first`.
+pub(crate) fn coins(holder: fn(u64) -> Holder, first: u64, values: &[u64]) -> Vec<Coin> {
+    (first..).map(holder).zip(values.iter().copied()).collect()
+}
+
+/// Numbers that look random and are the same each time (xorshift).
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    /// The next one from `least` to `most`, both included.
+    pub(crate) fn within(&mut self, least: u64, most: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        least + self.0 % (most - least + 1)
+    }
+}

@@ -1,0 +1,338 @@
+//! Blocks, and histories of single addresses, of an Esplora API: the HTTP interface of Blockstream's
+//! explorer, which others offer too.
+//!
+//! It is somebody else's word, so it is checked as a node's is: a transaction's identifier is recomputed
+//! from what it is said to hold, a block's merkle root from its transactions. What cannot be checked is
+//! whether a history is complete, and which block a transaction is said to be in.
+
+mod answer;
+
+use assay_engine::{address::CanonicalAddress, chain::ChainId, coins::Txid};
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+
+use self::answer::{AddressAnswer, BlockAnswer, OutspendAnswer, Reader, TransactionAnswer};
+use super::{
+    BlockHead, BlockSource, ChainBlock, ChainParams, ChainTransaction, SourceError, TipRef,
+    block::{hash_text, parse_hash},
+    http::{Answer, Request, Server, Trouble, shortened},
+    params::{HeaderForm, TransactionForm},
+    raw::merkle::merkle_root,
+};
+
+/// How many transactions a page holds.
+pub const PAGE: usize = 25;
+
+/// More transactions than any block holds.
+const MOST_TRANSACTIONS: usize = 1_000_000;
+
+/// An Esplora API.
+#[derive(Clone, Debug)]
+pub struct Esplora {
+    server: Server,
+    reader: Reader,
+}
+
+/// An address over its lifetime, as far as blocks show it. Change counts as received and spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressStatistics {
+    /// Outputs that it got.
+    pub outputs: u64,
+    /// What they are worth together, in base units.
+    pub received: u64,
+    /// How many of them were spent.
+    pub spent_outputs: u64,
+    /// What those are worth together, in base units.
+    pub spent: u64,
+    /// Transactions in which it appears.
+    pub transactions: u64,
+}
+
+/// The block in which a transaction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its height.
+    pub height: u64,
+    /// Its hash, as it is written.
+    pub hash: [u8; 32],
+    /// Its own time.
+    pub time: Timestamp,
+}
+
+/// A transaction in a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedTransaction {
+    /// The transaction, with what it spends.
+    pub transaction: ChainTransaction,
+    /// Its block.
+    pub block: Placed,
+}
+
+/// The transaction that spends an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spend {
+    /// The transaction.
+    pub txid: Txid,
+    /// The input by which it does, from 0.
+    pub place: u32,
+    /// Its block.
+    pub block: Placed,
+}
+
+impl Esplora {
+    /// The API of a chain at a server.
+    ///
+    /// # Errors
+    ///
+    /// Where no such API is known for the chain.
+    pub fn new(chain: ChainId, server: Server) -> Result<Self, SourceError> {
+        let known = |params: &&ChainParams| {
+            let header = matches!(params.header, HeaderForm::Plain { .. } | HeaderForm::AuxPow);
+            let form = params.transactions;
+            header && !matches!(form, TransactionForm::Zcash | TransactionForm::Other)
+        };
+        let params = ChainParams::of(chain).filter(known).ok_or(SourceError::Unsupported {
+            chain,
+            how: "from an Esplora API",
+            instead: "read it from a node (--rpc)",
+        })?;
+        Ok(Self { server, reader: Reader { chain, params } })
+    }
+
+    /// The newest block.
+    ///
+    /// # Errors
+    ///
+    /// Where the API gives no answer, or none that can be true: as all questions here.
+    pub fn tip(&self) -> Result<TipRef, SourceError> {
+        self.newest().map(|head| TipRef { height: head.height, hash: head.hash })
+    }
+
+    /// The head of the newest block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Esplora::tip`].
+    pub fn newest(&self) -> Result<BlockHead, SourceError> {
+        // By its hash, so that all of it is of the same block.
+        let path = "/blocks/tip/hash";
+        let hash = self.hash(path)?.ok_or_else(|| self.untrue(path, "there is none".to_owned()))?;
+        let answer = self.block_answer(&hash)?;
+        let (head, _) = self.head(&answer, &hash)?;
+        Ok(head)
+    }
+
+    /// The hash of the block at a height; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Esplora::tip`].
+    pub fn hash_at(&self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
+        self.hash(&format!("/block-height/{height}"))
+    }
+
+    /// A block, with what its transactions spend.
+    ///
+    /// # Errors
+    ///
+    /// As [`Esplora::tip`]; [`SourceError::Gone`] where there is none with this hash.
+    pub fn block(&self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+        let path = block_path(hash);
+        let answer = self.block_answer(hash)?;
+        let (head, committed) = self.head(&answer, hash)?;
+        let count = answer.tx_count;
+        if count > MOST_TRANSACTIONS {
+            return Err(self.untrue(&path, format!("it says it has {count} transactions")));
+        }
+        let mut transactions = Vec::with_capacity(count);
+        while transactions.len() < count {
+            let page = format!("{path}/txs/{}", transactions.len());
+            let gone = SourceError::Gone { hash: *hash };
+            let answers: Vec<TransactionAnswer> = self.json(&page)?.ok_or(gone)?;
+            let expected = PAGE.min(count - transactions.len());
+            if answers.len() != expected {
+                let found = answers.len();
+                let reason = format!("there are {found} transactions instead of {expected}");
+                return Err(self.untrue(&page, reason));
+            }
+            for answer in &answers {
+                let read = self.reader.transaction(answer);
+                transactions.push(read.map_err(|reason| self.untrue(&page, reason))?.0);
+            }
+        }
+        let computed = merkle_root(transactions.iter().map(|read| read.txid));
+        if computed != Ok(committed) {
+            let reason =
+                format!("its transactions do not have the merkle root {}", hash_text(&committed));
+            return Err(self.untrue(&path, reason));
+        }
+        let mut coinbases = transactions.iter().map(|read| read.coinbase);
+        if coinbases.next() != Some(true) || coinbases.any(|coinbase| coinbase) {
+            return Err(self.untrue(&path, "it does not begin with its only coinbase".to_owned()));
+        }
+        Ok(ChainBlock { head, transactions })
+    }
+
+    /// What an address did over its lifetime.
+    ///
+    /// # Errors
+    ///
+    /// As [`Esplora::tip`].
+    pub fn address(&self, address: &CanonicalAddress) -> Result<AddressStatistics, SourceError> {
+        let path = address_path(address);
+        let answer: Option<AddressAnswer> = self.json(&path)?;
+        answer.map(Into::into).ok_or_else(|| self.refused(&path, 404, "no such address"))
+    }
+
+    /// A page of the transactions of an address that are in blocks, newest first: the first one, or the
+    /// one behind a transaction. A page that is not full is the last.
+    ///
+    /// # Errors
+    ///
+    /// As [`Esplora::tip`].
+    pub fn address_transactions(
+        &self,
+        address: &CanonicalAddress,
+        after: Option<&Txid>,
+    ) -> Result<Vec<PlacedTransaction>, SourceError> {
+        let mut path = format!("{}/txs/chain", address_path(address));
+        if let Some(after) = after {
+            path = format!("{path}/{after}");
+        }
+        let answers: Option<Vec<TransactionAnswer>> = self.json(&path)?;
+        let read = |answer| {
+            let read = self.reader.transaction(answer);
+            let (transaction, block) = read.map_err(|reason| self.untrue(&path, reason))?;
+            Ok(block.map(|block| PlacedTransaction { transaction, block }))
+        };
+        answers.unwrap_or_default().iter().filter_map(|answer| read(answer).transpose()).collect()
+    }
+
+    /// A transaction in a block; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Esplora::tip`].
+    pub fn transaction(&self, txid: &Txid) -> Result<Option<PlacedTransaction>, SourceError> {
+        let path = format!("/tx/{txid}");
+        let Some(answer) = self.json::<TransactionAnswer>(&path)? else { return Ok(None) };
+        let read = self.reader.transaction(&answer);
+        let (transaction, block) = read.map_err(|reason| self.untrue(&path, reason))?;
+        if transaction.txid != *txid {
+            return Err(self.untrue(&path, format!("it is transaction {}", transaction.txid)));
+        }
+        Ok(block.map(|block| PlacedTransaction { transaction, block }))
+    }
+
+    /// What spends each output of a transaction, in their order; `None` where nothing in a block does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Esplora::tip`].
+    pub fn spends(&self, txid: &Txid) -> Result<Vec<Option<Spend>>, SourceError> {
+        let path = format!("/tx/{txid}/outspends");
+        let answers: Option<Vec<OutspendAnswer>> = self.json(&path)?;
+        let read = |answer| answer::spend(answer).map_err(|reason| self.untrue(&path, reason));
+        answers.unwrap_or_default().iter().map(read).collect()
+    }
+
+    fn head(
+        &self,
+        answer: &BlockAnswer,
+        hash: &[u8; 32],
+    ) -> Result<(BlockHead, [u8; 32]), SourceError> {
+        let read = self.reader.head(answer, hash);
+        read.map_err(|reason| self.untrue(&block_path(hash), reason))
+    }
+
+    fn block_answer(&self, hash: &[u8; 32]) -> Result<BlockAnswer, SourceError> {
+        self.json(&block_path(hash))?.ok_or(SourceError::Gone { hash: *hash })
+    }
+
+    fn hash(&self, path: &str) -> Result<Option<[u8; 32]>, SourceError> {
+        self.get(path, |body| {
+            let text = String::from_utf8_lossy(body);
+            parse_hash(text.trim()).ok_or_else(|| format!("`{}` is no hash", shortened(&text)))
+        })
+    }
+
+    fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, SourceError> {
+        self.get(path, |body| serde_json::from_slice(body).map_err(|error| error.to_string()))
+    }
+
+    /// Gets what is at a path; `None` where there is nothing.
+    fn get<T>(
+        &self,
+        path: &str,
+        read: impl Fn(&[u8]) -> Result<T, String>,
+    ) -> Result<Option<T>, SourceError> {
+        self.server.ask(Request { path, body: None }, |answer| {
+            let Answer { status, retry_after, body } = answer;
+            match status {
+                200..=299 => match read(body) {
+                    Ok(read) => Ok(Some(read)),
+                    Err(reason) => {
+                        let (url, what) = (self.server.url().to_owned(), path.to_owned());
+                        Err(SourceError::Unreadable { url, what, reason }.into())
+                    }
+                },
+                404 => Ok(None),
+                400..=499 => {
+                    let words = String::from_utf8_lossy(body);
+                    Err(self.refused(path, *status, &words).into())
+                }
+                _ => {
+                    let reason = format!("{path} fails (HTTP status {status})");
+                    Err(Trouble::Passing { reason, after: *retry_after })
+                }
+            }
+        })
+    }
+
+    fn refused(&self, path: &str, status: u16, words: &str) -> SourceError {
+        SourceError::Refused {
+            url: self.server.url().to_owned(),
+            what: path.to_owned(),
+            code: status.into(),
+            message: shortened(words),
+        }
+    }
+
+    fn untrue(&self, path: &str, reason: String) -> SourceError {
+        SourceError::Untrue { url: self.server.url().to_owned(), what: path.to_owned(), reason }
+    }
+}
+
+impl BlockSource for Esplora {
+    fn tip(&mut self) -> Result<TipRef, SourceError> {
+        Self::tip(self)
+    }
+
+    fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
+        Self::hash_at(self, height)
+    }
+
+    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+        Self::block(self, hash)
+    }
+
+    fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
+        let path = format!("/block-height/{height}");
+        let Some(hash) = Self::hash_at(self, height)? else {
+            return Err(SourceError::NoBlock { height, tip: Self::tip(self)?.height });
+        };
+        let block = Self::block(self, &hash)?;
+        if block.head.height != height {
+            return Err(self.untrue(&path, format!("it is block {}", block.head.height)));
+        }
+        Ok(block)
+    }
+}
+
+fn block_path(hash: &[u8; 32]) -> String {
+    format!("/block/{}", hash_text(hash))
+}
+
+fn address_path(address: &CanonicalAddress) -> String {
+    format!("/address/{address}")
+}

@@ -1,0 +1,283 @@
+//! Blocks of files: the block files of a node (`blk*.dat`), and files of one raw block.
+//!
+//! Nodes write blocks in the order in which they arrive, side branches too. All files are looked through
+//! once for where each block is and what it follows ([`index`]); then blocks are read one by one, in the
+//! order of the chain with the most work. Memory grows by some 50 bytes a block, whatever their size.
+
+mod index;
+mod open;
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use assay_engine::chain::ChainId;
+
+use self::{
+    index::{Entry, Index},
+    open::{Content, Opened},
+};
+use super::{
+    BlockSource, ChainBlock, ChainParams, SourceError, TipRef,
+    raw::{Expected, Header, RawBlock, RawError},
+};
+
+/// Blocks of files.
+#[derive(Debug)]
+pub struct FileSource {
+    chain: ChainId,
+    params: &'static ChainParams,
+    files: Vec<Content>,
+    index: Index,
+    /// The height of the index's first block.
+    first: u64,
+    /// The file that was read last.
+    opened: Option<(u32, Opened)>,
+    cut_off: u64,
+}
+
+impl FileSource {
+    /// Looks through files and folders: of a folder, its block files, or those of its `blocks` folder,
+    /// or, if it has none, all of its files. Packed files are unpacked.
+    ///
+    /// # Errors
+    ///
+    /// Where raw blocks of the chain are not read, a file cannot be read or holds something else, or
+    /// nothing tells the height of the blocks.
+    pub fn open(chain: ChainId, paths: &[PathBuf]) -> Result<Self, SourceError> {
+        let unsupported = SourceError::Unsupported {
+            chain,
+            how: "from block files",
+            instead: "read it from a node (--rpc)",
+        };
+        let params =
+            ChainParams::of(chain).filter(|params| params.reads_raw()).ok_or(unsupported)?;
+        let mut files = Vec::new();
+        for path in paths {
+            let found = expand(path).map_err(failed(path))?;
+            if found.is_empty() {
+                let reason = "there is no block file (`blk*.dat`) in it, nor any other".to_owned();
+                return Err(SourceError::File { path: path.clone(), reason });
+            }
+            files.extend(found);
+        }
+        let mut contents = Vec::new();
+        let (mut entries, mut cut_off) = (Vec::new(), 0);
+        for (number, path) in (0..).zip(files) {
+            let content = Content::new(path)?;
+            cut_off += index::scan(params, number, &content, &mut entries)?;
+            contents.push(content);
+        }
+        let index = Index::new(entries);
+        let (files, opened) = (contents, None);
+        let mut source = Self { chain, params, files, index, first: 0, opened, cut_off };
+        source.first = source.find_first_height(paths)?;
+        source.check_chain()?;
+        Ok(source)
+    }
+
+    /// How many blocks of the files do not belong to the chain that is read: side branches, and blocks
+    /// whose predecessors are in none of the files.
+    #[must_use]
+    pub const fn left_out(&self) -> u64 {
+        self.index.left_out()
+    }
+
+    /// How many blocks are cut off at the end of their file, as a running node leaves them.
+    #[must_use]
+    pub const fn cut_off(&self) -> u64 {
+        self.cut_off
+    }
+
+    /// The height of the first block that is read.
+    #[must_use]
+    pub const fn first_height(&self) -> u64 {
+        self.first
+    }
+
+    /// The height of the first block: 0 if it has no parent, else as it or one of its successors says.
+    fn find_first_height(&mut self, paths: &[PathBuf]) -> Result<u64, SourceError> {
+        let mut unknown = None;
+        for (distance, place) in (0_u64..).zip(0..self.index.len()) {
+            let Some(entry) = self.index.get(place) else { break };
+            if distance == 0 && entry.is_first() {
+                return Ok(0);
+            }
+            let bytes = self.bytes(&entry, entry.length)?;
+            let block = self.parse(&entry, &bytes)?;
+            match block.height().and_then(|height| height.checked_sub(distance)) {
+                Some(height) => return Ok(height),
+                None => unknown = unknown.or(Some((entry, block.hash))),
+            }
+        }
+        Err(match unknown {
+            Some((entry, hash)) => SourceError::Raw {
+                origin: self.origin(&entry),
+                source: RawError::Height { hash: hex::encode(hash) },
+            },
+            None => SourceError::File {
+                path: paths.first().cloned().unwrap_or_default(),
+                reason: format!("there is no block of {} in it", self.chain.info().name),
+            },
+        })
+    }
+
+    /// That the chain's first block, where it is there, is not another chain's.
+    fn check_chain(&mut self) -> Result<(), SourceError> {
+        let Some(entry) = self.entry(0).filter(Entry::is_first) else { return Ok(()) };
+        let hash = self.header(&entry)?.hash();
+        match ChainParams::chain_of_first_block(&hash) {
+            Some(found) if !self.params.may_begin_with(&hash) => Err(SourceError::File {
+                path: self.files.first().map(|file| file.path().to_owned()).unwrap_or_default(),
+                reason: format!("it holds blocks of {}", found.info().name),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn origin(&self, entry: &Entry) -> String {
+        let path = self.files.get(entry.file as usize).map(|content| content.path().display());
+        let path = path.map(|path| path.to_string()).unwrap_or_default();
+        format!("{path}, from byte {}", entry.offset)
+    }
+
+    /// The first bytes of a block.
+    fn bytes(&mut self, entry: &Entry, count: u32) -> Result<Vec<u8>, SourceError> {
+        let content = self.files.get(entry.file as usize);
+        let Some(content) = content else { return Ok(Vec::new()) };
+        let path = content.path().to_owned();
+        let opened = match self.opened.take() {
+            Some((file, opened)) if file == entry.file => opened,
+            _ => content.open().map_err(failed(&path))?,
+        };
+        let (_, opened) = self.opened.insert((entry.file, opened));
+        opened.bytes(entry.offset, count).map_err(failed(&path))
+    }
+
+    fn parse<'a>(&self, entry: &Entry, bytes: &'a [u8]) -> Result<RawBlock<'a>, SourceError> {
+        RawBlock::parse(bytes, self.params, None)
+            .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })
+    }
+
+    fn entry(&self, height: u64) -> Option<Entry> {
+        self.index.get(usize::try_from(height.checked_sub(self.first)?).ok()?)
+    }
+
+    fn header(&mut self, entry: &Entry) -> Result<Header, SourceError> {
+        let length = u32::try_from(Header::LENGTH).unwrap_or_default();
+        let bytes = self.bytes(entry, length)?;
+        Header::parse(&bytes)
+            .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })
+    }
+
+    fn read(&mut self, entry: &Entry, height: u64) -> Result<ChainBlock, SourceError> {
+        let bytes = self.bytes(entry, entry.length)?;
+        let block = self.parse(entry, &bytes)?;
+        if index::short(&block.hash) != entry.id {
+            let origin = self.origin(entry);
+            let (found, wanted) = (hex::encode(block.hash), "the one that was there before".into());
+            return Err(SourceError::Raw {
+                origin,
+                source: RawError::OtherBlock { found, wanted },
+            });
+        }
+        block
+            .into_chain_block(self.chain, Some(height))
+            .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })
+    }
+
+    fn tip_height(&self) -> u64 {
+        let length = u64::try_from(self.index.len()).unwrap_or_default();
+        (self.first + length).saturating_sub(1)
+    }
+}
+
+impl BlockSource for FileSource {
+    fn first(&mut self) -> Result<u64, SourceError> {
+        Ok(self.first)
+    }
+
+    fn tip(&mut self) -> Result<TipRef, SourceError> {
+        let height = self.tip_height();
+        match self.hash_at(height)? {
+            Some(hash) => Ok(TipRef { height, hash }),
+            None => Err(SourceError::NoBlock { height, tip: height }),
+        }
+    }
+
+    fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
+        match self.entry(height) {
+            Some(entry) => Ok(Some(self.header(&entry)?.hash())),
+            None => Ok(None),
+        }
+    }
+
+    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+        let place = self.index.find(index::short(hash));
+        let Some(place) = place else { return Err(SourceError::Gone { hash: *hash }) };
+        self.block_at(self.first + u64::try_from(place).unwrap_or_default())
+    }
+
+    fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
+        match self.entry(height) {
+            Some(entry) => self.read(&entry, height),
+            None => Err(SourceError::NoBlock { height, tip: self.tip_height() }),
+        }
+    }
+}
+
+/// Reads one raw block from a file, packed or not.
+///
+/// # Errors
+///
+/// Where the file cannot be read or is no such block.
+pub fn read_block(
+    chain: ChainId,
+    path: &Path,
+    expected: Expected,
+) -> Result<ChainBlock, SourceError> {
+    let content = Content::new(path.to_owned())?;
+    let mut opened = content.open().map_err(failed(path))?;
+    let mut bytes = Vec::new();
+    Read::take(&mut opened, index::LARGEST_BLOCK).read_to_end(&mut bytes).map_err(failed(path))?;
+    ChainBlock::from_raw(chain, &bytes, expected)
+        .map_err(|source| SourceError::Raw { origin: path.display().to_string(), source })
+}
+
+/// The files that a path stands for, in order.
+fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let within = path.join("blocks");
+    let mut all = files_of(path)?;
+    if !all.iter().any(|file| open::is_block_file(file)) && within.is_dir() {
+        all = files_of(&within)?;
+    }
+    if all.iter().any(|file| open::is_block_file(file)) {
+        all.retain(|file| open::is_block_file(file));
+    }
+    all.sort();
+    Ok(all)
+}
+
+fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> SourceError + use<> {
+    let path = path.to_owned();
+    move |source| SourceError::Read { path: path.clone(), source }
+}
+
+#[cfg(test)]
+mod tests;

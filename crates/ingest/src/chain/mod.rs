@@ -1,0 +1,35 @@
+//! Chains of the Bitcoin family, from wherever their blocks come.
+//!
+//! A [`BlockSource`] gives blocks by height, each a [`ChainBlock`], whatever it reads: a node, block
+//! files, an Esplora API, JSON lines. [`resolve`] then says what each transaction spends and checks that
+//! the values add up. Nothing here knows a store; what has to be looked up in one is asked for.
+//!
+//! - [`params`]: what differs between the chains, one row each
+//! - [`block`]: a block as every reader gives it
+//! - [`raw`]: blocks in bytes
+//! - [`esplora`]: blocks, and histories of addresses, of an Esplora API
+//! - [`files`]: blocks of a node's files
+//! - [`jsonl`]: blocks as JSON lines, read and written
+//! - [`node`]: blocks of a node, over JSON-RPC
+//! - [`rpc`], [`http`]: asking a server, patiently
+//! - [`source`]: what every source can be asked, and how it can fail
+//! - [`resolve`]: from blocks to what a store records
+
+pub mod block;
+mod decimal;
+pub mod esplora;
+pub mod files;
+pub mod http;
+pub mod jsonl;
+pub mod node;
+pub mod params;
+pub mod raw;
+pub mod resolve;
+pub mod rpc;
+pub mod source;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use block::{BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden};
+pub use params::ChainParams;
+pub use source::{BlockSource, SourceError, TipRef};

@@ -1,0 +1,277 @@
+use std::{
+    ops::RangeInclusive,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::Value;
+
+use super::*;
+use crate::chain::{
+    Coin,
+    block::hash_text,
+    http::{
+        Answer, Backoff, Http, NoAnswer, Request, Server,
+        tests::{Noted, answer},
+    },
+    raw::Expected,
+    testing,
+};
+
+/// A node with a chain of raw blocks.
+#[derive(Debug)]
+struct Node {
+    url: String,
+    blocks: Vec<(Vec<u8>, [u8; 32])>,
+    /// The heights whose blocks it gives.
+    keeps: RangeInclusive<u64>,
+    dialect: Dialect,
+    requests: Mutex<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// Blocks in bytes, by number.
+    Bytes,
+    /// Blocks in bytes, by `false`; who asks otherwise than with JSON is not answered.
+    OldBytes,
+    /// Blocks and what they spend, over REST.
+    Rest,
+}
+
+impl Node {
+    fn new(dialect: Dialect, count: u32) -> Self {
+        let first = testing::transaction(&[([0; 32], u32::MAX)], &[(50, &[0x51])]);
+        let first = testing::block([0; 32], &[first]);
+        let mut blocks = vec![first.clone()];
+        blocks.extend(testing::chain(first.1, 1..count, 0));
+        let url = "http://node".to_owned();
+        Self { url, blocks, keeps: 0..=u64::MAX, dialect, requests: Mutex::default() }
+    }
+
+    fn place(&self, hash: &str) -> Option<usize> {
+        self.blocks.iter().position(|(_, known)| hash_text(known) == hash)
+    }
+
+    fn reply(&self, call: &Value) -> String {
+        let (method, params, id) = (call["method"].as_str().unwrap(), &call["params"], &call["id"]);
+        let error = |code: i64, message: &str| {
+            format!(
+                r#"{{"result":null,"error":{{"code":{code},"message":"{message}"}},"id":{id}}}"#
+            )
+        };
+        let result = |result: Value| format!(r#"{{"result":{result},"error":null,"id":{id}}}"#);
+        match method {
+            "getblockcount" => result(json!(self.blocks.len() - 1)),
+            "getblockhash" => {
+                let height = usize::try_from(params[0].as_u64().unwrap()).unwrap();
+                match self.blocks.get(height) {
+                    Some((_, hash)) => result(json!(hash_text(hash))),
+                    None => error(-8, "Block height out of range"),
+                }
+            }
+            "getblock" => {
+                let Some(place) = self.place(params[0].as_str().unwrap()) else {
+                    return error(-5, "Block not found");
+                };
+                let known = match self.dialect {
+                    Dialect::OldBytes => params[1] == json!(false),
+                    Dialect::Bytes | Dialect::Rest => params[1] == json!(0),
+                };
+                if !known {
+                    return error(-1, "JSON value is not of the right type");
+                }
+                if !self.keeps.contains(&(place as u64)) {
+                    return error(-1, "Block not available (pruned data)");
+                }
+                result(json!(hex::encode(&self.blocks[place].0)))
+            }
+            "getblockheader" => {
+                result(json!({ "height": self.place(params[0].as_str().unwrap()) }))
+            }
+            _ => error(-32601, "Method not found"),
+        }
+    }
+
+    fn rest(&self, path: &str) -> Answer {
+        let name = path.strip_suffix(".bin").and_then(|path| path.rsplit_once('/'));
+        let (Some((kind, hash)), Dialect::Rest) = (name, self.dialect) else {
+            return answer(404, "");
+        };
+        let Some(place) = self.place(hash) else {
+            return answer(404, &format!("{hash} not found\r\n"));
+        };
+        let body = match kind {
+            "/rest/block" => self.blocks[place].0.clone(),
+            // Nothing but a coinbase; in the last block, one more transaction with one input.
+            _ if place + 1 < self.blocks.len() => vec![1, 0],
+            _ => vec![2, 0, 1, 70, 0, 0, 0, 0, 0, 0, 0, 1, 0x51],
+        };
+        Answer { status: 200, retry_after: None, body }
+    }
+}
+
+impl Http for Node {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+        let Some(body) = request.body else {
+            self.requests.lock().unwrap().push(request.path.to_owned());
+            if self.dialect == Dialect::OldBytes {
+                let reason = "Peer disconnected".to_owned();
+                return Err(NoAnswer { reason, may_pass: true });
+            }
+            return Ok(self.rest(request.path));
+        };
+        let asked: Value = serde_json::from_slice(body).unwrap();
+        self.requests.lock().unwrap().push(asked.to_string());
+        Ok(answer(
+            200,
+            &match asked.as_array() {
+                Some(calls) => {
+                    let replies: Vec<_> = calls.iter().map(|call| self.reply(call)).collect();
+                    format!("[{}]", replies.join(","))
+                }
+                None => self.reply(&asked),
+            },
+        ))
+    }
+}
+
+fn source(node: &Arc<Node>, chain: &str, prevouts: bool) -> NodeSource {
+    let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
+    let options = NodeOptions { prevouts, connections: 3 };
+    NodeSource::new(chain.parse().unwrap(), Rpc::new(server), options).unwrap()
+}
+
+fn expected(node: &Node, height: usize) -> ChainBlock {
+    let expected = Expected { height: Some(height as u64), hash: None };
+    ChainBlock::from_raw(ChainId::BTC, &node.blocks[height].0, expected).unwrap()
+}
+
+#[test]
+fn many_blocks_come_in_order_with_few_requests() {
+    let node = Arc::new(Node::new(Dialect::Bytes, 100));
+    let mut source = source(&node, "btc", false);
+    let blocks = source.blocks(0, 90).unwrap();
+    assert_eq!(blocks.len(), 90);
+    for (height, block) in blocks.iter().enumerate() {
+        assert_eq!(*block, expected(&node, height));
+    }
+    // The hashes; the first block, to find out the form; the others by twenties.
+    assert_eq!(node.requests.lock().unwrap().len(), 1 + 1 + 5);
+    // No more than there are.
+    assert_eq!(source.blocks(95, 90).unwrap().len(), 5);
+    assert_eq!(source.tip().unwrap(), TipRef { height: 99, hash: node.blocks[99].1 });
+    let beyond = source.blocks(100, 5).unwrap_err();
+    assert!(matches!(beyond, SourceError::NoBlock { height: 100, tip: 99 }), "{beyond}");
+    assert!(matches!(source.block_at(100), Err(SourceError::NoBlock { .. })));
+}
+
+#[test]
+fn a_node_that_only_knows_old_forms_is_read_too() {
+    let node = Arc::new(Node::new(Dialect::OldBytes, 5));
+    for prevouts in [true, false] {
+        let mut source = source(&node, "doge", prevouts);
+        assert_eq!(source.block_at(3).unwrap().head.hash, node.blocks[3].1);
+        node.requests.lock().unwrap().clear();
+        source.block_at(4).unwrap();
+        // Once the form is known, nothing else is tried.
+        assert_eq!(node.requests.lock().unwrap().len(), 2);
+    }
+    // Chains that are not read in bytes need another form, and say so.
+    let error = source(&node, "dash", true).block_at(3).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "http://node answers getblock with an error: JSON value is not of the right type (-1)"
+    );
+}
+
+#[test]
+fn what_a_block_spends_comes_over_rest_where_there_is_that() {
+    let mut node = Node::new(Dialect::Rest, 5);
+    let mined = testing::coinbase(5, 0, &[(50, &[0x51])]);
+    let paid = testing::transaction(&[([7; 32], 1)], &[(20, &[0x51])]);
+    node.blocks.push(testing::block(node.blocks[4].1, &[mined, paid]));
+    let node = Arc::new(node);
+    let mut with_rest = source(&node, "btc", true);
+    let blocks = with_rest.blocks(0, 6).unwrap();
+    assert_eq!(blocks.len(), 6);
+    let coin = blocks[5].transactions[1].inputs[0].coin.clone().unwrap();
+    let holder = blocks[0].transactions[0].outputs[0].holder.clone();
+    assert_eq!(coin, Coin { holder, value: 70 });
+    assert!(node.requests.lock().unwrap().iter().all(|asked| !asked.contains("\"getblock\"")));
+    assert!(matches!(with_rest.block(&[1; 32]), Err(SourceError::Gone { .. })));
+    // Asked for without, the same blocks come in bytes.
+    let plain = source(&node, "btc", false).block_at(5).unwrap();
+    assert_eq!(plain.transactions[1].inputs[0].coin, None);
+    assert_eq!(plain.head, blocks[5].head);
+}
+
+#[test]
+fn what_rest_says_must_fit_the_block() {
+    // The last block has only a coinbase, but is said to spend something.
+    let node = Arc::new(Node::new(Dialect::Rest, 3));
+    let error = source(&node, "btc", true).block_at(2).unwrap_err();
+    assert!(matches!(error, SourceError::Untrue { .. }), "{error}");
+}
+
+#[test]
+fn a_block_alone_says_its_height_or_the_node_does() {
+    let mut node = Node::new(Dialect::Bytes, 5);
+    let old = testing::transaction(&[([0; 32], u32::MAX)], &[(50, &[0x51])]);
+    node.blocks.push(testing::block(node.blocks[4].1, &[old]));
+    let node = Arc::new(node);
+    let mut source = source(&node, "btc", false);
+    for height in [0, 3, 5] {
+        let block = source.block(&node.blocks[height].1).unwrap();
+        assert_eq!(block.head.height, height as u64);
+    }
+}
+
+#[test]
+fn what_the_node_does_not_have_is_said() {
+    let mut node = Node::new(Dialect::Bytes, 9);
+    node.keeps = 5..=u64::MAX;
+    let node = Arc::new(node);
+    let mut source = source(&node, "btc", false);
+    let pruned = source.block_at(4).unwrap_err().to_string();
+    assert!(pruned.contains("(height 4)") && pruned.contains("pruned data"), "{pruned}");
+    assert_eq!(source.blocks(5, 9).unwrap().len(), 4);
+    let gone = source.block(&[1; 32]).unwrap_err();
+    assert!(gone.may_pass() && matches!(gone, SourceError::Gone { .. }));
+}
+
+#[test]
+fn a_block_in_bytes_must_be_the_one_that_was_asked_for() {
+    let mut node = Node::new(Dialect::Bytes, 9);
+    node.blocks[3].0 = node.blocks[4].0.clone();
+    let node = Arc::new(node);
+    let mut source = source(&node, "btc", false);
+    // What comes before it is good.
+    assert_eq!(source.blocks(0, 9).unwrap().len(), 3);
+    let error = source.blocks(3, 9).unwrap_err().to_string();
+    assert!(error.contains(&format!("it is block {}", hash_text(&node.blocks[4].1))), "{error}");
+}
+
+#[test]
+fn a_node_of_another_chain_is_refused() {
+    let litecoin = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
+    let mut node = Node::new(Dialect::Bytes, 3);
+    // A private network may be of any chain.
+    source(&Arc::new(Node::new(Dialect::Bytes, 3)), "btc", false).check_chain().unwrap();
+    node.blocks[0].1 = hex::decode(litecoin).unwrap().try_into().unwrap();
+    let node = Arc::new(node);
+    source(&node, "ltc", false).check_chain().unwrap();
+    let error = source(&node, "btc", false).check_chain().unwrap_err().to_string();
+    assert_eq!(error, "http://node serves ltc, not btc");
+    assert!(
+        NodeSource::new(
+            ChainId::ETH,
+            source(&node, "btc", true).fetcher.rpc,
+            NodeOptions::default()
+        )
+        .is_err()
+    );
+}

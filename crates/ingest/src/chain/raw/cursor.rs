@@ -1,0 +1,254 @@
+//! Reading numbers and lengths, and where that failed.
+
+use assay_engine::coins::Txid;
+
+/// Why bytes are no block, or not the one that they should be. Places count bytes from 0.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RawError {
+    /// The bytes end too early.
+    #[error(
+        "it is cut off: {what} at byte {at} needs {needed} bytes, but it ends at byte {length}"
+    )]
+    Ends {
+        /// What was being read.
+        what: &'static str,
+        /// Where it begins.
+        at: usize,
+        /// How many bytes it has.
+        needed: u64,
+        /// How many bytes there are in all.
+        length: usize,
+    },
+    /// A count for which there are not enough bytes.
+    #[error("at byte {at} there should be {count} {what}, more than {left} bytes can hold")]
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// Where the count stands.
+        at: usize,
+        /// The count.
+        count: u64,
+        /// How many bytes are left.
+        left: usize,
+    },
+    /// A number in more bytes than it needs.
+    #[error("at byte {at} a count is written in more bytes than it needs")]
+    Wasteful {
+        /// Where.
+        at: usize,
+    },
+    /// A flag of transactions that has no meaning on this chain.
+    #[error("at byte {at} a transaction has the flag {flag:#04x}, which this chain does not know")]
+    Flag {
+        /// Where.
+        at: usize,
+        /// The flag.
+        flag: u8,
+    },
+    /// Bytes after the end.
+    #[error("it should end at byte {at}, but has {length} bytes")]
+    Longer {
+        /// Where it should end.
+        at: usize,
+        /// How many bytes there are.
+        length: usize,
+    },
+    /// A chain whose blocks are not read raw.
+    #[error("raw blocks of {chain} are not read: read it from a node (--rpc)")]
+    Unsupported {
+        /// The chain.
+        chain: &'static str,
+    },
+    /// Another block than was asked for.
+    #[error("it is block {found}, not {wanted}")]
+    OtherBlock {
+        /// Which it is.
+        found: String,
+        /// Which it should be.
+        wanted: String,
+    },
+    /// The hash is not below the target.
+    #[error("block {hash} does not meet its own target: its header is damaged")]
+    Proof {
+        /// The hash.
+        hash: String,
+    },
+    /// The transactions are not those that the header commits to.
+    #[error(
+        "block {hash} commits to the merkle root {committed}, but its transactions have \
+         {computed}: some are damaged, missing or too many"
+    )]
+    MerkleRoot {
+        /// The block.
+        hash: String,
+        /// What its header says.
+        committed: String,
+        /// What its transactions give.
+        computed: String,
+    },
+    /// Transactions twice in a row, which leave the merkle root as it was (CVE-2012-2459).
+    #[error("block {hash} holds transactions twice")]
+    Repeated {
+        /// The block.
+        hash: String,
+    },
+    /// No transaction, or a coinbase that is not the first, or none.
+    #[error("block {hash} does not have exactly one coinbase, as its first transaction")]
+    Coinbase {
+        /// The block.
+        hash: String,
+    },
+    /// Nothing tells the height.
+    #[error(
+        "block {hash} does not say its height (it is older than BIP 34): give the blocks from the \
+         first one on"
+    )]
+    Height {
+        /// The block.
+        hash: String,
+    },
+    /// A part of an extension block where none can be.
+    #[error("transaction {txid} holds a part of an extension block that should stand behind it")]
+    Extension {
+        /// The transaction.
+        txid: Txid,
+    },
+}
+
+/// A place in bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Cursor<'a> {
+    all: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) const fn new(all: &'a [u8]) -> Self {
+        Self { all, at: 0 }
+    }
+
+    pub(super) const fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) const fn length(&self) -> usize {
+        self.all.len()
+    }
+
+    fn left(&self) -> &'a [u8] {
+        self.all.get(self.at..).unwrap_or_default()
+    }
+
+    /// What was read since `from`.
+    pub(super) fn since(&self, from: usize) -> &'a [u8] {
+        self.all.get(from..self.at).unwrap_or_default()
+    }
+
+    /// Passes over everything that is left.
+    pub(super) const fn finish(&mut self) {
+        self.at = self.all.len();
+    }
+
+    pub(super) fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], RawError> {
+        let taken = self.left().get(..count).ok_or_else(|| self.ends(count as u64, what))?;
+        self.at += count;
+        Ok(taken)
+    }
+
+    fn ends(&self, needed: u64, what: &'static str) -> RawError {
+        RawError::Ends { what, at: self.at, needed, length: self.all.len() }
+    }
+
+    pub(super) fn array<const N: usize>(
+        &mut self,
+        what: &'static str,
+    ) -> Result<[u8; N], RawError> {
+        let missing = self.ends(N as u64, what);
+        let taken = self.left().first_chunk().copied().ok_or(missing)?;
+        self.at += N;
+        Ok(taken)
+    }
+
+    pub(super) fn byte(&mut self, what: &'static str) -> Result<u8, RawError> {
+        self.array::<1>(what).map(|[byte]| byte)
+    }
+
+    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, RawError> {
+        self.array(what).map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, RawError> {
+        self.array(what).map(u64::from_le_bytes)
+    }
+
+    /// A number in Bitcoin's variable length.
+    fn compact(&mut self, what: &'static str) -> Result<u64, RawError> {
+        let at = self.at;
+        let (number, least) = match self.byte(what)? {
+            0xfd => (u64::from(u16::from_le_bytes(self.array(what)?)), 0xfd),
+            0xfe => (u64::from(self.u32(what)?), 0x1_0000),
+            0xff => (self.u64(what)?, 0x1_0000_0000),
+            small => (u64::from(small), 0),
+        };
+        if number < least { Err(RawError::Wasteful { at }) } else { Ok(number) }
+    }
+
+    /// How many items follow, each of at least `smallest` bytes.
+    pub(super) fn count(&mut self, smallest: usize, what: &'static str) -> Result<usize, RawError> {
+        let at = self.at;
+        let count = self.compact(what)?;
+        let left = self.left().len();
+        match usize::try_from(count) {
+            Ok(number) if number <= left / smallest => Ok(number),
+            _ => Err(RawError::Count { what, at, count, left }),
+        }
+    }
+
+    /// Bytes with their length before them.
+    pub(super) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], RawError> {
+        let length = self.compact(what)?;
+        let count = usize::try_from(length).map_err(|_| self.ends(length, what))?;
+        self.take(count, what)
+    }
+}
+
+/// Writes a number in Bitcoin's variable length.
+pub(crate) fn write_compact(number: usize, to: &mut Vec<u8>) {
+    let number = number as u64;
+    let bytes = number.to_le_bytes();
+    let (mark, length) = match number {
+        0..0xfd => (None, 1),
+        0xfd..0x1_0000 => (Some(0xfd), 2),
+        0x1_0000..0x1_0000_0000 => (Some(0xfe), 4),
+        _ => (Some(0xff), 8),
+    };
+    to.extend(mark);
+    to.extend(bytes.into_iter().take(length));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_they_are_written() {
+        for number in [0, 1, 0xfc, 0xfd, 0xffff, 0x1_0000, 0xffff_ffff, 0x1_0000_0000] {
+            let mut bytes = Vec::new();
+            write_compact(number, &mut bytes);
+            assert_eq!(Cursor::new(&bytes).compact("a number"), Ok(number as u64));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let wasteful = Cursor::new(&[0xfd, 5, 0]).compact("a count");
+        assert_eq!(wasteful, Err(RawError::Wasteful { at: 0 }));
+        let mut short = Cursor::new(&[3, 1, 2]);
+        assert_eq!(
+            short.bytes("a script").unwrap_err().to_string(),
+            "it is cut off: a script at byte 1 needs 3 bytes, but it ends at byte 3"
+        );
+        let many = Cursor::new(&[200, 0]).count(41, "inputs");
+        assert!(matches!(many, Err(RawError::Count { count: 200, left: 1, .. })));
+    }
+}

@@ -1,0 +1,48 @@
+//! Blocks in the bytes that nodes store and exchange. Nothing is taken on trust: identifiers, merkle
+//! root and hash are computed from the bytes, counts are bounded by what is left to read, and no input
+//! makes it panic.
+//!
+//! - [`cursor`]: numbers and lengths
+//! - [`transaction`]: one transaction and its identifier
+//! - [`header`]: a block's header, its hash and proof of work
+//! - [`merkle`]: the root of a tree of transactions
+//! - [`block`]: a block as a whole
+//! - [`undo`]: what a block spends
+
+pub mod block;
+pub mod cursor;
+pub mod header;
+pub mod merkle;
+pub mod transaction;
+pub mod undo;
+
+pub use block::{Expected, RawBlock};
+pub use cursor::RawError;
+pub use header::Header;
+pub(crate) use header::zcash_header_hash;
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of SHA-256: the hash of everything here.
+pub(crate) fn hash256(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part);
+    }
+    Sha256::digest(hash.finalize()).into()
+}
+
+/// A hash the other way round: as it is written where it was as it is computed, and back.
+pub(crate) fn reversed(mut hash: [u8; 32]) -> [u8; 32] {
+    hash.reverse();
+    hash
+}
+
+/// A version, which is 32 bits that some programs write as a number with a sign.
+pub(crate) fn unsigned(version: i64) -> u32 {
+    let [a, b, c, d, ..] = version.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+#[cfg(test)]
+mod tests;

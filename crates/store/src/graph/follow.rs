@@ -1,0 +1,59 @@
+//! Driving a trace over a source of flows.
+
+use std::collections::BTreeMap;
+
+use assay_engine::trace::{Supply, Trace, Wants};
+use tokio::try_join;
+
+use super::FlowSource;
+use crate::StoreError;
+
+/// How many transactions are asked for at once: a whole level at the usual budget.
+pub const BATCH: usize = 4_096;
+
+/// Reads what a trace wants until it wants nothing more, at most `batch` transactions at a time.
+///
+/// # Errors
+///
+/// Where the source fails.
+pub async fn follow(
+    source: &dyn FlowSource,
+    trace: &mut Trace<'_>,
+    batch: usize,
+) -> Result<(), StoreError> {
+    loop {
+        let wants = trace.wants();
+        if wants.is_empty() {
+            return Ok(());
+        }
+        let supply = read(source, &wants, trace.legs(), batch).await?;
+        trace.supply(&supply);
+    }
+}
+
+async fn read(
+    source: &dyn FlowSource,
+    wants: &Wants,
+    largest: u32,
+    batch: usize,
+) -> Result<Supply, StoreError> {
+    let batch = batch.max(1);
+    let origins = async {
+        let mut read = BTreeMap::new();
+        for some in wants.origins.chunks(batch) {
+            let found = source.origins(some, largest).await?;
+            read.extend(some.iter().copied().zip(found));
+        }
+        Ok::<_, StoreError>(read)
+    };
+    let destinations = async {
+        let mut read = BTreeMap::new();
+        for some in wants.destinations.chunks(batch) {
+            let found = source.destinations(some, largest).await?;
+            read.extend(some.iter().copied().zip(found));
+        }
+        Ok::<_, StoreError>(read)
+    };
+    let (origins, destinations) = try_join!(origins, destinations)?;
+    Ok(Supply { origins, destinations })
+}

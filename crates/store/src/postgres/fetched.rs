@@ -1,0 +1,69 @@
+//! What was fetched on demand, in PostgreSQL.
+
+use std::collections::BTreeMap;
+
+use assay_engine::chain::ChainId;
+use sqlx::{PgConnection, PgPool, Row};
+
+use crate::{
+    StoreError,
+    fetched::{Fetched, FetchedKind},
+    value,
+};
+
+pub(super) async fn read(
+    pool: &PgPool,
+    chain: ChainId,
+    kind: FetchedKind,
+    keys: &[String],
+) -> Result<Vec<Fetched>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT key, content, fetched_at FROM fetched
+         WHERE chain = $1 AND kind = $2 AND key = ANY($3)",
+    )
+    .bind(chain.as_str())
+    .bind(kind.as_str())
+    .bind(keys)
+    .fetch_all(pool)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Fetched {
+                chain,
+                kind,
+                key: row.try_get("key")?,
+                content: row.try_get("content")?,
+                fetched_at: value::time("fetched.fetched_at", row.try_get("fetched_at")?)?,
+            })
+        })
+        .collect()
+}
+
+/// Keeps texts in one statement. Each key once, as PostgreSQL demands, and in one order, so that
+/// programs that fetch the same never wait for each other in a circle.
+pub(super) async fn keep(write: &mut PgConnection, records: &[Fetched]) -> Result<(), StoreError> {
+    let last: BTreeMap<_, _> = records
+        .iter()
+        .map(|record| ((record.chain.as_str(), record.kind.as_str(), &*record.key), record))
+        .collect();
+    let chains: Vec<&str> = last.keys().map(|(chain, _, _)| *chain).collect();
+    let kinds: Vec<&str> = last.keys().map(|(_, kind, _)| *kind).collect();
+    let keys: Vec<&str> = last.keys().map(|(_, _, key)| *key).collect();
+    let contents: Vec<&str> = last.values().map(|record| &*record.content).collect();
+    let times: Vec<i64> =
+        last.values().map(|record| value::milliseconds(record.fetched_at)).collect();
+    sqlx::query(
+        "INSERT INTO fetched (chain, kind, key, content, fetched_at)
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+         ON CONFLICT (chain, kind, key)
+             DO UPDATE SET content = excluded.content, fetched_at = excluded.fetched_at",
+    )
+    .bind(chains)
+    .bind(kinds)
+    .bind(keys)
+    .bind(contents)
+    .bind(times)
+    .execute(write)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The rules of chain sources.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::Problem;
+use crate::{
+    directory::ChainFeed,
+    manifest::{ChainMode, ChainProtocol, ChainSourceSpec, Manifest},
+};
+
+/// Longest time that a check may spend on fetching.
+const LONGEST_BOUND_SECONDS: u64 = 60;
+
+pub(super) fn check(
+    source: Manifest<ChainSourceSpec>,
+    chains: &mut BTreeMap<String, Arc<ChainFeed>>,
+    problems: &mut Vec<Problem>,
+) {
+    let spec = &source.spec;
+    let before = problems.len();
+    let mut require = |holds: bool, path: &str, message: String| {
+        if !holds {
+            problems.push(source.problem(path, message));
+        }
+    };
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    require(
+        !spec.chain.is_empty() && spec.chain.bytes().all(plain),
+        "spec.chain",
+        format!("`{}` is no chain's identifier, such as `btc`", spec.chain),
+    );
+    require(
+        spec.endpoint.starts_with("http://") || spec.endpoint.starts_with("https://"),
+        "spec.endpoint",
+        "must be an http or https URL".into(),
+    );
+    require(
+        !spec.endpoint.split_once("://").is_some_and(|(_, rest)| {
+            rest.split('/').next().is_some_and(|authority| authority.contains('@'))
+        }),
+        "spec.endpoint",
+        "must not hold a password: put `user:password` in a file and name it in credentialsFile"
+            .into(),
+    );
+    require(
+        !(spec.mode == ChainMode::OnDemand && spec.protocol == ChainProtocol::Rpc),
+        "spec.protocol",
+        "a node's JSON-RPC knows no address histories: on_demand needs `esplora`".into(),
+    );
+    require(
+        !(spec.mode == ChainMode::OnDemand && spec.start_height > 0),
+        "spec.startHeight",
+        "histories fetched on demand begin with an address's first transaction".into(),
+    );
+    require(
+        (1..=LONGEST_BOUND_SECONDS).contains(&spec.time_bound.seconds()),
+        "spec.timeBound",
+        format!("{} is not from 1s to {LONGEST_BOUND_SECONDS}s", spec.time_bound),
+    );
+    if let Some(other) = chains.get(&spec.chain) {
+        let message = format!("{} is read by ChainSource {} already", spec.chain, other.name);
+        problems.push(source.problem("spec.chain", message));
+    }
+    if problems.len() == before {
+        let feed = ChainFeed { name: source.name, spec: source.spec };
+        chains.insert(feed.spec.chain.clone(), Arc::new(feed));
+    }
+}

@@ -1,0 +1,99 @@
+//! The function inside the database, and how its answers are compared with ours.
+
+use std::collections::BTreeMap;
+
+use assay_engine::{
+    coins::Holder,
+    evidence::{DirectionFlows, FlowEnd, FlowFacts},
+    trace::TraceRules,
+};
+use assay_tests::Postgres;
+use sqlx::{Connection, PgConnection, Row};
+
+use super::load::Known;
+
+const FUNCTION: &str = include_str!("function.sql");
+const CALL: &str = "SELECT direction, what, hop, floor(sum(mass) / 4294967296)::bigint FROM (
+        SELECT 0 AS direction, * FROM bench.source($1, ROW($2, $3, $4, $5, $6)::bench.bounds)
+        UNION ALL
+        SELECT 1, * FROM bench.destination($1, ROW($2, $3, $4, $5, $6)::bench.bounds)) AS ends
+    GROUP BY direction, what, hop";
+
+/// What reached which end after how many hops, in both directions.
+pub(super) type Reached = [BTreeMap<(String, u8), u128>; 2];
+
+/// The function, over a connection of its own.
+pub(super) struct Function(PgConnection);
+
+impl Function {
+    pub(super) async fn make(database: &Postgres, known: &Known) -> Self {
+        database.script(FUNCTION);
+        let mut connection = PgConnection::connect(&database.url()).await.expect("a connection");
+        let (keys, categories): (Vec<_>, Vec<_>) = known
+            .ends()
+            .map(|(holder, category)| (holder.to_bytes(), category.as_str().to_owned()))
+            .unzip();
+        sqlx::query(
+            "INSERT INTO bench.label
+             SELECT p.holder_id, l.category FROM unnest($1::bytea[], $2::text[]) AS l (key, category)
+             JOIN chain_btc.holder AS p ON p.key = l.key",
+        )
+        .bind(keys)
+        .bind(categories)
+        .execute(&mut connection)
+        .await
+        .expect("labels");
+        sqlx::query("ANALYZE bench.label").execute(&mut connection).await.expect("statistics");
+        Self(connection)
+    }
+
+    pub(super) async fn call(&mut self, holder: &Holder, rules: TraceRules) -> Reached {
+        let number = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+        let rows = sqlx::query(CALL)
+            .bind(holder.to_bytes())
+            .bind(i32::from(rules.hops))
+            .bind(number(rules.cut_share))
+            .bind(i64::try_from(rules.cut_below).unwrap_or(i64::MAX))
+            .bind(number(rules.addresses_per_level))
+            .bind(number(rules.transfers_per_address))
+            .fetch_all(&mut self.0)
+            .await
+            .expect("an answer");
+        let mut reached = Reached::default();
+        for row in rows {
+            let [source, destination] = &mut reached;
+            let direction = if row.get::<i32, _>(0) == 0 { source } else { destination };
+            let hops = u8::try_from(row.get::<i32, _>(2)).unwrap_or(u8::MAX);
+            let amount = u128::try_from(row.get::<i64, _>(3)).unwrap_or(0);
+            direction.insert((row.get(1), hops), amount);
+        }
+        reached
+    }
+}
+
+/// That both found the same. The function rounds what reached an end as a whole, we part by part, so
+/// that they sum to the whole: a unit a part may differ.
+pub(super) fn expect_same(subject: &str, ours: &FlowFacts, theirs: &Reached) {
+    let [ledger] = &*ours.ledgers else { panic!("{subject}: one asset") };
+    for (flows, theirs) in [&ledger.source, &ledger.destination].into_iter().zip(theirs) {
+        let ours = reached(flows);
+        for key in ours.keys().chain(theirs.keys()) {
+            let amount = |side: &BTreeMap<_, u128>| side.get(key).copied().unwrap_or(0);
+            let apart = amount(&ours).abs_diff(amount(theirs));
+            assert!(apart <= 1, "{subject}, {key:?}:\n{ours:?}\n{theirs:?}");
+        }
+    }
+}
+
+fn reached(flows: &DirectionFlows) -> BTreeMap<(String, u8), u128> {
+    let mut reached = BTreeMap::new();
+    for part in &flows.parts {
+        let end = match part.end {
+            FlowEnd::Unresolved(reason) => serde_json::to_value(reason).expect("a word"),
+            other => other.as_str().into(),
+        };
+        let end = end.as_str().expect("a word").to_owned();
+        *reached.entry((end, part.hops)).or_default() += part.amount;
+    }
+    reached
+}

@@ -1,0 +1,91 @@
+//! The chain in PostgreSQL, and what is known of addresses on it.
+
+use std::{collections::HashMap, time::Instant};
+
+use assay_engine::{
+    coins::Holder,
+    evidence::Tier,
+    facts::Environment,
+    score::Confidence,
+    taxonomy::Category,
+    trace::{AttributedEnd, Attribution},
+};
+use assay_store::{
+    PostgresStore,
+    graph::{Graphs, WriterOptions},
+};
+use assay_tests::{
+    Postgres,
+    big_chain::{BigChain, Shape},
+};
+use jiff::Timestamp;
+
+use super::CHAIN;
+
+/// Transactions recorded at once.
+const AT_ONCE: usize = 10_000;
+
+/// What labels say, by whom they say it of.
+pub(super) struct Known(HashMap<Holder, AttributedEnd>);
+
+impl Known {
+    fn of(chain: &BigChain) -> Self {
+        let ends = chain.labelled().map(|(person, label)| {
+            let category: Category = label.category.parse().expect("a category");
+            let end = AttributedEnd {
+                category,
+                entity: None,
+                tier: Tier::Investigation,
+                confidence: Confidence::CERTAIN,
+                listed: false,
+                listed_on: None,
+            };
+            (person.holder(), end)
+        });
+        Self(ends.collect())
+    }
+
+    pub(super) fn attribution(&self, holder: &Holder) -> Option<Attribution> {
+        let end = self.0.get(holder)?.clone();
+        Some(Attribution { end: Some(end), carried: Vec::new() })
+    }
+
+    pub(super) fn ends(&self) -> impl Iterator<Item = (&Holder, Category)> {
+        self.0.iter().map(|(holder, end)| (holder, end.category))
+    }
+}
+
+pub(super) async fn load(database: &Postgres, shape: Shape) -> (BigChain, Known) {
+    let begun = Instant::now();
+    let url = database.url();
+    let store = PostgresStore::open_or_create(&url, Environment::Production).await;
+    let store = store.expect("a store");
+    let options = WriterOptions { start: 0, sample: false, backfill: true };
+    let mut writer = store.graph_writer(CHAIN, options).await.expect("a writer");
+    let at = Timestamp::from_second(1_800_000_000).expect("a time");
+    let (mut chain, mut count) = (BigChain::new(shape), 0);
+    let (mut blocks, mut held) = (Vec::new(), 0);
+    loop {
+        let block = chain.next();
+        let last = block.is_none();
+        held += block.as_ref().map_or(0, |block| block.transactions.len());
+        blocks.extend(block);
+        if held >= AT_ONCE || last {
+            writer.append(&blocks, u64::MAX, at).await.expect("blocks that follow");
+            count += held;
+            held = 0;
+            blocks.clear();
+        }
+        if last {
+            break;
+        }
+    }
+    writer.build_indexes().await.expect("indexes");
+    println!(
+        "{} blocks with {count} transactions in PostgreSQL after {:.0} s",
+        shape.blocks,
+        begun.elapsed().as_secs_f64()
+    );
+    let known = Known::of(&chain);
+    (chain, known)
+}

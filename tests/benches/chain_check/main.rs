@@ -1,0 +1,157 @@
+//! What a check costs that follows money: `cargo bench -p assay-tests --bench chain_check`. Builds and
+//! runs the release program. With `ASSAY_BENCH_FULL` set, the hub has a million outputs instead of a
+//! hundred thousand.
+//!
+//! A chain with a hub is loaded into PostgreSQL. Then, of the same subjects in turn: a trace as a check
+//! makes it, and a PL/pgSQL function that follows the same rules inside the database. Both give the
+//! same amounts at the same ends. Last, over HTTP and each for the first time: checks of the hub's
+//! customers, and of the hub.
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a program for people at a terminal"
+)]
+
+mod function;
+mod load;
+mod server;
+
+use std::{env, time::Instant};
+
+use assay_engine::{
+    chain::ChainId,
+    coins::Holder,
+    policy::Policy,
+    trace::{Trace, TraceRules},
+};
+use assay_store::{
+    PostgresStore,
+    graph::{BATCH, Graph, Graphs, follow},
+};
+use assay_tests::{
+    Postgres,
+    big_chain::{BigChain, Hub, Person, Shape},
+    release_program,
+};
+use function::{Function, expect_same};
+use jiff::civil::date;
+use load::Known;
+
+const CHAIN: ChainId = ChainId::BTC;
+/// Subjects of either kind whose traces are compared.
+const SUBJECTS: u64 = 150;
+const LEAVES: u64 = 1_000;
+
+fn main() {
+    let full = env::var_os("ASSAY_BENCH_FULL").is_some();
+    let (outputs, blocks) = if full { (1_000_000, 1_000) } else { (100_000, 400) };
+    let hub = Hub { outputs, leaves: LEAVES };
+    let shape = Shape { seed: 3, blocks, transactions: 1_300, hub: Some(hub) };
+    let shape = if full { shape } else { Shape { transactions: 400, ..shape } };
+    let _built = release_program();
+    let database = Postgres::start();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let (chain, known) = runtime.block_on(load::load(&database, shape));
+    runtime.block_on(compare(&database, &chain, &known));
+    server::check(&database, &chain, hub);
+}
+
+/// Wallets that appear in the last part of the chain, and customers of the hub.
+fn subjects(chain: &BigChain) -> Vec<Person> {
+    let (wallets, leaves) = (chain.wallets(), chain.leaves());
+    let late = wallets / 2;
+    let wallets = (0..SUBJECTS).map(|nth| Person::Wallet(late + nth * (wallets - late) / SUBJECTS));
+    let leaves = (0..SUBJECTS.min(leaves)).map(|nth| Person::Leaf(nth * leaves / SUBJECTS));
+    wallets.chain(leaves).filter(|person| person.label().is_none()).collect()
+}
+
+async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
+    let store = PostgresStore::open(&database.url()).await.expect("a store");
+    let graph = store.graph(CHAIN).await.expect("a graph").expect("a graph");
+    // Everything counts as asked for, and as old: the function knows neither difference.
+    let rules =
+        TraceRules { unsolicited_below: 0, ..TraceRules::new(&Policy::default(), CHAIN.info()) };
+    let mut function = Function::make(database, known).await;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let subjects = subjects(chain);
+    for (nth, person) in subjects.iter().enumerate() {
+        let holder = person.holder();
+        let mut traced = None;
+        let mut trace = async || {
+            let begun = Instant::now();
+            traced = Some(flows(&*graph, &holder, rules, known).await);
+            ours.push(begun.elapsed());
+        };
+        // Who comes second finds the pages in memory: each of both, every other time.
+        if nth % 2 == 0 {
+            trace().await;
+        }
+        let begun = Instant::now();
+        let found = function.call(&holder, rules).await;
+        theirs.push(begun.elapsed());
+        if nth % 2 == 1 {
+            trace().await;
+        }
+        let traced = traced.expect("a trace");
+        expect_same(&format!("{person:?}"), &traced, &found);
+    }
+    println!(
+        "{} subjects, both directions, the same amounts at the same ends to the last unit",
+        subjects.len()
+    );
+    let ours = Times::of(ours);
+    let theirs = Times::of(theirs);
+    println!("trace over PostgreSQL: {ours}");
+    println!("PL/pgSQL function: {theirs}");
+    println!("ratio of the medians, function to trace: {:.2}", theirs.part(50) / ours.part(50));
+    println!("ratio of the sums, function to trace: {:.2}", theirs.sum() / ours.sum());
+}
+
+async fn flows(
+    graph: &dyn Graph,
+    holder: &Holder,
+    rules: TraceRules,
+    known: &Known,
+) -> assay_engine::evidence::FlowFacts {
+    let history = graph.history(holder, rules.transfers_per_address).await;
+    let history = history.expect("a history").expect("a subject that appears");
+    let attribute = |holder: &Holder| known.attribution(holder).unwrap_or_default();
+    let today = date(2030, 1, 1);
+    let mut trace = Trace::new(CHAIN, holder, &history, rules, today, &attribute);
+    follow(graph, &mut trace, BATCH).await.expect("flows");
+    trace.finish()
+}
+
+/// How long things took, the shortest first.
+struct Times(Vec<f64>);
+
+impl Times {
+    fn of(times: impl IntoIterator<Item = std::time::Duration>) -> Self {
+        let mut times: Vec<f64> =
+            times.into_iter().map(|time| time.as_secs_f64() * 1_000.0).collect();
+        times.sort_by(f64::total_cmp);
+        Self(times)
+    }
+
+    /// The time that so many of a hundred took at most, in milliseconds.
+    fn part(&self, percent: usize) -> f64 {
+        let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;
+        self.0.get(place).copied().unwrap_or(0.0)
+    }
+
+    fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (p50, p99, most) = (self.part(50), self.part(99), self.part(100));
+        write!(
+            formatter,
+            "p50 {p50:.1} ms, p99 {p99:.1} ms ({:.1} times as long), most {most:.1} ms",
+            p99 / p50
+        )
+    }
+}

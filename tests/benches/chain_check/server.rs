@@ -1,0 +1,104 @@
+//! Checks over HTTP, each for the first time.
+
+use std::{
+    fmt::Write,
+    fs,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_engine::coins::Holder;
+use assay_tests::{
+    Caller, Postgres, Server, assay,
+    big_chain::{BigChain, Hub, Label, Person},
+    to_megabytes,
+};
+use serde_json::Value;
+
+use super::{CHAIN, Times};
+
+const TENANT: &str = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
+                      spec: {displayName: Acme, plan: enterprise, policy: default}\n";
+
+pub(super) fn check(database: &Postgres, chain: &BigChain, hub: Hub) {
+    let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+    database.used_by(directory.path());
+    fs::write(directory.path().join("acme.yaml"), TENANT).expect("a manifest");
+    let mut labels = String::from("blockchain,address,category,entity,tier,confidence\n");
+    for (person, label) in chain.labelled() {
+        let address = address(&person.holder());
+        let Label { category, entity } = label;
+        let _ = writeln!(labels, "btc,{address},{category},{entity},investigation,90");
+    }
+    fs::write(directory.path().join("labels.csv"), labels).expect("labels");
+    let run = |arguments: &[&str]| assay(directory.path(), arguments).ok().stdout;
+    let _ = run(&["apply", "-f", "acme.yaml"]);
+    let _ = run(&["ingest", "labels", "labels.csv", "--format", "csv", "--source", "made-up"]);
+    let key = run(&["keys", "create", "--tenant", "acme"]);
+    let server = Server::start(directory, &[]);
+    let caller = server.caller(key.trim());
+
+    let (mut times, mut followed) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for leaf in 0..chain.leaves() {
+        let (took, answer) = timed(&caller, Person::Leaf(leaf));
+        times.push(took);
+        for (shares, direction) in followed.iter_mut().zip(DIRECTIONS) {
+            shares.push(share_followed(&answer, direction));
+        }
+    }
+    let times = Times::of(times);
+    println!("checks of {} customers of a hub of {} outputs: {times}", chain.leaves(), hub.outputs);
+    for (mut shares, direction) in followed.into_iter().zip(DIRECTIONS) {
+        shares.sort_by(f64::total_cmp);
+        let at = |place: usize| shares.get(place).copied().unwrap_or(0.0) * 100.0;
+        println!(
+            "  coverage, {direction}: {:.1} % followed to an end (median), {:.1} % at least",
+            at(shares.len() / 2),
+            at(0)
+        );
+    }
+    let (took, answer) = timed(&caller, Person::Hub);
+    let coverage = answer.get("coverage").and_then(|coverage| coverage.get("exposure"));
+    println!(
+        "check of the hub: {:.1} ms, coverage {}",
+        took.as_secs_f64() * 1_000.0,
+        coverage.expect("coverage")
+    );
+    let peak = to_megabytes(server.peak_resident_bytes());
+    println!("  the server took {peak:.0} MB of memory at most");
+}
+
+const DIRECTIONS: [&str; 2] = ["source", "destination"];
+
+/// Checks somebody and says how long the answer took. What is limited is asked for again.
+fn timed(caller: &Caller, person: Person) -> (Duration, Value) {
+    let address = address(&person.holder());
+    loop {
+        let begun = Instant::now();
+        let answer = caller.check("btc", &address);
+        let took = begun.elapsed();
+        if answer.status == 429 {
+            thread::sleep(Duration::from_millis(200));
+            continue;
+        }
+        let answer = answer.json();
+        assert_eq!(answer.get("cached"), Some(&Value::Bool(false)), "{answer}");
+        return (took, answer);
+    }
+}
+
+/// The share of a direction's money whose end was found.
+fn share_followed(answer: &Value, direction: &str) -> f64 {
+    let exposure = answer.get("exposure").and_then(Value::as_array).expect("exposure");
+    let open = exposure.iter().filter(|part| {
+        part.get("direction").is_some_and(|of| of == direction)
+            && part.get("end").is_some_and(|end| end == "unresolved")
+    });
+    let share = |part: &Value| part.get("share")?.as_str()?.parse::<f64>().ok();
+    1.0 - open.filter_map(share).sum::<f64>()
+}
+
+fn address(holder: &Holder) -> String {
+    holder.address(CHAIN).expect("an address").to_string()
+}

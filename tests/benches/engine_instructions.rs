@@ -1,0 +1,217 @@
+//! Instructions that the engine needs for a check that follows money: `cargo bench -p assay-tests --bench
+//! engine_instructions`. Runs itself under Valgrind, which counts what two functions need: traces of the
+//! same subjects over what was read beforehand, and their assessments. With the same compiler the counts
+//! are the same on every machine and every time.
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
+
+use std::{collections::HashMap, env, hint::black_box, process::Command};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    assess,
+    chain::ChainId,
+    coins::{History, Holder},
+    evidence::{ChainFacts, ChainReading, ChainState, FlowFacts, Tier, Tip},
+    facts::{Environment, Facts},
+    policy::Policy,
+    score::Confidence,
+    trace::{AttributedEnd, Attribution, Supply, Trace, TraceRules, Wants},
+};
+use assay_store::graph::{FlowSource, GraphBlock, memory::MemoryGraph};
+use assay_tests::big_chain::{BigChain, Person, Shape};
+use jiff::{
+    Timestamp,
+    civil::{Date, date},
+    tz::TimeZone,
+};
+
+const CHAIN: ChainId = ChainId::BTC;
+const SUBJECTS: u64 = 200;
+const SHAPE: Shape = Shape { seed: 4, blocks: 300, transactions: 60, hub: None };
+/// What is counted: functions of this program, and what each stands for.
+const COUNTED: [(&str, &str); 2] = [("trace_all", "trace"), ("assess_all", "assessment")];
+/// What this program is told where it is to be counted.
+const RUN: &str = "--run";
+
+fn main() {
+    if env::args().any(|argument| argument == RUN) {
+        let known = known();
+        let subjects = subjects(&known);
+        let legs: usize = subjects.iter().map(Subject::legs).sum();
+        println!("{} subjects, for whom {legs} inputs and outputs are read", subjects.len());
+        black_box(assess_all(&subjects, trace_all(&subjects, &known)));
+        return;
+    }
+    let mut all = 0.0;
+    for (nth, (function, what)) in COUNTED.into_iter().enumerate() {
+        let Some((printed, instructions)) = count(function) else {
+            println!("SKIPPED: Valgrind, which counts, is not there: install `valgrind`");
+            return;
+        };
+        if nth == 0 {
+            print!("{printed}");
+        }
+        all += instructions;
+        println!("{what}: {instructions:.0} instructions a check");
+    }
+    println!("the engine alone: {all:.0} instructions a check");
+}
+
+/// Runs this program under Valgrind: what it prints, and the instructions of a function for each subject.
+fn count(function: &str) -> Option<(String, f64)> {
+    let folder = tempfile::tempdir().expect("a directory");
+    let counted = Command::new("valgrind")
+        .args(["--tool=callgrind", "--collect-atstart=no"])
+        .arg(format!("--toggle-collect=*engine_instructions::{function}*"))
+        .arg(format!("--callgrind-out-file={}", folder.path().join("out").display()))
+        .arg(env::current_exe().expect("a path"))
+        .arg(RUN)
+        .output()
+        .ok()?;
+    let said = String::from_utf8_lossy(&counted.stderr);
+    assert!(counted.status.success(), "{said}");
+    let collected = said.lines().find_map(|line| line.split("Collected : ").nth(1));
+    let instructions: f64 = collected.expect("a count").trim().parse().expect("a number");
+    assert!(instructions > 0.0, "{function} was not met");
+    let subjects = u32::try_from(SUBJECTS).map_or(1.0, f64::from);
+    Some((String::from_utf8_lossy(&counted.stdout).into_owned(), instructions / subjects))
+}
+
+/// Whom a check is about, with everything that it reads.
+struct Subject {
+    address: CanonicalAddress,
+    holder: Holder,
+    history: History,
+    supplies: Vec<Supply>,
+}
+
+impl Subject {
+    fn legs(&self) -> usize {
+        let entries = self.history.incoming.iter().chain(&self.history.outgoing);
+        let supplied = self.supplies.iter().flat_map(|supply| {
+            supply.origins.values().chain(supply.destinations.values()).flatten()
+        });
+        entries
+            .map(|entry| &entry.transaction)
+            .chain(supplied)
+            .map(|transaction| transaction.inputs.legs.len() + transaction.outputs.legs.len())
+            .sum()
+    }
+}
+
+#[inline(never)]
+fn trace_all(subjects: &[Subject], known: &Known) -> Vec<FlowFacts> {
+    let attribute = |holder: &Holder| known.get(holder).cloned().unwrap_or_default();
+    let rules = rules();
+    subjects
+        .iter()
+        .map(|subject| {
+            let Subject { holder, history, supplies, .. } = subject;
+            let mut trace = Trace::new(CHAIN, holder, history, rules, TODAY, &attribute);
+            for supply in supplies {
+                black_box(trace.wants());
+                trace.supply(supply);
+            }
+            trace.finish()
+        })
+        .collect()
+}
+
+#[inline(never)]
+fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
+    let (policy, now) = (Policy::default(), now());
+    let assessments = subjects.iter().zip(flows).map(|(subject, flows)| {
+        let facts = Facts {
+            environment: Environment::Production,
+            data_revision: "1".into(),
+            sources: vec![],
+            listings: vec![],
+            labels: vec![],
+            same_key: vec![],
+            cluster: None,
+            chain: ChainState::Followed(Box::new(ChainFacts {
+                tip: Tip {
+                    height: SHAPE.blocks,
+                    hash: "00".into(),
+                    time: now,
+                    reported_at: now,
+                    start: 0,
+                    reading: ChainReading::Ingested,
+                    sample: false,
+                },
+                flows,
+                patterns: None,
+                activity: None,
+            })),
+        };
+        assess(&subject.address, &facts, &policy, now).exposure.len()
+    });
+    assessments.sum()
+}
+
+const TODAY: Date = date(2025, 2, 1);
+
+fn now() -> Timestamp {
+    TODAY.to_zoned(TimeZone::UTC).expect("a day").timestamp()
+}
+
+fn rules() -> TraceRules {
+    TraceRules::new(&Policy::default(), CHAIN.info())
+}
+
+type Known = HashMap<Holder, Attribution>;
+
+/// What labels say of the people of the chain.
+fn known() -> Known {
+    let mut chain = BigChain::new(SHAPE);
+    chain.by_ref().for_each(drop);
+    let attributions = chain.labelled().map(|(person, label)| {
+        let end = AttributedEnd {
+            category: label.category.parse().expect("a category"),
+            entity: Some(label.entity.into()),
+            tier: Tier::Investigation,
+            confidence: Confidence::CERTAIN,
+            listed: false,
+            listed_on: None,
+        };
+        (person.holder(), Attribution { end: Some(end), carried: vec![] })
+    });
+    attributions.collect()
+}
+
+/// Wallets of the later half of the chain, with what their traces read.
+fn subjects(known: &Known) -> Vec<Subject> {
+    let mut chain = BigChain::new(SHAPE);
+    let blocks: Vec<GraphBlock> = chain.by_ref().collect();
+    let graph = MemoryGraph::new(CHAIN, 0, false, blocks, now());
+    let attribute = |holder: &Holder| known.get(holder).cloned().unwrap_or_default();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let (rules, half) = (rules(), chain.wallets() / 2);
+    let wallets = (0..SUBJECTS).map(|nth| Person::Wallet(half + nth * half / SUBJECTS));
+    wallets
+        .map(|person| {
+            let holder = person.holder();
+            let history = runtime.block_on(graph.history(&holder, rules.transfers_per_address));
+            let history = history.expect("a graph").expect("a wallet that appears");
+            let mut trace = Trace::new(CHAIN, &holder, &history, rules, TODAY, &attribute);
+            let mut supplies = Vec::new();
+            while !trace.wants().is_empty() {
+                let supply = runtime.block_on(supply(&graph, &trace));
+                trace.supply(&supply);
+                supplies.push(supply);
+            }
+            let address = holder.address(CHAIN).expect("an address");
+            Subject { address, holder, history, supplies }
+        })
+        .collect()
+}
+
+async fn supply(graph: &MemoryGraph, trace: &Trace<'_>) -> Supply {
+    let Wants { origins, destinations } = trace.wants();
+    let made = graph.origins(&origins, trace.legs()).await.expect("a graph");
+    let spent = graph.destinations(&destinations, trace.legs()).await.expect("a graph");
+    Supply {
+        origins: origins.into_iter().zip(made).collect(),
+        destinations: destinations.into_iter().zip(spent).collect(),
+    }
+}

@@ -1,0 +1,40 @@
+//! Any bytes as a raw block, transaction or list of spent outputs: no panic; what is read says the same
+//! again, and no byte of it was passed over.
+#![no_main]
+
+use assay_ingest::chain::{
+    ChainBlock, ChainParams,
+    params::TransactionForm,
+    raw::{
+        Expected, RawBlock,
+        transaction::{RawTransaction, transaction_id},
+        undo::parse_spent,
+    },
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    for chain in ["btc", "ltc", "bch", "doge"] {
+        let chain = chain.parse().unwrap();
+        let params = ChainParams::of(chain).unwrap();
+        if let Ok(raw) = RawBlock::parse(bytes, params, None) {
+            let expected = Expected { hash: Some(raw.hash), height: Some(5) };
+            let block = ChainBlock::from_raw(chain, bytes, expected).unwrap();
+            assert_eq!(block.transactions.len(), raw.transactions.len());
+            assert!(block.transactions.iter().skip(1).all(|read| !read.coinbase));
+            // Of Litecoin's extension blocks nothing is read.
+            let extended = raw.transactions.last().is_some_and(|last| last.moves_extension);
+            let shorter = &bytes[..bytes.len() - 1];
+            assert!(extended || ChainBlock::from_raw(chain, shorter, expected).is_err());
+        }
+    }
+    for form in [TransactionForm::Plain, TransactionForm::Witness, TransactionForm::Mweb] {
+        if let Ok(read) = RawTransaction::parse(bytes, form) {
+            let (inputs, outputs) = (read.inputs.iter().copied(), read.outputs.iter().copied());
+            let again = transaction_id(read.version, inputs, outputs, read.lock_time, None);
+            assert_eq!(again, read.txid);
+        }
+    }
+    let _ = RawTransaction::parse(bytes, TransactionForm::DashSpecial);
+    let _ = parse_spent(bytes);
+});

@@ -1,0 +1,388 @@
+//! Large made-up chains: block by block, the same for the same seed, in bounded memory.
+//!
+//! Money moves as on Bitcoin, roughly: payments of one to three inputs and two or three outputs, one of
+//! them change, to a few services that everybody pays, to wallets old and new. Most outputs are spent
+//! soon; those that fall out of a bounded pool are never spent. A chain may have a hub: an exchange's
+//! one address that gets money in a great many outputs and pays its customers in batches. Everything
+//! adds up, and every output that is spent was made before, from block 0 on.
+
+mod dice;
+mod people;
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use assay_engine::{
+    chain::ChainId,
+    coins::{OutPoint, TransactionKind, Txid},
+};
+use assay_ingest::chain::{
+    self as source, ChainBlock, ChainInput, ChainTransaction, Hidden, jsonl,
+};
+use assay_store::graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
+use jiff::Timestamp;
+
+pub use dice::Dice;
+use people::SERVICES;
+pub use people::{Label, Person};
+
+/// Seconds between blocks.
+const SECONDS: i64 = 600;
+/// Time of block 0: 2025-01-01.
+const BEGUN: i64 = 1_735_689_600;
+/// What a coinbase makes, in base units.
+const SUBSIDY: u64 = 5_000_000_000;
+/// The blocks whose coinbases pay many, so that there is something to spend.
+const FIRST_BLOCKS: u64 = 4;
+/// Outputs that may be spent later; the others are kept for good.
+const POOL: usize = 50_000;
+/// Below this, an output goes on whole.
+const DUST: u64 = 20_000;
+/// What a batch of the hub's payments spends and pays.
+const BATCH_INPUTS: usize = 100;
+const BATCH_OUTPUTS: u64 = 40;
+
+/// How large a chain is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Decides everything else.
+    pub seed: u64,
+    /// Blocks.
+    pub blocks: u64,
+    /// Transactions of each, the coinbase included.
+    pub transactions: usize,
+    /// The hub, if there is to be one.
+    pub hub: Option<Hub>,
+}
+
+/// A hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hub {
+    /// Payments it gets, beside its change. They come on top of a block's transactions where there are
+    /// more.
+    pub outputs: u64,
+    /// Customers who get money from it once and pay it once.
+    pub leaves: u64,
+}
+
+/// A chain: its blocks, one after the other.
+#[derive(Clone, Debug)]
+pub struct BigChain {
+    shape: Shape,
+    dice: Dice,
+    height: u64,
+    parent: [u8; 32],
+    wallets: u64,
+    /// What may be spent, in no particular order.
+    pool: Vec<(OutPoint, Coin)>,
+    /// What the hub may spend.
+    vault: Vec<(OutPoint, Coin)>,
+    deposits: u64,
+    batches: u64,
+    /// Customers who were paid, the next number.
+    served: u64,
+    /// What customers got and will pay back, with the height of it.
+    owed: VecDeque<(u64, OutPoint, Coin)>,
+}
+
+impl BigChain {
+    /// The chain of this shape.
+    #[must_use]
+    pub const fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            dice: Dice::new(shape.seed),
+            height: 0,
+            parent: [0; 32],
+            wallets: 0,
+            pool: Vec::new(),
+            vault: Vec::new(),
+            deposits: 0,
+            batches: 0,
+            served: 0,
+            owed: VecDeque::new(),
+        }
+    }
+
+    /// Everybody who is known by name, on the chain so far.
+    pub fn labelled(&self) -> impl Iterator<Item = (Person, Label)> {
+        let services = (0..SERVICES).map(Person::Service);
+        let wallets = (0..self.wallets).map(Person::Wallet);
+        services.chain(wallets).filter_map(|person| Some((person, person.label()?)))
+    }
+
+    /// How many addresses wallets had so far: they are numbered from 0, in the order of the chain.
+    #[must_use]
+    pub const fn wallets(&self) -> u64 {
+        self.wallets
+    }
+
+    /// Customers of the hub who were paid so far.
+    #[must_use]
+    pub const fn leaves(&self) -> u64 {
+        self.served
+    }
+
+    /// Writes what is left of the chain as JSON lines and says how many transactions that is.
+    ///
+    /// # Errors
+    ///
+    /// Where the file cannot be written.
+    pub fn write(&mut self, path: &Path) -> io::Result<u64> {
+        let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        let mut count = 0;
+        for block in self {
+            count += block.transactions.len() as u64;
+            jsonl::write_block(ChainId::BTC, &as_published(block), &mut file)?;
+        }
+        file.flush()?;
+        Ok(count)
+    }
+
+    fn block(&mut self) -> GraphBlock {
+        let mut transactions = vec![self.coinbase()];
+        if let Some(hub) = self.shape.hub {
+            self.pay_customers(hub, &mut transactions);
+            self.pay_hub(hub, &mut transactions);
+        }
+        while transactions.len() < self.shape.transactions {
+            let Some(payment) = self.payment() else { break };
+            transactions.push(payment);
+        }
+        let seconds = i64::try_from(self.height).unwrap_or(0) * SECONDS;
+        let block = BlockRef {
+            height: self.height,
+            hash: self.dice.bytes(),
+            parent: self.parent,
+            time: Timestamp::from_second(BEGUN + seconds).expect("a time"),
+        };
+        self.height += 1;
+        self.parent = block.hash;
+        GraphBlock { block, transactions }
+    }
+
+    fn coinbase(&mut self) -> GraphTransaction {
+        let miners =
+            if self.height < FIRST_BLOCKS { self.shape.transactions as u64 + 9 } else { 1 };
+        let outputs = (0..miners)
+            .map(|_| {
+                let miner = Person::Service(SERVICES - 1 - self.dice.rather_small(8));
+                let payee = if miners == 1 { miner } else { self.new_wallet() };
+                (payee, SUBSIDY / miners)
+            })
+            .collect();
+        let mut coinbase = self.transaction(Vec::new(), outputs);
+        coinbase.kind = TransactionKind::Coinbase;
+        coinbase
+    }
+
+    /// Somebody pays somebody; `None` where nobody has anything.
+    fn payment(&mut self) -> Option<GraphTransaction> {
+        let mut inputs = vec![self.take()?];
+        for _ in 0..self.dice.rather_small(3) {
+            inputs.extend(self.take());
+        }
+        let whole = after_fee(&inputs);
+        let payee = self.payee();
+        if whole < DUST {
+            return Some(self.transaction(inputs, vec![(payee, whole)]));
+        }
+        let paid = whole / 1000 * (50 + self.dice.below(900));
+        let mut outputs = vec![(payee, paid)];
+        if self.dice.below(4) == 0 {
+            let second = (whole - paid) / 3;
+            outputs.push((self.payee(), second));
+        }
+        let change = whole - outputs.iter().map(|(_, value)| value).sum::<u64>();
+        let owner = self.new_wallet();
+        outputs.push((owner, change));
+        if self.dice.below(2) == 0 {
+            outputs.reverse();
+        }
+        Some(self.transaction(inputs, outputs))
+    }
+
+    /// Payments to the hub that are due by now: from customers it paid, and from anybody.
+    fn pay_hub(&mut self, hub: Hub, transactions: &mut Vec<GraphTransaction>) {
+        while let Some((_, output, coin)) =
+            self.owed.pop_front_if(|(paid_at, _, _)| *paid_at + 3 <= self.height)
+        {
+            let whole = after_fee(&[(output, coin.clone())]);
+            let rest = self.new_wallet();
+            let outputs = vec![(Person::Hub, whole / 2), (rest, whole - whole / 2)];
+            transactions.push(self.transaction(vec![(output, coin)], outputs));
+        }
+        let due = hub.outputs * (self.height + 1) / self.shape.blocks;
+        while self.deposits < due {
+            let Some(input) = self.take() else { break };
+            let whole = after_fee(std::slice::from_ref(&input));
+            let paid = (whole / 1000 * (1 + self.dice.rather_small(400))).max(1);
+            let change = self.new_wallet();
+            let outputs = vec![(Person::Hub, paid), (change, whole - paid)];
+            transactions.push(self.transaction(vec![input], outputs));
+            self.deposits += 1;
+        }
+    }
+
+    /// The hub pays out half of what it gets, in batches.
+    fn pay_customers(&mut self, hub: Hub, transactions: &mut Vec<GraphTransaction>) {
+        let due = self.deposits / BATCH_INPUTS as u64 / 2;
+        while self.batches < due && self.vault.len() >= BATCH_INPUTS {
+            self.batches += 1;
+            let inputs: Vec<_> = (0..BATCH_INPUTS)
+                .map(|_| {
+                    let place = self.dice.below(self.vault.len() as u64);
+                    self.vault.swap_remove(usize::try_from(place).unwrap_or(0))
+                })
+                .collect();
+            let mut left = after_fee(&inputs);
+            let mut outputs = Vec::new();
+            for _ in 0..BATCH_OUTPUTS {
+                let paid = left / 1000 * (10 + self.dice.below(60));
+                left -= paid;
+                let wanted = hub.leaves * self.height / self.shape.blocks;
+                let customer = if self.served < wanted {
+                    self.served += 1;
+                    Person::Leaf(self.served - 1)
+                } else {
+                    self.payee()
+                };
+                outputs.push((customer, paid));
+            }
+            outputs.push((Person::Hub, left));
+            transactions.push(self.transaction(inputs, outputs));
+        }
+    }
+
+    fn payee(&mut self) -> Person {
+        match self.dice.below(100) {
+            0..20 => Person::Service(self.dice.rather_small(SERVICES)),
+            20..45 if self.wallets > 0 => {
+                Person::Wallet(self.wallets - 1 - self.dice.rather_small(self.wallets))
+            }
+            _ => self.new_wallet(),
+        }
+    }
+
+    const fn new_wallet(&mut self) -> Person {
+        self.wallets += 1;
+        Person::Wallet(self.wallets - 1)
+    }
+
+    fn take(&mut self) -> Option<(OutPoint, Coin)> {
+        let count = self.pool.len() as u64;
+        if count == 0 {
+            return None;
+        }
+        // What was made last is spent first, mostly.
+        let place = count - 1 - self.dice.rather_small(count);
+        Some(self.pool.swap_remove(usize::try_from(place).unwrap_or(0)))
+    }
+
+    /// A transaction, whose outputs may be spent from now on.
+    fn transaction(
+        &mut self,
+        inputs: Vec<(OutPoint, Coin)>,
+        outputs: Vec<(Person, u64)>,
+    ) -> GraphTransaction {
+        let txid = Txid::from_bytes(self.dice.bytes());
+        let inputs = inputs
+            .into_iter()
+            .map(|(output, coin)| GraphInput { output, coin: Some(coin) })
+            .collect();
+        let outputs = outputs
+            .into_iter()
+            .zip(0..)
+            .map(|((person, value), index)| {
+                let coin = Coin { holder: person.holder(), value };
+                self.keep(person, OutPoint { txid, index }, coin.clone());
+                coin
+            })
+            .collect();
+        GraphTransaction { txid, kind: TransactionKind::Payment, inputs, outputs, unknown: 0 }
+    }
+
+    fn keep(&mut self, person: Person, output: OutPoint, coin: Coin) {
+        match person {
+            Person::Hub if self.vault.len() < POOL => self.vault.push((output, coin)),
+            Person::Hub => {}
+            Person::Leaf(_) => self.owed.push_back((self.height, output, coin)),
+            Person::Service(_) | Person::Wallet(_) if self.pool.len() < POOL => {
+                self.pool.push((output, coin));
+            }
+            Person::Service(_) | Person::Wallet(_) => {
+                let place = usize::try_from(self.dice.below(POOL as u64)).unwrap_or(0);
+                if let Some(forgotten) = self.pool.get_mut(place) {
+                    *forgotten = (output, coin);
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for BigChain {
+    type Item = GraphBlock;
+
+    fn next(&mut self) -> Option<GraphBlock> {
+        (self.height < self.shape.blocks).then(|| self.block())
+    }
+}
+
+/// What inputs are worth less the fee, a little for each.
+fn after_fee(inputs: &[(OutPoint, Coin)]) -> u64 {
+    let whole: u64 = inputs.iter().map(|(_, coin)| coin.value).sum();
+    whole - (whole / 100).min(300 * inputs.len() as u64)
+}
+
+/// A block as a source gives it, which says of inputs only what they spend.
+#[must_use]
+pub fn as_published(block: GraphBlock) -> ChainBlock {
+    let BlockRef { height, hash, parent, time } = block.block;
+    let published = |coin: Coin| source::Coin { holder: coin.holder, value: coin.value };
+    let transactions = block.transactions.into_iter().map(|transaction| ChainTransaction {
+        txid: transaction.txid,
+        coinbase: transaction.kind == TransactionKind::Coinbase,
+        inputs: transaction
+            .inputs
+            .into_iter()
+            .map(|input| ChainInput { output: input.output, coin: None })
+            .collect(),
+        outputs: transaction.outputs.into_iter().map(published).collect(),
+        hidden: Hidden::None,
+    });
+    ChainBlock {
+        head: source::BlockHead { height, hash, parent, time },
+        transactions: transactions.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_follows_from_its_seed_and_has_the_hub_it_was_asked_for() {
+        let hub = Hub { outputs: 5000, leaves: 20 };
+        let shape = Shape { seed: 1, blocks: 60, transactions: 40, hub: Some(hub) };
+        let mut chain = BigChain::new(shape);
+        let blocks: Vec<_> = chain.by_ref().collect();
+        assert_eq!(blocks, BigChain::new(shape).collect::<Vec<_>>());
+        assert_ne!(blocks, BigChain::new(Shape { seed: 2, ..shape }).collect::<Vec<_>>());
+        assert_eq!(blocks.len(), 60);
+
+        let paid = |person: Person| {
+            let holder = person.holder();
+            let transactions = blocks.iter().flat_map(|block| &block.transactions);
+            let outputs = transactions.flat_map(|transaction| &transaction.outputs);
+            outputs.filter(|coin| coin.holder == holder).count() as u64
+        };
+        assert!((5000..5200).contains(&paid(Person::Hub)), "{}", paid(Person::Hub));
+        assert!(chain.leaves() > 15, "{}", chain.leaves());
+        assert!((0..chain.leaves()).all(|leaf| paid(Person::Leaf(leaf)) == 1));
+        assert!(chain.labelled().count() > 30);
+    }
+}

@@ -1,0 +1,71 @@
+//! Who pays whom on a made-up chain: services, a hub, its customers, and everybody else.
+
+use assay_engine::coins::Holder;
+
+use super::Dice;
+
+/// How many services there are.
+pub(super) const SERVICES: u64 = 64;
+/// Of so many wallets one belongs to a swindler.
+const SWINDLER_EVERY: u64 = 400;
+
+/// Somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Person {
+    /// One of the few addresses that many pay, the busiest first.
+    Service(u64),
+    /// The address of a million outputs, where the chain has one.
+    Hub,
+    /// A customer of the hub: gets money from it once, and pays some of that back later.
+    Leaf(u64),
+    /// An address of somebody's wallet.
+    Wallet(u64),
+}
+
+/// What a label says of somebody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The category, as label files name it.
+    pub category: &'static str,
+    /// Who it is.
+    pub entity: String,
+}
+
+impl Person {
+    /// The address, in the forms that Bitcoin has: half of them native witness programs.
+    #[must_use]
+    pub fn holder(self) -> Holder {
+        let (kind, number) = match self {
+            Self::Service(number) => (1, number),
+            Self::Hub => (2, 0),
+            Self::Leaf(number) => (3, number),
+            Self::Wallet(number) => (4, number),
+        };
+        let mut dice = Dice::new(kind << 56 | number);
+        match dice.below(10) {
+            0..3 => Holder::KeyHash(dice.bytes()),
+            3..5 => Holder::ScriptHash(dice.bytes()),
+            5..9 => Holder::Witness(0, dice.bytes::<20>().to_vec()),
+            _ => Holder::Witness(1, dice.bytes::<32>().to_vec()),
+        }
+    }
+
+    /// What is known of the address: some services are, and a few wallets. The hub is not, so that
+    /// money is followed through it.
+    #[must_use]
+    pub fn label(self) -> Option<Label> {
+        let (category, entity) = match self {
+            Self::Service(number) => match number % 8 {
+                0 | 4 => ("exchange", format!("Exchange {number}")),
+                2 => ("gambling", format!("Casino {number}")),
+                6 => ("mixer", format!("Mixer {number}")),
+                _ => return None,
+            },
+            Self::Wallet(number) if number % SWINDLER_EVERY == 7 => {
+                ("scam", format!("Scheme {}", number / SWINDLER_EVERY % 20))
+            }
+            Self::Hub | Self::Leaf(_) | Self::Wallet(_) => return None,
+        };
+        Some(Label { category, entity })
+    }
+}

@@ -1,0 +1,266 @@
+//! A server that answers as an Esplora does, from blocks that were made here.
+//!
+//! It knows no mempool. Addresses are those of the main network, because that is how a check is asked;
+//! everything else is as the blocks have it. It can be told to misbehave in all the ways that a public
+//! server does: to be slow, to refuse, to break off, to lag behind, to lie.
+//!
+//! - `answers`: what is answered to which path
+//! - `ledger`: who was paid by what, as far as the blocks tell
+//! - `shape`: how blocks and transactions look
+//! - `wire`: HTTP, as little of it as is needed
+
+mod answers;
+mod ledger;
+mod shape;
+mod wire;
+
+pub use answers::Reply;
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use assay_engine::chain::ChainId;
+use serde_json::Value;
+
+use crate::maker::Block;
+use ledger::Ledger;
+
+/// A server, stopped when it is dropped.
+#[derive(Debug)]
+pub struct Esplora {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+/// A way in which a request fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// 429, with `Retry-After` in seconds where there is one.
+    TooManyRequests(Option<u32>),
+    /// 500.
+    Internal,
+    /// The answer breaks off after half of its body.
+    Truncated,
+    /// The connection ends without an answer.
+    Dropped,
+    /// 200 with a page for people.
+    NotJson,
+}
+
+/// What turns a true answer to a path into a false one.
+pub type Lie = fn(path: &str, answer: &mut Value);
+
+/// How the server behaves.
+#[derive(Default)]
+pub struct Behaviour {
+    /// How long each answer takes.
+    pub latency: Duration,
+    /// How many of the newest blocks it does not know yet.
+    pub lag: usize,
+    /// How the next requests fail, one after another.
+    pub next: VecDeque<Failure>,
+    /// Every so many requests one fails so; 1 is each.
+    pub every: Option<(usize, Failure)>,
+    /// What it lies about.
+    pub lie: Option<Lie>,
+}
+
+impl fmt::Debug for Behaviour {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Behaviour")
+            .field("latency", &self.latency)
+            .field("lag", &self.lag)
+            .field("next", &self.next)
+            .field("every", &self.every)
+            .field("lies", &self.lie.is_some())
+            .finish()
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    chain: ChainId,
+    state: Mutex<State>,
+    stopping: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The best chain, from the first block on.
+    blocks: Vec<Block>,
+    /// Blocks that were replaced.
+    stale: Vec<Block>,
+    /// What is known of the blocks that the server does not lag behind.
+    ledger: Arc<Ledger>,
+    behaviour: Behaviour,
+    requests: Vec<String>,
+}
+
+impl Esplora {
+    /// Starts a server of `chain` with the blocks of its best chain, from the first block on.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot listen.
+    #[must_use]
+    pub fn start(chain: ChainId, blocks: Vec<Block>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let state = State {
+            ledger: Arc::new(Ledger::new(chain, &blocks, &[])),
+            blocks,
+            stale: vec![],
+            behaviour: Behaviour::default(),
+            requests: vec![],
+        };
+        let (state, stopping) = (Mutex::new(state), AtomicBool::new(false));
+        let shared = Arc::new(Shared { chain, state, stopping });
+        let server = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if server.stopping.load(Ordering::Relaxed) {
+                    break;
+                }
+                let server = Arc::clone(&server);
+                thread::spawn(move || wire::serve(&stream, &server));
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// Where its API is.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/api", self.address)
+    }
+
+    /// Changes how it behaves from now on.
+    pub fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+        let mut state = self.shared.state();
+        change(&mut state.behaviour);
+        state.learn(self.shared.chain);
+    }
+
+    /// Puts another best chain in the place of what it had: a reorganisation, or just more blocks.
+    pub fn set_blocks(&self, blocks: Vec<Block>) {
+        let mut state = self.shared.state();
+        let before = std::mem::replace(&mut state.blocks, blocks);
+        let replaced = before.into_iter().filter(|old| !state.blocks.contains(old));
+        let replaced: Vec<_> = replaced.collect();
+        state.stale.extend(replaced);
+        state.learn(self.shared.chain);
+    }
+
+    /// The paths that were asked for so far, failed ones included.
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        self.shared.state().requests.clone()
+    }
+
+    /// What it answers to a path when it behaves.
+    #[must_use]
+    pub fn answer(&self, path: &str) -> Reply {
+        let ledger = Arc::clone(&self.shared.state().ledger);
+        answers::answer(&ledger, path)
+    }
+}
+
+impl Drop for Esplora {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        // Wakes whoever waits for connections.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics with the lock")
+    }
+}
+
+impl State {
+    fn learn(&mut self, chain: ChainId) {
+        let known = self.blocks.len().saturating_sub(self.behaviour.lag);
+        let known = self.blocks.get(..known).unwrap_or_default();
+        self.ledger = Arc::new(Ledger::new(chain, known, &self.stale));
+    }
+
+    /// How the request that was just noted fails, if it does.
+    fn failure(&mut self) -> Option<Failure> {
+        let count = self.requests.len();
+        let every = self.behaviour.every.filter(|(every, _)| count.is_multiple_of(*every));
+        self.behaviour.next.pop_front().or(every.map(|(_, failure)| failure))
+    }
+}
+
+/// Lies that a server could tell.
+pub mod lies {
+    use serde_json::{Value, json};
+
+    /// Every first output is worth one base unit more than it is.
+    pub fn about_values(_: &str, answer: &mut Value) {
+        each_transaction(answer, &mut |transaction| {
+            if let Some(value) = transaction.pointer_mut("/vout/0/value") {
+                *value = json!(value.as_u64().unwrap_or_default() + 1);
+            }
+        });
+    }
+
+    /// Every first input spends one base unit more than it does, and the fee agrees.
+    pub fn about_what_is_spent(_: &str, answer: &mut Value) {
+        each_transaction(answer, &mut |transaction| {
+            if let Some(value) = transaction.pointer_mut("/vin/0/prevout/value") {
+                *value = json!(value.as_u64().unwrap_or_default() + 1);
+                let fee = transaction["fee"].as_u64().unwrap_or_default();
+                transaction["fee"] = json!(fee + 1);
+            }
+        });
+    }
+
+    /// Every first output goes to somebody else.
+    pub fn about_holders(_: &str, answer: &mut Value) {
+        each_transaction(answer, &mut |transaction| {
+            if let Some(script) = transaction.pointer_mut("/vout/0/scriptpubkey") {
+                *script = json!("0014751e76e8199196d454941c45d1b3a323f1433bd6");
+            }
+        });
+    }
+
+    /// Transactions are one block younger than they are.
+    pub fn about_heights(_: &str, answer: &mut Value) {
+        each_transaction(answer, &mut |transaction| {
+            if let Some(height) = transaction.pointer_mut("/status/block_height") {
+                *height = json!(height.as_u64().unwrap_or_default() + 1);
+            }
+        });
+    }
+
+    /// No output was ever spent.
+    pub fn about_spending(path: &str, answer: &mut Value) {
+        let spends = if path.ends_with("/outspends") { answer.as_array_mut() } else { None };
+        for spend in spends.into_iter().flatten() {
+            *spend = json!({ "spent": false });
+        }
+    }
+
+    fn each_transaction(answer: &mut Value, change: &mut dyn FnMut(&mut Value)) {
+        match answer {
+            Value::Array(items) => items.iter_mut().for_each(|item| each_transaction(item, change)),
+            Value::Object(fields) if fields.contains_key("vout") && fields.contains_key("vin") => {
+                change(answer);
+            }
+            _ => {}
+        }
+    }
+}

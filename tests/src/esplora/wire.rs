@@ -1,0 +1,73 @@
+//! HTTP, as little of it as is needed: requests without a body, one after another on a connection.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+    sync::{Arc, atomic::Ordering},
+    thread,
+};
+
+use super::{Failure, Reply, Shared, answers};
+
+/// Serves a connection until it ends.
+pub(super) fn serve(stream: &TcpStream, shared: &Shared) {
+    // Answers are small and written at once.
+    let _ = stream.set_nodelay(true);
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    while let Some(path) = read_request(&mut lines) {
+        if shared.stopping.load(Ordering::Relaxed) || !respond(stream, shared, &path) {
+            break;
+        }
+    }
+}
+
+/// The path of the next request.
+fn read_request(lines: &mut impl Iterator<Item = String>) -> Option<String> {
+    let first = lines.next()?;
+    let path = first.split(' ').nth(1)?.to_owned();
+    lines.take_while(|line| !line.is_empty()).for_each(drop);
+    Some(path)
+}
+
+/// Answers; `false` where the connection is over.
+fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> bool {
+    let (ledger, failure, latency, lie) = {
+        let mut state = shared.state();
+        state.requests.push(path.to_owned());
+        let failure = state.failure();
+        (Arc::clone(&state.ledger), failure, state.behaviour.latency, state.behaviour.lie)
+    };
+    thread::sleep(latency);
+    let mut extra = String::new();
+    let (status, kind, body) = match failure {
+        Some(Failure::Dropped) => return false,
+        Some(Failure::TooManyRequests(after)) => {
+            extra = after.map(|after| format!("retry-after: {after}\r\n")).unwrap_or_default();
+            (429, "text/plain", b"Too Many Requests".to_vec())
+        }
+        Some(Failure::Internal) => (500, "text/plain", b"Internal server error".to_vec()),
+        Some(Failure::NotJson) => {
+            (200, "text/html", b"<html><body>We will be back soon</body></html>".to_vec())
+        }
+        Some(Failure::Truncated) | None => match answers::answer(&ledger, path) {
+            Reply::Json(mut value) => {
+                if let Some(lie) = lie {
+                    lie(path, &mut value);
+                }
+                (200, "application/json", value.to_string().into_bytes())
+            }
+            Reply::Text(text) => (200, "text/plain", text.into_bytes()),
+            Reply::Bytes(bytes) => (200, "application/octet-stream", bytes),
+            Reply::Refusal(status, reason) => (status, "text/plain", reason.as_bytes().to_vec()),
+        },
+    };
+    let head = format!(
+        "HTTP/1.1 {status} {}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n{extra}\r\n",
+        if status == 200 { "OK" } else { "Not OK" },
+        body.len()
+    );
+    let breaks_off = failure == Some(Failure::Truncated);
+    let sent = if breaks_off { body.get(..body.len() / 2).unwrap_or_default() } else { &body };
+    let written = stream.write_all(&[head.as_bytes(), sent].concat());
+    written.is_ok() && !breaks_off
+}

@@ -1,0 +1,218 @@
+//! Blocks of test networks, with their proof of work.
+
+use std::fmt;
+
+use assay_engine::chain::ChainId;
+
+use super::{
+    Lock, Transaction, TxIn, TxOut,
+    bytes::{push_height, sha256d, write_count},
+};
+
+/// What a block makes before the first halving, in base units.
+const FIRST_SUBSIDY: u64 = 50 * 100_000_000;
+const HALVING: u64 = 150;
+/// Blocks that vote for no change of rules.
+const VERSION: u32 = 0x2000_0000;
+/// Half of all hashes are good enough.
+pub(super) const BITS: u32 = 0x207f_ffff;
+/// Says that an output commits to the block's witnesses (BIP 141).
+const COMMITMENT: [u8; 6] = [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed];
+
+/// A test network whose blocks can be made here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// Bitcoin's.
+    BitcoinRegtest,
+    /// Litecoin's.
+    LitecoinRegtest,
+}
+
+impl Network {
+    /// The chain whose test network it is.
+    ///
+    /// # Panics
+    ///
+    /// Where the engine does not know the chain.
+    #[must_use]
+    pub fn chain(self) -> ChainId {
+        match self {
+            Self::BitcoinRegtest => ChainId::BTC,
+            Self::LitecoinRegtest => "ltc".parse().expect("a chain"),
+        }
+    }
+
+    /// What a block at `height` makes, in base units.
+    #[must_use]
+    pub const fn subsidy(self, height: u64) -> u64 {
+        let halvings = height / HALVING;
+        if halvings < 64 { FIRST_SUBSIDY >> halvings } else { 0 }
+    }
+
+    /// Whether a header has done the work that these networks ask for.
+    fn is_mined(self, header: &[u8]) -> bool {
+        let work = match self {
+            Self::BitcoinRegtest => sha256d(header),
+            Self::LitecoinRegtest => {
+                let mut work = [0; 32];
+                let cost = scrypt::Params::new(10, 1, 1).expect("Litecoin's own");
+                scrypt::scrypt(header, header, &cost, &mut work).expect("32 bytes");
+                work
+            }
+        };
+        // The target is 7fffff and zeros; hashes count from their last byte down.
+        let [.., third, second, first] = work;
+        (first, second, third) < (0x7f, 0xff, 0xff)
+    }
+}
+
+/// A block's hash, as it stands in blocks; shown as it is written, last byte first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BlockHash(pub [u8; 32]);
+
+impl fmt::Display for BlockHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut written = self.0;
+        written.reverse();
+        formatter.write_str(&hex::encode(written))
+    }
+}
+
+impl fmt::Debug for BlockHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// How many came before it.
+    pub height: u64,
+    /// Its hash.
+    pub hash: BlockHash,
+    /// The hash of the block before it.
+    pub parent: BlockHash,
+    /// Its header's version.
+    pub version: u32,
+    /// Over its transactions.
+    pub merkle_root: [u8; 32],
+    /// Seconds since 1970.
+    pub time: u32,
+    /// How hard it was, in the header's form.
+    pub bits: u32,
+    /// What made its hash good enough.
+    pub nonce: u32,
+    /// Its transactions, the coinbase first.
+    pub transactions: Vec<Transaction>,
+}
+
+/// What a block is to be made of.
+#[derive(Clone, Debug)]
+pub struct Template<'a> {
+    /// The network.
+    pub network: Network,
+    /// Its height.
+    pub height: u64,
+    /// The block before it.
+    pub parent: BlockHash,
+    /// Seconds since 1970; more than the median of the eleven blocks before.
+    pub time: u32,
+    /// Sets it apart from other blocks at its place, at most 70 bytes.
+    pub mark: &'a str,
+    /// Who gets the subsidy and the fees.
+    pub miner: &'a Lock,
+    /// What its payments leave to the miner, in base units.
+    pub fees: u64,
+    /// Its payments.
+    pub payments: Vec<Transaction>,
+}
+
+impl Template<'_> {
+    /// Makes the block.
+    ///
+    /// # Panics
+    ///
+    /// Never: every second nonce is good enough.
+    #[must_use]
+    pub fn mine(self) -> Block {
+        let mut transactions = vec![self.coinbase()];
+        transactions.extend(self.payments);
+        let merkle_root =
+            merkle_root(transactions.iter().map(|each| sha256d(&each.stripped())).collect());
+        let mut block = Block {
+            height: self.height,
+            hash: BlockHash([0; 32]),
+            parent: self.parent,
+            version: VERSION,
+            merkle_root,
+            time: self.time,
+            bits: BITS,
+            nonce: 0,
+            transactions,
+        };
+        while !self.network.is_mined(&block.header()) {
+            block.nonce += 1;
+        }
+        block.hash = BlockHash(sha256d(&block.header()));
+        block
+    }
+
+    fn coinbase(&self) -> Transaction {
+        let script = [&*push_height(self.height), self.mark.as_bytes()].concat();
+        let value = self.network.subsidy(self.height) + self.fees;
+        let mut coinbase =
+            Transaction::new(vec![TxIn::coinbase(script)], vec![TxOut::new(self.miner, value)]);
+        if self.payments.is_empty() {
+            return coinbase;
+        }
+        let reserved = [0; 32];
+        let hashes =
+            [[0; 32]].into_iter().chain(self.payments.iter().map(Transaction::witness_hash));
+        let commitment = sha256d(&[merkle_root(hashes.collect()), reserved].concat());
+        coinbase.outputs.push(TxOut { value: 0, script: [&COMMITMENT[..], &commitment].concat() });
+        if let Some(input) = coinbase.inputs.first_mut() {
+            input.witness = vec![reserved.to_vec()];
+        }
+        coinbase
+    }
+}
+
+impl Block {
+    /// Its header.
+    #[must_use]
+    pub fn header(&self) -> Vec<u8> {
+        let mut bytes = self.version.to_le_bytes().to_vec();
+        bytes.extend(self.parent.0);
+        bytes.extend(self.merkle_root);
+        for number in [self.time, self.bits, self.nonce] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.header();
+        write_count(&mut bytes, self.transactions.len());
+        for transaction in &self.transactions {
+            bytes.extend(transaction.bytes());
+        }
+        bytes
+    }
+}
+
+/// The root of a merkle tree; where a level is odd, its last hash stands twice.
+fn merkle_root(mut level: Vec<[u8; 32]>) -> [u8; 32] {
+    while level.len() > 1 {
+        level = level
+            .chunks(2)
+            .map(|pair| match pair {
+                [left, right] => sha256d(&[*left, *right].concat()),
+                _ => sha256d(&pair.repeat(2).concat()),
+            })
+            .collect();
+    }
+    level.first().copied().unwrap_or_default()
+}

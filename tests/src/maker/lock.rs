@@ -1,0 +1,89 @@
+//! Who can spend an output.
+
+use super::bytes::{hash160, push, sha256};
+
+const OP_0: u8 = 0x00;
+const OP_TRUE: u8 = 0x51;
+const OP_RETURN: u8 = 0x6a;
+const OP_DROP: u8 = 0x75;
+const OP_EQUAL: u8 = 0x87;
+const OP_HASH160: u8 = 0xa9;
+
+/// What an output is locked with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// Pay to witness script hash, of this script.
+    Witness(Vec<u8>),
+    /// Pay to script hash, of this script.
+    ScriptHash(Vec<u8>),
+    /// This script itself; no address stands for it.
+    Bare(Vec<u8>),
+}
+
+impl Lock {
+    /// Segregated witness, for whoever knows `word` (at most 75 bytes).
+    #[must_use]
+    pub fn witness(word: &str) -> Self {
+        Self::Witness(knows(word))
+    }
+
+    /// The older form, for whoever knows `word` (at most 75 bytes).
+    #[must_use]
+    pub fn script_hash(word: &str) -> Self {
+        Self::ScriptHash(knows(word))
+    }
+
+    /// Nobody can spend it; it says something (at most 75 bytes).
+    #[must_use]
+    pub fn note(text: &str) -> Self {
+        Self::Bare([&[OP_RETURN], &*push(text.as_bytes())].concat())
+    }
+
+    /// The output's script.
+    #[must_use]
+    pub fn script(&self) -> Vec<u8> {
+        match self {
+            Self::Witness(script) => [&[OP_0], &*push(&sha256(script))].concat(),
+            Self::ScriptHash(script) => {
+                [&[OP_HASH160], &*push(&hash160(script)), &[OP_EQUAL]].concat()
+            }
+            Self::Bare(script) => script.clone(),
+        }
+    }
+
+    /// The script and the witness of an input that spends it.
+    #[must_use]
+    pub fn unlocked(&self) -> (Vec<u8>, Vec<Vec<u8>>) {
+        match self {
+            Self::Witness(script) => (vec![], vec![script.clone()]),
+            Self::ScriptHash(script) => (push(script), vec![]),
+            Self::Bare(_) => (vec![], vec![]),
+        }
+    }
+}
+
+/// Puts the word on the stack, takes it off, and is content.
+fn knows(word: &str) -> Vec<u8> {
+    [&*push(word.as_bytes()), &[OP_DROP, OP_TRUE]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_witness_script_is_paid_by_its_hash() {
+        assert_eq!(
+            hex::encode(Lock::Witness(vec![OP_TRUE]).script()),
+            "00204ae81572f06e1b88fd5ced7a1a000945432e83e1551e6f721ee9c00b8cc33260"
+        );
+    }
+
+    #[test]
+    fn every_word_has_a_script_of_its_own() {
+        let locks =
+            [Lock::witness("a"), Lock::witness("b"), Lock::script_hash("a"), Lock::note("a")];
+        let scripts: std::collections::BTreeSet<_> = locks.iter().map(Lock::script).collect();
+        assert_eq!(scripts.len(), locks.len());
+    }
+}

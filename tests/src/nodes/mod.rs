@@ -1,0 +1,314 @@
+//! Real nodes of Bitcoin-like chains, on test networks of their own.
+//!
+//! A node listens on loopback only, knows no other node, and keeps its blocks in a directory that
+//! goes with it. What it was told survives [`Node::stop`] and [`Node::kill`] as far as the node itself
+//! sees to that: [`Kind::remembers`].
+//!
+//! - `programs`: where the programs are
+//! - `rpc`: calls to them
+
+mod programs;
+mod rpc;
+
+pub use rpc::{Credentials, Rpc, RpcError};
+
+use std::{
+    fmt, fs,
+    fs::File,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::maker::{Block, Network};
+
+/// How long a node may take to start or to stop. The slowest seen here is a few seconds; a busy
+/// machine takes its time.
+const PATIENCE: Duration = Duration::from_secs(90);
+const USER: &str = "assay";
+const PASSWORD: &str = "test-only";
+
+/// A kind of node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bitcoin Core. Its callers use the cookie, which changes at every start.
+    BitcoinCore,
+    /// btcd, which shares nothing with Bitcoin Core but the rules.
+    Btcd,
+    /// Litecoin Core.
+    Litecoin {
+        /// Whether its extension blocks begin, at height 432. From there on it takes only blocks that
+        /// it made itself, and makes the first one only if somebody pays in.
+        mweb: bool,
+    },
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [
+        Self::BitcoinCore,
+        Self::Btcd,
+        Self::Litecoin { mweb: false },
+        Self::Litecoin { mweb: true },
+    ];
+
+    /// Whether it has its blocks again after a start. btcd begins its regression test network anew
+    /// each time.
+    #[must_use]
+    pub const fn remembers(self) -> bool {
+        !matches!(self, Self::Btcd)
+    }
+
+    /// The network it is a node of.
+    #[must_use]
+    pub const fn network(self) -> Network {
+        match self {
+            Self::BitcoinCore | Self::Btcd => Network::BitcoinRegtest,
+            Self::Litecoin { .. } => Network::LitecoinRegtest,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::BitcoinCore => "Bitcoin Core",
+            Self::Btcd => "btcd",
+            Self::Litecoin { mweb: false } => "Litecoin Core",
+            Self::Litecoin { mweb: true } => "Litecoin Core with extension blocks",
+        })
+    }
+}
+
+/// A node, killed when it is dropped.
+#[derive(Debug)]
+pub struct Node {
+    /// What it is.
+    pub kind: Kind,
+    program: PathBuf,
+    port: u16,
+    directory: TempDir,
+    /// `None` while it does not run.
+    child: Option<Child>,
+}
+
+impl Node {
+    /// Starts a node that knows nothing but its first block; `None`, and a line that says so, where
+    /// its program is not there.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start(kind: Kind) -> Option<Self> {
+        let program = programs::find(kind)?;
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let directory = tempfile::tempdir().expect("a directory");
+        let port = free.expect("a free port").port();
+        let mut node = Self { kind, program, port, directory, child: None };
+        node.launch();
+        Some(node)
+    }
+
+    /// Starts it again, on what it has, and waits until it answers. A height that it had before it
+    /// was killed may be gone.
+    ///
+    /// # Panics
+    ///
+    /// Where it runs, or does not start.
+    pub fn launch(&mut self) {
+        assert!(self.child.is_none(), "{} runs already", self.kind);
+        if let Credentials::Cookie(file) = self.credentials() {
+            // That of the last start: it would be refused.
+            let _ = fs::remove_file(file);
+        }
+        let log = File::options().create(true).append(true).open(self.log_file()).expect("a log");
+        let child = Command::new(&self.program)
+            .args(self.arguments())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a second handle"))
+            .stderr(log)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", self.program.display()));
+        self.child = Some(child);
+        let start = Instant::now();
+        while self.call("getblockcount", &[]).is_err() {
+            let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
+            let waits = ended.is_none() && start.elapsed() < PATIENCE;
+            assert!(waits, "{} did not start ({ended:?}):\n{}", self.kind, self.log());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Asks it to stop and waits until it has.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not.
+    pub fn stop(&mut self) {
+        let mut child = self.child.take().expect("it runs");
+        // The shell's own: a system need not have it as a program.
+        let kill = format!("kill -TERM {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh runs").success());
+        let start = Instant::now();
+        while child.try_wait().expect("it can be waited for").is_none() {
+            assert!(start.elapsed() < PATIENCE, "{} does not stop", self.kind);
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends it at once, with no chance to write anything (`kill -9`).
+    ///
+    /// # Panics
+    ///
+    /// Where it does not run.
+    pub fn kill(&mut self) {
+        let mut child = self.child.take().expect("it runs");
+        child.kill().expect("it can be killed");
+        child.wait().expect("it can be waited for");
+    }
+
+    /// Where its JSON-RPC is, without credentials.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// How it knows its callers.
+    #[must_use]
+    pub fn credentials(&self) -> Credentials {
+        match self.kind {
+            Kind::BitcoinCore | Kind::Litecoin { mweb: true } => {
+                Credentials::Cookie(self.directory.path().join("regtest/.cookie"))
+            }
+            Kind::Btcd | Kind::Litecoin { mweb: false } => {
+                Credentials::Password { user: USER.to_owned(), password: PASSWORD.to_owned() }
+            }
+        }
+    }
+
+    /// A caller of its JSON-RPC.
+    #[must_use]
+    pub fn rpc(&self) -> Rpc {
+        Rpc::new(self.port, self.credentials())
+    }
+
+    /// Calls a method.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no answer or it refuses.
+    pub fn call(&self, method: &str, parameters: &[Value]) -> Result<Value, RpcError> {
+        self.rpc().call(method, parameters)
+    }
+
+    /// The height of its newest block.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not tell.
+    #[must_use]
+    pub fn height(&self) -> u64 {
+        let answer = self.call("getblockcount", &[]).expect("a height");
+        answer.as_u64().expect("a number")
+    }
+
+    /// The hash of its block at `height`, as it is written.
+    ///
+    /// # Panics
+    ///
+    /// Where it has none.
+    #[must_use]
+    pub fn block_hash(&self, height: u64) -> String {
+        let answer = self.call("getblockhash", &[json!(height)]).expect("a hash");
+        answer.as_str().expect("a text").to_owned()
+    }
+
+    /// Hands it a block; one that it has already is none of its business.
+    ///
+    /// # Panics
+    ///
+    /// Where it refuses the block.
+    pub fn submit(&self, block: &Block) {
+        let block_hex = hex::encode(block.bytes());
+        let said = self.call("submitblock", &[json!(block_hex)]).expect("an answer");
+        let taken = match said.as_str() {
+            // Core says so of a block that lies beside the best chain; btcd says nothing.
+            None | Some("inconclusive" | "duplicate") => true,
+            Some(said) => said.contains("already have block"),
+        };
+        assert!(taken, "{} refuses block {} ({}): {said}", self.kind, block.height, block.hash);
+    }
+
+    /// What it printed so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.directory.path().join("printed.log")
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let directory = self.directory.path();
+        match self.kind {
+            Kind::BitcoinCore => self.core_arguments(directory, &["-rest=1"]),
+            Kind::Litecoin { mweb: true } => {
+                self.core_arguments(directory, &["-fallbackfee=0.0001"])
+            }
+            Kind::Litecoin { mweb: false } => {
+                self.core_arguments(directory, &["-vbparams=mweb:-2:0"])
+            }
+            Kind::Btcd => [
+                "--regtest",
+                "--notls",
+                "--nolisten",
+                "--nodnsseed",
+                // Otherwise it writes one into the user's own folder.
+                "--configfile=/dev/null",
+                "--txindex",
+            ]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([
+                format!("--datadir={}", directory.join("data").display()),
+                format!("--logdir={}", directory.join("logs").display()),
+                format!("--rpclisten=127.0.0.1:{}", self.port),
+                format!("--rpcuser={USER}"),
+                format!("--rpcpass={PASSWORD}"),
+            ])
+            .collect(),
+        }
+    }
+
+    fn core_arguments(&self, directory: &Path, own: &[&str]) -> Vec<String> {
+        let shared = ["-regtest", "-server", "-txindex=1", "-listen=0", "-rpcbind=127.0.0.1"];
+        let mut arguments: Vec<String> =
+            shared.iter().chain(own).map(ToString::to_string).collect();
+        arguments.extend([
+            "-rpcallowip=127.0.0.1".to_owned(),
+            format!("-datadir={}", directory.display()),
+            format!("-rpcport={}", self.port),
+        ]);
+        if let Credentials::Password { user, password } = self.credentials() {
+            arguments.extend([format!("-rpcuser={user}"), format!("-rpcpassword={password}")]);
+        }
+        arguments
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // It may be gone already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Calls to a node's JSON-RPC, one by one.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::{Value, json};
+use ureq::Agent;
+
+/// How a node knows its callers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credentials {
+    /// By a file that it writes anew at every start.
+    Cookie(PathBuf),
+    /// By a name and a password.
+    Password {
+        /// The name.
+        user: String,
+        /// The password.
+        password: String,
+    },
+}
+
+/// A caller of one node.
+#[derive(Clone, Debug)]
+pub struct Rpc {
+    agent: Agent,
+    address: String,
+    credentials: Credentials,
+}
+
+/// What went wrong with a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RpcError {
+    /// There was no answer, or none that is JSON-RPC.
+    NoAnswer(String),
+    /// The node refuses: its code and its words.
+    Refused(i64, String),
+}
+
+impl Rpc {
+    /// A caller of the node that listens on `port`.
+    pub(super) fn new(port: u16, credentials: Credentials) -> Self {
+        let agent = Agent::config_builder().http_status_as_error(false).build().into();
+        Self { agent, address: format!("127.0.0.1:{port}"), credentials }
+    }
+
+    /// Calls a method.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no answer or the node refuses.
+    pub fn call(&self, method: &str, parameters: &[Value]) -> Result<Value, RpcError> {
+        let no_answer = |what: &dyn std::fmt::Display| RpcError::NoAnswer(what.to_string());
+        let login = match &self.credentials {
+            Credentials::Cookie(file) => fs::read_to_string(file).map_err(|e| no_answer(&e))?,
+            Credentials::Password { user, password } => format!("{user}:{password}"),
+        };
+        // btcd answers nothing at all to a request that does not name its version.
+        let request = json!({ "jsonrpc": "1.0", "id": 1, "method": method, "params": parameters });
+        let mut response = self
+            .agent
+            .post(format!("http://{}@{}/", login.trim(), self.address))
+            .send_json(request)
+            .map_err(|error| no_answer(&error))?;
+        let body = response.body_mut();
+        let text = body
+            .with_config()
+            .limit(1 << 30)
+            .read_to_string()
+            .map_err(|error| no_answer(&error))?;
+        let mut answer: Value = serde_json::from_str(&text)
+            .map_err(|error| no_answer(&format!("{}: {error}: {text}", response.status())))?;
+        let error = answer.get("error").filter(|error| !error.is_null());
+        if let Some(error) = error {
+            let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
+            let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+            return Err(RpcError::Refused(code, message.to_owned()));
+        }
+        Ok(answer.get_mut("result").map(Value::take).unwrap_or_default())
+    }
+}

@@ -1,0 +1,231 @@
+//! A case: a random chain, who is asked about, what is known of the others, and the rules.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use assay_engine::{
+    chain::ChainId,
+    coins::{Holder, Pool},
+    evidence::Tier,
+    score::Confidence,
+    taxonomy::Category,
+    trace::{AttributedEnd, Attribution, TraceRules, attribution::CarriedLabel},
+};
+use assay_store::graph::GraphBlock;
+use jiff::{
+    SignedDuration, Timestamp, ToSpan,
+    civil::{Date, date},
+    tz::TimeZone,
+};
+
+use super::{chain, random::Random};
+
+/// Everything that decides a trace, made of a seed.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What it is made of.
+    pub seed: u64,
+    /// The chain that it pretends to be.
+    pub chain: ChainId,
+    /// The chain's blocks, as a graph's writer takes them.
+    pub blocks: Vec<GraphBlock>,
+    /// Whose money is followed. Appears in the chain.
+    pub subject: Holder,
+    /// What is known of holders; nothing of the others.
+    pub attributions: BTreeMap<Holder, Attribution>,
+    /// How far to follow.
+    pub rules: TraceRules,
+    /// The day of the question.
+    pub today: Date,
+}
+
+impl Case {
+    /// The case of a seed.
+    ///
+    /// # Panics
+    ///
+    /// Never, unless the generator is wrong.
+    #[must_use]
+    pub fn generate(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let random = &mut random;
+        let chain = random.of(&["btc", "btc", "doge", "ltc", "zec"]).parse().expect("a chain");
+        let cast = cast(random, chain);
+        let today = date(2026, 1, 1) + i64::try_from(random.below(365)).expect("a day").days();
+        let times = times(random, today);
+        let blocks = chain::make(random, &cast, &times);
+        let subject = subject(random, &blocks);
+        let mut attributions = BTreeMap::new();
+        let known = *random.of(&[0, 20, 40, 60]);
+        for holder in cast {
+            if random.percent(known) && !matches!(holder, Holder::Pool(_)) {
+                attributions.insert(holder, attribution(random, &times));
+            }
+        }
+        let rules = rules(random, &blocks);
+        Self { seed, chain, blocks, subject, attributions, rules, today }
+    }
+
+    /// What is known of a holder.
+    #[must_use]
+    pub fn attribution(&self, holder: &Holder) -> Attribution {
+        self.attributions.get(holder).cloned().unwrap_or_default()
+    }
+}
+
+/// Who takes part in a chain.
+fn cast(random: &mut Random, chain: ChainId) -> Vec<Holder> {
+    let mut cast = Vec::new();
+    for _ in 0..random.within(3, 9) {
+        cast.push(match random.below(8) {
+            0..4 => Holder::KeyHash(random.bytes()),
+            4 => Holder::ScriptHash(random.bytes()),
+            5 => Holder::Witness(0, random.bytes::<20>().to_vec()),
+            6 => Holder::Witness(1, random.bytes::<32>().to_vec()),
+            _ => Holder::Script(random.bytes()),
+        });
+    }
+    match chain.info().id {
+        "ltc" => cast.push(Holder::Pool(Pool::Mweb)),
+        "zec" => cast.push(Holder::Pool(Pool::ZcashShielded)),
+        _ => {}
+    }
+    cast
+}
+
+/// When blocks were made: over years, and at the edge of the last 90 days.
+fn times(random: &mut Random, today: Date) -> Vec<Timestamp> {
+    let midnight = |day: Date| day.to_zoned(TimeZone::UTC).expect("a moment").timestamp();
+    let edge = midnight(today - 90.days());
+    let mut times = Vec::new();
+    for _ in 0..random.within(4, 16) {
+        let seconds = |random: &mut Random, days: u64| {
+            SignedDuration::from_secs(i64::try_from(random.below(days * 86_400)).expect("seconds"))
+        };
+        times.push(match random.below(10) {
+            0 => edge,
+            1 => edge - SignedDuration::from_secs(1),
+            2 => edge + SignedDuration::from_secs(1),
+            3..6 => midnight(today) - seconds(random, 120),
+            6 => midnight(today) + seconds(random, 2),
+            _ => midnight(today) - seconds(random, 4 * 365),
+        });
+    }
+    times.sort_unstable();
+    if random.percent(10) {
+        // A block's own time may be before that of the block before it.
+        random.shuffle(&mut times);
+    }
+    times
+}
+
+fn subject(random: &mut Random, blocks: &[GraphBlock]) -> Holder {
+    let holders: Vec<&Holder> = blocks
+        .iter()
+        .flat_map(|block| &block.transactions)
+        .flat_map(|transaction| &transaction.outputs)
+        .map(|coin| &coin.holder)
+        .filter(|holder| !matches!(holder, Holder::Pool(_)))
+        .collect();
+    (*random.of(&holders)).clone()
+}
+
+const CATEGORIES: [Category; 7] = [
+    Category::Sanctions,
+    Category::Ransomware,
+    Category::StolenFunds,
+    Category::Mixer,
+    Category::Scam,
+    Category::Gambling,
+    Category::Exchange,
+];
+const NAMES: [Option<&str>; 4] = [None, Some("Alpha"), Some("Beta"), Some("Gamma")];
+const SURE: [u8; 5] = [30, 50, 50, 80, 100];
+
+fn name(random: &mut Random) -> Option<Arc<str>> {
+    random.of(&NAMES).map(Arc::from)
+}
+
+fn confidence(random: &mut Random) -> Confidence {
+    Confidence::from_percent(*random.of(&SURE))
+}
+
+/// What is known of somebody: what ends a trace, what is carried, or both.
+fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
+    let end = |random: &mut Random| match random.below(5) {
+        0 | 1 => AttributedEnd {
+            category: Category::Sanctions,
+            entity: name(random),
+            tier: *random.of(&[Tier::OfficialList, Tier::Cryptographic]),
+            confidence: Confidence::CERTAIN,
+            listed: true,
+            listed_on: random.percent(70).then(|| listed_on(random, times)),
+        },
+        2 | 3 => AttributedEnd {
+            category: *random.of(&CATEGORIES),
+            entity: name(random),
+            tier: Tier::Investigation,
+            confidence: confidence(random),
+            listed: false,
+            listed_on: None,
+        },
+        _ => AttributedEnd {
+            category: *random.of(&CATEGORIES),
+            entity: name(random),
+            tier: Tier::Community,
+            confidence: confidence(random),
+            listed: false,
+            listed_on: None,
+        },
+    };
+    match random.below(10) {
+        0..4 => Attribution { end: Some(end(random)), carried: Vec::new() },
+        4 => Attribution { end: Some(end(random)), carried: carried(random, 3) },
+        5 => Attribution { end: None, carried: carried(random, 15) },
+        _ => Attribution { end: None, carried: carried(random, 3) },
+    }
+}
+
+/// A day on which somebody may have been listed: that of a block, or the one before or after.
+fn listed_on(random: &mut Random, times: &[Timestamp]) -> Date {
+    let day = random.of(times).to_zoned(TimeZone::UTC).date();
+    day + i64::try_from(random.below(3)).expect("a day").days() - 1.day()
+}
+
+fn carried(random: &mut Random, most: u64) -> Vec<CarriedLabel> {
+    let label = |random: &mut Random| {
+        let category = *random.of(&CATEGORIES[..6]);
+        CarriedLabel {
+            tier: *random.of(&[Tier::Community, Tier::Community, Tier::Heuristic, Tier::Behaviour]),
+            category,
+            confidence: confidence(random),
+            severity: category.info().severity,
+            entity: name(random),
+            hops: 0,
+        }
+    };
+    (0..random.within(1, most)).map(|_| label(random)).collect()
+}
+
+fn rules(random: &mut Random, blocks: &[GraphBlock]) -> TraceRules {
+    // An amount such as there are on the chain.
+    let values: Vec<u64> = blocks
+        .iter()
+        .flat_map(|block| &block.transactions)
+        .flat_map(|transaction| &transaction.outputs)
+        .map(|coin| coin.value)
+        .collect();
+    let amount = |random: &mut Random| match random.below(4) {
+        0 => 0,
+        1 => u64::MAX.into(),
+        _ => u128::from(*random.of(&values)),
+    };
+    TraceRules {
+        hops: u8::try_from(random.within(1, 6)).expect("hops"),
+        cut_share: *random.of(&[0, 1_000, 1_000, 20_000, 200_000, 1_000_000]),
+        cut_below: amount(random),
+        addresses_per_level: *random.of(&[1, 2, 3, 5, 256, 256]),
+        transfers_per_address: *random.of(&[1, 2, 3, 5, 2_000, 2_000]),
+        unsolicited_below: amount(random),
+        paths_per_part: *random.of(&[1, 3, 3, 1_000]),
+    }
+}

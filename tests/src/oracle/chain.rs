@@ -1,0 +1,235 @@
+//! Random small chains: few addresses, so that everybody's money passes everybody.
+
+use assay_engine::{
+    coinjoin::CoinjoinKind,
+    coins::{Holder, OutPoint, TransactionKind, Txid},
+};
+use assay_store::graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
+use jiff::Timestamp;
+
+use super::random::Random;
+
+/// All coins of a chain are worth no more than this together, so that every sum over one transaction
+/// fits the integers of every store.
+const SUPPLY: u64 = 9_000_000_000_000_000_000;
+/// Outputs of one transaction that carry a message and no money.
+const MESSAGE: Holder = Holder::Script([0x6a; 32]);
+
+/// What amounts are like on a chain.
+#[derive(Clone, Copy, Debug)]
+struct Purse {
+    least: u64,
+    most: u64,
+    /// So many in a hundred amounts are one and the same, so that there are ties.
+    alike: u64,
+}
+
+const PURSES: [Purse; 6] = [
+    Purse { least: 1, most: 9, alike: 20 },
+    Purse { least: 1, most: 3, alike: 60 },
+    Purse { least: 100, most: 100_000, alike: 30 },
+    Purse { least: 1, most: 5_000_000_000, alike: 10 },
+    Purse { least: 1_000_000, most: 2_100_000_000_000_000, alike: 10 },
+    Purse { least: 100_000_000, most: 1_000_000_000_000_000_000, alike: 10 },
+];
+
+/// A chain under way.
+struct Maker<'a> {
+    random: &'a mut Random,
+    /// Who takes part.
+    cast: &'a [Holder],
+    purse: Purse,
+    /// What may still be made.
+    supply: u64,
+    unspent: Vec<(OutPoint, Coin)>,
+}
+
+/// A chain with a block at each of `times`, in which `cast` pay one another. Whoever of the cast is a
+/// pool is paid by outputs, and now and then pays without.
+pub(super) fn make(random: &mut Random, cast: &[Holder], times: &[Timestamp]) -> Vec<GraphBlock> {
+    let purse = *random.of(&PURSES);
+    let start = random.below(900_000);
+    let busy = random.within(1, 4);
+    let mut maker = Maker { random, cast, purse, supply: SUPPLY, unspent: Vec::new() };
+    let mut parent = [0; 32];
+    let mut blocks = Vec::new();
+    for (time, height) in times.iter().zip(start..) {
+        let hash = maker.random.bytes();
+        let mut transactions = vec![maker.coinbase()];
+        for _ in 0..maker.random.below(busy + 1) {
+            transactions.extend(maker.payment());
+        }
+        blocks.push(GraphBlock {
+            block: BlockRef { height, hash, parent, time: *time },
+            transactions,
+        });
+        parent = hash;
+    }
+    blocks
+}
+
+impl Maker<'_> {
+    fn amount(&mut self) -> u64 {
+        let Purse { least, most, alike } = self.purse;
+        if self.random.percent(alike) {
+            return least.max(most / 4);
+        }
+        // As many small ones as large ones.
+        let ceiling = most >> self.random.below(1 + u64::from((most / least).ilog2()));
+        self.random.within(least, ceiling.max(least))
+    }
+
+    /// New coins, as far as there may be more.
+    fn mint(&mut self) -> u64 {
+        let amount = self.amount().min(self.supply);
+        self.supply -= amount;
+        amount
+    }
+
+    fn somebody(&mut self) -> Holder {
+        self.random.of(self.cast).clone()
+    }
+
+    /// Makes outputs and, where they can be spent by name, remembers them.
+    fn record(
+        &mut self,
+        kind: TransactionKind,
+        inputs: Vec<GraphInput>,
+        outputs: Vec<Coin>,
+        unknown: u64,
+        txid: Txid,
+    ) -> GraphTransaction {
+        for (coin, index) in outputs.iter().zip(0..) {
+            if coin.holder != MESSAGE && !self.random.percent(10) {
+                self.unspent.push((OutPoint { txid, index }, coin.clone()));
+            }
+        }
+        GraphTransaction { txid, kind, inputs, outputs, unknown }
+    }
+
+    fn coinbase(&mut self) -> GraphTransaction {
+        let txid = Txid::from_bytes(self.random.bytes());
+        let mut outputs = Vec::new();
+        for _ in 0..self.random.within(1, 2) {
+            let value = self.mint();
+            let mut holder = self.somebody();
+            while matches!(holder, Holder::Pool(_)) {
+                holder = self.somebody();
+            }
+            outputs.push(Coin { holder, value });
+        }
+        if self.random.percent(20) {
+            outputs.push(Coin { holder: MESSAGE, value: 0 });
+        }
+        self.record(TransactionKind::Coinbase, Vec::new(), outputs, 0, txid)
+    }
+
+    fn payment(&mut self) -> Option<GraphTransaction> {
+        let txid = Txid::from_bytes(self.random.bytes());
+        let mut inputs = self.spend();
+        let before_start = self.add_foreign(&mut inputs, txid);
+        if inputs.is_empty() {
+            return None;
+        }
+        self.random.shuffle(&mut inputs);
+        let known: u64 = inputs.iter().flat_map(|input| &input.coin).map(|coin| coin.value).sum();
+        let worth = known + if before_start { self.mint() } else { 0 };
+        let fee = match self.random.below(10) {
+            0..3 => 0,
+            3..8 => worth / self.random.within(100, 2_000),
+            8 => worth / 2,
+            _ => self.random.below(worth.saturating_add(1)),
+        };
+        let senders: Vec<Holder> =
+            inputs.iter().flat_map(|input| &input.coin).map(|coin| coin.holder.clone()).collect();
+        let outputs = self.outputs(worth - fee, &senders);
+        let paid: u64 = outputs.iter().map(|coin| coin.value).sum();
+        let unknown = if before_start { paid.saturating_sub(known) } else { 0 };
+        let kind = if self.random.percent(5) {
+            TransactionKind::Coinjoin(*self.random.of(&CoinjoinKind::ALL))
+        } else {
+            TransactionKind::Payment
+        };
+        Some(self.record(kind, inputs, outputs, unknown, txid))
+    }
+
+    /// Takes unspent outputs: any few, the newest ones, or all of somebody's.
+    fn spend(&mut self) -> Vec<GraphInput> {
+        let mut taken = Vec::new();
+        if self.random.percent(8) {
+            let owner = self.somebody();
+            let own = |(_, coin): &mut (OutPoint, Coin)| coin.holder == owner;
+            taken.extend(self.unspent.extract_if(.., own));
+        } else {
+            let newest = self.random.percent(40);
+            for _ in 0..self.random.within(1, 4) {
+                if self.unspent.is_empty() {
+                    break;
+                }
+                let newer = self.unspent.len().min(3);
+                let place = if newest {
+                    self.unspent.len() - 1 - self.random.place(newer)
+                } else {
+                    self.random.place(self.unspent.len())
+                };
+                taken.push(self.unspent.swap_remove(place));
+            }
+        }
+        taken.into_iter().map(|(output, coin)| GraphInput { output, coin: Some(coin) }).collect()
+    }
+
+    /// Inputs that no output of this chain stands for: from before its start, with or without what a
+    /// node says of them, and out of a pool. Says whether the value of one is not known.
+    fn add_foreign(&mut self, inputs: &mut Vec<GraphInput>, txid: Txid) -> bool {
+        let mut before_start = false;
+        let elsewhere = |random: &mut Random| OutPoint {
+            txid: Txid::from_bytes(random.bytes()),
+            index: u32::try_from(random.below(3)).unwrap_or_default(),
+        };
+        while self.random.percent(10) {
+            before_start = true;
+            inputs.push(GraphInput { output: elsewhere(self.random), coin: None });
+        }
+        if self.random.percent(4) {
+            let coin = Coin { holder: self.somebody(), value: self.mint() };
+            inputs.push(GraphInput { output: elsewhere(self.random), coin: Some(coin) });
+        }
+        let pool = self.cast.iter().find(|holder| matches!(holder, Holder::Pool(_)));
+        if let Some(pool) = pool.filter(|_| self.random.percent(8)) {
+            let coin = Coin { holder: pool.clone(), value: self.mint() };
+            let output = OutPoint { txid, index: u32::MAX };
+            inputs.push(GraphInput { output, coin: Some(coin) });
+        }
+        before_start
+    }
+
+    /// Shares `sum` out: to anybody, back to the senders, in equal or in any parts.
+    fn outputs(&mut self, sum: u64, senders: &[Holder]) -> Vec<Coin> {
+        let many = if self.random.percent(5) { 12 } else { 4 };
+        let count = self.random.within(1, many);
+        let alike = self.random.percent(25);
+        let back = *self.random.of(&[0, 0, 30, 30, 30, 100]);
+        let mut left = sum;
+        let mut outputs = Vec::new();
+        for number in (0..count).rev() {
+            let value = match number {
+                0 => left,
+                _ if alike => (sum / count).min(left),
+                _ if self.random.percent(5) => 0,
+                _ => self.random.below(left.saturating_add(1)),
+            };
+            left -= value;
+            let holder = if !senders.is_empty() && self.random.percent(back) {
+                self.random.of(senders).clone()
+            } else {
+                self.somebody()
+            };
+            outputs.push(Coin { holder, value });
+        }
+        if self.random.percent(10) {
+            outputs.push(Coin { holder: MESSAGE, value: 0 });
+        }
+        self.random.shuffle(&mut outputs);
+        outputs
+    }
+}

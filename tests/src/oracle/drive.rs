@@ -1,0 +1,109 @@
+//! Runs the engine's trace over a source of flows.
+
+use std::collections::BTreeMap;
+
+use assay_engine::{
+    chain::ChainId,
+    coins::Txid,
+    evidence::FlowFacts,
+    trace::{Attribute, Supply, Trace, Wants},
+};
+use assay_store::{
+    StoreError,
+    graph::{BlockRef, FlowSource, GraphBlock, follow, memory::MemoryGraph},
+};
+use jiff::Timestamp;
+
+use super::Case;
+
+/// The chains of several cases, one behind the other, by the chain that they pretend to be. They have
+/// nobody in common but pools, so that each case's answer is the same in the long chain.
+#[must_use]
+pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<GraphBlock>> {
+    let mut chains: BTreeMap<ChainId, Vec<GraphBlock>> = BTreeMap::new();
+    for case in cases {
+        let chain = chains.entry(case.chain).or_default();
+        for block in &case.blocks {
+            let (height, parent) =
+                chain.last().map_or((0, [0; 32]), |last| (last.block.height + 1, last.block.hash));
+            let place = BlockRef { height, parent, ..block.block };
+            chain.push(GraphBlock { block: place, transactions: block.transactions.clone() });
+        }
+    }
+    chains
+}
+
+/// Too little time: whatever has to do with transactions whose identifier begins with a byte below this
+/// one is not read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Haste(pub u8);
+
+impl Haste {
+    pub(super) const fn reads(self, txid: &Txid) -> bool {
+        txid.as_bytes()[0] >= self.0
+    }
+}
+
+impl Case {
+    /// The chain as a graph in memory.
+    #[must_use]
+    pub fn in_memory(&self) -> MemoryGraph {
+        let start = self.blocks.first().map_or(0, |block| block.block.height);
+        MemoryGraph::new(self.chain, start, true, self.blocks.clone(), Timestamp::UNIX_EPOCH)
+    }
+
+    /// What the engine says, reading from `source`, which holds the blocks, and asking for at most
+    /// `batch` transactions at once. `None` where the source does not know the subject.
+    ///
+    /// # Errors
+    ///
+    /// Where reading fails.
+    pub async fn trace(
+        &self,
+        source: &dyn FlowSource,
+        batch: usize,
+    ) -> Result<Option<FlowFacts>, StoreError> {
+        let attribute = |holder: &_| self.attribution(holder);
+        let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
+        follow(source, &mut trace, batch).await?;
+        Ok(Some(trace.finish()))
+    }
+
+    /// What the engine says where it has to do without what [`Haste`] leaves out.
+    ///
+    /// # Errors
+    ///
+    /// Where reading fails.
+    pub async fn trace_in(
+        &self,
+        haste: Haste,
+        source: &dyn FlowSource,
+    ) -> Result<Option<FlowFacts>, StoreError> {
+        let attribute = |holder: &_| self.attribution(holder);
+        let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
+        loop {
+            let Wants { mut origins, mut destinations } = trace.wants();
+            if origins.is_empty() && destinations.is_empty() {
+                return Ok(Some(trace.finish()));
+            }
+            origins.retain(|txid| haste.reads(txid));
+            destinations.retain(|output| haste.reads(&output.txid));
+            let read = source.origins(&origins, trace.legs()).await?;
+            let origins = origins.into_iter().zip(read).collect();
+            let read = source.destinations(&destinations, trace.legs()).await?;
+            let destinations = destinations.into_iter().zip(read).collect();
+            trace.supply(&Supply { origins, destinations });
+        }
+    }
+
+    async fn begin<'a>(
+        &self,
+        source: &dyn FlowSource,
+        attribute: &'a Attribute<'a>,
+    ) -> Result<Option<Trace<'a>>, StoreError> {
+        let history = source.history(&self.subject, self.rules.transfers_per_address).await?;
+        Ok(history.map(|history| {
+            Trace::new(self.chain, &self.subject, &history, self.rules, self.today, attribute)
+        }))
+    }
+}

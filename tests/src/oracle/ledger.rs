@@ -1,0 +1,192 @@
+//! A chain as the oracle looks at it: all transactions with both sides, whole.
+
+use std::collections::BTreeMap;
+
+use assay_engine::coins::{Holder, OutPoint, TransactionKind, Txid};
+use assay_store::graph::{Coin, GraphBlock, GraphInput};
+use jiff::Timestamp;
+
+/// A transaction.
+#[derive(Debug)]
+pub(super) struct Transaction<'a> {
+    pub(super) txid: Txid,
+    pub(super) time: Timestamp,
+    pub(super) kind: TransactionKind,
+    pub(super) inputs: &'a [GraphInput],
+    pub(super) outputs: &'a [Coin],
+    /// What inputs of unknown value are worth together.
+    pub(super) unknown: u128,
+}
+
+/// One side's leg: where money comes from or goes to.
+#[derive(Clone, Debug)]
+pub(super) struct Leg<'a> {
+    pub(super) output: OutPoint,
+    pub(super) holder: &'a Holder,
+    pub(super) value: u128,
+}
+
+/// One side of a transaction as far as it is read.
+#[derive(Debug)]
+pub(super) struct Side<'a> {
+    /// What is read, in order.
+    pub(super) read: Vec<Leg<'a>>,
+    /// Whether there is anything else.
+    pub(super) whole: bool,
+}
+
+impl<'a> Transaction<'a> {
+    /// All outputs.
+    pub(super) fn paid(&self) -> u128 {
+        self.outputs.iter().map(|coin| u128::from(coin.value)).sum()
+    }
+
+    /// All inputs, those of unknown value included; a coinbase's outputs.
+    pub(super) fn total(&self) -> u128 {
+        if self.kind == TransactionKind::Coinbase {
+            return self.paid();
+        }
+        let known = self.inputs.iter().flat_map(|input| &input.coin);
+        known.map(|coin| u128::from(coin.value)).sum::<u128>() + self.unknown
+    }
+
+    pub(super) fn given_by(&self, holder: &Holder) -> u128 {
+        let coins = self.inputs.iter().flat_map(|input| &input.coin);
+        coins.filter(|coin| coin.holder == *holder).map(|coin| u128::from(coin.value)).sum()
+    }
+
+    pub(super) fn got_by(&self, holder: &Holder) -> u128 {
+        let coins = self.outputs.iter().filter(|coin| coin.holder == *holder);
+        coins.map(|coin| u128::from(coin.value)).sum()
+    }
+
+    /// What a holder paid itself.
+    fn change(&self, holder: &Holder) -> u128 {
+        let (given, got, total) = (self.given_by(holder), self.got_by(holder), self.total());
+        if total == 0 {
+            return 0;
+        }
+        let change = num_bigint::BigUint::from(given) * got / total;
+        u128::try_from(change).expect("no more than was given")
+    }
+
+    pub(super) fn income(&self, holder: &Holder) -> u128 {
+        self.got_by(holder) - self.change(holder)
+    }
+
+    pub(super) fn spending(&self, holder: &Holder) -> u128 {
+        self.given_by(holder) - self.change(holder)
+    }
+
+    /// The `largest` largest inputs.
+    pub(super) fn inputs(&self, largest: usize) -> Side<'a> {
+        let known = self.inputs.iter().filter_map(|input| {
+            let coin = input.coin.as_ref()?;
+            Some(Leg { output: input.output, holder: &coin.holder, value: coin.value.into() })
+        });
+        Side::of(&known.collect::<Vec<_>>(), self.inputs.len(), largest)
+    }
+
+    /// The `largest` largest outputs.
+    pub(super) fn outputs(&self, largest: usize) -> Side<'a> {
+        let legs = self.outputs.iter().zip(0..).map(|(coin, index)| Leg {
+            output: OutPoint { txid: self.txid, index },
+            holder: &coin.holder,
+            value: coin.value.into(),
+        });
+        Side::of(&legs.collect::<Vec<_>>(), self.outputs.len(), largest)
+    }
+}
+
+impl<'a> Side<'a> {
+    fn of(legs: &[Leg<'a>], count: usize, largest: usize) -> Self {
+        let mut places: Vec<usize> = (0..legs.len()).collect();
+        // Sorting keeps the order of equals.
+        places.sort_by_key(|place| std::cmp::Reverse(legs[*place].value));
+        places.truncate(largest);
+        places.sort_unstable();
+        let read: Vec<_> = places.into_iter().map(|place| legs[place].clone()).collect();
+        let whole = read.len() == count;
+        Self { read, whole }
+    }
+}
+
+/// All transactions of a chain.
+#[derive(Debug)]
+pub(super) struct Ledger<'a> {
+    pub(super) transactions: Vec<Transaction<'a>>,
+    made: BTreeMap<Txid, usize>,
+    spent: BTreeMap<OutPoint, usize>,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) fn new(blocks: &'a [GraphBlock]) -> Self {
+        let mut ledger =
+            Self { transactions: Vec::new(), made: BTreeMap::new(), spent: BTreeMap::new() };
+        for block in blocks {
+            for transaction in &block.transactions {
+                let number = ledger.transactions.len();
+                ledger.made.insert(transaction.txid, number);
+                for input in &transaction.inputs {
+                    ledger.spent.insert(input.output, number);
+                }
+                ledger.transactions.push(Transaction {
+                    txid: transaction.txid,
+                    time: block.block.time,
+                    kind: transaction.kind,
+                    inputs: &transaction.inputs,
+                    outputs: &transaction.outputs,
+                    unknown: transaction.unknown.into(),
+                });
+            }
+        }
+        ledger
+    }
+
+    /// The transaction that made an output, if it is known.
+    pub(super) fn maker(&self, output: &OutPoint) -> Option<&Transaction<'a>> {
+        self.transactions.get(*self.made.get(&output.txid)?)
+    }
+
+    /// The transaction that spends an output, if there is one.
+    pub(super) fn spender(&self, output: &OutPoint) -> Option<&Transaction<'a>> {
+        self.transactions.get(*self.spent.get(output)?)
+    }
+
+    /// The transactions that made somebody's largest outputs.
+    pub(super) fn incoming(&self, holder: &Holder, largest: usize) -> Vec<&Transaction<'a>> {
+        self.largest(largest, |transaction| {
+            let coins = transaction.outputs.iter();
+            coins.map(|coin| (coin.holder == *holder).then_some(coin.value)).collect()
+        })
+    }
+
+    /// The transactions that spent somebody's largest outputs.
+    pub(super) fn outgoing(&self, holder: &Holder, largest: usize) -> Vec<&Transaction<'a>> {
+        self.largest(largest, |transaction| {
+            let coins = transaction.inputs.iter().map(|input| input.coin.as_ref());
+            coins
+                .map(|coin| coin.filter(|coin| coin.holder == *holder).map(|coin| coin.value))
+                .collect()
+        })
+    }
+
+    /// The transactions with the largest values, of those that `values` gives of each.
+    fn largest(
+        &self,
+        largest: usize,
+        values: impl Fn(&Transaction<'a>) -> Vec<Option<u64>>,
+    ) -> Vec<&Transaction<'a>> {
+        let mut all: Vec<(u64, usize)> = Vec::new();
+        for (number, transaction) in self.transactions.iter().enumerate() {
+            all.extend(values(transaction).into_iter().flatten().map(|value| (value, number)));
+        }
+        // In the order of the chain, which sorting keeps among equals.
+        all.sort_by_key(|(value, _)| std::cmp::Reverse(*value));
+        all.truncate(largest);
+        let mut numbers: Vec<usize> = all.into_iter().map(|(_, number)| number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_iter().map(|number| &self.transactions[number]).collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! Following money a second time: the rule of `docs/scoring.md`, section 3, in the plainest way there
+//! is, over random small chains, to compare the engine's trace with.
+//!
+//! A [`Case`] is a chain and a question about it; [`Case::trace`] is the engine's answer, read from any
+//! source that holds the chain, [`Case::expected`] the oracle's. Nothing here shares code with the
+//! engine but the types of what goes in and what comes out.
+//!
+//! - `random`: choices that a seed decides
+//! - `chain`, `case`: a random chain, and a question about it
+//! - `drive`: the engine's trace over any source of flows
+//! - `ledger`: a chain as the oracle looks at it
+//! - `amounts`: how it counts
+//! - `follow`, `carried`, `parts`, `paths`: the rule
+//! - `exact`: how far whole units are from fractions
+
+mod amounts;
+mod carried;
+mod case;
+mod chain;
+mod drive;
+mod exact;
+mod follow;
+mod ledger;
+mod parts;
+mod paths;
+mod random;
+
+use assay_engine::evidence::{Direction, DirectionFlows, FlowFacts, FlowPart, Ledger as Flows};
+
+pub use case::Case;
+pub use drive::{Haste, one_after_another};
+pub use exact::Deviation;
+
+use amounts::Arithmetic;
+use follow::{Means, follow};
+use ledger::Ledger;
+
+impl Case {
+    /// What a trace must find.
+    #[must_use]
+    pub fn expected(&self) -> FlowFacts {
+        self.expected_in(Haste::default())
+    }
+
+    /// What a trace must find that has to do without what [`Haste`] leaves out.
+    #[must_use]
+    pub fn expected_in(&self, haste: Haste) -> FlowFacts {
+        let ledger = Ledger::new(&self.blocks);
+        let mut complete = true;
+        let mut flows = |direction| {
+            let means = Means { arithmetic: Arithmetic::Units, decided: None, haste };
+            let followed = follow(self, &ledger, direction, means);
+            complete &= followed.complete;
+            DirectionFlows { parts: followed.parts.flows(self) }
+        };
+        let (source, destination) = (flows(Direction::Source), flows(Direction::Destination));
+        let info = self.chain.info();
+        let unit = info.asset.to_owned();
+        let ledgers = vec![Flows { unit, decimals: info.decimals, source, destination }];
+        FlowFacts { complete, ledgers }
+    }
+
+    /// Where a trace found something else than expected, part by part; `None` where it did not.
+    #[must_use]
+    pub fn difference(&self, found: &FlowFacts, expected: &FlowFacts) -> Option<String> {
+        if found == expected {
+            return None;
+        }
+        let mut lines = vec![format!(
+            "seed {}: {} transactions, {:?}",
+            self.seed,
+            self.blocks.iter().map(|block| block.transactions.len()).sum::<usize>(),
+            self.rules
+        )];
+        for (found, expected) in found.ledgers.iter().zip(&expected.ledgers) {
+            for direction in [Direction::Source, Direction::Destination] {
+                let found = &found.direction(direction).parts;
+                let expected = &expected.direction(direction).parts;
+                let only = |these: &[FlowPart], others: &[FlowPart], who| {
+                    let these = these.iter().filter(|part| !others.contains(part));
+                    these.map(|part| format!("{direction:?}, {who}: {part:?}")).collect::<Vec<_>>()
+                };
+                lines.extend(only(found, expected, "found"));
+                lines.extend(only(expected, found, "expected"));
+            }
+        }
+        Some(lines.join("\n"))
+    }
+}

@@ -1,0 +1,41 @@
+//! The path along which most of some money came.
+
+use assay_engine::{
+    chain::ChainId,
+    coins::{Holder, Txid},
+    evidence::{FlowPath, PathStep},
+};
+use num_bigint::BigUint;
+
+/// Transactions, each with the holder at its other side; nobody where there is none.
+pub(super) type Steps = Vec<(Txid, Option<Holder>)>;
+
+/// A path and what came along it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Path {
+    pub(super) steps: Steps,
+    pub(super) amount: BigUint,
+}
+
+impl Path {
+    /// The path one step on, along which `amount` came.
+    pub(super) fn on(&self, txid: Txid, holder: Option<&Holder>, amount: BigUint) -> Self {
+        let mut steps = self.steps.clone();
+        steps.push((txid, holder.cloned()));
+        Self { steps, amount }
+    }
+
+    /// Whether it stays where another one meets it.
+    pub(super) fn stays(&self, other: &Self) -> bool {
+        self.amount > other.amount || (self.amount == other.amount && self.steps <= other.steps)
+    }
+}
+
+/// A path as it is shown.
+pub(super) fn shown(steps: &Steps, amount: u128, chain: ChainId) -> FlowPath {
+    let step = |(txid, holder): &(Txid, Option<Holder>)| PathStep {
+        transaction: txid.to_string(),
+        address: holder.as_ref().and_then(|holder| Some(holder.address(chain)?.to_string())),
+    };
+    FlowPath { amount, steps: steps.iter().map(step).collect() }
+}

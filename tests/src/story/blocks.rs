@@ -1,0 +1,214 @@
+//! The blocks that the story makes.
+
+use std::collections::BTreeMap;
+
+use assay_engine::coins::{OutPoint, Txid};
+
+use super::{
+    cast::lock,
+    payments::{Branch, PAYMENTS, Payment, Spent},
+};
+use crate::maker::{Block, Network, Template, Transaction, TxIn, TxOut};
+
+/// The last block before the branches part.
+pub const FORK: u64 = 130;
+/// The last block of the branch that is replaced: twelve go.
+pub const REPLACED_TIP: u64 = FORK + 12;
+/// The block that makes the other branch the longer one: thirteen come.
+pub const KEPT_TIP: u64 = FORK + 13;
+/// The last block of all. The subsidy halves at 150.
+pub const END: u64 = KEPT_TIP + 3;
+/// The last block whose coins are the miner's.
+const MINER_UNTIL: u64 = 6;
+
+/// When the first block was made, and how long each took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// The first block's time, in seconds since 1970.
+    pub first: u32,
+    /// Seconds from block to block.
+    pub step: u32,
+}
+
+impl Times {
+    /// Times that never change, so that every hash is the same in every run: from 14 November 2023,
+    /// ten minutes a block.
+    pub const FIXED: Self = Self { first: 1_700_000_000, step: 600 };
+
+    /// The time of the block at `height`, on whichever branch.
+    ///
+    /// # Panics
+    ///
+    /// For heights beyond all reason.
+    #[must_use]
+    pub fn at(self, height: u64) -> u32 {
+        self.first + u32::try_from(height - 1).expect("a small height") * self.step
+    }
+}
+
+/// A point at which the story stands still for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The branch that will be replaced is the best one.
+    BeforeReorganisation,
+    /// Everything has happened.
+    End,
+}
+
+impl Moment {
+    /// The height of the newest block.
+    #[must_use]
+    pub const fn height(self) -> u64 {
+        match self {
+            Self::BeforeReorganisation => REPLACED_TIP,
+            Self::End => END,
+        }
+    }
+}
+
+/// The story on one network.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// The network.
+    pub network: Network,
+    /// When its blocks were made.
+    pub times: Times,
+    /// Blocks 1 to 130.
+    pub trunk: Vec<Block>,
+    /// Blocks 131 to 142 that are replaced.
+    pub replaced: Vec<Block>,
+    /// Blocks 131 to 146 that stay.
+    pub kept: Vec<Block>,
+    outputs: Outputs,
+}
+
+impl Story {
+    /// Makes every block.
+    ///
+    /// # Panics
+    ///
+    /// Where a payment spends what is not there.
+    #[must_use]
+    pub fn new(network: Network, times: Times) -> Self {
+        let mut teller = Teller { network, times, outputs: Outputs::default() };
+        let genesis = Block::genesis(network).hash;
+        let trunk = teller.branch(Branch::Trunk, genesis, 1..=FORK);
+        let fork = trunk.last().expect("there is a trunk").hash;
+        let replaced = teller.branch(Branch::Replaced, fork, FORK + 1..=REPLACED_TIP);
+        let kept = teller.branch(Branch::Kept, fork, FORK + 1..=END);
+        Self { network, times, trunk, replaced, kept, outputs: teller.outputs }
+    }
+
+    /// The best chain at `moment`, from block 1 on.
+    #[must_use]
+    pub fn chain(&self, moment: Moment) -> Vec<&Block> {
+        let branch = match moment {
+            Moment::BeforeReorganisation => &self.replaced,
+            Moment::End => &self.kept,
+        };
+        self.trunk.iter().chain(branch).collect()
+    }
+
+    /// The identifier of a payment, or of the block's coinbase where the name is `mined-HEIGHT`.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such payment.
+    #[must_use]
+    pub fn txid(&self, name: &str) -> Txid {
+        match self.outputs.0.get(name) {
+            Some((txid, _)) => *txid,
+            None => panic!("no payment is called {name}"),
+        }
+    }
+}
+
+/// What was made so far, by name.
+#[derive(Clone, Debug, Default)]
+struct Outputs(BTreeMap<String, Made>);
+
+/// The identifier of a transaction, and holders and values of its outputs.
+type Made = (Txid, Vec<(&'static str, u64)>);
+
+impl Outputs {
+    fn spend(&self, spent: Spent) -> (OutPoint, &'static str, u64) {
+        let (name, index) = match spent {
+            Spent::Mined(height) => (mined(height), 0),
+            Spent::Paid(name, index) => (name.to_owned(), index),
+        };
+        let (txid, outputs) =
+            self.0.get(&name).unwrap_or_else(|| panic!("{name} is spent before it is made"));
+        let place = usize::try_from(index).expect("small");
+        let (holder, value) = *outputs.get(place).expect("the payment has this output");
+        (OutPoint { txid: *txid, index }, holder, value)
+    }
+}
+
+/// The name of a coinbase of the trunk.
+fn mined(height: u64) -> String {
+    format!("mined-{height}")
+}
+
+struct Teller {
+    network: Network,
+    times: Times,
+    outputs: Outputs,
+}
+
+impl Teller {
+    fn branch(
+        &mut self,
+        branch: Branch,
+        mut parent: crate::maker::BlockHash,
+        heights: std::ops::RangeInclusive<u64>,
+    ) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for height in heights {
+            let (mut payments, mut fees) = (Vec::new(), 0);
+            for payment in PAYMENTS.iter().filter(|each| each.blocks.contains(&(branch, height))) {
+                let (transaction, fee) = self.pay(payment);
+                payments.push(transaction);
+                fees += fee;
+            }
+            let miner = match branch {
+                Branch::Trunk if height <= MINER_UNTIL => "miner",
+                Branch::Kept if height <= KEPT_TIP => "rival",
+                Branch::Trunk | Branch::Replaced | Branch::Kept => "pool",
+            };
+            let block = Template {
+                network: self.network,
+                height,
+                parent,
+                time: self.times.at(height),
+                mark: if branch == Branch::Replaced { "/replaced/" } else { "/story/" },
+                miner: &lock(miner),
+                fees,
+                payments,
+            }
+            .mine();
+            parent = block.hash;
+            if branch == Branch::Trunk {
+                let coinbase = block.transactions.first().expect("a coinbase").txid();
+                let value = self.network.subsidy(height) + fees;
+                self.outputs.0.insert(mined(height), (coinbase, vec![(miner, value)]));
+            }
+            blocks.push(block);
+        }
+        blocks
+    }
+
+    /// The transaction, and what it leaves to the miner.
+    fn pay(&mut self, payment: &Payment) -> (Transaction, u64) {
+        let spent: Vec<_> = payment.inputs.iter().map(|spent| self.outputs.spend(*spent)).collect();
+        let inputs = spent.iter().map(|(output, holder, _)| TxIn::new(*output, &lock(holder)));
+        let outputs =
+            payment.outputs.iter().map(|(holder, value)| TxOut::new(&lock(holder), *value));
+        let transaction = Transaction::new(inputs.collect(), outputs.collect());
+        let made = (transaction.txid(), payment.outputs.to_vec());
+        self.outputs.0.insert(payment.name.to_owned(), made);
+        let given: u64 = spent.iter().map(|(_, _, value)| value).sum();
+        let taken: u64 = payment.outputs.iter().map(|(_, value)| value).sum();
+        let fee = given.checked_sub(taken).expect("nobody pays more than they have");
+        (transaction, fee)
+    }
+}

@@ -1,0 +1,310 @@
+//! Whether an answer of `assay check --json` says what it must.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    blocks::{Moment, Story},
+    cast::address,
+    expected::{Expectation, Row},
+};
+
+/// Shares are written in millionths.
+const SHARE_WHOLE: u64 = 1_000_000;
+/// Every row of an answer is rounded by itself; there are never more of one end.
+const MOST_ROWS_OF_ONE_END: u128 = 7;
+
+/// What an answer must say about one address.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Whose it is, for people.
+    pub person: String,
+    /// The chain.
+    pub chain: ChainId,
+    /// The address.
+    pub address: CanonicalAddress,
+    /// The height of the newest block that it rests on.
+    pub tip: u64,
+    /// When the address first and last appears; `None` where it never does.
+    pub seen: Option<(Timestamp, Timestamp)>,
+    /// Transactions that paid it anything, and in which it paid anything, change aside.
+    pub transfers: (u64, u64),
+    /// What it received in all, in base units.
+    pub received: u64,
+    /// What it sent in all, in base units.
+    pub sent: u64,
+    /// Where that came from.
+    pub source: Vec<Money>,
+    /// Where what it received went; what it holds itself is `held`, one hop away.
+    pub destination: Vec<Money>,
+}
+
+/// What ends alike.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct End {
+    /// A category, or where else it ends.
+    pub end: String,
+    /// Why it was not followed further; empty where it was.
+    pub reason: String,
+    /// Who is there; empty where nobody in particular is.
+    pub entity: String,
+    /// Whether the party is on a list in force.
+    pub listed: bool,
+    /// `false` for what a stranger sent unasked.
+    pub solicited: bool,
+}
+
+/// Money of one direction that ends alike.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Money {
+    /// Where it ends.
+    pub end: End,
+    /// Fewest hops.
+    pub hops: u64,
+    /// In base units.
+    pub amount: u64,
+    /// In millionths of its direction, as the answer has it.
+    pub share: u64,
+    /// The transactions that show it; those that may, where it is wanted. Empty where any may.
+    pub transactions: BTreeSet<String>,
+}
+
+/// Where `answer` differs from what is expected at `moment`; empty where it does not.
+///
+/// Rows of one end may be split, by hops for instance: their sum counts, and their fewest hops. The
+/// transactions that a row names must lie on the path; where the path is the only one, all of it must
+/// be named.
+#[must_use]
+pub fn check_story(
+    answer: &Value,
+    expected: &Expectation,
+    story: &Story,
+    moment: Moment,
+) -> Vec<String> {
+    Wanted::new(expected, story, moment).differences(answer)
+}
+
+/// The height of the newest block that the answer rests on.
+#[must_use]
+pub fn tip_of(answer: &Value) -> Option<u64> {
+    let sources = answer["sources"].as_array()?;
+    let mut tips = sources.iter().filter_map(|source| {
+        let tip = source.get("tip")?;
+        tip.get("height").unwrap_or(tip).as_u64()
+    });
+    tips.next()
+}
+
+impl Wanted {
+    /// What is expected of somebody at `moment`.
+    ///
+    /// # Panics
+    ///
+    /// Where the story has no such payment.
+    #[must_use]
+    pub fn new(expected: &Expectation, story: &Story, moment: Moment) -> Self {
+        let chain = story.network.chain();
+        let time = |height| {
+            let seconds = i64::from(story.times.at(height));
+            Timestamp::from_second(seconds).expect("a time")
+        };
+        let rows = |rows: &[Row]| rows.iter().map(|row| Money::wanted(row, story)).collect();
+        Self {
+            person: expected.person.to_owned(),
+            chain,
+            address: address(chain, expected.person),
+            tip: moment.height(),
+            seen: expected.seen.map(|(first, last)| (time(first), time(last))),
+            transfers: expected.transfers,
+            received: expected.received,
+            sent: expected.sent,
+            source: rows(expected.source),
+            destination: rows(expected.destination),
+        }
+        .holding_the_rest()
+    }
+
+    /// With what the address holds itself among the destinations, as held money one hop away.
+    #[must_use]
+    pub fn holding_the_rest(mut self) -> Self {
+        let amount = self.received - self.sent;
+        if amount > 0 {
+            let end = End { end: "held".to_owned(), solicited: true, ..End::default() };
+            let own = Money { end, hops: 1, amount, ..Money::default() };
+            match self.destination.iter_mut().find(|money| money.end == own.end) {
+                Some(held) => held.and(own),
+                None => self.destination.push(own),
+            }
+        }
+        self
+    }
+
+    /// Where an answer differs; empty where it does not.
+    #[must_use]
+    pub fn differences(&self, answer: &Value) -> Vec<String> {
+        let mut differences = Differences { person: &self.person, found: Vec::new() };
+        let differ = &mut differences;
+        differ.unless_equal("blockchain", text(answer, "blockchain"), self.chain.as_str());
+        differ.unless_equal("address", text(answer, "address"), self.address.as_str());
+        differ.unless_equal("height of the tip", &tip_of(answer), &Some(self.tip));
+        self.activity(differ, &answer["activity"]);
+        for (way, wanted) in [("source", &self.source), ("destination", &self.destination)] {
+            direction(differ, answer, way, self.received, wanted);
+        }
+        differences.found
+    }
+
+    fn activity(&self, differ: &mut Differences<'_>, activity: &Value) {
+        let status = if self.seen.is_some() { "seen" } else { "none" };
+        differ.unless_equal("activity", text(activity, "status"), status);
+        let balance = self.received - self.sent;
+        for (field, amount) in [("in", self.received), ("out", self.sent), ("balance", balance)] {
+            let amounts = activity[field].as_array().into_iter().flatten();
+            differ.unless_equal(field, &amounts.map(base_units).sum(), &amount);
+        }
+        let Some((first, last)) = self.seen else { return };
+        for (field, time) in [("first_seen", first), ("last_seen", last)] {
+            differ.unless_equal(field, &text(activity, field).parse().ok(), &Some(time));
+        }
+        let (incoming, outgoing) = self.transfers;
+        for (field, count) in [("transfers_in", incoming), ("transfers_out", outgoing)] {
+            let found = activity["counts"].get(field).and_then(Value::as_u64);
+            differ.unless_equal(field, &found, &Some(count));
+        }
+    }
+}
+
+impl Money {
+    fn wanted(row: &Row, story: &Story) -> Self {
+        Self {
+            end: End {
+                end: row.end.to_owned(),
+                reason: row.reason.unwrap_or_default().to_owned(),
+                entity: row.entity.unwrap_or_default().to_owned(),
+                listed: row.listed,
+                solicited: row.solicited,
+            },
+            hops: row.hops,
+            amount: row.amount,
+            share: 0,
+            transactions: row.path.iter().map(|name| story.txid(name).to_string()).collect(),
+        }
+    }
+
+    fn found(row: &Value) -> Self {
+        let transactions = row["transactions"].as_array().into_iter().flatten();
+        Self {
+            end: End {
+                end: text(row, "end").to_owned(),
+                reason: text(row, "unresolved_reason").to_owned(),
+                entity: text(row, "entity").to_owned(),
+                listed: row["listed"] == true,
+                solicited: row["solicited"] == true,
+            },
+            hops: row["hops"].as_u64().unwrap_or_default(),
+            amount: base_units(&row["amount"]),
+            share: text(row, "share").replace('.', "").parse().unwrap_or_default(),
+            transactions: transactions.filter_map(Value::as_str).map(str::to_owned).collect(),
+        }
+    }
+
+    fn and(&mut self, other: Self) {
+        self.hops = self.hops.min(other.hops);
+        self.amount += other.amount;
+        self.share += other.share;
+        self.transactions.extend(other.transactions);
+    }
+
+    fn named(&self) -> String {
+        let End { end, reason, entity, listed, solicited } = &self.end;
+        let marks = [(*listed, "listed"), (!solicited, "unasked")];
+        let marks = marks.into_iter().filter(|(holds, _)| *holds).map(|(_, mark)| mark);
+        let words = [&**end, reason, entity].into_iter().chain(marks);
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+struct Differences<'a> {
+    person: &'a str,
+    found: Vec<String>,
+}
+
+impl Differences<'_> {
+    fn unless_equal<T>(&mut self, what: &str, found: &T, expected: &T)
+    where
+        T: PartialEq + std::fmt::Debug + ?Sized,
+    {
+        if found != expected {
+            self.say(format!("{what}: {found:?} instead of {expected:?}"));
+        }
+    }
+
+    fn say(&mut self, what: impl std::fmt::Display) {
+        self.found.push(format!("{}: {what}", self.person));
+    }
+}
+
+/// Compares the rows of one direction, whose sum is `whole`.
+fn direction(
+    differ: &mut Differences<'_>,
+    answer: &Value,
+    direction: &str,
+    whole: u64,
+    wanted: &[Money],
+) {
+    let mut found: BTreeMap<End, Money> = BTreeMap::new();
+    let rows = answer["exposure"].as_array().into_iter().flatten();
+    for money in rows.filter(|row| row["direction"] == direction).map(Money::found) {
+        match found.get_mut(&money.end) {
+            Some(same) => same.and(money),
+            None => {
+                found.insert(money.end.clone(), money);
+            }
+        }
+    }
+    let shares: u64 = found.values().map(|money| money.share).sum();
+    let all = if found.is_empty() { 0 } else { SHARE_WHOLE };
+    differ.unless_equal(&format!("{direction}: sum of the shares"), &shares, &all);
+    for money in wanted {
+        let what = format!("{direction}, {}", money.named());
+        match found.remove(&money.end) {
+            Some(found) => compare(differ, &what, &found, money, whole),
+            None => differ.say(format!("{what}: {} are missing", money.amount)),
+        }
+    }
+    for money in found.values() {
+        let (amount, what) = (money.amount, money.named());
+        differ.say(format!("{direction}, {what}: {amount} are not expected"));
+    }
+}
+
+fn compare(differ: &mut Differences<'_>, what: &str, found: &Money, wanted: &Money, whole: u64) {
+    differ.unless_equal(&format!("{what}: amount"), &found.amount, &wanted.amount);
+    differ.unless_equal(&format!("{what}: fewest hops"), &found.hops, &wanted.hops);
+    let share = u128::from(wanted.amount) * u128::from(SHARE_WHOLE) / u128::from(whole.max(1));
+    if u128::from(found.share).abs_diff(share) > MOST_ROWS_OF_ONE_END {
+        differ.say(format!("{what}: a share of {} instead of {share} millionths", found.share));
+    }
+    let (named, path) = (&found.transactions, &wanted.transactions);
+    if path.is_empty() {
+        return;
+    }
+    let is_only_path = u64::try_from(path.len()) == Ok(wanted.hops);
+    if is_only_path {
+        differ.unless_equal(&format!("{what}: transactions"), named, path);
+    } else if named.is_empty() || !named.is_subset(path) {
+        differ.say(format!("{what}: {named:?} are not transactions of {path:?}"));
+    }
+}
+
+fn base_units(amount: &Value) -> u64 {
+    text(amount, "value").parse().unwrap_or(u64::MAX / 1000)
+}
+
+/// A field's text, empty where there is none.
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}

@@ -1,0 +1,128 @@
+//! How is written what a check must say.
+
+use super::blocks::Moment;
+
+/// The entities that labels and the sanctions list name.
+pub const NORTH: &str = "North Exchange";
+/// The exchange where the thief cashes out.
+pub const SOUTH: &str = "South Exchange";
+/// Whoever took the money.
+pub const THEFT: &str = "Theft from North Exchange";
+/// The listed party.
+pub const LISTED: &str = "Listed Holdings";
+
+/// What a check must say about one address.
+#[derive(Clone, Copy, Debug)]
+pub struct Expectation {
+    /// Whose address.
+    pub person: &'static str,
+    /// When it must say so.
+    pub at: &'static [Moment],
+    /// The first and the last block in which the address appears; `None` where it never does.
+    pub seen: Option<(u64, u64)>,
+    /// Transactions that paid it anything, and in which it paid anything, change aside.
+    pub transfers: (u64, u64),
+    /// What it received in all, change aside, in base units.
+    pub received: u64,
+    /// What it sent in all, change aside, fees included. The rest it holds.
+    pub sent: u64,
+    /// Where that came from.
+    pub source: &'static [Row],
+    /// Where that went.
+    pub destination: &'static [Row],
+}
+
+/// Money of one direction that ends alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Where it ends.
+    pub end: &'static str,
+    /// Why it was not followed further.
+    pub reason: Option<&'static str>,
+    /// Who is there.
+    pub entity: Option<&'static str>,
+    /// Fewest hops. What is not followed further counts as one.
+    pub hops: u64,
+    /// In base units.
+    pub amount: u64,
+    /// Whether the party is on a list in force.
+    pub listed: bool,
+    /// `false` for what a stranger sent unasked.
+    pub solicited: bool,
+    /// Every transaction that the money passed between the end and the address, by name.
+    pub path: &'static [&'static str],
+}
+
+/// Money that ends at no party in particular.
+pub(super) const fn row(
+    end: &'static str,
+    hops: u64,
+    amount: u64,
+    path: &'static [&'static str],
+) -> Row {
+    let (reason, entity, listed, solicited) = (None, None, false, true);
+    Row { end, reason, entity, hops, amount, listed, solicited, path }
+}
+
+/// Money that ends at an entity of a category.
+pub(super) const fn at(
+    category: &'static str,
+    entity: &'static str,
+    hops: u64,
+    amount: u64,
+    path: &'static [&'static str],
+) -> Row {
+    Row { entity: Some(entity), ..row(category, hops, amount, path) }
+}
+
+/// Money that was not followed further.
+pub(super) const fn unresolved(reason: &'static str, amount: u64) -> Row {
+    Row { reason: Some(reason), ..row("unresolved", 1, amount, &[]) }
+}
+
+/// Mined coins. A hop leads to whoever mined them, one more to the coinbase.
+pub(super) const fn mined(hops: u64, amount: u64, path: &'static [&'static str]) -> Row {
+    row("mining", hops, amount, path)
+}
+
+/// Somebody who appears.
+pub(super) const fn person(
+    person: &'static str,
+    at: &'static [Moment],
+    seen: (u64, u64),
+    transfers: (u64, u64),
+    received: u64,
+    source: &'static [Row],
+) -> Expectation {
+    Expectation {
+        person,
+        at,
+        seen: Some(seen),
+        transfers,
+        received,
+        sent: 0,
+        source,
+        destination: &[],
+    }
+}
+
+/// Somebody who never appears.
+pub(super) const fn nobody(person: &'static str, at: &'static [Moment]) -> Expectation {
+    Expectation {
+        person,
+        at,
+        seen: None,
+        transfers: (0, 0),
+        received: 0,
+        sent: 0,
+        source: &[],
+        destination: &[],
+    }
+}
+
+impl Expectation {
+    /// And sent so much.
+    pub(super) const fn sent(self, sent: u64, destination: &'static [Row]) -> Self {
+        Self { sent, destination, ..self }
+    }
+}

@@ -1,0 +1,244 @@
+//! The story happening on a node, and a follower that watches it.
+
+use std::{
+    path::Path,
+    process::{Child, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_engine::chain::ChainId;
+
+use super::{
+    blocks::{END, FORK, KEPT_TIP, Moment, REPLACED_TIP, Story},
+    cast::address,
+    check::{check_story, tip_of},
+    everybody::EXPECTATIONS,
+};
+use crate::{
+    assay,
+    maker::Block,
+    nodes::{Credentials, Node},
+    process,
+};
+
+/// How long a follower may take to notice what happened.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What just happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// There are coins to spend, and the first deposits are made: block 112.
+    Begun,
+    /// The node was stopped and runs again; one that forgets was told again: block 112 still.
+    Restarted,
+    /// The theft, and the first stolen money spent: block 118.
+    Stolen,
+    /// The node was killed, runs again, and was told again what it forgot: block 118 still.
+    Killed,
+    /// The peel chain is over: block 130.
+    Peeled,
+    /// Twelve blocks more, which will go: block 142.
+    Branched,
+    /// Thirteen blocks in the place of the twelve: block 143.
+    Reorganised,
+    /// Three more: block 146.
+    Ended,
+}
+
+impl Step {
+    /// The height of the newest block after it.
+    #[must_use]
+    pub const fn height(self) -> u64 {
+        match self {
+            Self::Begun | Self::Restarted => 112,
+            Self::Stolen | Self::Killed => 118,
+            Self::Peeled => FORK,
+            Self::Branched => REPLACED_TIP,
+            Self::Reorganised => KEPT_TIP,
+            Self::Ended => END,
+        }
+    }
+
+    /// The moment at which everybody's expectations hold.
+    #[must_use]
+    pub const fn moment(self) -> Option<Moment> {
+        match self {
+            Self::Branched => Some(Moment::BeforeReorganisation),
+            Self::Ended => Some(Moment::End),
+            _ => None,
+        }
+    }
+}
+
+/// Lets the story happen on a node that knows nothing yet, and stands still after every step.
+///
+/// # Panics
+///
+/// Where the node refuses a block or is not where it should be.
+pub fn play(story: &Story, node: &mut Node, mut after: impl FnMut(Step, &Node)) {
+    let mut done = |step: Step, node: &Node| {
+        let height = step.height();
+        let blocks = story.trunk.iter().chain(match step {
+            Step::Reorganised | Step::Ended => &story.kept,
+            _ => &story.replaced,
+        });
+        let tip = blocks.clone().find(|block| block.height == height).expect("it has this block");
+        assert_eq!(
+            (node.height(), node.block_hash(height)),
+            (height, tip.hash.to_string()),
+            "{} after {step:?}",
+            node.kind
+        );
+        after(step, node);
+    };
+    let up_to = |step: Step| {
+        let before = story.trunk.iter().take_while(move |block| block.height <= step.height());
+        before.collect::<Vec<&Block>>()
+    };
+    submit(node, up_to(Step::Begun));
+    done(Step::Begun, node);
+
+    node.stop();
+    node.launch();
+    let kept = if node.kind.remembers() { Step::Restarted.height() } else { 0 };
+    assert_eq!(node.height(), kept, "{} after a restart", node.kind);
+    submit(node, up_to(Step::Restarted));
+    done(Step::Restarted, node);
+
+    submit(node, up_to(Step::Stolen));
+    done(Step::Stolen, node);
+
+    node.kill();
+    node.launch();
+    // What it had not written down it hears again, as it would from other nodes.
+    submit(node, up_to(Step::Killed));
+    done(Step::Killed, node);
+
+    submit(node, &story.trunk);
+    done(Step::Peeled, node);
+
+    submit(node, &story.replaced);
+    done(Step::Branched, node);
+
+    let (overtaking, rest) = story.kept.split_at(13);
+    let (beside, deciding) = overtaking.split_at(12);
+    submit(node, beside);
+    // As long as both are equally long, the first one stays.
+    done(Step::Branched, node);
+    submit(node, deciding);
+    done(Step::Reorganised, node);
+
+    submit(node, rest);
+    done(Step::Ended, node);
+}
+
+fn submit<'a>(node: &Node, blocks: impl IntoIterator<Item = &'a Block>) {
+    for block in blocks {
+        node.submit(block);
+    }
+}
+
+/// An `assay ingest chain ... --follow` that runs, killed when it is dropped.
+#[derive(Debug)]
+pub struct Follower {
+    child: Child,
+}
+
+impl Follower {
+    /// Starts following a node, into a data directory.
+    ///
+    /// # Panics
+    ///
+    /// Where the program cannot be run.
+    #[must_use]
+    pub fn start(directory: &Path, node: &Node) -> Self {
+        let mut arguments = arguments(node);
+        arguments.extend(["--follow", "--every", "1"].map(str::to_owned));
+        let log = std::fs::File::create(directory.join("follower.log")).expect("a log");
+        let child = process::command(directory, arguments)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("assay runs");
+        Self { child }
+    }
+
+    /// Ends it at once, with no chance to write anything (`kill -9`).
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be killed.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it can be waited for");
+    }
+
+    /// Waits until a check rests on the newest block of the node.
+    ///
+    /// # Panics
+    ///
+    /// Where the follower ends or is not there in time.
+    pub fn catch_up(&mut self, directory: &Path, chain: ChainId, height: u64) {
+        let start = Instant::now();
+        let anybody = address(chain, "miner");
+        loop {
+            let answer = assay(directory, ["check", chain.as_str(), anybody.as_str(), "--json"]);
+            let tip = serde_json::from_str(&answer.stdout).ok();
+            let tip = tip.and_then(|answer| tip_of(&answer));
+            if tip == Some(height) {
+                return;
+            }
+            let ended = self.child.try_wait().expect("it can be waited for");
+            if ended.is_some() || start.elapsed() > PATIENCE {
+                let log = std::fs::read_to_string(directory.join("follower.log"));
+                panic!(
+                    "the follower is at {tip:?}, not at {height} ({ended:?}): {}\n{}",
+                    log.unwrap_or_default(),
+                    answer.stderr
+                );
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The arguments of `assay` that ingest what a node has.
+#[must_use]
+pub fn arguments(node: &Node) -> Vec<String> {
+    let chain = node.kind.network().chain().to_string();
+    let mut arguments: Vec<String> =
+        ["ingest", "chain", &chain, "--rpc", &node.url()].map(str::to_owned).to_vec();
+    arguments.extend(match node.credentials() {
+        Credentials::Cookie(file) => ["--cookie".to_owned(), file.display().to_string()],
+        Credentials::Password { user, password } => {
+            ["--user".to_owned(), format!("{user}:{password}")]
+        }
+    });
+    arguments
+}
+
+/// Where checks of everybody differ from what is expected at `moment`.
+///
+/// # Panics
+///
+/// Where a check fails.
+#[must_use]
+pub fn check_everybody(directory: &Path, story: &Story, moment: Moment) -> Vec<String> {
+    let chain = story.network.chain();
+    let now = EXPECTATIONS.iter().filter(|expected| expected.at.contains(&moment));
+    now.flat_map(|expected| {
+        let address = address(chain, expected.person);
+        let run = assay(directory, ["check", chain.as_str(), address.as_str(), "--json"]);
+        check_story(&run.ok().json(), expected, story, moment)
+    })
+    .collect()
+}

@@ -1,0 +1,321 @@
+//! Chains survive what happens to programs and files: whatever interrupts an ingest, the graph is the
+//! one that an undisturbed ingest makes, or says what is wrong.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::Instant,
+};
+
+use assay_engine::chain::ChainId;
+use assay_store::{PostgresStore, SqliteStore, Store, graph::Graph};
+use assay_tests::{
+    Finished, Postgres, assay,
+    big_chain::{BigChain, Dice, Shape},
+    measure_assay, start_assay, to_megabytes,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::wait_until;
+
+/// What is ingested in a hurry.
+const SHORT: Shape = Shape { seed: 5, blocks: 40, transactions: 12, hub: None };
+
+/// A data directory, and the file of a chain in it.
+struct Place {
+    directory: TempDir,
+    database: Option<Postgres>,
+}
+
+impl Place {
+    fn embedded() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), database: None }
+    }
+
+    fn on_postgres() -> Self {
+        let (directory, database) = (tempfile::tempdir().unwrap(), Postgres::start());
+        database.used_by(directory.path());
+        Self { directory, database: Some(database) }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn ingest(&self, file: &Path, more: &[&str]) -> Finished {
+        assay(self.path(), arguments(file, more))
+    }
+
+    /// Removes the graph.
+    fn forget(&self) {
+        match &self.database {
+            Some(database) => {
+                let _ = database.query("DROP SCHEMA IF EXISTS chain_btc CASCADE");
+            }
+            None => fs::remove_dir_all(self.path().join("chains")).unwrap(),
+        }
+    }
+
+    /// The height of the newest block.
+    fn tip(&self) -> Option<u64> {
+        self.ask(async |graph| Some(graph?.tip().await.unwrap()?.block.height))
+    }
+
+    /// The hash of everything there is; `None` where there is no graph.
+    fn state(&self) -> Option<String> {
+        self.ask(async |graph| Some(hex::encode(graph?.fingerprint().await.unwrap())))
+    }
+
+    fn ask<T>(&self, what: impl AsyncFnOnce(Option<Arc<dyn Graph>>) -> T) -> T {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let store: Box<dyn Store> = match &self.database {
+                Some(database) => Box::new(PostgresStore::open(&database.url()).await.unwrap()),
+                None => Box::new(SqliteStore::open(self.path()).await.unwrap()),
+            };
+            what(store.graph(ChainId::BTC).await.unwrap()).await
+        })
+    }
+}
+
+fn arguments(file: &Path, more: &[&str]) -> Vec<String> {
+    let file = file.display().to_string();
+    let begin = ["ingest", "chain", "btc", "--jsonl", &file];
+    begin.iter().chain(more).map(ToString::to_string).collect()
+}
+
+/// The file of a chain.
+fn written(folder: &TempDir, shape: Shape) -> PathBuf {
+    let file = folder.path().join("chain.jsonl");
+    BigChain::new(shape).write(&file).unwrap();
+    file
+}
+
+/// Ingests a chain, again and again, until so many ingests were killed.
+fn killed(place: &Place, shape: Shape, kills: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(&folder, shape);
+    let timed = || {
+        let begun = Instant::now();
+        let _ = place.ingest(&file, &[]).ok();
+        begun.elapsed()
+    };
+    let (whole, nothing_new) = (timed(), timed());
+    let expected = place.state();
+    assert_eq!(place.tip(), Some(shape.blocks - 1));
+
+    let mut dice = Dice::new(kills as u64);
+    let (mut killed, mut tips, mut patience) = (0, BTreeSet::new(), 1.0);
+    while killed < kills {
+        place.forget();
+        let mut before = None;
+        loop {
+            let mut ingest = start_assay(place.path(), arguments(&file, &[]));
+            // From while it opens the graph to after a good part of what there is to do.
+            let span = nothing_new / 2 + whole.saturating_sub(nothing_new).mul_f64(0.5 * patience);
+            thread::sleep(nothing_new / 2 + span * u32::try_from(dice.below(1000)).unwrap() / 1000);
+            if let Some(status) = ingest.try_wait().unwrap() {
+                assert!(status.success(), "{status}");
+                break;
+            }
+            ingest.kill().unwrap();
+            ingest.wait().unwrap();
+            killed += 1;
+            let tip = place.tip();
+            assert!(tip >= before, "{tip:?} after {before:?}: what was recorded is gone");
+            // On a machine that became slower, wait longer.
+            patience = if tip == before { patience * 1.5 } else { 1.0 };
+            before = tip;
+            tips.insert(tip);
+            if killed == kills {
+                let _ = place.ingest(&file, &[]).ok();
+                break;
+            }
+        }
+        assert_eq!(place.state(), expected, "after {killed} kills");
+    }
+    eprintln!("{kills} kills, at {} heights: {tips:?}", tips.len());
+    assert!(tips.len() > 3, "killed at {tips:?} only");
+}
+
+#[test]
+fn an_ingest_killed_anywhere_comes_to_the_same_graph() {
+    let shape = Shape { seed: 11, blocks: 5200, transactions: 2, hub: None };
+    killed(&Place::embedded(), shape, 50);
+}
+
+#[test]
+fn an_ingest_into_postgresql_killed_anywhere_comes_to_the_same_graph() {
+    let shape = Shape { seed: 12, blocks: 5200, transactions: 2, hub: None };
+    killed(&Place::on_postgres(), shape, 10);
+}
+
+#[test]
+fn an_ingest_needs_little_memory() {
+    let (place, folder) = (Place::embedded(), tempfile::tempdir().unwrap());
+    let shape = Shape { seed: 13, blocks: 18, transactions: 2500, hub: None };
+    let file = written(&folder, shape);
+    let (status, seconds, peak) = measure_assay(place.path(), arguments(&file, &[]));
+    assert!(status.success());
+    eprintln!(
+        "{} blocks of {} transactions: {seconds:.1} s, peak memory {:.0} MB",
+        shape.blocks,
+        shape.transactions,
+        to_megabytes(peak)
+    );
+    assert!(peak < 512 << 20, "{} MB", to_megabytes(peak));
+}
+
+#[test]
+fn a_chain_has_one_writer_at_a_time() {
+    for place in [Place::embedded(), Place::on_postgres()] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = written(&folder, SHORT);
+        let _ = assay(place.path(), ["migrate"]).ok();
+        let mut first = start_assay(place.path(), arguments(&file, &["--follow"]));
+        let tip = Some(SHORT.blocks - 1);
+        wait_until("the first one recorded the chain", || place.tip() == tip);
+        let second = place.ingest(&file, &[]);
+        assert_eq!(second.code, 1, "{}", second.stdout);
+        let expected = "another program is ingesting the btc chain: only one can at a time";
+        assert!(second.stderr.contains(expected), "{}", second.stderr);
+        first.kill().unwrap();
+        first.wait().unwrap();
+        let _ = place.ingest(&file, &[]).ok();
+    }
+}
+
+#[test]
+fn a_chain_ingested_in_any_way_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    // So long that all at once is a backfill, with the indexes at the end.
+    let shape = Shape { seed: 14, blocks: 5400, transactions: 2, hub: None };
+    let file = written(&folder, shape);
+    let (here, there) = (Place::embedded(), Place::on_postgres());
+    let _ = here.ingest(&file, &[]).ok();
+    let expected = here.state();
+    let _ = there.ingest(&file, &[]).ok();
+    assert_eq!(there.state(), expected, "the other backend");
+
+    for place in [&here, &there] {
+        place.forget();
+        for to in ["0", "17", "3000", "3000", "5398", "9999"] {
+            let _ = place.ingest(&file, &["--to", to]).ok();
+        }
+        assert_eq!(place.state(), expected, "in steps, with indexes from the beginning");
+    }
+
+    // What one backend writes out, the other one takes in.
+    let exported = folder.path().join("exported.jsonl").display().to_string();
+    let export = ["export", "transfers", "btc", "--format", "jsonl", "-o", &exported];
+    let _ = assay(there.path(), export).ok();
+    here.forget();
+    let _ = here.ingest(Path::new(&exported), &[]).ok();
+    assert_eq!(here.state(), expected, "from what was exported");
+}
+
+/// What is wrong with a file, from block 30 on, and what is said of it.
+struct Fault {
+    done: fn(&mut Vec<Value>),
+    said: &'static [&'static str],
+}
+
+const FAULTS: [Fault; 7] = [
+    Fault {
+        done: |lines| lines.retain(|line| line["block"]["height"] != 30),
+        said: &["broken.jsonl, line ", ": block 31 stands behind block 29: expected 30"],
+    },
+    Fault {
+        done: |lines| {
+            for line in lines.iter_mut().filter(|line| line["block"]["height"] == 30) {
+                line["block"]["parent"] = "ab".repeat(32).into();
+            }
+        },
+        said: &["broken.jsonl, line ", ": block 30 has the parent abab", "the block before it is"],
+    },
+    Fault {
+        done: |lines| payment(lines)["outputs"][0]["value"] = 900_000_000_000_000_u64.into(),
+        said: &["nothing of this block was written", " in block 30 makes ", "does not add up"],
+    },
+    Fault {
+        done: |lines| {
+            let mut again = payment(lines).clone();
+            again["txid"] = "cd".repeat(32).into();
+            let place = lines.iter().position(|line| line["block"]["height"] == 32).unwrap();
+            again["block"] = lines[place]["block"].clone();
+            lines.insert(place + 1, again);
+        },
+        said: &["transaction cdcd", " in block 32 spends ", "was spent before it"],
+    },
+    Fault {
+        done: |lines| {
+            let spent = lines.iter().find(|line| spends(line) && line["block"]["height"] == 12);
+            let spent = spent.unwrap()["inputs"][0].clone();
+            payment(lines)["inputs"].as_array_mut().unwrap().push(spent);
+        },
+        said: &[" in block 30 of the btc chain spends ", "was spent before"],
+    },
+    Fault {
+        done: |lines| payment(lines)["inputs"][0]["index"] = 77.into(),
+        said: &[" in block 30 spends ", ":77, which does not exist"],
+    },
+    Fault {
+        done: |lines| {
+            let whole = payment(lines).clone();
+            let place = lines.iter().position(|line| *line == whole).unwrap();
+            lines.truncate(place);
+            let whole = whole.to_string();
+            lines.push(Value::String(whole[..whole.len() / 2].to_owned()));
+        },
+        said: &["broken.jsonl, line ", "EOF while parsing"],
+    },
+];
+
+fn spends(line: &Value) -> bool {
+    line["inputs"].as_array().is_some_and(|inputs| !inputs.is_empty())
+}
+
+/// A payment in block 30.
+fn payment(lines: &mut [Value]) -> &mut Value {
+    lines.iter_mut().find(|line| line["block"]["height"] == 30 && spends(line)).unwrap()
+}
+
+#[test]
+fn nothing_of_a_broken_block_is_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(&folder, SHORT);
+    let text = fs::read_to_string(&file).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let place = Place::embedded();
+    let _ = place.ingest(&file, &[]).ok();
+    let whole = place.state();
+    for (number, Fault { done, said }) in FAULTS.iter().enumerate() {
+        place.forget();
+        let _ = place.ingest(&file, &["--to", "20"]).ok();
+        let before = place.state();
+
+        let mut lines = lines.clone();
+        done(&mut lines);
+        let broken = folder.path().join("broken.jsonl");
+        // What is no JSON any more is written as it is.
+        let written =
+            lines.iter().map(|line| line.as_str().map_or(line.to_string(), str::to_owned));
+        fs::write(&broken, written.collect::<Vec<_>>().join("\n")).unwrap();
+        let refused = place.ingest(&broken, &[]);
+        assert_eq!(refused.code, 3, "fault {number}: {}{}", refused.stdout, refused.stderr);
+        for words in *said {
+            assert!(refused.stderr.contains(words), "fault {number}: {}", refused.stderr);
+        }
+        assert_eq!(place.state(), before, "fault {number}");
+
+        let address = lines[0]["outputs"][0]["address"].as_str().unwrap();
+        let check = assay(place.path(), ["check", "btc", address, "--json"]).json();
+        assert_eq!(check["activity"]["status"], "seen", "fault {number}: {check}");
+        let _ = place.ingest(&file, &[]).ok();
+        assert_eq!(place.state(), whole, "fault {number}");
+    }
+}

@@ -1,0 +1,297 @@
+//! Chains from every kind of source, followed by a server or read on demand: what callers see.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use assay_tests::{
+    Server, assay,
+    esplora::{Esplora, Failure, Lie, lies},
+    maker::{Block, Network},
+    nodes::{Kind, Node},
+    story::{
+        EXPECTATIONS, Moment, Story, address, blocks::Times, check_story, files::Files,
+        play::arguments,
+    },
+};
+use serde_json::Value;
+
+use crate::support::wait_until;
+
+fn story() -> Story {
+    Story::new(Network::BitcoinRegtest, Times::FIXED)
+}
+
+fn blocks(story: &Story, moment: Moment) -> Vec<Block> {
+    let first = Block::genesis(story.network);
+    [first].into_iter().chain(story.chain(moment).into_iter().cloned()).collect()
+}
+
+fn esplora(story: &Story, moment: Moment) -> Esplora {
+    Esplora::start(story.network.chain(), blocks(story, moment))
+}
+
+/// A data directory that knows the story's labels and lists.
+fn prepared(story: &Story) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    Files::write(story.network.chain(), directory.path()).import(directory.path());
+    directory
+}
+
+fn ingest(directory: &Path, arguments: &[&str]) -> assay_tests::Finished {
+    assay(directory, ["ingest", "chain", "btc"].iter().chain(arguments))
+}
+
+fn check(directory: &Path, person: &str) -> Value {
+    let address = address("btc".parse().unwrap(), person);
+    assay(directory, ["check", "btc", address.as_str(), "--json"]).ok().json()
+}
+
+fn exported(directory: &Path) -> String {
+    assay(directory, ["export", "transfers", "btc", "--format", "jsonl"]).ok().stdout
+}
+
+/// Makes `source` the chain source of a data directory.
+fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, further: &str) {
+    let manifest = format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: bitcoin}}\nspec:\n  \
+         chain: btc\n  mode: {mode}\n  protocol: {protocol}\n  endpoint: {endpoint}\n{further}"
+    );
+    std::fs::write(directory.join("chain.yaml"), manifest).unwrap();
+    let _ = assay(directory, ["apply", "--file", "chain.yaml"]).ok();
+}
+
+#[test]
+fn every_source_gives_the_same_chain() {
+    let story = story();
+    let server = esplora(&story, Moment::End);
+    let directory = prepared(&story);
+    let _ = ingest(directory.path(), &["--esplora", &server.url()]).ok();
+    let from_esplora = exported(directory.path());
+
+    // Written out and read in again.
+    let again = prepared(&story);
+    let file = again.path().join("chain.jsonl");
+    std::fs::write(&file, &from_esplora).unwrap();
+    let _ = ingest(again.path(), &["--jsonl", &file.to_string_lossy()]).ok();
+    assert_eq!(exported(again.path()), from_esplora);
+
+    // As a node keeps them: raw, one after the other.
+    let raw = prepared(&story);
+    let files = raw.path().join("raw");
+    std::fs::create_dir(&files).unwrap();
+    for block in blocks(&story, Moment::End) {
+        std::fs::write(files.join(format!("{:06}.raw", block.height)), block.bytes()).unwrap();
+    }
+    let _ = ingest(raw.path(), &["--blocks", &files.to_string_lossy()]).ok();
+    assert_eq!(exported(raw.path()), from_esplora);
+}
+
+#[test]
+fn a_chain_may_begin_anywhere_and_says_what_it_does_not_know() {
+    let story = story();
+    let server = esplora(&story, Moment::End);
+    let directory = prepared(&story);
+    let run = |arguments: &[&str]| {
+        let url = server.url();
+        let mut all = vec!["--esplora", &url];
+        all.extend(arguments);
+        ingest(directory.path(), &all)
+    };
+    // In steps, and going on where it stopped.
+    let first = run(&["--from", "120", "--to", "125", "--json"]).ok().json();
+    assert_eq!((&first["blocks"], &first["tip"]), (&6.into(), &125.into()));
+    let rest = run(&["--json"]).ok().json();
+    assert_eq!((&rest["blocks"], &rest["tip"]), (&(146 - 125).into(), &146.into()));
+    let nothing = run(&["--json"]).ok().json();
+    assert_eq!(nothing["blocks"], 0);
+    let other = run(&["--from", "100"]);
+    assert_eq!(other.code, 1);
+    assert!(
+        other.stderr.contains("from height 120 on: it cannot begin at 100"),
+        "{}",
+        other.stderr
+    );
+
+    let answer = check(directory.path(), "south");
+    let source = answer["sources"].as_array().unwrap().last().unwrap();
+    assert_eq!((&source["tip"]["start"], &source["tip"]["height"]), (&120.into(), &146.into()));
+    assert!(
+        answer["coverage"]["exposure"]["detail"].as_str().unwrap().contains("blocks 120 to 146")
+    );
+    let unknown = |row: &Value| row["unresolved_reason"] == "unknown_origin";
+    assert!(check(directory.path(), "grace")["exposure"].as_array().unwrap().iter().any(unknown));
+}
+
+#[test]
+fn a_source_that_lies_or_breaks_off_leaves_no_wrong_data() {
+    let story = story();
+    let server = esplora(&story, Moment::End);
+    let directory = prepared(&story);
+    let truth = prepared(&story);
+    let _ = ingest(truth.path(), &["--esplora", &server.url()]).ok();
+    let truth = exported(truth.path());
+    let mut refused = 0;
+    for lie in [
+        lies::about_values as Lie,
+        lies::about_what_is_spent,
+        lies::about_holders,
+        lies::about_heights,
+    ] {
+        let directory = prepared(&story);
+        server.behave(|behaviour| behaviour.lie = Some(lie));
+        let run = ingest(directory.path(), &["--esplora", &server.url()]);
+        if run.code != 0 {
+            refused += 1;
+            let told = ["cannot be true", "nothing of this block was written"];
+            assert!(told.iter().any(|told| run.stderr.contains(told)), "{}", run.stderr);
+        }
+        // Whatever it believed is true.
+        let recorded = assay(directory.path(), ["export", "transfers", "btc", "--format", "jsonl"]);
+        assert!(truth.starts_with(&recorded.stdout), "{}", run.stderr);
+    }
+    assert!(refused >= 2, "lies about what matters are refused");
+    server.behave(|behaviour| {
+        behaviour.lie = None;
+        behaviour.next = [
+            Failure::TooManyRequests(Some(1)),
+            Failure::Internal,
+            Failure::Truncated,
+            Failure::Dropped,
+        ]
+        .into();
+        behaviour.every = Some((97, Failure::Internal));
+    });
+    let run = ingest(directory.path(), &["--esplora", &server.url()]).ok();
+    assert!(run.stderr.contains("asking again later"), "{}", run.stderr);
+    assert_eq!(exported(directory.path()), truth);
+}
+
+#[test]
+fn a_reorganisation_between_two_runs_is_taken_back() {
+    let story = story();
+    let server = esplora(&story, Moment::BeforeReorganisation);
+    let directory = prepared(&story);
+    let _ = ingest(directory.path(), &["--esplora", &server.url()]).ok();
+    server.set_blocks(blocks(&story, Moment::End));
+    let run = ingest(directory.path(), &["--esplora", &server.url(), "--json"]).ok();
+    assert_eq!(run.json()["reorganisations"], serde_json::json!([[130, 12]]), "{}", run.stdout);
+    assert!(run.stderr.contains("no longer part of the chain"), "{}", run.stderr);
+    let straight = prepared(&story);
+    let _ = ingest(straight.path(), &["--esplora", &server.url()]).ok();
+    assert_eq!(exported(directory.path()), exported(straight.path()));
+
+    // A source that knows less changes nothing.
+    server.behave(|behaviour| behaviour.lag = 9);
+    let run = ingest(directory.path(), &["--esplora", &server.url(), "--json"]).ok();
+    assert_eq!((&run.json()["blocks"], &run.json()["tip"]), (&0.into(), &146.into()));
+    assert!(run.stderr.contains("lags behind"), "{}", run.stderr);
+}
+
+#[test]
+fn histories_on_demand_say_of_everybody_what_the_whole_chain_says() {
+    let story = story();
+    let server = esplora(&story, Moment::End);
+    let directory = prepared(&story);
+    apply(directory.path(), "on_demand", "esplora", &server.url(), "  timeBound: 30s\n");
+    for expected in EXPECTATIONS.iter().filter(|expected| expected.at.contains(&Moment::End)) {
+        let answer = check(directory.path(), expected.person);
+        let differences = check_story(&answer, expected, &story, Moment::End);
+        assert!(differences.is_empty(), "{}", differences.join("\n"));
+        let source = answer["sources"].as_array().unwrap().last().unwrap();
+        assert_eq!(source["tip"]["reading"], "on_demand");
+    }
+    // What was fetched is kept: only the newest block is asked for.
+    let before = server.requests().len();
+    let answer = check(directory.path(), "south");
+    let asked = server.requests().split_off(before);
+    assert!(asked.iter().all(|path| !path.contains("/tx/")), "{asked:?}");
+    assert_eq!(answer["assessment_digest"], check(directory.path(), "south")["assessment_digest"]);
+}
+
+#[test]
+fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
+    let story = story();
+    let server = esplora(&story, Moment::End);
+    let directory = prepared(&story);
+    apply(directory.path(), "on_demand", "esplora", &server.url(), "  timeBound: 1s\n");
+    server.behave(|behaviour| behaviour.latency = Duration::from_millis(150));
+    let mut asked = Vec::new();
+    let mut last = Value::Null;
+    for _ in 0..40 {
+        let before = server.requests().len();
+        last = check(directory.path(), "south");
+        asked.push(server.requests().len() - before);
+        if last["coverage"]["exposure"]["status"] == "assessed" {
+            break;
+        }
+        assert_eq!(last["coverage"]["exposure"]["status"], "partial");
+    }
+    assert!(asked.len() > 1, "one second was enough: {asked:?}");
+    let expected = EXPECTATIONS
+        .iter()
+        .find(|expected| expected.person == "south" && expected.at.contains(&Moment::End));
+    let differences = check_story(&last, expected.unwrap(), &story, Moment::End);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn an_api_that_is_down_is_no_clean_address() {
+    let story = story();
+    let server = esplora(&story, Moment::End);
+    let directory = prepared(&story);
+    apply(directory.path(), "on_demand", "esplora", &server.url(), "  timeBound: 1s\n");
+    server.behave(|behaviour| behaviour.every = Some((1, Failure::Internal)));
+    let answer = check(directory.path(), "bystander");
+    assert_eq!(answer["coverage"]["exposure"]["status"], "unavailable");
+    assert_eq!((&answer["verdict"], &answer["final"]), (&"indeterminate".into(), &false.into()));
+    assert_eq!(answer["assurance"], "lists_only");
+}
+
+/// Waits until `holds`, asking seldom enough for the plan's limits.
+fn patiently(what: &str, mut holds: impl FnMut() -> bool) {
+    wait_until(what, || {
+        std::thread::sleep(Duration::from_millis(200));
+        holds()
+    });
+}
+
+#[test]
+fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
+    let Some(mut node) = Node::start(Kind::Btcd) else { return };
+    let story = story();
+    let directory = Arc::new(prepared(&story));
+    let credentials = directory.path().join("node");
+    let user = arguments(&node).last().unwrap().clone();
+    std::fs::write(&credentials, user).unwrap();
+    let more = format!("  credentialsFile: {}\n", credentials.display());
+    apply(directory.path(), "follow", "rpc", &node.url(), &more);
+    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\nspec: \
+                  {displayName: Acme, plan: business, policy: default}\n";
+    std::fs::write(directory.path().join("tenant.yaml"), tenant).unwrap();
+    let _ = assay(directory.path(), ["apply", "--file", "tenant.yaml"]).ok();
+
+    let server = Server::start(Arc::clone(&directory), &["--feeds", "on"]);
+    let key = server.assay(&["keys", "create", "--tenant", "acme", "--name", "test"]).ok().stdout;
+    let caller = server.caller(key.trim());
+    let heights = || {
+        let answer = caller.check("btc", address("btc".parse().unwrap(), "thief").as_str()).json();
+        let mut sources = answer["sources"].as_array().into_iter().flatten();
+        let tip = sources.find_map(|source| source["tip"]["height"].as_u64());
+        (tip, answer["activity"]["counts"]["transfers_in"].as_u64(), answer["cached"].clone())
+    };
+    let story_blocks = blocks(&story, Moment::End);
+    let (early, late) = story_blocks[1..].split_at(114);
+    for block in early {
+        node.submit(block);
+    }
+    patiently("the chain is followed", || heights().0 == Some(114));
+    assert_eq!(heights().2, true, "nothing new: the answer is repeated");
+    for block in late {
+        node.submit(block);
+    }
+    // The thief appears in later blocks: what was said of it before is never repeated then.
+    patiently("the theft is seen", || heights().1 == Some(1));
+    assert!(!server.log().contains("following failed"), "{}", server.log());
+    node.stop();
+    patiently("the node's absence is told", || server.log().contains("asking again later"));
+    assert_eq!(heights().1, Some(1), "what is known is still served");
+}

@@ -1,0 +1,336 @@
+//! The story of [`assay_tests::story`] on real nodes, and what Assay says of everybody in it.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::Path,
+};
+
+use assay_engine::coins::{OutPoint, transaction::returned};
+use assay_tests::{
+    Postgres, assay,
+    maker::{Network, TxOut},
+    nodes::{Kind, Node},
+    story::{
+        EXPECTATIONS, Expectation, Follower, Moment, Step, Story, Wanted,
+        blocks::Times,
+        cast::lock,
+        check::Money,
+        check_story,
+        files::Files,
+        mweb,
+        payments::PAYMENTS,
+        play,
+        play::{arguments, check_everybody},
+    },
+};
+use serde_json::{Value, json};
+
+/// The last block of each branch; everything before is in it. They never change.
+const TIPS: [(Network, [&str; 2]); 2] = [
+    (
+        Network::BitcoinRegtest,
+        [
+            "117f9d6a81a1f5ac5090ac8017c138f3f540e3f89a959a19fa6e27495074a3c8",
+            "3e7c9b582f8588f99efe8b13cdea98f5f05c4b50adc4c42527bf4ba67c051a6b",
+        ],
+    ),
+    (
+        Network::LitecoinRegtest,
+        [
+            "b9572b77f47c40f37bc4c20a957222613694581eda83f26b2591a6701b3e6a06",
+            "4205232d01e6a4974a1e9c472ad2a83ceb2e512832a39db29329d08ac6fb8f31",
+        ],
+    ),
+];
+
+fn story(kind: Kind) -> Story {
+    Story::new(kind.network(), Times::FIXED)
+}
+
+/// A node takes every block, loses none that it should keep, and takes the longer branch.
+fn happens_on(kind: Kind) {
+    let Some(mut node) = Node::start(kind) else { return };
+    let story = story(kind);
+    let holds = |node: &Node, height: u64, name: &str| {
+        let hash = node.block_hash(height);
+        let block = node.call("getblock", &[json!(hash), json!(1)]).unwrap();
+        block["tx"].as_array().unwrap().contains(&json!(story.txid(name).to_string()))
+    };
+    // Asked for the transaction itself, Bitcoin Core still names the block that was replaced.
+    let is_unspent = |node: &Node, name: &str| {
+        // Without what waits to be mined.
+        let output = [json!(story.txid(name).to_string()), json!(0), json!(false)];
+        !node.call("gettxout", &output).unwrap().is_null()
+    };
+    let mut steps = Vec::new();
+    play(&story, &mut node, |step, node| {
+        steps.push(step);
+        match step {
+            Step::Branched => {
+                assert!(holds(node, 133, "lost") && holds(node, 135, "again"));
+                assert!(is_unspent(node, "lost"));
+            }
+            Step::Ended => {
+                assert!(holds(node, 134, "instead") && holds(node, 138, "again"));
+                assert!(is_unspent(node, "instead") && !is_unspent(node, "lost"));
+            }
+            _ => {}
+        }
+    });
+    assert_eq!(steps.len(), 9);
+}
+
+#[test]
+fn the_story_happens_on_bitcoin_core() {
+    happens_on(Kind::BitcoinCore);
+}
+
+#[test]
+fn the_story_happens_on_btcd() {
+    happens_on(Kind::Btcd);
+}
+
+#[test]
+fn the_story_happens_on_litecoin_core() {
+    happens_on(Kind::Litecoin { mweb: false });
+}
+
+#[test]
+fn coins_go_into_litecoins_extension_blocks_and_come_out_again() {
+    let kind = Kind::Litecoin { mweb: true };
+    let Some(mut node) = Node::start(kind) else { return };
+    let story = story(kind);
+    play(&story, &mut node, |_, _| {});
+    let sequel = mweb::play(&story, &node);
+    let [walter, yvonne] = &sequel.wanted;
+    // All but a small fee went in, and the last transaction of a block paid out.
+    let [Money { amount: went_in, .. }, Money { amount: fee, .. }] = &walter.destination[..] else {
+        panic!("{walter:?}");
+    };
+    assert_eq!((went_in + fee, *fee < 100_000), (walter.received, true));
+    assert_eq!(yvonne.received, 200_000_000);
+    let paying = node.block_hash(mweb::PAID_OUT);
+    let block = node.call("getblock", &[json!(paying), json!(2)]).unwrap();
+    let last = block["tx"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["txid"], sequel.paid_out.to_string());
+    assert_eq!(last["vout"][0]["scriptPubKey"]["type"], "witness_mweb_hogaddr");
+    assert!(block["mweb"]["num_kernels"].is_number(), "{block}");
+}
+
+#[test]
+fn blocks_are_the_same_in_every_run_and_payments_on_every_network() {
+    for (network, tips) in TIPS {
+        let story = Story::new(network, Times::FIXED);
+        let last = [&story.replaced, &story.kept].map(|branch| branch.last().unwrap().hash);
+        assert_eq!(last.map(|hash| hash.to_string()), tips, "{network:?}");
+    }
+    let [bitcoin, litecoin] =
+        TIPS.map(|(network, _)| Story::new(network, Times::FIXED)).map(|story| {
+            let txids = PAYMENTS.iter().map(|payment| story.txid(payment.name));
+            txids.collect::<BTreeSet<_>>()
+        });
+    assert_eq!(bitcoin, litecoin);
+    assert_eq!(bitcoin.len(), PAYMENTS.len());
+}
+
+/// What somebody received and sent by the blocks alone, and the first and last block.
+fn by_the_blocks(story: &Story, moment: Moment, person: &str) -> (Option<(u64, u64)>, u64, u64) {
+    let script = lock(person).script();
+    let chain = story.chain(moment);
+    let mut made: HashMap<OutPoint, &TxOut> = HashMap::new();
+    let (mut heights, mut received, mut sent) = (Vec::new(), 0, 0);
+    for (block, transaction) in
+        chain.iter().flat_map(|block| block.transactions.iter().map(move |each| (block, each)))
+    {
+        let own = |output: &TxOut| {
+            if output.script == script { u128::from(output.value) } else { 0 }
+        };
+        let inputs: Vec<&TxOut> = transaction
+            .inputs
+            .iter()
+            .filter_map(|input| made.get(&input.output).copied())
+            .collect();
+        let whole: u128 = inputs.iter().map(|output| u128::from(output.value)).sum();
+        let gave: u128 = inputs.iter().map(|output| own(output)).sum();
+        let got: u128 = transaction.outputs.iter().map(own).sum();
+        if gave + got > 0 {
+            heights.push(block.height);
+        }
+        let change = returned(gave, got, whole);
+        received += u64::try_from(got - change).unwrap();
+        sent += u64::try_from(gave - change).unwrap();
+        let txid = transaction.txid();
+        for (index, output) in (0..).zip(&transaction.outputs) {
+            made.insert(OutPoint { txid, index }, output);
+        }
+    }
+    let seen = heights.first().map(|first| (*first, *heights.last().unwrap()));
+    (seen, received, sent)
+}
+
+#[test]
+fn expectations_agree_with_the_blocks_and_add_up() {
+    let story = story(Kind::Btcd);
+    for expected in EXPECTATIONS {
+        for moment in expected.at {
+            let Expectation { person, seen, received, sent, .. } = *expected;
+            let found = by_the_blocks(&story, *moment, person);
+            assert_eq!(found, (seen, received, sent), "{person} {moment:?}");
+            let wanted = Wanted::new(expected, &story, *moment);
+            let sum = |rows: &[Money]| rows.iter().map(|row| row.amount).sum::<u64>();
+            assert_eq!(sum(&wanted.source), received, "{person}");
+            assert_eq!(sum(&wanted.destination), received, "{person}");
+        }
+    }
+}
+
+/// An answer that says just what is expected, as far as it is compared.
+fn answer(wanted: &Wanted) -> Value {
+    let amounts = |value: u64| json!([{ "value": value.to_string() }]);
+    let rows = |direction: &str, whole: u64, rows: &[Money]| {
+        let mut left = 1_000_000;
+        let last = rows.len().saturating_sub(1);
+        let shown = rows.iter().enumerate().map(|(place, row)| {
+            let exact = u128::from(row.amount) * 1_000_000 / u128::from(whole);
+            let share = if place == last { left } else { u64::try_from(exact).unwrap() };
+            left -= share;
+            let named = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
+            json!({
+                "direction": direction,
+                "end": row.end.end,
+                "unresolved_reason": named(&row.end.reason),
+                "entity": named(&row.end.entity),
+                "listed": row.end.listed,
+                "solicited": row.end.solicited,
+                "hops": row.hops,
+                "amount": { "value": row.amount.to_string() },
+                "share": format!("{}.{:06}", share / 1_000_000, share % 1_000_000),
+                "transactions": row.transactions,
+            })
+        });
+        shown.collect::<Vec<_>>()
+    };
+    let mut exposure = rows("source", wanted.received, &wanted.source);
+    exposure.extend(rows("destination", wanted.received, &wanted.destination));
+    json!({
+        "blockchain": wanted.chain.as_str(),
+        "address": wanted.address.as_str(),
+        "sources": [{ "id": "list" }, { "id": "chain", "tip": { "height": wanted.tip } }],
+        "activity": {
+            "status": if wanted.seen.is_some() { "seen" } else { "none" },
+            "first_seen": wanted.seen.map(|(first, _)| first.to_string()),
+            "last_seen": wanted.seen.map(|(_, last)| last.to_string()),
+            "counts": { "transfers_in": wanted.transfers.0, "transfers_out": wanted.transfers.1 },
+            "in": amounts(wanted.received),
+            "out": amounts(wanted.sent),
+            "balance": amounts(wanted.received - wanted.sent),
+        },
+        "exposure": exposure,
+    })
+}
+
+#[test]
+fn an_answer_is_right_or_told_where_it_is_wrong() {
+    let story = story(Kind::Btcd);
+    for expected in EXPECTATIONS {
+        let answer = answer(&Wanted::new(expected, &story, expected.at[0]));
+        assert_eq!(check_story(&answer, expected, &story, expected.at[0]), [""; 0]);
+    }
+    let thief = EXPECTATIONS.iter().find(|expected| expected.person == "thief").unwrap();
+    let right = answer(&Wanted::new(thief, &story, Moment::End));
+    let cases: [(&str, Value, &str); 11] = [
+        ("/sources/1/tip/height", json!(145), "height of the tip"),
+        ("/activity/balance/0/value", json!("1"), "balance"),
+        ("/activity/last_seen", json!("2023-11-15T00:00:00Z"), "last_seen"),
+        ("/activity/counts/transfers_out", json!(4), "transfers_out"),
+        (
+            "/exposure/0/amount/value",
+            json!("4003000001"),
+            "source, exchange North Exchange: amount",
+        ),
+        ("/exposure/0/hops", json!(2), "fewest hops"),
+        ("/exposure/0/transactions", json!([]), "transactions"),
+        (
+            "/exposure/1/listed",
+            json!(false),
+            "sanctions Listed Holdings listed: 200000000 are missing",
+        ),
+        ("/exposure/2/share", json!("0.149390"), "sum of the shares"),
+        ("/exposure/2/transactions", json!(["00"]), "are not transactions of"),
+        ("/exposure/5/unresolved_reason", json!("budget"), "are not expected"),
+    ];
+    for (pointer, value, told) in cases {
+        let mut wrong = right.clone();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        let differences = check_story(&wrong, thief, &story, Moment::End).join("\n");
+        assert!(differences.contains(told), "{pointer}: {differences}");
+    }
+}
+
+/// Assay follows a node through the whole story, is killed once itself, and says of everybody what is
+/// expected; and says the same after reading the whole chain at once.
+fn is_told_by_assay(kind: Kind, database: Option<&Postgres>) {
+    let Some(mut node) = Node::start(kind) else { return };
+    let story = story(kind);
+    let chain = story.network.chain();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    if let Some(database) = database {
+        database.used_by(directory);
+        let _ = assay(directory, ["migrate"]).ok();
+    }
+    Files::write(chain, directory).import(directory);
+    let everybody = |directory: &Path, moment: Moment| {
+        let differences = check_everybody(directory, &story, moment);
+        assert!(differences.is_empty(), "{kind}, {moment:?}:\n{}", differences.join("\n"));
+    };
+
+    let mut follower = Follower::start(directory, &node);
+    play(&story, &mut node, |step, node| {
+        if step == Step::Stolen {
+            follower.kill();
+            follower = Follower::start(directory, node);
+        }
+        follower.catch_up(directory, chain, step.height());
+        if let Some(moment) = step.moment() {
+            everybody(directory, moment);
+        }
+    });
+    if kind == (Kind::Litecoin { mweb: true }) {
+        let sequel = mweb::play(&story, &node);
+        follower.catch_up(directory, chain, mweb::END);
+        for wanted in sequel.wanted {
+            let check = ["check", chain.as_str(), wanted.address.as_str(), "--json"];
+            let differences = wanted.differences(&assay(directory, check).ok().json());
+            assert!(differences.is_empty(), "{}", differences.join("\n"));
+        }
+        return;
+    }
+    drop(follower);
+
+    let straight = tempfile::tempdir().unwrap();
+    Files::write(chain, straight.path()).import(straight.path());
+    let _ = assay(straight.path(), arguments(&node)).ok();
+    everybody(straight.path(), Moment::End);
+}
+
+#[test]
+fn assay_tells_the_story_of_bitcoin_core() {
+    is_told_by_assay(Kind::BitcoinCore, None);
+}
+
+#[test]
+fn assay_tells_the_story_of_btcd() {
+    is_told_by_assay(Kind::Btcd, None);
+}
+
+#[test]
+fn assay_tells_the_story_of_litecoin_core() {
+    is_told_by_assay(Kind::Litecoin { mweb: false }, None);
+}
+
+#[test]
+fn assay_tells_the_story_of_litecoins_extension_blocks_on_postgresql() {
+    let database = Postgres::start();
+    is_told_by_assay(Kind::Litecoin { mweb: true }, Some(&database));
+}

@@ -1,0 +1,278 @@
+//! The server that stands in for a public Esplora: it answers as one does, and fails as one does.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use assay_engine::coins::{OutPoint, Txid};
+use assay_tests::{
+    esplora::{Esplora, Failure, Reply, lies},
+    maker::{Block, Network, Transaction, TxIn, TxOut},
+    story::{Moment, Story, address, blocks::Times},
+};
+use serde_json::{Value, json};
+use ureq::Agent;
+
+fn story() -> Story {
+    Story::new(Network::BitcoinRegtest, Times::FIXED)
+}
+
+/// The best chain at `moment`, with the first block of all.
+fn chain(story: &Story, moment: Moment) -> Vec<Block> {
+    let first = Block::genesis(story.network);
+    [first].into_iter().chain(story.chain(moment).into_iter().cloned()).collect()
+}
+
+fn server(story: &Story, moment: Moment) -> Esplora {
+    Esplora::start(story.network.chain(), chain(story, moment))
+}
+
+struct Client {
+    agent: Agent,
+    url: String,
+}
+
+impl Client {
+    fn new(server: &Esplora) -> Self {
+        let agent = Agent::config_builder().http_status_as_error(false).build().into();
+        Self { agent, url: server.url() }
+    }
+
+    /// Status, `Retry-After` and body.
+    fn get(&self, path: &str) -> Result<(u16, Option<String>, String), ureq::Error> {
+        let mut response = self.agent.get(format!("{}{path}", self.url)).call()?;
+        let after = response.headers().get("retry-after");
+        let after = after.map(|after| after.to_str().unwrap().to_owned());
+        let status = response.status().as_u16();
+        Ok((status, after, response.body_mut().read_to_string()?))
+    }
+
+    fn text(&self, path: &str) -> String {
+        let (status, _, body) = self.get(path).unwrap();
+        assert_eq!(status, 200, "{path}: {body}");
+        body
+    }
+
+    fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.text(path)).unwrap()
+    }
+}
+
+fn txids(transactions: &Value) -> Vec<String> {
+    let transactions = transactions.as_array().unwrap().iter();
+    transactions.map(|each| each["txid"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn blocks_are_found_by_height_and_by_hash() {
+    let story = story();
+    let server = server(&story, Moment::End);
+    let client = Client::new(&server);
+    let last = story.kept.last().unwrap();
+    assert_eq!(client.text("/blocks/tip/height"), "146");
+    assert_eq!(client.text("/blocks/tip/hash"), last.hash.to_string());
+    assert_eq!(client.text("/block-height/146"), last.hash.to_string());
+    let shown = client.json(&format!("/block/{}", last.hash));
+    assert_eq!(
+        (&shown["height"], &shown["timestamp"], &shown["previousblockhash"]),
+        (&json!(146), &json!(last.time), &json!(last.parent.to_string()))
+    );
+    assert_eq!(client.text(&format!("/block/{}/header", last.hash)), hex::encode(last.header()));
+    let listed = |path: &str| {
+        let blocks = client.json(path);
+        let heights = blocks.as_array().unwrap().iter().map(|block| block["height"].clone());
+        heights.map(|height| height.as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("/blocks"), (137..=146).rev().collect::<Vec<_>>());
+    assert_eq!(listed("/blocks/3"), [3, 2, 1, 0]);
+    let first = client.json(&format!("/block/{}", Block::genesis(story.network).hash));
+    assert_eq!(first["previousblockhash"], Value::Null);
+    for (path, status) in [
+        ("/block-height/147", 404),
+        ("/block-height/minus", 400),
+        ("/tx/00", 400),
+        ("/address/nobody", 400),
+        ("/nothing", 404),
+    ] {
+        assert_eq!(client.get(path).unwrap().0, status, "{path}");
+    }
+    let unknown = format!("/tx/{}", "ab".repeat(32));
+    assert_eq!(client.get(&unknown).unwrap(), (404, None, "Transaction not found".to_owned()));
+}
+
+/// The transaction that an answer shows, in bytes again.
+fn rebuilt(shown: &Value) -> Transaction {
+    let bytes = |value: &Value| hex::decode(value.as_str().unwrap()).unwrap();
+    let number = |value: &Value| u32::try_from(value.as_u64().unwrap()).unwrap();
+    let inputs = shown["vin"].as_array().unwrap().iter().map(|input| TxIn {
+        output: OutPoint {
+            txid: input["txid"].as_str().unwrap().parse().unwrap(),
+            index: number(&input["vout"]),
+        },
+        script: bytes(&input["scriptsig"]),
+        sequence: number(&input["sequence"]),
+        witness: input["witness"].as_array().into_iter().flatten().map(bytes).collect(),
+    });
+    let outputs = shown["vout"].as_array().unwrap().iter().map(|output| TxOut {
+        value: output["value"].as_u64().unwrap(),
+        script: bytes(&output["scriptpubkey"]),
+    });
+    Transaction {
+        version: number(&shown["version"]),
+        inputs: inputs.collect(),
+        outputs: outputs.collect(),
+        lock_time: number(&shown["locktime"]),
+    }
+}
+
+#[test]
+fn transactions_show_all_that_their_bytes_hold_and_what_they_spend() {
+    let story = story();
+    let server = server(&story, Moment::End);
+    let client = Client::new(&server);
+    for block in chain(&story, Moment::End) {
+        let shown = client.json(&format!("/block/{}/txs", block.hash));
+        let rebuilt: Vec<_> = shown.as_array().unwrap().iter().map(rebuilt).collect();
+        assert_eq!(rebuilt, block.transactions);
+    }
+    let mix = client.json(&format!("/tx/{}", story.txid("mix")));
+    assert_eq!((&mix["fee"], &mix["status"]["block_height"]), (&json!(1_000_000), &json!(119)));
+    for input in mix["vin"].as_array().unwrap() {
+        assert_eq!(input["prevout"]["value"], 1_000_000_000);
+        let dave = address(story.network.chain(), "dave");
+        assert_eq!(input["prevout"]["scriptpubkey_address"], dave.as_str());
+        assert_eq!(input["prevout"]["scriptpubkey_type"], "v0_p2wsh");
+    }
+    let spends = client.json(&format!("/tx/{}/outspends", story.txid("buy-alice")));
+    assert_eq!(spends[0]["txid"], story.txid("deposit-alice").to_string());
+    assert_eq!((&spends[0]["vin"], &spends[1]), (&json!(0), &json!({ "spent": false })));
+    let coinbase = client.json(&format!("/tx/{}", story.txid("mined-1")));
+    assert_eq!(
+        (&coinbase["vin"][0]["is_coinbase"], &coinbase["vin"][0]["prevout"], &coinbase["fee"]),
+        (&json!(true), &Value::Null, &json!(0))
+    );
+}
+
+#[test]
+fn histories_come_in_pages_newest_first() {
+    let story = story();
+    let server = server(&story, Moment::End);
+    let client = Client::new(&server);
+    let pool = address(story.network.chain(), "pool");
+    let shown = client.json(&format!("/address/{pool}"));
+    assert_eq!(
+        (&shown["address"], &shown["chain_stats"]["tx_count"], &shown["mempool_stats"]["tx_count"]),
+        (&json!(pool.as_str()), &json!(127), &json!(0))
+    );
+    assert_eq!(shown["chain_stats"]["funded_txo_sum"], 635_017_999_454_u64);
+    let (mut all, mut pages) = (Vec::new(), Vec::new());
+    let mut page = txids(&client.json(&format!("/address/{pool}/txs")));
+    while let Some(last) = page.last() {
+        let next = format!("/address/{pool}/txs/chain/{last}");
+        pages.push(page.len());
+        all.append(&mut page);
+        page = txids(&client.json(&next));
+    }
+    assert_eq!(pages, [25, 25, 25, 25, 25, 2]);
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 127);
+    let newest = story.kept.last().unwrap().transactions[0].txid().to_string();
+    assert_eq!(all[0], newest);
+    let alice = address(story.network.chain(), "alice");
+    let expected = ["deposit-alice", "buy-alice"].map(|name| story.txid(name).to_string());
+    assert_eq!(txids(&client.json(&format!("/address/{alice}/txs"))), expected);
+    let unspent = client.json(&format!("/address/{alice}/utxo"));
+    assert_eq!((&unspent[0]["value"], unspent.as_array().unwrap().len()), (&json!(899_000_000), 1));
+    let stranger = address(story.network.chain(), "somebody else");
+    assert_eq!(client.json(&format!("/address/{stranger}/txs")), json!([]));
+}
+
+#[test]
+fn a_reorganisation_and_a_lag_show_as_they_do() {
+    let story = story();
+    let server = server(&story, Moment::BeforeReorganisation);
+    let client = Client::new(&server);
+    let lost = format!("/tx/{}", story.txid("lost"));
+    let ghost = format!("/address/{}/txs", address(story.network.chain(), "ghost"));
+    assert_eq!(client.json(&lost)["status"]["block_height"], 133);
+    assert_eq!(txids(&client.json(&ghost)).len(), 1);
+    server.set_blocks(chain(&story, Moment::End));
+    assert_eq!(client.get(&lost).unwrap().0, 404);
+    assert_eq!(client.json(&ghost), json!([]));
+    let again = client.json(&format!("/tx/{}", story.txid("again")));
+    assert_eq!(again["status"]["block_height"], 138);
+    let replaced = format!("/block/{}", story.replaced[0].hash);
+    assert_eq!(client.json(&replaced)["height"], 131);
+    assert_eq!(client.json(&format!("{replaced}/status"))["in_best_chain"], false);
+
+    server.behave(|behaviour| behaviour.lag = 10);
+    assert_eq!(client.text("/blocks/tip/height"), "136");
+    assert_eq!(client.get(&format!("/tx/{}", story.txid("again"))).unwrap().0, 404);
+    server.behave(|behaviour| behaviour.lag = 0);
+    assert_eq!(client.text("/blocks/tip/height"), "146");
+}
+
+#[test]
+fn it_fails_as_told_and_counts_what_it_was_asked() {
+    let story = story();
+    let server = server(&story, Moment::End);
+    let client = Client::new(&server);
+    server.behave(|behaviour| {
+        behaviour.next.extend([
+            Failure::TooManyRequests(Some(2)),
+            Failure::TooManyRequests(None),
+            Failure::Internal,
+            Failure::Truncated,
+            Failure::Dropped,
+            Failure::NotJson,
+        ]);
+    });
+    let tip = "/blocks/tip/height";
+    let (status, after, _) = client.get(tip).unwrap();
+    assert_eq!((status, after.as_deref()), (429, Some("2")));
+    let (status, after, _) = client.get(tip).unwrap();
+    assert_eq!((status, after), (429, None));
+    assert_eq!(client.get(tip).unwrap().0, 500);
+    assert!(client.get(tip).is_err(), "the body breaks off");
+    assert!(client.get(tip).is_err(), "no answer at all");
+    assert!(client.text(tip).starts_with("<html>"));
+    assert_eq!(client.text(tip), "146");
+    let asked = server.requests();
+    assert!(asked.len() >= 7 && asked.iter().all(|path| path == "/api/blocks/tip/height"));
+
+    server.behave(|behaviour| behaviour.every = Some((1, Failure::Internal)));
+    assert_eq!([0; 3].map(|_| client.get(tip).unwrap().0), [500; 3]);
+    server.behave(|behaviour| {
+        behaviour.every = None;
+        behaviour.latency = Duration::from_millis(80);
+    });
+    let start = Instant::now();
+    assert_eq!(client.text(tip), "146");
+    assert!(start.elapsed() >= Duration::from_millis(80));
+}
+
+#[test]
+fn its_lies_can_be_found_out() {
+    let story = story();
+    let server = server(&story, Moment::End);
+    let client = Client::new(&server);
+    let mix = format!("/tx/{}", story.txid("mix"));
+    let Reply::Json(truth) = server.answer(&mix) else { panic!("an answer") };
+    assert_eq!(client.json(&mix), truth);
+    let identifier = |shown: &Value| -> Txid { rebuilt(shown).txid() };
+    assert_eq!(identifier(&truth), story.txid("mix"));
+    for lie in [lies::about_values, lies::about_holders] {
+        server.behave(|behaviour| behaviour.lie = Some(lie));
+        assert_ne!(identifier(&client.json(&mix)), story.txid("mix"));
+    }
+    // These need another question.
+    for lie in [lies::about_what_is_spent, lies::about_heights] {
+        server.behave(|behaviour| behaviour.lie = Some(lie));
+        let told = client.json(&mix);
+        assert_eq!(identifier(&told), story.txid("mix"));
+        assert_ne!(told, truth);
+    }
+    server.behave(|behaviour| behaviour.lie = Some(lies::about_spending));
+    let spends = client.json(&format!("/tx/{}/outspends", story.txid("buy-alice")));
+    assert_eq!(spends[0], json!({ "spent": false }));
+}
