@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn kinds_are_read_back() {
-        for number in 0..7 {
+        for number in 0..8 {
             assert_eq!(kind_number(kind(number).unwrap()), number);
         }
         assert!(kind(8).is_err() && kind(-1).is_err());
