@@ -10,10 +10,11 @@
 //! - `drive`: the engine's trace over any source of flows
 //! - `ledger`: a chain as the oracle looks at it
 //! - `amounts`: how it counts
-//! - `follow`, `carried`, `parts`, `paths`: the rule
+//! - `begin`, `follow`, `pass`, `carried`, `parts`, `paths`: the rule
 //! - `exact`: how far whole units are from fractions
 
 mod amounts;
+mod begin;
 mod carried;
 mod case;
 mod chain;
@@ -22,6 +23,7 @@ mod exact;
 mod follow;
 mod ledger;
 mod parts;
+mod pass;
 mod paths;
 mod random;
 

@@ -252,15 +252,15 @@ impl Way<'_> {
         };
         let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));
         let mut shares = state.mass.split(&weights).into_iter().zip(weights);
-        let route = |paths: &mut Paths, mass: Mass, weight, holder| Route {
+        let route = |paths: &mut Paths, weight, holder| Route {
             path: paths.step(Some(state.route.path), txid, holder),
-            amount: share(state.route.amount, weight, sum).min(mass.total()),
+            amount: share(state.route.amount, weight, sum),
         };
         for (leg, (mass, weight)) in legs.into_iter().zip(&mut shares) {
             if mass.is_zero() {
                 continue;
             }
-            let route = route(&mut self.paths, mass, weight, Some(&leg.holder));
+            let route = route(&mut self.paths, weight, Some(&leg.holder));
             let key = StateKey { output: leg.output, ..key.clone() };
             let holder = leg.holder.clone();
             next.add(key, State { holder, mass, moved_at: transaction.time, route }, &self.paths);
@@ -269,7 +269,7 @@ impl Way<'_> {
             if mass.is_zero() {
                 continue;
             }
-            let route = route(&mut self.paths, mass, weight, None);
+            let route = route(&mut self.paths, weight, None);
             self.ends.plain(end, hop, key.solicited, &key.carried, mass, route);
         }
     }
