@@ -11,7 +11,7 @@ use assay_engine::{
     assess,
     chain::ChainId,
     coins::{History, Holder},
-    evidence::{ChainFacts, ChainReading, ChainState, FlowFacts, Tier, Tip},
+    evidence::{ChainFacts, ChainReading, ChainState, Direction, FlowFacts, Tier, Tip},
     facts::{Environment, Facts},
     policy::Policy,
     score::Confidence,
@@ -191,7 +191,7 @@ fn subjects(known: &Known) -> Vec<Subject> {
     wallets
         .map(|person| {
             let holder = person.holder();
-            let history = runtime.block_on(graph.history(&holder, rules.transfers_per_address));
+            let history = runtime.block_on(graph.history(&holder, rules.reading()));
             let history = history.expect("a graph").expect("a wallet that appears");
             let mut trace = Trace::new(CHAIN, &holder, &history, rules, TODAY, &attribute);
             let mut supplies = Vec::new();
@@ -208,8 +208,11 @@ fn subjects(known: &Known) -> Vec<Subject> {
 
 async fn supply(graph: &MemoryGraph, trace: &Trace<'_>) -> Supply {
     let Wants { origins, destinations } = trace.wants();
-    let made = graph.origins(&origins, trace.legs()).await.expect("a graph");
-    let spent = graph.destinations(&destinations, trace.legs()).await.expect("a graph");
+    let made = graph.origins(&origins, trace.legs(Direction::Source)).await.expect("a graph");
+    let spent = graph
+        .destinations(&destinations, trace.legs(Direction::Destination))
+        .await
+        .expect("a graph");
     Supply {
         origins: origins.into_iter().zip(made).collect(),
         destinations: destinations.into_iter().zip(spent).collect(),

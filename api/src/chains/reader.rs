@@ -1,6 +1,10 @@
 //! The chains that can be read now.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use assay_engine::{chain::ChainId, policy::Policy};
 use assay_store::{Store, StoreError, graph::Graph};
@@ -8,6 +12,8 @@ use assay_tenancy::{
     Directory,
     manifest::{ChainMode, ChainSourceSpec},
 };
+
+use sha2::{Digest, Sha256};
 
 use super::{on_demand::OnDemand, source};
 
@@ -24,6 +30,10 @@ pub enum ChainReader {
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
     readers: BTreeMap<ChainId, ChainReader>,
+    /// Chains that have a source, whether it gave anything yet or not.
+    declared: BTreeSet<ChainId>,
+    /// Names what is followed and how: another set may answer otherwise.
+    revision: String,
 }
 
 impl Chains {
@@ -38,11 +48,14 @@ impl Chains {
         directory: &Directory<Policy>,
     ) -> Result<Self, StoreError> {
         let mut readers = BTreeMap::new();
-        for feed in directory.chains.values() {
+        let mut declared = BTreeSet::new();
+        let mut revision = Sha256::new();
+        for feed in directory.chains.values().filter(|feed| !feed.spec.suspended) {
             let spec = &feed.spec;
-            let wanted = spec.mode == ChainMode::OnDemand && !spec.suspended;
-            if let Ok(chain) = spec.chain.parse::<ChainId>()
-                && wanted
+            let Ok(chain) = spec.chain.parse::<ChainId>() else { continue };
+            declared.insert(chain);
+            revision.update(format!("{spec:?}"));
+            if spec.mode == ChainMode::OnDemand
                 && let Some(reader) = on_demand(chain, spec, store)
             {
                 readers.insert(chain, ChainReader::OnDemand(reader));
@@ -50,10 +63,24 @@ impl Chains {
         }
         for chain in store.graph_chains().await? {
             if let Some(graph) = store.graph(chain).await? {
+                revision.update(format!("graph of {chain}"));
                 readers.insert(chain, ChainReader::Graph(graph));
             }
         }
-        Ok(Self { readers })
+        let revision = hex::encode(revision.finalize());
+        Ok(Self { readers, declared, revision })
+    }
+
+    /// Whether a chain is to be followed: its flows are then mandatory.
+    #[must_use]
+    pub fn is_followed(&self, chain: ChainId) -> bool {
+        self.declared.contains(&chain) || self.readers.contains_key(&chain)
+    }
+
+    /// Names what is followed and how. Answers under one name rest on the same sources.
+    #[must_use]
+    pub fn revision(&self) -> &str {
+        &self.revision
     }
 
     /// How a chain is read; `None` where it is not.

@@ -8,6 +8,7 @@ use assay_engine::{
     coins::{History, Holder, Statistics},
     evidence::{
         ActivityFacts, AssetActivity, ChainFacts, ChainReading, ChainState, FlowFacts, Tip,
+        Unavailable,
     },
     policy::Policy,
     trace::{Trace, TraceRules},
@@ -71,7 +72,11 @@ pub async fn trace(
 ) -> Traced {
     let rules = view.rules(policy, subject);
     let Some(reader) = chains.reader(subject.chain()) else {
-        return Traced::nothing(ChainState::NotFollowed);
+        return Traced::nothing(if chains.is_followed(subject.chain()) {
+            ChainState::Unavailable(Unavailable::NotYetRead)
+        } else {
+            ChainState::NotFollowed
+        });
     };
     let traced = match reader {
         ChainReader::Graph(graph) => {
@@ -83,15 +88,16 @@ pub async fn trace(
     };
     match traced {
         Ok(Some(traced)) => traced,
-        Ok(None) => Traced::nothing(ChainState::NotFollowed),
+        Ok(None) => Traced::nothing(ChainState::Unavailable(Unavailable::NotYetRead)),
         Err(error) => {
             tracing::error!(%error, chain = %subject.chain(), "failed to read a chain");
-            Traced::nothing(ChainState::Unavailable)
+            Traced::nothing(ChainState::Unavailable(Unavailable::Unreadable))
         }
     }
 }
 
-/// Reads a graph in one state: where a block comes in meanwhile, once more.
+/// Reads a graph in one state: where a block comes in meanwhile, once more. Where blocks come in faster
+/// than it can be read, what was read is of several states, and says that it is not the whole.
 async fn over_graph(
     graph: &dyn Graph,
     intel: &IntelSnapshot,
@@ -99,17 +105,21 @@ async fn over_graph(
     subject: &CanonicalAddress,
     now: Timestamp,
 ) -> Result<Option<Traced>, StoreError> {
-    let mut traced = None;
+    let mut torn = None;
     for _ in 0..ATTEMPTS {
         let Some(before) = graph.tip().await? else {
             return Ok(None);
         };
-        traced = Some(at_tip(graph, before, intel, (policy, rules), subject, now).await?);
+        let traced = at_tip(graph, before, intel, (policy, rules), subject, now).await?;
         if graph.tip().await?.is_some_and(|after| after.block == before.block) {
-            break;
+            return Ok(Some(traced));
         }
+        torn = Some(traced);
     }
-    Ok(traced)
+    if let Some(Traced { state: ChainState::Followed(facts), .. }) = &mut torn {
+        facts.flows.complete = false;
+    }
+    Ok(torn)
 }
 
 async fn at_tip(
@@ -124,7 +134,7 @@ async fn at_tip(
     let mut read = BTreeSet::new();
     let history = match Holder::of_address(subject) {
         Some(holder) => {
-            let history = graph.history(&holder, rules.transfers_per_address).await?;
+            let history = graph.history(&holder, rules.reading()).await?;
             history.map(|history| (holder, history))
         }
         None => None,

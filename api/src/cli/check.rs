@@ -3,8 +3,14 @@
 use std::io::{self, Write};
 
 use assay_engine::{
-    address::CanonicalAddress, assess, assessment::Assessment, chain::ChainId, facts::Environment,
-    policy::Policy, score::Verdict,
+    address::CanonicalAddress,
+    assess,
+    assessment::Assessment,
+    chain::ChainId,
+    evidence::{ChainState, Unavailable},
+    facts::Environment,
+    policy::Policy,
+    score::Verdict,
 };
 use assay_store::{IntelSnapshot, Store, control::ManifestRecord};
 use assay_tenancy::{Directory, manifest::Document};
@@ -65,12 +71,15 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
     let policy = policy(&*store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let as_of = args.as_of.map(end_of_day).transpose()?;
-    let facts = if as_of.is_some() {
-        // What the chain showed on a past day is not what it shows now.
-        snapshot.facts(&subject)
-    } else {
-        let chains = Chains::of(&store, &directory(&*store).await?).await?;
+    let chains = Chains::of(&store, &directory(&*store).await?).await?;
+    let facts = if as_of.is_none() {
         chains::facts(&chains, &snapshot, &policy, &subject, now).await
+    } else {
+        let mut facts = snapshot.facts(&subject);
+        if chains.is_followed(subject.chain()) {
+            facts.chain = ChainState::Unavailable(Unavailable::PastDay);
+        }
+        facts
     };
     let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
 

@@ -138,8 +138,12 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
                 args.chain
             )));
         }
-        ChainState::Unavailable => {
-            return Err(Failure::Failed(format!("the {} chain cannot be read", args.chain)));
+        ChainState::Unavailable(why) => {
+            return Err(Failure::Failed(format!(
+                "flows on the {} chain are not known: {}",
+                args.chain,
+                why.as_str()
+            )));
         }
     };
     let mut parts: Vec<&FlowPart> =

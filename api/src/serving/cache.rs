@@ -20,8 +20,8 @@ pub struct Assessed {
     pub assessed_at: Timestamp,
     /// The generation of the data it was made from.
     generation: u64,
-    /// The height of its chain's newest block then; `None` where the chain was not looked at.
-    tip: Option<u64>,
+    /// Its chain's newest block then, by its hash; `None` where the chain was not looked at.
+    tip: Option<String>,
 }
 
 impl Assessed {
@@ -30,7 +30,7 @@ impl Assessed {
     pub fn new(assessment: Assessment, assessed_at: Timestamp, generation: u64) -> Self {
         let digest = assessment.digest();
         let tips = assessment.sources.iter().filter_map(|source| source.tip.as_ref());
-        let tip = tips.map(|tip| tip.height).next();
+        let tip = tips.map(|tip| tip.hash.clone()).next();
         Self { assessment, digest, assessed_at, generation, tip }
     }
 
@@ -80,6 +80,8 @@ impl Freshness {
 pub(super) struct CacheKey {
     pub(super) tenant: Name,
     pub(super) policy_revision: String,
+    /// Names the chains that are followed, and how.
+    pub(super) chains_revision: String,
     pub(super) address: CanonicalAddress,
 }
 
@@ -135,7 +137,7 @@ impl ResultCache {
     ) -> (Arc<Assessed>, CacheStatus) {
         let repeatable = |known: &Assessed| {
             known.generation == data.generation
-                && data.touched.holds(&key.address, known.tip)
+                && data.touched.holds(&key.address, known.tip.as_deref())
                 && known.assessment.valid_until.is_none_or(|until| now < until)
                 && freshness.allows(known.age(now))
         };
@@ -179,6 +181,7 @@ mod tests {
         CacheKey {
             tenant: tenant.parse().unwrap(),
             policy_revision: "p".into(),
+            chains_revision: "c".into(),
             address: CanonicalAddress::parse(ChainId::BTC, address).unwrap(),
         }
     }

@@ -42,20 +42,46 @@ impl ChainWatch {
         };
         *manifests = Some(access.revision);
         for (chain, graph) in chains.graphs() {
-            let Some(tip) = graph.tip().await? else { continue };
-            if tips.get(&chain) == Some(&tip.block) {
-                continue;
+            let seen = self.look(&mut tips, chain, &**graph, service).await;
+            if let Err(error) = seen {
+                // What came in is not known: nothing is repeated until it is.
+                tips.remove(&chain);
+                change(service, |touched| touched.lose(chain));
+                return Err(error);
             }
-            let before = tips.insert(chain, tip.block);
-            let mut touched = Touched::clone(&service.touched.load());
-            match whom(&**graph, chain, before).await? {
-                Some(addresses) => touched.add(chain, tip.block.height, addresses.iter()),
-                None => touched.add_everything(chain, tip.block.height),
-            }
-            service.touched.store(Arc::new(touched));
         }
         Ok(())
     }
+
+    /// Takes note of what came in on one chain.
+    async fn look(
+        &self,
+        tips: &mut BTreeMap<ChainId, BlockRef>,
+        chain: ChainId,
+        graph: &dyn Graph,
+        service: &Service,
+    ) -> Result<(), StoreError> {
+        let Some(tip) = graph.tip().await? else { return Ok(()) };
+        if tips.get(&chain) == Some(&tip.block) {
+            return Ok(());
+        }
+        let hash = hex::encode(tip.block.hash);
+        match whom(graph, chain, tips.get(&chain).copied()).await? {
+            Some(addresses) => {
+                change(service, |touched| touched.add(chain, hash, addresses.iter()));
+            }
+            None => change(service, |touched| touched.add_everything(chain, hash)),
+        }
+        tips.insert(chain, tip.block);
+        Ok(())
+    }
+}
+
+/// Swaps in what is known of the newest blocks. There is one writer.
+fn change(service: &Service, with: impl FnOnce(&mut Touched)) {
+    let mut touched = Touched::clone(&service.touched.load());
+    with(&mut touched);
+    service.touched.store(Arc::new(touched));
 }
 
 /// Whom the blocks since `before` touched; `None` where that is not known: it was not looked before,

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_engine::{address::CanonicalAddress, assess, facts::Facts, policy::Policy};
-use assay_store::IntelSnapshot;
+use assay_engine::{address::CanonicalAddress, assess};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
@@ -24,18 +23,6 @@ pub struct CheckOutcome {
 }
 
 impl Service {
-    /// What is known of a subject from lists, labels and its chain.
-    async fn facts(
-        &self,
-        intel: &IntelSnapshot,
-        policy: &Policy,
-        subject: &CanonicalAddress,
-        now: Timestamp,
-    ) -> Facts {
-        let chains = self.chains.load_full();
-        chains::facts(&chains, intel, policy, subject, now).await
-    }
-
     /// Checks one address for a caller.
     pub async fn check(
         &self,
@@ -49,15 +36,17 @@ impl Service {
         let seconds = i64::try_from(tenant.plan.cache_lifetime.seconds()).unwrap_or(i64::MAX);
         let lifetime = SignedDuration::from_secs(seconds);
         let intel = self.intel();
+        let chains = self.chains();
         let key = CacheKey {
             tenant: tenant.name.clone(),
             policy_revision: policy.revision().to_owned(),
+            chains_revision: chains.revision().to_owned(),
             address: subject.clone(),
         };
         let generation = intel.generation();
         let freshness = Freshness { lifetime, caller_accepts };
         let judge = async || {
-            let facts = self.facts(&intel, policy, subject, now).await;
+            let facts = chains::facts(&chains, &intel, policy, subject, now).await;
             Assessed::new(assess(subject, &facts, policy, now), now, generation)
         };
         let touched = self.touched.load_full();

@@ -352,7 +352,7 @@ pub struct Exposure {
     pub before_listing: Option<Amount>,
     /// What of it moved on the day of the listing or later.
     pub since_listing: Option<Amount>,
-    /// Fewest hops; 1 is direct.
+    /// Fewest hops; 1 is direct, 0 what the address holds itself.
     pub hops: u8,
     /// Whether the party is a direct counterparty.
     pub direct: bool,

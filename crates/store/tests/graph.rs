@@ -16,6 +16,7 @@ use std::sync::Arc;
 use assay_engine::{
     chain::ChainId,
     coins::{Holder, OutPoint, TransactionKind, Txid},
+    trace::Reading,
 };
 use assay_store::{
     Store, StoreError,
@@ -64,8 +65,12 @@ async fn expect_equal(graph: &dyn Graph, chain: &Chain) {
     let (txids, outpoints) = (chain.txids(), chain.outpoints());
     for largest in [0, 1, 2, 1000] {
         for holder in chain.holders() {
-            let history = graph.history(&holder, largest).await.unwrap();
-            assert_eq!(history, right.history(&holder, largest).await.unwrap(), "{holder:?}");
+            // Few legs for all transactions together, some, and as many as are there.
+            for legs in [1, 5, 1_000_000] {
+                let reading = Reading { transfers: largest, legs };
+                let history = graph.history(&holder, reading).await.unwrap();
+                assert_eq!(history, right.history(&holder, reading).await.unwrap(), "{holder:?}");
+            }
         }
         assert_eq!(
             graph.origins(&txids, largest).await.unwrap(),
@@ -397,7 +402,8 @@ async fn the_largest_amounts_are_exact(store: Arc<dyn Store>) {
     let mut writer = writer(&*store, 0).await;
     append(&mut *writer, &chain.blocks, 2).await;
     let graph = graph(&*store).await;
-    let statistics = graph.history(&rich, 9).await.unwrap().unwrap().statistics;
+    let statistics =
+        graph.history(&rich, Reading { transfers: 9, legs: 9 }).await.unwrap().unwrap().statistics;
     assert_eq!(statistics.received, 5 * u128::from(largest));
     expect_equal(&*graph, &chain).await;
 }
@@ -445,8 +451,9 @@ async fn a_fan_is_cut_at_its_largest_legs(store: Arc<dyn Store>) {
         let found = graph.transaction(&fan.txid, largest).await.unwrap();
         assert_eq!(found, right.transaction(&fan.txid, largest).await.unwrap());
         assert_eq!(found.unwrap().inputs.legs.len(), 3000.min(largest as usize));
-        let history = graph.history(&hub, largest).await.unwrap();
-        assert_eq!(history, right.history(&hub, largest).await.unwrap());
+        let reading = Reading { transfers: largest, legs: 100_000 };
+        let history = graph.history(&hub, reading).await.unwrap();
+        assert_eq!(history, right.history(&hub, reading).await.unwrap());
         assert_eq!(history.unwrap().incoming[0].outputs.len(), 1000);
         let spent: Vec<_> = fan.inputs.iter().step_by(300).map(|input| input.output).collect();
         let destinations = graph.destinations(&spent, largest).await.unwrap();

@@ -24,6 +24,7 @@ use assay_engine::{
     chain::ChainId,
     coins::{Holder, OutPoint, TransactionKind, Txid},
     facts::Environment,
+    trace::Reading,
 };
 use assay_store::{
     PostgresStore, Store,
@@ -189,7 +190,7 @@ async fn measure(name: &str, store: Arc<dyn Store>) {
             graph.destinations(&outputs[from..from + at_once], LARGEST).await.unwrap();
             times[1].push(begun.elapsed());
             let begun = Instant::now();
-            graph.history(&holder(level as u64 * 1013 + 1), LARGEST).await.unwrap();
+            graph.history(&holder(level as u64 * 1013 + 1), reading(LARGEST)).await.unwrap();
             times[2].push(begun.elapsed());
         }
         for (what, times) in ["origins", "destinations", "history"].iter().zip(&mut times) {
@@ -199,7 +200,7 @@ async fn measure(name: &str, store: Arc<dyn Store>) {
     }
     for largest in [1, 100, LARGEST] {
         let begun = Instant::now();
-        let hub = graph.history(&holder(HUB), largest).await.unwrap().unwrap();
+        let hub = graph.history(&holder(HUB), reading(largest)).await.unwrap().unwrap();
         println!(
             "{name}: history of a hub of {} transactions, {largest} largest: {:?}",
             hub.statistics.transactions_in,
@@ -231,4 +232,8 @@ async fn postgres() {
     }
     let backend = backends::postgres().await;
     measure("PostgreSQL", Arc::clone(&backend.store)).await;
+}
+
+fn reading(transfers: u32) -> Reading {
+    Reading { transfers, legs: 100_000 }
 }

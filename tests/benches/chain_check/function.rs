@@ -64,8 +64,11 @@ impl Function {
             let [source, destination] = &mut reached;
             let direction = if row.get::<i32, _>(0) == 0 { source } else { destination };
             let hops = u8::try_from(row.get::<i32, _>(2)).unwrap_or(u8::MAX);
-            let amount = u128::try_from(row.get::<i64, _>(3)).unwrap_or(0);
-            direction.insert((row.get(1), hops), amount);
+            let end: String = row.get(1);
+            let amount: Option<i64> = row.get(3);
+            let amount = amount.and_then(|amount| u128::try_from(amount).ok());
+            let amount = amount.unwrap_or_else(|| panic!("an amount at {end} after {hops} hops"));
+            direction.insert((end, hops), amount);
         }
         reached
     }

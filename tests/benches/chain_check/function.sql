@@ -96,7 +96,8 @@ BEGIN
         IF h = b.hops THEN
             RETURN QUERY SELECT 'hop_limit', h, sum(u.mass) FROM unnest(states) AS u
                 WHERE u.holder_id = subject
-                   OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id);
+                   OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id)
+                HAVING count(*) > 0;
             RETURN;
         END IF;
         -- What ends by cut or budget is kept in states for a moment, as money without an output.
@@ -201,7 +202,8 @@ BEGIN
         IF h = b.hops THEN
             RETURN QUERY SELECT 'hop_limit', h, sum(u.mass) FROM unnest(states) AS u
                 WHERE u.holder_id = subject
-                   OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id);
+                   OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id)
+                HAVING count(*) > 0;
             RETURN;
         END IF;
         WITH level AS MATERIALIZED (SELECT * FROM bench.judged(states, subject, whole, b))

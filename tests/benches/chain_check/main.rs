@@ -114,7 +114,7 @@ async fn flows(
     rules: TraceRules,
     known: &Known,
 ) -> assay_engine::evidence::FlowFacts {
-    let history = graph.history(holder, rules.transfers_per_address).await;
+    let history = graph.history(holder, rules.reading()).await;
     let history = history.expect("a history").expect("a subject that appears");
     let attribute = |holder: &Holder| known.attribution(holder).unwrap_or_default();
     let today = date(2030, 1, 1);

@@ -24,12 +24,14 @@ impl Walk<'_> {
     pub(super) fn begin_source(&mut self) {
         let subject = &self.case.subject;
         let mut read = 0;
-        for transaction in self.ledger.incoming(subject, self.largest()) {
+        let transactions = self.ledger.incoming(subject, self.largest());
+        let room = self.room(transactions.len());
+        for transaction in transactions {
             let income = transaction.income(subject);
             read += income;
             let recent = self.is_recent(transaction.time);
             let flow = self.own(income, recent, !self.is_unasked(transaction));
-            self.back_through(transaction, &flow, 0);
+            self.back_through(transaction, &flow, 0, room);
         }
         let beyond = self.own(self.received() - read, false, true);
         self.end(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, &beyond);
@@ -40,11 +42,13 @@ impl Walk<'_> {
     pub(super) fn begin_destination(&mut self) {
         let subject = &self.case.subject;
         let mut read = 0;
-        for transaction in self.ledger.outgoing(subject, self.largest()) {
+        let transactions = self.ledger.outgoing(subject, self.largest());
+        let room = self.room(transactions.len());
+        for transaction in transactions {
             let spending = transaction.spending(subject);
             read += spending;
             let flow = self.own(spending, self.is_recent(transaction.time), true);
-            self.on_through(transaction, &flow, 0);
+            self.on_through(transaction, &flow, 0, room);
         }
         let beyond = self.own(self.sent() - read, false, true);
         self.end(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, &beyond);
@@ -59,7 +63,7 @@ impl Walk<'_> {
         let lately = lately.min(held);
         for (amount, recent) in [(held - lately, false), (lately, true)] {
             let flow = self.own(amount, recent, true);
-            self.end(FlowEnd::Held, 1, &flow);
+            self.end(FlowEnd::Held, 0, &flow);
         }
     }
 
@@ -89,13 +93,15 @@ impl Walk<'_> {
         {
             return false;
         }
-        let inputs = transaction.inputs(self.largest());
+        let incoming = self.ledger.incoming(subject, self.largest());
+        let inputs = transaction.inputs(self.room(incoming.len()));
         let outgoing = self.ledger.outgoing(subject, self.largest());
+        let room = self.room(outgoing.len());
         let mut all_read = inputs.whole;
         let mut paid = BTreeSet::new();
         let mut spent = 0;
         for transaction in outgoing {
-            let outputs = transaction.outputs(self.largest());
+            let outputs = transaction.outputs(room);
             all_read &= outputs.whole;
             spent += transaction.spending(subject);
             paid.extend(outputs.read.into_iter().map(|leg| leg.holder));

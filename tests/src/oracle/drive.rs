@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_engine::{
     chain::ChainId,
     coins::Txid,
-    evidence::FlowFacts,
+    evidence::{Direction, FlowFacts},
     trace::{Attribute, Supply, Trace, Wants},
 };
 use assay_store::{
@@ -88,9 +88,10 @@ impl Case {
             }
             origins.retain(|txid| haste.reads(txid));
             destinations.retain(|output| haste.reads(&output.txid));
-            let read = source.origins(&origins, trace.legs()).await?;
+            let read = source.origins(&origins, trace.legs(Direction::Source)).await?;
             let origins = origins.into_iter().zip(read).collect();
-            let read = source.destinations(&destinations, trace.legs()).await?;
+            let read =
+                source.destinations(&destinations, trace.legs(Direction::Destination)).await?;
             let destinations = destinations.into_iter().zip(read).collect();
             trace.supply(&Supply { origins, destinations });
         }
@@ -101,7 +102,7 @@ impl Case {
         source: &dyn FlowSource,
         attribute: &'a Attribute<'a>,
     ) -> Result<Option<Trace<'a>>, StoreError> {
-        let history = source.history(&self.subject, self.rules.transfers_per_address).await?;
+        let history = source.history(&self.subject, self.rules.reading()).await?;
         Ok(history.map(|history| {
             Trace::new(self.chain, &self.subject, &history, self.rules, self.today, attribute)
         }))

@@ -121,6 +121,13 @@ impl Walk<'_> {
         usize::try_from(self.case.rules.transfers_per_address).expect("a number of transfers")
     }
 
+    /// How many legs of each of so many transactions are read.
+    pub(super) fn room(&self, among: usize) -> usize {
+        let all = usize::try_from(self.case.rules.legs_per_level).expect("a number of legs");
+        let room = all.checked_div(among).unwrap_or(all);
+        room.clamp(1, self.largest())
+    }
+
     pub(super) fn received(&self) -> u128 {
         let transactions = self.ledger.transactions.iter();
         transactions.map(|transaction| transaction.income(&self.case.subject)).sum()
@@ -230,6 +237,14 @@ impl Walk<'_> {
                 fates.insert(state.clone(), if beyond { Fate::OverBudget } else { fate });
             }
         }
+        let followed = self.level.iter().filter(|(state, _)| fates[state] == Fate::Followed);
+        let mut followed: Vec<(State, BigUint)> =
+            followed.map(|(state, (money, _))| (state.clone(), money.total())).collect();
+        followed.sort_by_key(|(_, amount)| Reverse(amount.clone()));
+        let most = usize::try_from(self.case.rules.states_per_level).expect("a number of states");
+        for (state, _) in followed.into_iter().skip(most) {
+            fates.insert(state, Fate::OverBudget);
+        }
         for (state, fate) in &fates {
             self.decisions.insert((hops, state.clone()), *fate);
         }
@@ -264,6 +279,7 @@ impl Walk<'_> {
 
     /// 5: the next level.
     pub(super) fn go_on(&mut self, hops: u8, fates: &BTreeMap<State, Fate>) {
+        let room = self.room(fates.values().filter(|fate| **fate == Fate::Followed).count());
         for (state, (money, path)) in std::mem::take(&mut self.level) {
             let (output, fate) = (state.output, fates[&state]);
             let flow = state.flow(money, path);
@@ -277,13 +293,13 @@ impl Walk<'_> {
                 }
                 Fate::Followed => match self.direction {
                     Direction::Source => match self.ledger.maker(&output) {
-                        Some(maker) => self.back_through(maker, &flow, hops),
+                        Some(maker) => self.back_through(maker, &flow, hops, room),
                         None => {
                             self.end(unresolved(UnresolvedReason::UnknownOrigin), hops, &flow);
                         }
                     },
                     Direction::Destination => match self.ledger.spender(&output) {
-                        Some(spender) => self.on_through(spender, &flow, hops),
+                        Some(spender) => self.on_through(spender, &flow, hops, room),
                         None => self.end(FlowEnd::Held, hops, &flow),
                     },
                 },

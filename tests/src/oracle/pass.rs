@@ -13,15 +13,21 @@ use super::{
 
 impl Walk<'_> {
     /// Money goes back over what a transaction spent. Of the subject's own transactions (no hops yet)
-    /// the subject's side is out.
-    pub(super) fn back_through(&mut self, transaction: &Transaction<'_>, flow: &Flow, hops: u8) {
+    /// the subject's side is out. `room` says how many of its inputs are read.
+    pub(super) fn back_through(
+        &mut self,
+        transaction: &Transaction<'_>,
+        flow: &Flow,
+        hops: u8,
+        room: usize,
+    ) {
         match transaction.kind {
             TransactionKind::Coinbase => self.end_in(transaction, FlowEnd::Mining, hops, flow),
             TransactionKind::Coinjoin(kind) => {
                 self.end_in(transaction, FlowEnd::Coinjoin(kind), hops, flow);
             }
             TransactionKind::Payment => {
-                let mut legs = transaction.inputs(self.largest()).read;
+                let mut legs = transaction.inputs(room).read;
                 let mut all = transaction.total();
                 if hops == 0 {
                     legs.retain(|leg| *leg.holder != self.case.subject);
@@ -40,13 +46,19 @@ impl Walk<'_> {
         }
     }
 
-    /// Money goes on over what a transaction paid.
-    pub(super) fn on_through(&mut self, transaction: &Transaction<'_>, flow: &Flow, hops: u8) {
+    /// Money goes on over what a transaction paid, of which `room` outputs are read.
+    pub(super) fn on_through(
+        &mut self,
+        transaction: &Transaction<'_>,
+        flow: &Flow,
+        hops: u8,
+        room: usize,
+    ) {
         if let TransactionKind::Coinjoin(kind) = transaction.kind {
             self.end_in(transaction, FlowEnd::Coinjoin(kind), hops, flow);
             return;
         }
-        let mut legs = transaction.outputs(self.largest()).read;
+        let mut legs = transaction.outputs(room).read;
         let mut all = transaction.paid();
         let fee = transaction.total() - all;
         if hops == 0 {

@@ -38,7 +38,7 @@ pub struct Wanted {
     pub sent: u64,
     /// Where that came from.
     pub source: Vec<Money>,
-    /// Where what it received went; what it holds itself is `held`, one hop away.
+    /// Where what it received went; what it holds itself is `held`, at no hops.
     pub destination: Vec<Money>,
 }
 
@@ -55,6 +55,8 @@ pub struct End {
     pub listed: bool,
     /// `false` for what a stranger sent unasked.
     pub solicited: bool,
+    /// Whether the address holds it itself.
+    pub own: bool,
 }
 
 /// Money of one direction that ends alike.
@@ -127,17 +129,13 @@ impl Wanted {
         .holding_the_rest()
     }
 
-    /// With what the address holds itself among the destinations, as held money one hop away.
+    /// With what the address holds itself among the destinations, as held money at no hops.
     #[must_use]
     pub fn holding_the_rest(mut self) -> Self {
         let amount = self.received - self.sent;
         if amount > 0 {
-            let end = End { end: "held".to_owned(), solicited: true, ..End::default() };
-            let own = Money { end, hops: 1, amount, ..Money::default() };
-            match self.destination.iter_mut().find(|money| money.end == own.end) {
-                Some(held) => held.and(own),
-                None => self.destination.push(own),
-            }
+            let end = End { end: "held".to_owned(), solicited: true, own: true, ..End::default() };
+            self.destination.push(Money { end, hops: 0, amount, ..Money::default() });
         }
         self
     }
@@ -186,6 +184,7 @@ impl Money {
                 entity: row.entity.unwrap_or_default().to_owned(),
                 listed: row.listed,
                 solicited: row.solicited,
+                own: false,
             },
             hops: row.hops,
             amount: row.amount,
@@ -203,6 +202,7 @@ impl Money {
                 entity: text(row, "entity").to_owned(),
                 listed: row["listed"] == true,
                 solicited: row["solicited"] == true,
+                own: row["hops"] == 0,
             },
             hops: row["hops"].as_u64().unwrap_or_default(),
             amount: base_units(&row["amount"]),
@@ -219,8 +219,8 @@ impl Money {
     }
 
     fn named(&self) -> String {
-        let End { end, reason, entity, listed, solicited } = &self.end;
-        let marks = [(*listed, "listed"), (!solicited, "unasked")];
+        let End { end, reason, entity, listed, solicited, own } = &self.end;
+        let marks = [(*listed, "listed"), (!solicited, "unasked"), (*own, "own")];
         let marks = marks.into_iter().filter(|(holds, _)| *holds).map(|(_, mark)| mark);
         let words = [&**end, reason, entity].into_iter().chain(marks);
         words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")

@@ -4,7 +4,7 @@
 //! value, its destination what its spending transaction paid, fee included; change is no income; a
 //! trace ends at whoever a label of investigation tier or a listing names, at mined coins, at coins
 //! that nobody spent, at fees, and at the sixth hop, whatever happened there. Amounts in the comments
-//! are coins. Everybody's own balance counts among the destinations too, as held one hop away; that is
+//! are coins. Everybody's own balance counts among the destinations too, as held at no hops; that is
 //! not written here.
 
 use super::{

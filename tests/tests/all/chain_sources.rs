@@ -224,6 +224,10 @@ fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
             break;
         }
         assert_eq!(last["coverage"]["exposure"]["status"], "partial");
+        assert_eq!(last["final"], false, "what is not whole is not the last word: {last}");
+        let codes = last["reasons"].as_array().unwrap();
+        assert!(codes.iter().any(|reason| reason["code"] == "flows_incomplete"), "{codes:?}");
+        assert_ne!(last["verdict"], "allow");
     }
     assert!(asked.len() > 1, "one second was enough: {asked:?}");
     let expected = EXPECTATIONS
@@ -244,6 +248,35 @@ fn an_api_that_is_down_is_no_clean_address() {
     assert_eq!(answer["coverage"]["exposure"]["status"], "unavailable");
     assert_eq!((&answer["verdict"], &answer["final"]), (&"indeterminate".into(), &false.into()));
     assert_eq!(answer["assurance"], "lists_only");
+}
+
+#[test]
+fn a_chain_source_that_gave_nothing_yet_is_no_clean_address() {
+    let story = story();
+    let directory = prepared(&story);
+    let before = check(directory.path(), "bystander");
+    assert_eq!((&before["verdict"], &before["assurance"]), (&"allow".into(), &"lists_only".into()));
+    // Given a source whose node nobody ever reached.
+    apply(directory.path(), "follow", "rpc", "http://127.0.0.1:9", "");
+    let answer = check(directory.path(), "bystander");
+    assert_eq!((&answer["verdict"], &answer["final"]), (&"indeterminate".into(), &false.into()));
+    assert_eq!(answer["reasons"][0]["code"], "flows_missing", "{answer}");
+    // Given one that is suspended, lists are all that is to be looked at.
+    apply(directory.path(), "follow", "rpc", "http://127.0.0.1:9", "  suspended: true\n");
+    assert_eq!(check(directory.path(), "bystander")["verdict"], "allow");
+}
+
+#[test]
+fn flows_of_a_past_day_are_not_told_as_those_of_today() {
+    let story = story();
+    let server = esplora(&story, Moment::End);
+    let directory = prepared(&story);
+    let _ = ingest(directory.path(), &["--esplora", &server.url()]).ok();
+    let address = address("btc".parse().unwrap(), "bystander");
+    let arguments = ["check", "btc", address.as_str(), "--as-of", "2026-11-20", "--json"];
+    let answer = assay(directory.path(), arguments).ok().json();
+    assert_eq!(answer["coverage"]["exposure"]["status"], "unavailable");
+    assert_eq!(answer["final"], false);
 }
 
 /// Waits until `holds`, asking seldom enough for the plan's limits.
@@ -284,7 +317,7 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
         node.submit(block);
     }
     patiently("the chain is followed", || heights().0 == Some(114));
-    assert_eq!(heights().2, true, "nothing new: the answer is repeated");
+    patiently("nothing new: the answer is repeated", || heights().2 == true);
     for block in late {
         node.submit(block);
     }

@@ -226,7 +226,12 @@ fn what_was_not_read_in_time_is_unresolved() {
 fn parts_sum_to_what_the_subject_received() {
     let _ = chains(1_000, |case| {
         let memory = case.in_memory();
-        let history = memory.history(&case.subject, 1).now_or_never().unwrap().unwrap().unwrap();
+        let history = memory
+            .history(&case.subject, case.rules.reading())
+            .now_or_never()
+            .unwrap()
+            .unwrap()
+            .unwrap();
         let whole = history.statistics.received.max(history.statistics.sent);
         let found = traced(&case, &memory, 256);
         for wanted in [Direction::Source, Direction::Destination] {

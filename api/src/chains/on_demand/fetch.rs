@@ -17,6 +17,7 @@ use assay_store::{
     fetched::{Fetched, FetchedKind},
 };
 use futures_util::{StreamExt, stream};
+use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -69,7 +70,8 @@ impl Fetching {
         asked.filter_map(std::future::ready).collect().await
     }
 
-    /// An address's transactions, what it did in all, and whether all of them are there.
+    /// An address's transactions, what it did in all, and whether all of them are there that are to be
+    /// read: the newest, where an API knows more than that.
     pub(super) async fn history(
         &self,
         kept: &Kept<'_>,
@@ -77,7 +79,13 @@ impl Fetching {
         tip: u64,
         rules: &TraceRules,
     ) -> Result<(Vec<FullTransaction>, Totals, bool), StoreError> {
-        let Some(mut history) = self.history_so_far(kept, address).await? else {
+        let known = kept.history(address.as_str()).await?;
+        let begun = known.is_none();
+        let known = match known {
+            Some(history) => Some(history),
+            None => self.begin_history(address, kept.now).await,
+        };
+        let Some(mut history) = known else {
             return Ok((vec![], Totals::default(), false));
         };
         let most = usize::try_from(rules.transfers_per_address).unwrap_or(usize::MAX);
@@ -89,7 +97,10 @@ impl Fetching {
             let Some(page) = page else {
                 break;
             };
-            history.complete = page.is_empty();
+            if page.is_empty() {
+                // There are more, by what the API said before: it contradicts itself for now.
+                break;
+            }
             for transaction in page {
                 let key = transaction.txid.to_string();
                 let content = KeptTransaction::of(&transaction, tip);
@@ -101,8 +112,10 @@ impl Fetching {
             let all = u64::try_from(history.transactions.len()).unwrap_or(u64::MAX);
             history.complete |= all >= history.count;
         }
-        records.extend(kept.record(FetchedKind::History, address.to_string(), &history));
-        kept.store.keep_fetched(&records).await?;
+        if begun || !records.is_empty() {
+            records.extend(kept.record(FetchedKind::History, address.to_string(), &history));
+            kept.store.keep_fetched(&records).await?;
+        }
 
         let txids: Vec<Txid> =
             history.transactions.iter().filter_map(|txid| txid.parse().ok()).collect();
@@ -110,28 +123,27 @@ impl Fetching {
         let found = self.transactions(kept, &wanted, tip).await?;
         let transactions: Vec<FullTransaction> =
             txids.iter().filter_map(|txid| found.get(txid).cloned().flatten()).collect();
-        let whole = history.complete && transactions.len() == txids.len();
+        let enough = history.complete || history.transactions.len() >= most;
+        let whole = enough && transactions.len() == txids.len();
         Ok((transactions, Totals { funded: history.funded, spent: history.spent }, whole))
     }
 
-    /// What is kept of a history, or the beginning of one; `None` where not even that is to be had.
-    async fn history_so_far(
+    /// The beginning of a history; `None` where not even that is to be had.
+    async fn begin_history(
         &self,
-        kept: &Kept<'_>,
         address: &CanonicalAddress,
-    ) -> Result<Option<KeptHistory>, StoreError> {
-        if let Some(history) = kept.history(address.as_str()).await? {
-            return Ok(Some(history));
-        }
+        now: Timestamp,
+    ) -> Option<KeptHistory> {
         let name = address.clone();
-        let summary = self.one(move |histories| histories.summary(&name)).await;
-        Ok(summary.map(|summary| KeptHistory {
+        let summary = self.one(move |histories| histories.summary(&name)).await?;
+        Some(KeptHistory {
             complete: summary.transactions == 0,
             funded: summary.funded,
             spent: summary.spent,
             count: summary.transactions,
+            begun_at: now,
             transactions: Vec::new(),
-        }))
+        })
     }
 
     /// Transactions, kept or fetched in time; `None` where the API has none such.
@@ -178,7 +190,11 @@ impl Fetching {
             .iter()
             .filter(|output| match known.get(&output.txid) {
                 None => true,
-                Some((spends, fresh)) => !fresh && spender(spends, output).is_none(),
+                Some((spends, fresh)) => match spender(spends, output) {
+                    Spender::NotSaid => true,
+                    Spender::Nobody => !fresh,
+                    Spender::By(_) => false,
+                },
             })
             .map(|output| output.txid)
             .collect();
@@ -202,13 +218,29 @@ impl Fetching {
             .iter()
             .filter_map(|output| {
                 let (spends, _) = known.get(&output.txid)?;
-                Some((*output, spender(spends, output)))
+                let by = match spender(spends, output) {
+                    Spender::NotSaid => return None,
+                    Spender::Nobody => None,
+                    Spender::By(txid) => Some(txid),
+                };
+                Some((*output, by))
             })
             .collect())
     }
 }
 
-fn spender(spends: &KeptSpends, output: &OutPoint) -> Option<Txid> {
-    let place = usize::try_from(output.index).ok()?;
-    spends.by.get(place)?.as_ref()?.parse().ok()
+/// Who spends an output, by what an API said.
+enum Spender {
+    NotSaid,
+    Nobody,
+    By(Txid),
+}
+
+fn spender(spends: &KeptSpends, output: &OutPoint) -> Spender {
+    let said = usize::try_from(output.index).ok().and_then(|place| spends.by.get(place));
+    match said {
+        None => Spender::NotSaid,
+        Some(None) => Spender::Nobody,
+        Some(Some(txid)) => txid.parse().map_or(Spender::NotSaid, Spender::By),
+    }
 }

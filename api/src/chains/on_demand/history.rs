@@ -8,6 +8,7 @@ use assay_engine::{
     coins::{
         History, HistoryEntry, Holder, OutPoint, OwnOutput, Statistics, Txid, transaction::returned,
     },
+    trace::Reading,
 };
 
 use super::FullTransaction;
@@ -26,7 +27,7 @@ pub(super) fn history(
     subject: &CanonicalAddress,
     transactions: &[FullTransaction],
     totals: Totals,
-    largest: u32,
+    reading: Reading,
 ) -> Option<History> {
     let (chain, holder) = (subject.chain(), &Holder::of_address(subject)?);
     let first = transactions.iter().map(|transaction| transaction.time).min()?;
@@ -61,19 +62,15 @@ pub(super) fn history(
     let gave = own
         .iter()
         .flat_map(|own| own.inputs.iter().map(|(place, value)| (*value, own.transaction, *place)));
-    let (incoming, outgoing) = (largest_of(made, largest), largest_of(gave, largest));
+    let entries = |largest: &BTreeSet<Txid>, incoming| {
+        let legs = reading.legs_of_each(largest.len());
+        let largest = own.iter().filter(|own| largest.contains(&own.transaction.txid));
+        largest.map(|own| own.entry(chain, incoming, legs)).collect()
+    };
     Some(History {
         statistics,
-        incoming: own
-            .iter()
-            .filter(|own| incoming.contains(&own.transaction.txid))
-            .map(|own| own.entry(chain, true, largest))
-            .collect(),
-        outgoing: own
-            .iter()
-            .filter(|own| outgoing.contains(&own.transaction.txid))
-            .map(|own| own.entry(chain, false, largest))
-            .collect(),
+        incoming: entries(&largest_of(made, reading.transfers), true),
+        outgoing: entries(&largest_of(gave, reading.transfers), false),
     })
 }
 
@@ -144,6 +141,8 @@ impl<'a> Own<'a> {
 mod tests {
     use super::*;
 
+    const READING: Reading = Reading { transfers: 100, legs: 10_000 };
+
     fn holder(number: u8) -> Holder {
         Holder::KeyHash([number; 20])
     }
@@ -181,7 +180,7 @@ mod tests {
             transaction(2, &[(1, 0, 1, 50)], &[(2, 30), (1, 19)]),
         ];
         let totals = Totals { funded: 69, spent: 50 };
-        let history = history(&person_1(), &all, totals, 100).unwrap();
+        let history = history(&person_1(), &all, totals, READING).unwrap();
         let statistics = history.statistics;
         // floor(50 x 19 / 50) = 19 came back.
         assert_eq!((statistics.received, statistics.sent), (50, 31));
@@ -189,7 +188,7 @@ mod tests {
         assert_eq!(history.incoming.len(), 2);
         assert!(history.incoming[0].outputs[0].spent && !history.incoming[1].outputs[0].spent);
 
-        let newest = super::history(&person_1(), &all[1..], totals, 100).unwrap();
+        let newest = super::history(&person_1(), &all[1..], totals, READING).unwrap();
         // Of the 69 received 19 are seen, of the 50 spent all.
         assert_eq!((newest.statistics.received, newest.statistics.sent), (50, 31));
         assert_eq!(newest.statistics.transactions_in, 0);
@@ -201,7 +200,8 @@ mod tests {
             .map(|number| transaction(number, &[], &[(1, u64::from(number) * 10)]))
             .collect();
         let totals = Totals { funded: 450, spent: 0 };
-        let history = history(&person_1(), &many, totals, 2).unwrap();
+        let history =
+            history(&person_1(), &many, totals, Reading { transfers: 2, legs: 100 }).unwrap();
         let seen: Vec<u64> =
             history.incoming.iter().map(|entry| entry.transaction.height).collect();
         assert_eq!(seen, [8, 9]);

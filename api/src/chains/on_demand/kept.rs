@@ -34,7 +34,7 @@ pub(super) struct KeptTransaction {
 }
 
 /// An address's history so far, the newest transactions first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptHistory {
     pub(super) transactions: Vec<String>,
     /// Whether the first transaction is among them.
@@ -44,6 +44,9 @@ pub(super) struct KeptHistory {
     pub(super) spent: u128,
     /// How many transactions there are in all.
     pub(super) count: u64,
+    /// When the API was first asked for it: what came in since then may be missing, whenever the rest of
+    /// it is fetched.
+    pub(super) begun_at: Timestamp,
 }
 
 /// Which transactions spend a transaction's outputs, by place.
@@ -139,7 +142,13 @@ impl Kept<'_> {
     pub(super) async fn history(&self, address: &str) -> Result<Option<KeptHistory>, StoreError> {
         let keys = [address.to_owned()];
         let found = self.read::<KeptHistory>(FetchedKind::History, &keys).await?;
-        Ok(found.into_iter().find_map(|(_, kept, fresh)| fresh.then_some(kept)))
+        let oldest = self.oldest();
+        Ok(found.into_iter().map(|(_, kept, _)| kept).find(|kept| kept.begun_at >= oldest))
+    }
+
+    /// When what may change must have been fetched at least.
+    fn oldest(&self) -> Timestamp {
+        self.now.saturating_sub(self.longest_age).unwrap_or(Timestamp::MIN)
     }
 
     /// Keeps something.
@@ -164,7 +173,7 @@ impl Kept<'_> {
         kind: FetchedKind,
         keys: &[String],
     ) -> Result<Vec<(String, T, bool)>, StoreError> {
-        let oldest = self.now.saturating_sub(self.longest_age).unwrap_or(Timestamp::MIN);
+        let oldest = self.oldest();
         let found = self.store.fetched(self.chain, kind, keys).await?;
         Ok(found
             .into_iter()

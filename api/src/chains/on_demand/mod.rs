@@ -14,6 +14,8 @@ mod esplora;
 mod fetch;
 mod history;
 mod kept;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,8 +27,8 @@ use std::{
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    coins::{CoinTransaction, Holder, OutPoint, Txid},
-    evidence::{ChainFacts, ChainReading, ChainState, FlowFacts, Tip},
+    coins::{Holder, OutPoint, Txid},
+    evidence::{ChainFacts, ChainReading, ChainState, Direction, FlowFacts, Tip, Unavailable},
     policy::Policy,
     trace::{Supply, Trace, TraceRules, Wants},
 };
@@ -173,7 +175,7 @@ impl OnDemand {
         };
         let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
         let Some((tip, reported_at)) = self.newest(&fetching, now).await else {
-            return Ok(Traced::nothing(ChainState::Unavailable));
+            return Ok(Traced::nothing(ChainState::Unavailable(Unavailable::Unreadable)));
         };
         let mut seen = Seen::default();
         let mut read = BTreeSet::new();
@@ -185,8 +187,7 @@ impl OnDemand {
                 fetching.history(&kept, subject, tip.height, &rules).await?;
             complete &= whole;
             seen.add(transactions.iter().map(|transaction| transaction.txid));
-            let history =
-                history::history(subject, &transactions, totals, rules.transfers_per_address);
+            let history = history::history(subject, &transactions, totals, rules.reading());
             if let Some(history) = history {
                 let today = now.to_zoned(TimeZone::UTC).date();
                 let attribute =
@@ -197,7 +198,9 @@ impl OnDemand {
                     if wants.is_empty() {
                         break;
                     }
-                    let supply = self.supply(&fetching, &kept, &wants, tip.height, &rules).await?;
+                    let legs =
+                        [Direction::Source, Direction::Destination].map(|way| trace.legs(way));
+                    let supply = self.supply(&fetching, &kept, &wants, tip.height, legs).await?;
                     seen.add(supply.origins.keys().copied());
                     seen.add(supply.destinations.keys().map(|output| output.txid));
                     trace.supply(&supply);
@@ -254,25 +257,22 @@ impl OnDemand {
         kept: &Kept<'_>,
         wants: &Wants,
         tip: u64,
-        rules: &TraceRules,
+        [of_origins, of_destinations]: [u32; 2],
     ) -> Result<Supply, StoreError> {
-        let largest = rules.transfers_per_address;
         let spenders = fetching.spenders(kept, &wants.destinations).await?;
         let wanted: BTreeSet<Txid> =
             wants.origins.iter().copied().chain(spenders.values().flatten().copied()).collect();
         let transactions = fetching.transactions(kept, &wanted, tip).await?;
-        let found = |txid: &Txid, inputs: bool| -> Option<Option<CoinTransaction>> {
-            let transaction = transactions.get(txid)?;
-            Some(
-                transaction
-                    .as_ref()
-                    .map(|full| full.for_trace(self.chain, (inputs, !inputs), largest)),
-            )
+        // A transaction that is not there is no answer: an output was made and spent by something, so
+        // that the API contradicts itself for now.
+        let found = |txid: &Txid, sides, most| {
+            let full = transactions.get(txid)?.as_ref()?;
+            Some(full.for_trace(self.chain, sides, most))
         };
         let mut supply = Supply::default();
         for txid in &wants.origins {
-            if let Some(transaction) = found(txid, true) {
-                supply.origins.insert(*txid, transaction);
+            if let Some(transaction) = found(txid, (true, false), of_origins) {
+                supply.origins.insert(*txid, Some(transaction));
             }
         }
         for (output, spender) in spenders {
@@ -281,8 +281,7 @@ impl OnDemand {
                     supply.destinations.insert(output, None);
                 }
                 Some(txid) => {
-                    // A spender that is not there is no answer: the API contradicts itself for now.
-                    if let Some(Some(transaction)) = found(&txid, false) {
+                    if let Some(transaction) = found(&txid, (false, true), of_destinations) {
                         supply.destinations.insert(output, Some(transaction));
                     }
                 }

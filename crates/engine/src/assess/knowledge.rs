@@ -61,11 +61,12 @@ pub(super) fn judge(
                 None => {}
             }
             if !chain.flows.complete {
+                missing.push(incomplete());
                 // The next look has more.
                 expires(now);
             }
         }
-        ChainState::Unavailable => missing.push(no_flows("its chain source could not be read")),
+        ChainState::Unavailable(why) => missing.push(no_flows(why.as_str())),
         ChainState::NotFollowed if policy.spec().flows_required => {
             missing.push(no_flows("the policy requires them and no source follows this chain"));
         }
@@ -76,7 +77,7 @@ pub(super) fn judge(
         sources: sources(subject, facts, policy, now),
         assurance: match facts.chain {
             ChainState::Followed(_) => Assurance::Full,
-            ChainState::NotFollowed | ChainState::Unavailable => Assurance::ListsOnly,
+            ChainState::NotFollowed | ChainState::Unavailable(_) => Assurance::ListsOnly,
         },
         missing,
         holds_until,
@@ -189,6 +190,18 @@ fn stale_chain(subject: &CanonicalAddress, chain: &ChainFacts) -> Missing {
     }
 }
 
+fn incomplete() -> Missing {
+    Missing {
+        reason: Reason {
+            code: "flows_incomplete",
+            message:
+                "not all of the money could be followed in time: ask again, the next check has more"
+                    .to_owned(),
+        },
+        source: None,
+    }
+}
+
 fn no_flows(why: &str) -> Missing {
     Missing {
         reason: Reason {
@@ -226,10 +239,10 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
             block(CoverageStatus::NotAssessed, "no source follows this chain"),
             block(CoverageStatus::NotAssessed, "no source follows this chain"),
         ),
-        ChainState::Unavailable => (
+        ChainState::Unavailable(why) => (
             block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters"),
-            block(CoverageStatus::Unavailable, "the chain source could not be read"),
-            block(CoverageStatus::Unavailable, "the chain source could not be read"),
+            block(CoverageStatus::Unavailable, why.as_str()),
+            block(CoverageStatus::Unavailable, why.as_str()),
         ),
         ChainState::Followed(chain) => (
             association(facts),

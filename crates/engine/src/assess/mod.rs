@@ -147,8 +147,10 @@ fn activity(chain: &ChainState) -> Activity {
         ChainState::Followed(facts) if facts.activity.is_some() => {
             (ActivityStatus::Seen, facts.activity.as_ref())
         }
+        // Whether it was ever seen is not known where its history is not.
+        ChainState::Followed(facts) if !facts.flows.complete => (ActivityStatus::NotAssessed, None),
         ChainState::Followed(_) => (ActivityStatus::None, None),
-        ChainState::NotFollowed | ChainState::Unavailable => (ActivityStatus::NotAssessed, None),
+        ChainState::NotFollowed | ChainState::Unavailable(_) => (ActivityStatus::NotAssessed, None),
     };
     Activity {
         status,
@@ -187,7 +189,7 @@ fn valid_until(facts: &Facts, today: Date, sources: Option<Timestamp>) -> Option
     let label_days = labels.flat_map(|label| [label.valid_from, label.valid_until]).flatten();
     let tomorrow = match facts.chain {
         ChainState::Followed(_) => today.tomorrow().ok(),
-        ChainState::NotFollowed | ChainState::Unavailable => None,
+        ChainState::NotFollowed | ChainState::Unavailable(_) => None,
     };
     let turn = listings
         .flat_map(|listing| listing.turning_days(today))

@@ -27,10 +27,33 @@ pub enum Direction {
 pub enum ChainState {
     /// No source follows the chain: only lists and labels can be looked at.
     NotFollowed,
-    /// A source follows the chain but could not be read.
-    Unavailable,
+    /// A source is to follow the chain, but what it shows is not known.
+    Unavailable(Unavailable),
     /// What the chain shows of the subject.
     Followed(Box<ChainFacts>),
+}
+
+/// Why it is not known what a chain shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unavailable {
+    /// Reading failed.
+    Unreadable,
+    /// Its source gave nothing yet.
+    NotYetRead,
+    /// What it showed on a past day is not what it shows now.
+    PastDay,
+}
+
+impl Unavailable {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreadable => "the chain source could not be read",
+            Self::NotYetRead => "the chain source gave nothing yet",
+            Self::PastDay => "they cannot be told of a past day",
+        }
+    }
 }
 
 /// What a followed chain shows of the subject.

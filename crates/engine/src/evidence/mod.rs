@@ -11,7 +11,8 @@ mod tier;
 
 pub use flow::{
     ActivityFacts, AssetActivity, ChainFacts, ChainReading, ChainState, Direction, DirectionFlows,
-    FlowEnd, FlowFacts, FlowPart, FlowPath, Ledger, ListingSplit, PathStep, Tip, UnresolvedReason,
+    FlowEnd, FlowFacts, FlowPart, FlowPath, Ledger, ListingSplit, PathStep, Tip, Unavailable,
+    UnresolvedReason,
 };
 pub use label::{AddressLabel, Label};
 pub use listing::{

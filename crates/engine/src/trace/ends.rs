@@ -122,10 +122,11 @@ impl Ends {
         }
     }
 
-    /// Money of the subject that no one transaction stands for: what it holds, what was not read of it.
-    pub(super) fn aggregate(&mut self, end: FlowEnd, mass: Mass) {
+    /// Money of the subject that no one transaction stands for: what it holds, where it is (at no hops),
+    /// and what was not read of it.
+    pub(super) fn aggregate(&mut self, end: FlowEnd, hop: u8, mass: Mass) {
         if !mass.is_zero() {
-            self.add(plain_key(end, 1, true, &[]), mass, None);
+            self.add(plain_key(end, hop, true, &[]), mass, None);
         }
     }
 

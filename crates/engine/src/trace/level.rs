@@ -112,7 +112,8 @@ impl Way<'_> {
     }
 
     /// Cut and budget count addresses: whatever an address holds at this level is followed or is not.
-    /// Of one that is followed, as many outputs are as transfers are read of an address.
+    /// Of one that is followed, as many outputs are as transfers are read of an address; and of all
+    /// outputs together no more than a level may have.
     fn within_budget(&mut self, states: States, rules: &TraceRules) -> States {
         let mut amounts: BTreeMap<&Holder, Mass> = BTreeMap::new();
         for state in states.0.values() {
@@ -148,18 +149,17 @@ impl Way<'_> {
             }
         }
         let transfers = usize::try_from(rules.transfers_per_address).unwrap_or(usize::MAX);
-        let mut going_on = States::default();
+        let mut going_on = Vec::new();
         for (_, mut states) in next {
-            if states.len() > transfers {
-                // Stable: between equals the order of the states.
-                states.sort_by_key(|(_, state)| Reverse(state.mass.total()));
-                beyond.0.extend(states.split_off(transfers));
-            }
-            going_on.0.extend(states);
+            beyond.0.extend(smallest_beyond(&mut states, transfers));
+            going_on.extend(states);
         }
+        let most = usize::try_from(rules.states_per_level).unwrap_or(usize::MAX);
+        going_on.sort_by(|a, b| a.0.cmp(&b.0));
+        beyond.0.extend(smallest_beyond(&mut going_on, most));
         self.unresolved(cut, UnresolvedReason::Cut);
         self.unresolved(beyond, UnresolvedReason::Budget);
-        going_on
+        States(going_on.into_iter().collect())
     }
 
     /// Ends all states as unresolved.
@@ -273,4 +273,14 @@ impl Way<'_> {
             self.ends.plain(end, hop, key.solicited, &key.carried, mass, route);
         }
     }
+}
+
+/// Takes out the smallest of states that are in their order, so that `most` remain.
+fn smallest_beyond(states: &mut Vec<(StateKey, State)>, most: usize) -> Vec<(StateKey, State)> {
+    if states.len() <= most {
+        return Vec::new();
+    }
+    // Stable: between equals the order of the states.
+    states.sort_by_key(|(_, state)| Reverse(state.mass.total()));
+    states.split_off(most)
 }

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 
 pub use attribution::{AttributedEnd, Attribution};
-pub use rules::TraceRules;
+pub use rules::{Reading, TraceRules};
 
 use crate::{
     chain::ChainId,
@@ -94,8 +94,8 @@ struct Way<'a> {
 }
 
 impl<'a> Trace<'a> {
-    /// Begins a trace of `subject`, whose history was read with the largest
-    /// [`TraceRules::transfers_per_address`] transfers. `today` decides what the last 90 days are.
+    /// Begins a trace of `subject`, whose history was read within [`TraceRules::reading`]. `today`
+    /// decides what the last 90 days are.
     #[must_use]
     pub fn new(
         chain: ChainId,
@@ -153,10 +153,15 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The most legs that are to be read of a transaction.
+    /// The most legs that are to be read now of each transaction in a direction: the fewer, the more
+    /// states are followed.
     #[must_use]
-    pub const fn legs(&self) -> u32 {
-        self.rules.transfers_per_address
+    pub fn legs(&self, direction: Direction) -> u32 {
+        let way = match direction {
+            Direction::Source => &self.source,
+            Direction::Destination => &self.destination,
+        };
+        self.rules.reading().legs_of_each(way.level.states.0.len())
     }
 
     /// Everybody who was looked at, the subject included.

@@ -100,8 +100,12 @@ fn source(
     let statistics = &history.statistics;
     let unread = statistics.received.saturating_sub(seen);
     let before = statistics.sent.saturating_sub(statistics.received);
-    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), Mass::of(unread, false));
-    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), Mass::of(before, false));
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, Mass::of(unread, false));
+    ends.aggregate(
+        FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin),
+        1,
+        Mass::of(before, false),
+    );
     let received = seen.saturating_add(unread).saturating_add(before);
     (level, ends, paths, received)
 }
@@ -147,10 +151,10 @@ fn destination(
     }
     let statistics = &history.statistics;
     let unread = statistics.sent.saturating_sub(seen);
-    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), Mass::of(unread, false));
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, Mass::of(unread, false));
     let held = statistics.received.saturating_sub(statistics.sent);
     let recent = held_lately(history, since).min(held);
-    ends.aggregate(FlowEnd::Held, Mass::of(held - recent, false) + Mass::of(recent, true));
+    ends.aggregate(FlowEnd::Held, 0, Mass::of(held - recent, false) + Mass::of(recent, true));
     (level, ends, paths, seen.saturating_add(unread).saturating_add(held))
 }
 

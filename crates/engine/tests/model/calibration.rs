@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use assay_engine::{
-    assessment::{ConflictResolution, LabelStatus, Relation},
-    evidence::{ChainState, FlowPart, Pattern, PatternFact, PatternRole, Tier},
+    assessment::{ActivityStatus, ConflictResolution, LabelStatus, Relation},
+    evidence::{ChainState, FlowPart, Pattern, PatternFact, PatternRole, Tier, Unavailable},
     facts::{AccountControl, Cluster, Environment, Facts},
     policy::{Policy, PolicySpec},
     score::Confidence,
@@ -373,9 +373,19 @@ fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
         Policy::compile(PolicySpec { flows_required: true, ..PolicySpec::default() }).unwrap();
     let answer = judge_by(&nothing_known(), &demanding);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
-    let chain = ChainState::Unavailable;
-    let answer = judge(&Facts { chain, ..nothing_known() });
-    assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
+    for why in [Unavailable::Unreadable, Unavailable::NotYetRead, Unavailable::PastDay] {
+        let chain = ChainState::Unavailable(why);
+        let answer = judge(&Facts { chain, ..nothing_known() });
+        assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
+    }
+
+    let ChainState::Followed(mut chain) = flows(vec![part(Category::Exchange, 1)], vec![]) else {
+        panic!("followed")
+    };
+    chain.flows.complete = false;
+    let answer = judge(&Facts { chain: ChainState::Followed(chain), ..nothing_known() });
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_incomplete"], "indeterminate"));
+    assert!(!answer.is_final && answer.activity.status == ActivityStatus::NotAssessed);
 
     let late = "2026-11-20T14:00:00Z".parse().unwrap();
     let facts =

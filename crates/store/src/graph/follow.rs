@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::trace::{Supply, Trace, Wants};
+use assay_engine::{
+    evidence::Direction,
+    trace::{Supply, Trace, Wants},
+};
 use tokio::try_join;
 
 use super::FlowSource;
@@ -26,7 +29,8 @@ pub async fn follow(
         if wants.is_empty() {
             return Ok(());
         }
-        let supply = read(source, &wants, trace.legs(), batch).await?;
+        let legs = [Direction::Source, Direction::Destination].map(|way| trace.legs(way));
+        let supply = read(source, &wants, legs, batch).await?;
         trace.supply(&supply);
     }
 }
@@ -34,14 +38,14 @@ pub async fn follow(
 async fn read(
     source: &dyn FlowSource,
     wants: &Wants,
-    largest: u32,
+    [of_origins, of_destinations]: [u32; 2],
     batch: usize,
 ) -> Result<Supply, StoreError> {
     let batch = batch.max(1);
     let origins = async {
         let mut read = BTreeMap::new();
         for some in wants.origins.chunks(batch) {
-            let found = source.origins(some, largest).await?;
+            let found = source.origins(some, of_origins).await?;
             read.extend(some.iter().copied().zip(found));
         }
         Ok::<_, StoreError>(read)
@@ -49,7 +53,7 @@ async fn read(
     let destinations = async {
         let mut read = BTreeMap::new();
         for some in wants.destinations.chunks(batch) {
-            let found = source.destinations(some, largest).await?;
+            let found = source.destinations(some, of_destinations).await?;
             read.extend(some.iter().copied().zip(found));
         }
         Ok::<_, StoreError>(read)

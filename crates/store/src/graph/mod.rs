@@ -36,6 +36,7 @@ use std::collections::HashMap;
 use assay_engine::{
     chain::ChainId,
     coins::{CoinTransaction, History, Holder, OutPoint, TransactionKind, Txid},
+    trace::Reading,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -126,10 +127,14 @@ pub struct GraphTip {
 /// the order or number of what is asked for at once.
 #[async_trait]
 pub trait FlowSource: std::fmt::Debug + Send + Sync {
-    /// What a holder did, with the transactions of its `largest` largest outputs in each direction
-    /// (by value, then by place in the chain), each with at most `largest` legs. `None` where it never
-    /// appeared.
-    async fn history(&self, holder: &Holder, largest: u32) -> Result<Option<History>, StoreError>;
+    /// What a holder did, with the transactions of its largest outputs in each direction (by value,
+    /// then by place in the chain), each with its largest legs, as far as `reading` goes. `None` where
+    /// it never appeared.
+    async fn history(
+        &self,
+        holder: &Holder,
+        reading: Reading,
+    ) -> Result<Option<History>, StoreError>;
 
     /// The transactions, with their inputs; `None` where one is not known. In the order asked for.
     async fn origins(

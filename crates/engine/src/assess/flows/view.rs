@@ -118,7 +118,7 @@ impl Way {
             before_listing: line.listing.map(|listing| self.amount(listing.before)),
             since_listing: line.listing.map(|listing| self.amount(listing.since)),
             hops: line.hops,
-            direct: key.direct,
+            direct: key.distance != Distance::Indirect,
             listed: key.listed,
             solicited: key.solicited,
             scored: line.scored,
@@ -149,7 +149,16 @@ struct LineKey<'a> {
     entity: Option<&'a str>,
     listed: bool,
     solicited: bool,
-    direct: bool,
+    distance: Distance,
+}
+
+/// How far away money is or was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Distance {
+    /// The subject holds it itself.
+    None,
+    Direct,
+    Indirect,
 }
 
 impl<'a> LineKey<'a> {
@@ -162,7 +171,11 @@ impl<'a> LineKey<'a> {
             entity: flow.entity.as_deref(),
             listed: flow.listed,
             solicited: flow.solicited,
-            direct: flow.hops <= 1,
+            distance: match flow.hops {
+                0 => Distance::None,
+                1 => Distance::Direct,
+                _ => Distance::Indirect,
+            },
         }
     }
 }
@@ -186,7 +199,7 @@ impl Line {
         self.amount = self.amount.saturating_add(flow.amount);
         self.recent = self.recent.saturating_add(flow.recent);
         self.share += part.share;
-        self.hops = self.hops.min(flow.hops.max(1));
+        self.hops = self.hops.min(flow.hops);
         self.scored |= part.counted;
         if let Some(split) = flow.listing {
             let sum = self.listing.get_or_insert(ListingSplit { before: 0, since: 0 });

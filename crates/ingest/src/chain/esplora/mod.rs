@@ -200,12 +200,13 @@ impl Esplora {
             path = format!("{path}/{after}");
         }
         let answers: Option<Vec<TransactionAnswer>> = self.json(&path)?;
+        let answers = answers.ok_or_else(|| self.refused(&path, 404, "no such address"))?;
         let read = |answer| {
             let read = self.reader.transaction(answer);
             let (transaction, block) = read.map_err(|reason| self.untrue(&path, reason))?;
             Ok(block.map(|block| PlacedTransaction { transaction, block }))
         };
-        answers.unwrap_or_default().iter().filter_map(|answer| read(answer).transpose()).collect()
+        answers.iter().filter_map(|answer| read(answer).transpose()).collect()
     }
 
     /// A transaction in a block; `None` where there is none.
@@ -232,8 +233,9 @@ impl Esplora {
     pub fn spends(&self, txid: &Txid) -> Result<Vec<Option<Spend>>, SourceError> {
         let path = format!("/tx/{txid}/outspends");
         let answers: Option<Vec<OutspendAnswer>> = self.json(&path)?;
+        let answers = answers.ok_or_else(|| self.refused(&path, 404, "no such transaction"))?;
         let read = |answer| answer::spend(answer).map_err(|reason| self.untrue(&path, reason));
-        answers.unwrap_or_default().iter().map(read).collect()
+        answers.iter().map(read).collect()
     }
 
     fn head(

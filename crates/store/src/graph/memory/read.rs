@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use assay_engine::coins::{CoinTransaction, History, Holder, OutPoint, Txid};
+use assay_engine::{
+    coins::{CoinTransaction, History, Holder, OutPoint, Txid},
+    trace::Reading,
+};
 use async_trait::async_trait;
 
 use super::{MemoryGraph, amount, is_out_of_pool, places, stored};
@@ -17,7 +20,11 @@ use crate::{
 
 #[async_trait]
 impl FlowSource for MemoryGraph {
-    async fn history(&self, holder: &Holder, largest: u32) -> Result<Option<History>, StoreError> {
+    async fn history(
+        &self,
+        holder: &Holder,
+        reading: Reading,
+    ) -> Result<Option<History>, StoreError> {
         let found = self.numbers.get(holder).and_then(|number| self.holders.get(*number));
         let Some((found, statistics)) =
             found.and_then(|found| Some((found, self.statistics(found)?)))
@@ -38,9 +45,11 @@ impl FlowSource for MemoryGraph {
             }
         }
         let entries = |coins, incoming| {
-            Self::of_largest(coins, largest)
+            let largest = Self::of_largest(coins, reading.transfers);
+            let legs = reading.legs_of_each(largest.len());
+            largest
                 .into_iter()
-                .filter_map(|number| self.entry(number, holder, incoming, largest))
+                .filter_map(|number| self.entry(number, holder, incoming, legs))
                 .collect()
         };
         let (incoming, outgoing) = (entries(received, true), entries(sent, false));

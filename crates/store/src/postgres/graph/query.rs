@@ -13,7 +13,7 @@ use super::{Schema, row};
 /// The statements, with the graph's schema in them. `$2` is how many legs are wanted.
 #[derive(Debug)]
 pub(super) struct Queries {
-    /// `$1`: the holder's key.
+    /// `$1`: the holder's key, `$3`: how many legs all transactions may have together.
     pub(super) history: SqlStr,
     /// `$1`: identifiers.
     pub(super) origins: SqlStr,
@@ -31,9 +31,9 @@ impl Queries {
             schema.sql(&format!("SELECT {transaction}, {TIME}, {columns} FROM {from} {joins}"))
         };
         let asked = |choice: &str| format!("({choice}) AS chosen");
-        let (inputs, outputs) = (legs_of(INPUTS, "true"), legs_of(OUTPUTS, "true"));
-        let incoming = legs_of(INPUTS, "chosen.incoming");
-        let outgoing = legs_of(OUTPUTS, "NOT chosen.incoming");
+        let (inputs, outputs) = (legs_of(INPUTS, "true", "$2"), legs_of(OUTPUTS, "true", "$2"));
+        let incoming = legs_of(INPUTS, "chosen.incoming", "(chosen.legs)");
+        let outgoing = legs_of(OUTPUTS, "NOT chosen.incoming", "(chosen.legs)");
         Self {
             history: read(
                 &format!("{WHO} LEFT JOIN ({CHOSEN}) AS chosen ON true"),
@@ -55,9 +55,9 @@ impl Queries {
     }
 }
 
-/// The legs of one side, under a condition.
-fn legs_of(side: &str, condition: &str) -> String {
-    side.replace("WANTED", condition)
+/// The legs of one side, under a condition, and so many of them.
+fn legs_of(side: &str, condition: &str, most: &str) -> String {
+    side.replace("WANTED", condition).replace("MOST", most)
 }
 
 /// The newest transactions of identifiers, and at which places they were asked for.
@@ -82,7 +82,9 @@ const WHO: &str = "(SELECT * FROM chain.holder WHERE key = $1 OFFSET 0) AS who";
 
 /// The transactions of the holder's largest outputs and inputs. There may be none of them, and the
 /// holder all the same.
-const CHOSEN: &str = "SELECT DISTINCT true AS incoming, tx_id FROM
+const CHOSEN: &str = "SELECT incoming, tx_id,
+        greatest(least($3 / count(*) OVER (PARTITION BY incoming), $2), 1) AS legs FROM
+        (SELECT DISTINCT true AS incoming, tx_id FROM
         (SELECT tx_id FROM chain.output
          WHERE holder_id = (SELECT holder_id FROM chain.holder WHERE key = $1)
          ORDER BY value DESC, tx_id, place LIMIT $2) AS largest_outputs
@@ -90,7 +92,7 @@ const CHOSEN: &str = "SELECT DISTINCT true AS incoming, tx_id FROM
     SELECT DISTINCT false AS incoming, tx_id FROM
         (SELECT tx_id FROM chain.input
          WHERE holder_id = (SELECT holder_id FROM chain.holder WHERE key = $1)
-         ORDER BY value DESC, tx_id, place LIMIT $2) AS largest_inputs";
+         ORDER BY value DESC, tx_id, place LIMIT $2) AS largest_inputs) AS either";
 
 /// What was chosen.
 const HEAD: &str = "LEFT JOIN LATERAL
@@ -107,7 +109,7 @@ const INPUTS: &str = "LEFT JOIN LATERAL (SELECT
             (SELECT txid FROM chain.tx WHERE tx_id = leg.prev_tx_id) END) AS txids
     FROM (SELECT * FROM chain.input
           WHERE tx_id = t.tx_id AND holder_id IS NOT NULL AND WANTED
-          ORDER BY value DESC, place LIMIT $2) AS leg) AS i ON true";
+          ORDER BY value DESC, place LIMIT MOST) AS leg) AS i ON true";
 const INPUT_COLUMNS: &str = "i.places, i.values, i.keys, i.indexes, i.txids";
 
 /// Its outputs, the largest first.
@@ -115,7 +117,7 @@ const OUTPUTS: &str = "LEFT JOIN LATERAL (SELECT
         array_agg(leg.place) AS places, array_agg(leg.value) AS values,
         array_agg((SELECT key FROM chain.holder WHERE holder_id = leg.holder_id)) AS keys
     FROM (SELECT * FROM chain.output WHERE tx_id = t.tx_id AND WANTED
-          ORDER BY value DESC, place LIMIT $2) AS leg) AS o ON true";
+          ORDER BY value DESC, place LIMIT MOST) AS leg) AS o ON true";
 const OUTPUT_COLUMNS: &str = "o.places, o.values, o.keys";
 
 /// What the holder itself got and gave by it; its outputs where it is an incoming one.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::coins::{
-    CoinTransaction, History, HistoryEntry, Holder, Leg, OutPoint, OwnOutput, Txid,
+use assay_engine::{
+    coins::{CoinTransaction, History, HistoryEntry, Holder, Leg, OutPoint, OwnOutput, Txid},
+    trace::Reading,
 };
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
@@ -24,10 +25,15 @@ struct Sides {
 
 #[async_trait]
 impl FlowSource for PostgresGraph {
-    async fn history(&self, holder: &Holder, largest: u32) -> Result<Option<History>, StoreError> {
+    async fn history(
+        &self,
+        holder: &Holder,
+        reading: Reading,
+    ) -> Result<Option<History>, StoreError> {
         let mut rows = sqlx::query(self.flows.history.clone())
             .bind(holder.to_bytes())
-            .bind(i64::from(largest))
+            .bind(i64::from(reading.transfers))
+            .bind(i64::from(reading.legs))
             .fetch(&self.pool);
         let mut statistics = None;
         let (mut incoming, mut outgoing) = (BTreeMap::new(), BTreeMap::new());

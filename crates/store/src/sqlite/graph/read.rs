@@ -8,7 +8,10 @@
 
 use std::collections::HashMap;
 
-use assay_engine::coins::{CoinTransaction, History, Holder, Leg, OutPoint, OwnOutput, Txid};
+use assay_engine::{
+    coins::{CoinTransaction, History, Holder, Leg, OutPoint, OwnOutput, Txid},
+    trace::Reading,
+};
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
@@ -52,7 +55,11 @@ pub(super) enum Direction {
 
 #[async_trait]
 impl FlowSource for SqliteGraph {
-    async fn history(&self, holder: &Holder, largest: u32) -> Result<Option<History>, StoreError> {
+    async fn history(
+        &self,
+        holder: &Holder,
+        reading: Reading,
+    ) -> Result<Option<History>, StoreError> {
         let mut read = self.pool.begin().await?;
         let query = format!("SELECT {} FROM holder AS h WHERE key = ?", row::HOLDER);
         let found = sqlx::query(AssertSqlSafe(query))
@@ -62,10 +69,12 @@ impl FlowSource for SqliteGraph {
         let Some(found) = found else { return Ok(None) };
         let HolderRow { number, statistics, .. } = row::holder(&found)?;
 
-        let incoming = moving(&mut read, Direction::Outputs, number, largest).await?;
-        let outgoing = moving(&mut read, Direction::Inputs, number, largest).await?;
-        let inputs = legs(&mut read, Direction::Inputs, &incoming, largest).await?;
-        let outputs = legs(&mut read, Direction::Outputs, &outgoing, largest).await?;
+        let incoming = moving(&mut read, Direction::Outputs, number, reading.transfers).await?;
+        let outgoing = moving(&mut read, Direction::Inputs, number, reading.transfers).await?;
+        let [of_incoming, of_outgoing] =
+            [&incoming, &outgoing].map(|moved| reading.legs_of_each(moved.len()));
+        let inputs = legs(&mut read, Direction::Inputs, &incoming, of_incoming).await?;
+        let outputs = legs(&mut read, Direction::Outputs, &outgoing, of_outgoing).await?;
         let own = own(&mut read, number, numbers(incoming.iter().chain(&outgoing))).await?;
         Ok(Some(Read { statistics, incoming, outgoing, inputs, outputs, own }.history()))
     }
