@@ -14,18 +14,30 @@ use assay_store::SqliteStore;
 
 use super::*;
 
-/// Confirmed transactions, the newest last, and how the API fails to tell them.
+/// How an API fails to tell what it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Silence {
+    /// Nothing but the newest block is told.
+    AllButTheTip,
+    /// Pages are empty although the summary counts transactions.
+    Pages,
+    /// Who spends what is told of no output.
+    Spends,
+    /// Transactions are not there when they are asked for one by one.
+    Transactions,
+}
+
+/// Confirmed transactions, the newest last.
 #[derive(Debug, Default)]
 struct Api {
     transactions: Vec<FullTransaction>,
-    /// Nothing but the newest block is told.
-    only_the_tip: bool,
-    /// Pages are empty although the summary counts transactions.
-    empty_pages: bool,
-    /// Who spends what is told of no output.
-    no_spends: bool,
-    /// Transactions are not there when they are asked for one by one.
-    no_transactions: bool,
+    silent_about: Option<Silence>,
+}
+
+impl Api {
+    fn is_silent_about(&self, what: Silence) -> bool {
+        self.silent_about == Some(what)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -65,7 +77,7 @@ impl Histories for FakeApi {
 
     fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError> {
         self.histories.fetch_add(1, Ordering::Relaxed);
-        if self.api().only_the_tip {
+        if self.api().is_silent_about(Silence::AllButTheTip) {
             return Err(no_answer());
         }
         let holder = Holder::of_address(address).unwrap();
@@ -87,25 +99,25 @@ impl Histories for FakeApi {
         address: &CanonicalAddress,
         after: Option<&Txid>,
     ) -> Result<Vec<FullTransaction>, SourceError> {
-        if self.api().only_the_tip {
+        if self.api().is_silent_about(Silence::AllButTheTip) {
             return Err(no_answer());
         }
         let mut all = self.of(address);
         all.reverse();
         let from =
             after.map_or(0, |after| all.iter().position(|one| one.txid == *after).unwrap() + 1);
-        Ok(if self.api().empty_pages { vec![] } else { all.split_off(from) })
+        Ok(if self.api().is_silent_about(Silence::Pages) { vec![] } else { all.split_off(from) })
     }
 
     fn transaction(&self, txid: &Txid) -> Result<Option<FullTransaction>, SourceError> {
         let api = self.api();
         let found = api.transactions.iter().find(|transaction| transaction.txid == *txid);
-        Ok(found.filter(|_| !api.no_transactions).cloned())
+        Ok(found.filter(|_| !api.is_silent_about(Silence::Transactions)).cloned())
     }
 
     fn spends(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
         let api = self.api();
-        if api.no_spends {
+        if api.is_silent_about(Silence::Spends) {
             return Ok(vec![]);
         }
         let made = api.transactions.iter().find(|transaction| transaction.txid == *txid).unwrap();
@@ -158,6 +170,10 @@ fn story() -> Vec<FullTransaction> {
     ]
 }
 
+fn silent(about: Silence) -> Api {
+    Api { transactions: story(), silent_about: Some(about) }
+}
+
 struct World {
     api: Arc<FakeApi>,
     source: OnDemand,
@@ -195,7 +211,7 @@ fn ends(facts: &ChainFacts, direction: Direction) -> Vec<(FlowEnd, u128)> {
 
 #[tokio::test]
 async fn what_was_read_whole_is_the_whole() {
-    let world = World::new(Api { transactions: story(), ..Api::default() }).await;
+    let world = World::new(Api { transactions: story(), silent_about: None }).await;
     let facts = world.check(at(0)).await;
     assert!(facts.flows.complete);
     assert_eq!(ends(&facts, Direction::Source), [(FlowEnd::Mining, 40)]);
@@ -204,21 +220,19 @@ async fn what_was_read_whole_is_the_whole() {
 
 #[tokio::test]
 async fn an_address_of_which_nothing_is_told_was_not_looked_at() {
-    let world =
-        World::new(Api { transactions: story(), only_the_tip: true, ..Api::default() }).await;
+    let world = World::new(silent(Silence::AllButTheTip)).await;
     let facts = world.check(at(0)).await;
     assert!(!facts.flows.complete && facts.activity.is_none());
     // Given that it answers later, nothing of that is remembered.
-    world.api.api().only_the_tip = false;
+    world.api.api().silent_about = None;
     assert!(world.check(at(1)).await.flows.complete);
 }
 
 #[tokio::test]
 async fn an_empty_page_where_transactions_were_counted_is_no_history() {
-    let world =
-        World::new(Api { transactions: story(), empty_pages: true, ..Api::default() }).await;
+    let world = World::new(silent(Silence::Pages)).await;
     assert!(!world.check(at(0)).await.flows.complete);
-    world.api.api().empty_pages = false;
+    world.api.api().silent_about = None;
     let facts = world.check(at(1)).await;
     assert!(facts.flows.complete);
     assert_eq!(ends(&facts, Direction::Source), [(FlowEnd::Mining, 40)]);
@@ -226,12 +240,12 @@ async fn an_empty_page_where_transactions_were_counted_is_no_history() {
 
 #[tokio::test]
 async fn an_output_of_which_nothing_is_told_is_not_held() {
-    let world = World::new(Api { transactions: story(), no_spends: true, ..Api::default() }).await;
+    let world = World::new(silent(Silence::Spends)).await;
     let facts = world.check(at(0)).await;
     assert!(!facts.flows.complete);
     let open = (FlowEnd::Unresolved(UnresolvedReason::Budget), 15);
     assert!(ends(&facts, Direction::Destination).contains(&open), "{facts:?}");
-    world.api.api().no_spends = false;
+    world.api.api().silent_about = None;
     let facts = world.check(at(1)).await;
     assert!(facts.flows.complete);
     assert!(ends(&facts, Direction::Destination).contains(&(FlowEnd::Held, 15)), "{facts:?}");
@@ -239,8 +253,7 @@ async fn an_output_of_which_nothing_is_told_is_not_held() {
 
 #[tokio::test]
 async fn a_transaction_that_is_not_there_is_no_unknown_origin() {
-    let world =
-        World::new(Api { transactions: story(), no_transactions: true, ..Api::default() }).await;
+    let world = World::new(silent(Silence::Transactions)).await;
     let facts = world.check(at(0)).await;
     assert!(!facts.flows.complete);
     let open = (FlowEnd::Unresolved(UnresolvedReason::Budget), 40);
@@ -249,7 +262,7 @@ async fn a_transaction_that_is_not_there_is_no_unknown_origin() {
 
 #[tokio::test]
 async fn a_history_is_fetched_again_however_often_it_was_looked_at_meanwhile() {
-    let world = World::new(Api { transactions: story(), ..Api::default() }).await;
+    let world = World::new(Api { transactions: story(), silent_about: None }).await;
     let _ = world.check(at(0)).await;
     // Given money that comes in after the first look, and a look every half an hour.
     let mut later = story();
@@ -274,6 +287,6 @@ async fn pools_are_no_addresses_to_be_asked_for() {
     if let Some(paid) = transactions.get_mut(1) {
         paid.inputs = vec![(OutPoint { txid: paid.txid, index: u32::MAX }, pool, 50)];
     }
-    let world = World::new(Api { transactions, ..Api::default() }).await;
+    let world = World::new(Api { transactions, silent_about: None }).await;
     assert!(world.check(at(0)).await.flows.complete);
 }
