@@ -1,0 +1,212 @@
+//! Making connections.
+
+use std::{fs, path::Path};
+
+use redis::{
+    AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo,
+    IntoConnectionInfo, RedisConnectionInfo, TlsCertificates, TlsMode,
+    aio::{ConnectionLike, MultiplexedConnection, PubSub},
+    cluster::{ClusterClient, ClusterClientBuilder},
+    cluster_async::ClusterConnection,
+    sentinel::{SentinelClientBuilder, SentinelServerType},
+};
+
+use crate::{
+    LinkError, RedisSettings, Servers,
+    place::Host,
+    settings::{Credentials, TlsFiles},
+};
+
+/// A connection that many may use at once.
+#[derive(Clone)]
+pub(crate) enum Connection {
+    /// To one server.
+    One(MultiplexedConnection),
+    /// To a Cluster.
+    Cluster(ClusterConnection),
+}
+
+/// Connects to whoever takes commands now.
+pub(crate) async fn connect(settings: &RedisSettings) -> Result<Connection, LinkError> {
+    let credentials = credentials(settings)?;
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(settings.connect_timeout))
+        .set_response_timeout(Some(settings.answer_timeout));
+    match &settings.place.servers {
+        Servers::Cluster(nodes) => Ok(Connection::Cluster(
+            cluster(settings, nodes, &credentials)?.get_async_connection().await?,
+        )),
+        Servers::One(host) => {
+            let client = one(settings, host, &credentials)?;
+            Ok(Connection::One(client.get_multiplexed_async_connection_with_config(&config).await?))
+        }
+        Servers::Sentinel { sentinels, master } => {
+            let client = master_of(settings, sentinels, master, &credentials).await?;
+            Ok(Connection::One(client.get_multiplexed_async_connection_with_config(&config).await?))
+        }
+    }
+}
+
+/// Connects to hear what is published; in a Cluster any node tells it.
+pub(crate) async fn listen(settings: &RedisSettings) -> Result<PubSub, LinkError> {
+    let credentials = credentials(settings)?;
+    let client = match &settings.place.servers {
+        Servers::One(host) => one(settings, host, &credentials)?,
+        Servers::Sentinel { sentinels, master } => {
+            master_of(settings, sentinels, master, &credentials).await?
+        }
+        Servers::Cluster(nodes) => {
+            let mut last = None;
+            for node in nodes {
+                match one(settings, node, &credentials)?.get_async_pubsub().await {
+                    Ok(heard) => return Ok(heard),
+                    Err(error) => last = Some(error),
+                }
+            }
+            return Err(last.map_or(LinkError::Away, LinkError::Redis));
+        }
+    };
+    Ok(client.get_async_pubsub().await?)
+}
+
+fn credentials(settings: &RedisSettings) -> Result<Credentials, LinkError> {
+    settings.credentials().map_err(LinkError::Credentials)
+}
+
+fn address(settings: &RedisSettings, (name, port): &Host) -> ConnectionAddr {
+    if settings.place.tls {
+        let (host, port) = (name.clone(), *port);
+        ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
+    } else {
+        ConnectionAddr::Tcp(name.clone(), *port)
+    }
+}
+
+fn one(
+    settings: &RedisSettings,
+    host: &Host,
+    credentials: &Credentials,
+) -> Result<Client, LinkError> {
+    let mut who = RedisConnectionInfo::default().set_db(settings.place.database);
+    if let Some(user) = &credentials.user {
+        who = who.set_username(user);
+    }
+    if let Some(password) = &credentials.password {
+        who = who.set_password(password);
+    }
+    let info: ConnectionInfo =
+        address(settings, host).into_connection_info()?.set_redis_settings(who);
+    match certificates(&settings.tls)? {
+        Some(certificates) if settings.place.tls => Ok(Client::build_with_tls(info, certificates)?),
+        _ => Ok(Client::open(info)?),
+    }
+}
+
+async fn master_of(
+    settings: &RedisSettings,
+    sentinels: &[Host],
+    master: &str,
+    credentials: &Credentials,
+) -> Result<Client, LinkError> {
+    let addresses = sentinels.iter().map(|host| address(settings, host));
+    let mut builder = SentinelClientBuilder::new(addresses, master, SentinelServerType::Master)?
+        .set_client_to_redis_db(settings.place.database);
+    if settings.place.tls {
+        builder = builder
+            .set_client_to_redis_tls_mode(TlsMode::Secure)
+            .set_client_to_sentinel_tls_mode(TlsMode::Secure);
+    }
+    if let Some(certificates) = certificates(&settings.tls)? {
+        builder = builder
+            .set_client_to_redis_certificates(certificates.clone())
+            .set_client_to_sentinel_certificates(certificates);
+    }
+    if let Some(user) = &credentials.user {
+        builder = builder.set_client_to_redis_username(user);
+    }
+    if let Some(password) = &credentials.password {
+        builder = builder.set_client_to_redis_password(password);
+    }
+    Ok(builder.build()?.async_get_client().await?)
+}
+
+fn cluster(
+    settings: &RedisSettings,
+    nodes: &[Host],
+    credentials: &Credentials,
+) -> Result<ClusterClient, LinkError> {
+    let nodes: Vec<ConnectionInfo> = nodes
+        .iter()
+        .map(|host| address(settings, host).into_connection_info())
+        .collect::<Result<_, _>>()?;
+    let mut builder = ClusterClientBuilder::new(nodes)
+        .connection_timeout(settings.connect_timeout)
+        .response_timeout(settings.answer_timeout)
+        // A slot that moved is found again; a node that is away is not waited for.
+        .retries(2);
+    if settings.place.tls {
+        builder = builder.tls(TlsMode::Secure);
+    }
+    if let Some(certificates) = certificates(&settings.tls)? {
+        builder = builder.certs(certificates);
+    }
+    if let Some(user) = &credentials.user {
+        builder = builder.username(user);
+    }
+    if let Some(password) = &credentials.password {
+        builder = builder.password(password);
+    }
+    Ok(builder.build()?)
+}
+
+fn certificates(files: &TlsFiles) -> Result<Option<TlsCertificates>, LinkError> {
+    let read = |file: &Path| {
+        fs::read(file)
+            .map_err(|error| {
+                std::io::Error::new(error.kind(), format!("{}: {error}", file.display()))
+            })
+            .map_err(LinkError::Credentials)
+    };
+    if *files == TlsFiles::default() {
+        return Ok(None);
+    }
+    let client_tls = match &files.client {
+        None => None,
+        Some((certificate, key)) => {
+            Some(ClientTlsConfig { client_cert: read(certificate)?, client_key: read(key)? })
+        }
+    };
+    let root_cert = files.authorities.as_deref().map(read).transpose()?;
+    Ok(Some(TlsCertificates { client_tls, root_cert }))
+}
+
+impl ConnectionLike for Connection {
+    fn req_packed_command<'a>(
+        &'a mut self,
+        command: &'a redis::Cmd,
+    ) -> redis::RedisFuture<'a, redis::Value> {
+        match self {
+            Self::One(one) => one.req_packed_command(command),
+            Self::Cluster(cluster) => cluster.req_packed_command(command),
+        }
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        commands: &'a redis::Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> redis::RedisFuture<'a, Vec<redis::Value>> {
+        match self {
+            Self::One(one) => one.req_packed_commands(commands, offset, count),
+            Self::Cluster(cluster) => cluster.req_packed_commands(commands, offset, count),
+        }
+    }
+
+    fn get_db(&self) -> i64 {
+        match self {
+            Self::One(one) => one.get_db(),
+            Self::Cluster(cluster) => cluster.get_db(),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Commands and scripts, over a connection that is made anew when it is lost.
+
+use std::{
+    fmt, io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use redis::{Cmd, FromRedisValue, Pipeline, RedisError, Script};
+use tokio::time::Instant;
+
+use crate::{
+    RedisSettings,
+    dial::{self, Connection},
+};
+
+/// The wait after the first failure to connect; each further one doubles it.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+/// The longest wait between two attempts.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// Answers that may be late in a row before the connection is given up: a server that pauses for a moment
+/// is not a lost one.
+const MOST_LATE: u32 = 4;
+
+/// Why Redis gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// It is away, and it is not yet time to try again.
+    #[error("Redis is away")]
+    Away,
+    /// Credentials or certificates cannot be read.
+    #[error("failed to read credentials for Redis: {0}")]
+    Credentials(#[source] io::Error),
+    /// It cannot be reached, or refuses.
+    #[error("Redis fails: {0}")]
+    Redis(#[from] RedisError),
+}
+
+/// A way to Redis, for many at once. Cheap to clone.
+#[derive(Clone)]
+pub struct Link(Arc<Inner>);
+
+struct Inner {
+    settings: RedisSettings,
+    state: Mutex<State>,
+    /// Held by whoever makes a connection.
+    dialling: tokio::sync::Mutex<()>,
+    commands: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Connection>,
+    /// Counts connections, so that what was said of an old one does not harm a new one.
+    number: u64,
+    /// Late answers in a row.
+    late: u32,
+    /// Failures to connect in a row, and when to try again.
+    failures: u32,
+    not_before: Option<Instant>,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Link({})", self.0.settings.place)
+    }
+}
+
+impl Link {
+    /// A way to Redis; a connection is made when it is needed first.
+    #[must_use]
+    pub fn new(settings: RedisSettings) -> Self {
+        Self(Arc::new(Inner {
+            settings,
+            state: Mutex::new(State::default()),
+            dialling: tokio::sync::Mutex::new(()),
+            commands: AtomicU64::new(0),
+        }))
+    }
+
+    /// How Redis is reached.
+    #[must_use]
+    pub fn settings(&self) -> &RedisSettings {
+        &self.0.settings
+    }
+
+    /// Whether there is a connection now.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.0.state().connection.is_some()
+    }
+
+    /// How many commands and scripts were sent.
+    #[must_use]
+    pub fn commands(&self) -> u64 {
+        self.0.commands.load(Ordering::Relaxed)
+    }
+
+    /// Sends a command.
+    ///
+    /// # Errors
+    ///
+    /// Where Redis is away or refuses.
+    pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LinkError> {
+        let (mut connection, number) = self.connection().await?;
+        self.count(1);
+        self.judge(number, command.query_async(&mut connection).await)
+    }
+
+    /// Sends several commands at once. In a Cluster all of their keys must have one hash tag.
+    ///
+    /// # Errors
+    ///
+    /// Where Redis is away or refuses.
+    pub async fn run_all<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, LinkError> {
+        let (mut connection, number) = self.connection().await?;
+        self.count(u64::try_from(commands.cmd_iter().count()).unwrap_or(u64::MAX));
+        self.judge(number, commands.query_async(&mut connection).await)
+    }
+
+    /// Runs a script, which the server is told where it does not know it. In a Cluster all keys must have
+    /// one hash tag.
+    ///
+    /// # Errors
+    ///
+    /// Where Redis is away or refuses.
+    pub async fn script<T: FromRedisValue>(
+        &self,
+        script: &Script,
+        keys: &[String],
+        arguments: &[Vec<u8>],
+    ) -> Result<T, LinkError> {
+        let (mut connection, number) = self.connection().await?;
+        self.count(1);
+        let mut call = script.prepare_invoke();
+        for key in keys {
+            call.key(key);
+        }
+        for argument in arguments {
+            call.arg(argument.as_slice());
+        }
+        self.judge(number, call.invoke_async(&mut connection).await)
+    }
+
+    fn count(&self, commands: u64) {
+        self.0.commands.fetch_add(commands, Ordering::Relaxed);
+    }
+
+    /// The connection there is, or a new one where it is time for that. One makes it, the others wait
+    /// for it.
+    async fn connection(&self) -> Result<(Connection, u64), LinkError> {
+        if let Some(connection) = self.0.state().there_is()? {
+            return Ok(connection);
+        }
+        let _dialling = self.0.dialling.lock().await;
+        if let Some(connection) = self.0.state().there_is()? {
+            return Ok(connection);
+        }
+        let limit = self.0.settings.connect_timeout + self.0.settings.answer_timeout;
+        let made = tokio::time::timeout(limit, dial::connect(&self.0.settings)).await;
+        let mut state = self.0.state();
+        match made {
+            Ok(Ok(connection)) => {
+                if state.failures > 0 {
+                    tracing::info!(redis = %self.0.settings.place, "Redis answers again");
+                }
+                Ok(state.connected(connection))
+            }
+            Ok(Err(error)) => {
+                self.0.failed(&mut state, &error);
+                Err(error)
+            }
+            Err(_) => {
+                self.0.failed(&mut state, &LinkError::Away);
+                Err(LinkError::Away)
+            }
+        }
+    }
+
+    /// Gives the connection up where the outcome says that it is lost.
+    fn judge<T>(&self, number: u64, outcome: Result<T, RedisError>) -> Result<T, LinkError> {
+        let mut state = self.0.state();
+        if state.number == number {
+            match &outcome {
+                Ok(_) => state.late = 0,
+                Err(error) if error.is_timeout() => {
+                    state.late += 1;
+                    if state.late >= MOST_LATE {
+                        state.lose();
+                    }
+                }
+                Err(error) if is_lost(error) => state.lose(),
+                Err(_) => {}
+            }
+        }
+        drop(state);
+        outcome.map_err(LinkError::Redis)
+    }
+}
+
+/// Whether another connection may do better: this one broke, leads to a server that takes no writes
+/// (a demoted master), or was made with a password that no longer holds.
+fn is_lost(error: &RedisError) -> bool {
+    error.is_io_error()
+        || error.is_connection_dropped()
+        || error.is_connection_refusal()
+        || error.is_unrecoverable_error()
+        || matches!(
+            error.code(),
+            Some("READONLY" | "NOAUTH" | "WRONGPASS" | "MASTERDOWN" | "LOADING")
+        )
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is a few plain assignments: what a panicking holder left is sound.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, state: &mut State, error: &LinkError) {
+        if state.failures == 0 {
+            tracing::warn!(redis = %self.settings.place, %error, "failed to reach Redis; trying on");
+        }
+        let wait = FIRST_WAIT.saturating_mul(1 << state.failures.min(10)).min(LONGEST_WAIT);
+        state.failures = state.failures.saturating_add(1);
+        state.not_before = Some(Instant::now() + wait);
+    }
+}
+
+impl State {
+    fn there_is(&self) -> Result<Option<(Connection, u64)>, LinkError> {
+        if let Some(connection) = &self.connection {
+            return Ok(Some((connection.clone(), self.number)));
+        }
+        match self.not_before {
+            Some(not_before) if Instant::now() < not_before => Err(LinkError::Away),
+            _ => Ok(None),
+        }
+    }
+
+    fn connected(&mut self, connection: Connection) -> (Connection, u64) {
+        let number = self.number + 1;
+        *self = Self { connection: Some(connection.clone()), number, ..Self::default() };
+        (connection, number)
+    }
+
+    fn lose(&mut self) {
+        self.connection = None;
+    }
+}

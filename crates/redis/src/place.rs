@@ -1,0 +1,245 @@
+//! Where Redis is.
+
+use std::{fmt, str::FromStr};
+
+/// The port that Redis listens on unless told otherwise.
+const PORT: u16 = 6379;
+/// The port of Sentinel.
+const SENTINEL_PORT: u16 = 26379;
+
+/// Where Redis is, as a URL says: `redis://`, `redis+sentinel://` or `redis+cluster://`, each also with
+/// `rediss` for TLS.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The servers.
+    pub servers: Servers,
+    /// Whether connections are encrypted.
+    pub tls: bool,
+    /// The user, where the URL names one.
+    pub user: Option<String>,
+    /// The password, where the URL holds one.
+    pub password: Option<String>,
+    /// The number of the database; 0 in a Cluster.
+    pub database: i64,
+}
+
+/// A server's name and port.
+pub type Host = (String, u16);
+
+/// Which servers there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Servers {
+    /// One.
+    One(Host),
+    /// Sentinels, which know where the master of a name is.
+    Sentinel {
+        /// The sentinels.
+        sentinels: Vec<Host>,
+        /// The master's name.
+        master: String,
+    },
+    /// Some nodes of a Cluster, which know the others.
+    Cluster(Vec<Host>),
+}
+
+/// Why a text is no place.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// The scheme is another one.
+    #[error(
+        "must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel://, \
+         redis+cluster:// or rediss+cluster://"
+    )]
+    Scheme,
+    /// A host is missing or its port is no number.
+    #[error("`{0}` is no host with a port, as in redis.example:6379")]
+    Host(String),
+    /// The database is no number.
+    #[error("`{0}` is no number of a database")]
+    Database(String),
+    /// A Sentinel URL names no master.
+    #[error("name the master behind the sentinels, as in redis+sentinel://host:26379/mymaster")]
+    NoMaster,
+    /// One server was expected.
+    #[error("names several hosts: redis+sentinel:// or redis+cluster:// may do that")]
+    SeveralHosts,
+    /// A Cluster has one database.
+    #[error("names a database: a Cluster has only one")]
+    DatabaseInCluster,
+    /// User or password hold what a URL cannot.
+    #[error("user or password are not percent-encoded as a URL needs it")]
+    Encoding,
+}
+
+impl FromStr for Place {
+    type Err = PlaceError;
+
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
+        let (scheme, rest) = text.split_once("://").ok_or(PlaceError::Scheme)?;
+        let (scheme, kind) = scheme.split_once('+').unwrap_or((scheme, ""));
+        let tls = match scheme {
+            "redis" => false,
+            "rediss" => true,
+            _ => return Err(PlaceError::Scheme),
+        };
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (who, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = credentials(who)?;
+        let port = if kind == "sentinel" { SENTINEL_PORT } else { PORT };
+        let hosts: Vec<Host> =
+            hosts.split(',').map(|text| host(text, port)).collect::<Result<_, _>>()?;
+        let number = |text: &str| match text {
+            "" => Ok(0),
+            text => match text.parse::<i64>() {
+                Ok(number) if number >= 0 => Ok(number),
+                _ => Err(PlaceError::Database(text.to_owned())),
+            },
+        };
+        let (servers, database) = match kind {
+            "" => {
+                let [one] = <[Host; 1]>::try_from(hosts).map_err(|_| PlaceError::SeveralHosts)?;
+                (Servers::One(one), number(path)?)
+            }
+            "sentinel" => {
+                let (master, database) = path.split_once('/').unwrap_or((path, ""));
+                if master.is_empty() {
+                    return Err(PlaceError::NoMaster);
+                }
+                let master = master.to_owned();
+                (Servers::Sentinel { sentinels: hosts, master }, number(database)?)
+            }
+            "cluster" => match number(path)? {
+                0 => (Servers::Cluster(hosts), 0),
+                _ => return Err(PlaceError::DatabaseInCluster),
+            },
+            _ => return Err(PlaceError::Scheme),
+        };
+        Ok(Self { servers, tls, user, password, database })
+    }
+}
+
+/// User and password; both may be missing, and so may be the user.
+fn credentials(text: &str) -> Result<(Option<String>, Option<String>), PlaceError> {
+    let (user, password) = text.split_once(':').unwrap_or((text, ""));
+    let decoded = |text: &str| match text {
+        "" => Ok(None),
+        text => decode(text).map(Some).ok_or(PlaceError::Encoding),
+    };
+    Ok((decoded(user)?, decoded(password)?))
+}
+
+/// Undoes percent-encoding.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                let value = digit(rest.next()?)? * 16 + digit(rest.next()?)?;
+                u8::try_from(value).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn host(text: &str, port: u16) -> Result<Host, PlaceError> {
+    let wrong = || PlaceError::Host(text.to_owned());
+    // An IPv6 address stands in brackets.
+    let (name, rest) = match text.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').ok_or_else(wrong)?,
+        None => text.find(':').map_or((text, ""), |colon| text.split_at(colon)),
+    };
+    let port = match rest.strip_prefix(':') {
+        Some(port) => port.parse().map_err(|_| wrong())?,
+        None if rest.is_empty() => port,
+        None => return Err(wrong()),
+    };
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err(wrong());
+    }
+    Ok((name.to_owned(), port))
+}
+
+impl fmt::Display for Place {
+    /// Where it is, without user and password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "rediss" } else { "redis" };
+        let hosts = |hosts: &[Host]| {
+            hosts.iter().map(|(name, port)| format!("{name}:{port}")).collect::<Vec<_>>().join(",")
+        };
+        match &self.servers {
+            Servers::One((name, port)) => write!(formatter, "{scheme}://{name}:{port}"),
+            Servers::Sentinel { sentinels, master } => {
+                write!(formatter, "{scheme}+sentinel://{}/{master}", hosts(sentinels))
+            }
+            Servers::Cluster(nodes) => write!(formatter, "{scheme}+cluster://{}", hosts(nodes)),
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Place({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Place {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_url_names_one_server_sentinels_or_a_cluster() {
+        let one = read("redis://redis.example");
+        assert_eq!(one.servers, Servers::One(("redis.example".into(), 6379)));
+        assert!(!one.tls && one.user.is_none() && one.password.is_none() && one.database == 0);
+        let one = read("rediss://[::1]:7000/3");
+        assert_eq!((one.servers, one.tls), (Servers::One(("::1".into(), 7000)), true));
+        assert_eq!(one.database, 3);
+        let watched = read("redis+sentinel://a,b:5000/main/2");
+        let sentinels = vec![("a".to_owned(), 26379), ("b".to_owned(), 5000)];
+        assert_eq!(watched.servers, Servers::Sentinel { sentinels, master: "main".into() });
+        assert_eq!(watched.database, 2);
+        let cluster = read("rediss+cluster://a:1,b:2");
+        assert_eq!(cluster.servers, Servers::Cluster(vec![("a".into(), 1), ("b".into(), 2)]));
+    }
+
+    #[test]
+    fn credentials_are_read_and_never_shown() {
+        let place = read("redis://assay:p%40ss%3Aword@redis.example:6380");
+        assert_eq!(place.user.as_deref(), Some("assay"));
+        assert_eq!(place.password.as_deref(), Some("p@ss:word"));
+        let place_without_user = read("redis://:secret@redis.example");
+        assert_eq!(place_without_user.user, None);
+        assert_eq!(place_without_user.password.as_deref(), Some("secret"));
+        for shown in [place.to_string(), format!("{place:?}"), format!("{place_without_user:?}")] {
+            assert!(!shown.contains("ss") || !shown.contains("word"), "{shown}");
+            assert!(!shown.contains("secret"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_place_says_why() {
+        for (text, error) in [
+            ("redis.example:6379", PlaceError::Scheme),
+            ("http://redis.example", PlaceError::Scheme),
+            ("redis+ring://redis.example", PlaceError::Scheme),
+            ("redis://", PlaceError::Host(String::new())),
+            ("redis://a:b", PlaceError::Host("a:b".into())),
+            ("redis://a,b", PlaceError::SeveralHosts),
+            ("redis://a/x", PlaceError::Database("x".into())),
+            ("redis://a/-1", PlaceError::Database("-1".into())),
+            ("redis+sentinel://a", PlaceError::NoMaster),
+            ("redis+cluster://a/1", PlaceError::DatabaseInCluster),
+            ("redis://u:%zz@a", PlaceError::Encoding),
+        ] {
+            assert_eq!(text.parse::<Place>(), Err(error), "{text}");
+        }
+    }
+}

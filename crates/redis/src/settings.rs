@@ -1,0 +1,99 @@
+//! Where Redis is, who we are, and how long we wait.
+
+use std::{fmt, fs, io, path::PathBuf, time::Duration};
+
+use crate::Place;
+
+/// How Redis is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisSettings {
+    /// Where it is.
+    pub place: Place,
+    /// A file that holds the password, which goes before the URL's. It is read for every new connection.
+    pub password_file: Option<PathBuf>,
+    /// Files for TLS.
+    pub tls: TlsFiles,
+    /// Longest time for making a connection.
+    pub connect_timeout: Duration,
+    /// Longest time until an answer.
+    pub answer_timeout: Duration,
+}
+
+/// Certificates in PEM files, read for every new connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Whom to trust; where left out, the authorities that the web trusts.
+    pub authorities: Option<PathBuf>,
+    /// Our own certificate and its key, where the server asks for one.
+    pub client: Option<(PathBuf, PathBuf)>,
+}
+
+/// Who we are.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    /// The user; the server's default one where left out.
+    pub user: Option<String>,
+    /// The password.
+    pub password: Option<String>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Credentials").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+impl RedisSettings {
+    /// Of a place, with the usual waits.
+    #[must_use]
+    pub fn new(place: Place) -> Self {
+        Self {
+            place,
+            password_file: None,
+            tls: TlsFiles::default(),
+            connect_timeout: Duration::from_secs(1),
+            answer_timeout: Duration::from_millis(500),
+        }
+    }
+
+    /// Who we are by now.
+    ///
+    /// # Errors
+    ///
+    /// Where the password's file cannot be read.
+    pub fn credentials(&self) -> io::Result<Credentials> {
+        let password = match &self.password_file {
+            Some(file) => Some(read(file)?.trim_end_matches(['\r', '\n']).to_owned()),
+            None => self.place.password.clone(),
+        };
+        Ok(Credentials { user: self.place.user.clone(), password })
+    }
+}
+
+/// Reads a file, which an error names.
+fn read(file: &PathBuf) -> io::Result<String> {
+    fs::read_to_string(file)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_read_anew_each_time_and_never_shown() {
+        let file = std::env::temp_dir().join(format!("assay-redis-{}", std::process::id()));
+        let mut settings = RedisSettings::new("redis://assay:old@a".parse().unwrap());
+        assert_eq!(settings.credentials().unwrap().password.as_deref(), Some("old"));
+        settings.password_file = Some(file.clone());
+        for password in ["first", "second"] {
+            fs::write(&file, format!("{password}\n")).unwrap();
+            let credentials = settings.credentials().unwrap();
+            assert_eq!(credentials.password.as_deref(), Some(password));
+            assert!(!format!("{credentials:?} {settings:?}").contains(password));
+        }
+        fs::remove_file(&file).unwrap();
+        let error = settings.credentials().unwrap_err();
+        assert!(error.to_string().contains("assay-redis-"), "{error}");
+    }
+}
