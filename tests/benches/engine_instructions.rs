@@ -129,6 +129,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             labels: vec![],
             same_key: vec![],
             cluster: None,
+            snapshot_stale: false,
             chain: ChainState::Followed(Box::new(ChainFacts {
                 tip: Tip {
                     height: SHAPE.blocks,

@@ -15,6 +15,7 @@ use super::{Context, Done, Failure, backup::reconcile, output};
 use crate::{
     keys::{Grant, issue},
     render::{ago, table},
+    serving::dead_keys,
 };
 
 #[derive(Debug, Subcommand)]
@@ -152,6 +153,9 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
             store.revoke_key(&args.id, now).await?;
             // The key is dead already; where it cannot be noted, this must be known.
             context.revocations().note(&args.id, now)?;
+            if let Some((link, prefix)) = context.redis() {
+                dead_keys::tell(&link, &prefix, &args.id).await;
+            }
             writeln!(output(), "{} revoked", args.id)?;
             Ok(Done::Well)
         }

@@ -33,6 +33,7 @@ use std::{
 };
 
 use assay_engine::{chain::ChainId, facts::Environment};
+use assay_redis::Link;
 use assay_store::{PostgresStore, SqliteStore, Store, StoreError, graph::Graph};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
@@ -84,6 +85,18 @@ struct CommonFlags {
     /// directory]
     #[arg(long, global = true, value_name = "FILE")]
     revocations: Option<String>,
+    /// A Redis that servers share: redis://, redis+sentinel://, redis+cluster://; rediss for TLS
+    #[arg(long, global = true, value_name = "URL")]
+    redis_url: Option<String>,
+    /// A file that holds the password for Redis
+    #[arg(long, global = true, value_name = "FILE")]
+    redis_password_file: Option<String>,
+    /// Whom to trust where Redis is reached over TLS, in PEM
+    #[arg(long, global = true, value_name = "FILE")]
+    redis_ca_file: Option<String>,
+    /// What names in Redis begin with: one for each installation [default: assay]
+    #[arg(long, global = true, value_name = "TEXT")]
+    redis_prefix: Option<String>,
     /// Use the made-up world for trying Assay out
     #[arg(long, global = true)]
     sample: bool,
@@ -331,6 +344,12 @@ impl Context {
         Revocations::at(place.unwrap_or_else(|| usual_place(&self.settings.data_dir)))
     }
 
+    /// A way to the Redis that servers share, and what names there begin with.
+    fn redis(&self) -> Option<(Link, String)> {
+        let settings = self.settings.redis()?;
+        Some((Link::new(settings), self.settings.redis_prefix.clone()))
+    }
+
     /// The store, for commands that only read.
     async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
         Ok(match &self.settings.database_url {
@@ -358,6 +377,10 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
     layers.flag("data-dir", common.data_dir.clone());
     layers.flag("database-url", common.database_url.clone());
     layers.flag("revocations", common.revocations.clone());
+    layers.flag("redis-url", common.redis_url.clone());
+    layers.flag("redis-password-file", common.redis_password_file.clone());
+    layers.flag("redis-ca-file", common.redis_ca_file.clone());
+    layers.flag("redis-prefix", common.redis_prefix.clone());
     layers.flag("log-level", common.log_level.clone());
     layers.flag("log-format", common.log_format.clone());
     if let Command::Serve(args) = &cli.command {

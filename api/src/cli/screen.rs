@@ -154,7 +154,7 @@ pub(super) fn screen_all(
 fn outcome(row: &InputRow, intel: &IntelSnapshot, policy: &Policy, now: Timestamp) -> Outcome {
     let (blockchain, address) = row.asked()?;
     let subject = screen_subject(blockchain, address)?;
-    Ok(screen(intel, policy, &subject, now))
+    Ok(screen(intel, policy, &subject, now, false))
 }
 
 /// Where to write.

@@ -24,7 +24,7 @@ use crate::{
     feeds,
     http::{self, App, HttpSettings, ListenerSettings, Metrics},
     sample::{self, SampleKey},
-    serving::{LoadError, Refresher, Service},
+    serving::{Bounds, LoadError, Refresher, Service, dead_keys},
     settings::{Feeds, Layers, Settings},
 };
 
@@ -72,6 +72,12 @@ pub(super) struct ServeArgs {
     /// Whether intel sources are fetched on their schedule, and chains followed: on or off [default: on]
     #[arg(long, value_name = "ON|OFF")]
     feeds: Option<String>,
+    /// How long it may go unconfirmed who may ask; beyond, nobody is let in [default: 10m]
+    #[arg(long, value_name = "TIME")]
+    max_directory_age: Option<String>,
+    /// How long lists and labels may go unconfirmed; beyond, nothing is allowed [default: 10m]
+    #[arg(long, value_name = "TIME")]
+    max_snapshot_age: Option<String>,
 }
 
 impl ServeArgs {
@@ -85,6 +91,8 @@ impl ServeArgs {
         layers.flag("cache-bytes", self.cache_bytes.clone());
         layers.flag("refresh-interval", self.refresh_interval.clone());
         layers.flag("feeds", self.feeds.clone());
+        layers.flag("max-directory-age", self.max_directory_age.clone());
+        layers.flag("max-snapshot-age", self.max_snapshot_age.clone());
     }
 }
 
@@ -117,8 +125,15 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     } else {
         Vec::new()
     };
+    let redis = context.redis();
+    let bounds = Bounds {
+        directory_age: settings.max_directory_age,
+        snapshot_age: settings.max_snapshot_age,
+    };
+    let clock = context.clock.clone();
     let service =
-        Service::load(Arc::clone(&store), context.clock.clone(), settings.cache_bytes).await?;
+        Service::load(Arc::clone(&store), clock, settings.cache_bytes, bounds, redis.clone())
+            .await?;
     let app = Arc::new(App {
         service: Arc::clone(&service),
         metrics: Metrics::default(),
@@ -131,6 +146,8 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
 
     let refresher = || Refresher::new(Arc::clone(&service), settings.refresh_interval);
     let refreshing = tokio::spawn(refresher().run());
+    let hearing = redis
+        .map(|(link, prefix)| tokio::spawn(dead_keys::hear(Arc::clone(&service), link, prefix)));
     // The sample world needs nothing from outside.
     let fetching: Vec<JoinHandle<()>> = if settings.feeds == Feeds::On && !context.sample {
         vec![
@@ -142,7 +159,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     };
     serve_until_stopped(&app, settings, listener, admin).await?;
     refreshing.abort();
-    for task in fetching {
+    for task in fetching.into_iter().chain(hearing) {
         task.abort();
     }
     refresher().write_records().await;

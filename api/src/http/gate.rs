@@ -38,9 +38,12 @@ pub async fn pass(
     next: Next,
 ) -> Response {
     let service = &app.service;
+    if service.is_directory_stale() {
+        return directory_stale().into_response();
+    }
     let now = service.clock.now();
     let caller = match presented_key(request.headers())
-        .and_then(|key| service.access().authenticate(&key, gate.scope, now).map_err(denied))
+        .and_then(|key| service.authenticate(&key, gate.scope, now).map_err(denied))
     {
         Ok(caller) => caller,
         Err(problem) => return problem.into_response(),
@@ -70,6 +73,12 @@ pub async fn pass(
             with_limits(problem.into_response(), &standings)
         }
     }
+}
+
+/// Nobody knows any more which keys are good.
+fn directory_stale() -> Problem {
+    let detail = "it could not be confirmed for too long who may ask; try another server or later";
+    Problem::new(Code::DirectoryStale, detail).header(header::RETRY_AFTER, "5")
 }
 
 /// Gives a check's charge back unless it was answered: also where the request is abandoned.

@@ -80,6 +80,7 @@ codes! {
     QuotaExceeded "quota_exceeded" TOO_MANY_REQUESTS Later "A rate limit or quota is used up.";
     HeadersTooLarge "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE No "The request's header fields are too large.";
     InternalError "internal_error" INTERNAL_SERVER_ERROR Later "Something went wrong here; it was logged.";
+    DirectoryStale "directory_stale" SERVICE_UNAVAILABLE Later "Keys could not be confirmed for too long.";
     Unavailable "unavailable" SERVICE_UNAVAILABLE Later "The service cannot answer in time.";
 }
 

@@ -24,13 +24,17 @@ pub struct CheckOutcome {
 
 impl Service {
     /// Checks one address for a caller.
+    ///
+    /// # Errors
+    ///
+    /// Where the assessment cannot be printed, which never happens.
     pub async fn check(
         &self,
         caller: &Caller,
         subject: &CanonicalAddress,
         caller_accepts: Option<SignedDuration>,
         now: Timestamp,
-    ) -> CheckOutcome {
+    ) -> Result<CheckOutcome, serde_json::Error> {
         let tenant = &caller.tenant;
         let policy = &tenant.policy;
         let seconds = i64::try_from(tenant.plan.cache_lifetime.seconds()).unwrap_or(i64::MAX);
@@ -41,19 +45,22 @@ impl Service {
             tenant: tenant.name.clone(),
             policy_revision: policy.revision().to_owned(),
             chains_revision: chains.revision().to_owned(),
+            snapshot_stale: self.is_snapshot_stale(),
             address: subject.clone(),
         };
         let generation = intel.generation();
         let freshness = Freshness { lifetime, caller_accepts };
         let judge = async || {
-            let facts = chains::facts(&chains, &intel, policy, subject, now).await;
-            Assessed::new(assess(subject, &facts, policy, now), now, generation)
+            let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
+            facts.snapshot_stale = key.snapshot_stale;
+            Assessed::new(&assess(subject, &facts, policy, now), now, generation)
         };
         let touched = self.touched.load_full();
         let data = Data { generation, touched: &touched };
-        let (assessed, cache) = self.cache.get(key, data, freshness, now, judge).await;
+        let (assessed, cache) = self.cache.get(key.clone(), data, freshness, now, judge).await?;
         let left = lifetime.saturating_sub(assessed.age(now)).max(SignedDuration::ZERO);
-        let holds = assessed.assessment.valid_until.map(|until| until.duration_since(now));
-        CheckOutcome { time_to_live: holds.map_or(left, |holds| holds.min(left)), assessed, cache }
+        let holds = assessed.valid_until.map(|until| until.duration_since(now));
+        let time_to_live = holds.map_or(left, |holds| holds.min(left));
+        Ok(CheckOutcome { assessed, cache, time_to_live })
     }
 }

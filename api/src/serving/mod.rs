@@ -8,25 +8,35 @@ mod cache;
 mod catalogue;
 mod chain_watch;
 mod check;
+mod confirmed;
+pub mod dead_keys;
 mod key_use;
 mod record;
 mod refresh;
 mod screen;
 mod touched;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwap;
 use assay_limiter::InProcess;
+use assay_redis::Link;
 use assay_store::{IntelSnapshot, Store};
+use assay_tenancy::key::Scope;
+use jiff::Timestamp;
+use tokio::sync::Notify;
 
 pub use access::{Access, Caller, Denied};
-pub use cache::{Assessed, CacheStatus, Freshness};
+pub use cache::{Assessed, CacheStatus, Freshness, SharedAnswers};
 pub use catalogue::{Catalogue, catalogue};
 pub use check::CheckOutcome;
+pub use confirmed::Confirmed;
 pub use key_use::KeyUse;
 pub use record::Recorder;
 pub use refresh::{LoadError, Refresher};
@@ -47,6 +57,15 @@ pub struct Service {
     pub recorder: Recorder,
     /// What is asked for beyond checks: usage and kept answers.
     pub store: Arc<dyn Store>,
+    /// Keys that somebody said are dead.
+    pub dead_keys: dead_keys::DeadKeys,
+    /// Asks for a look at the store before it is time for one.
+    pub look_again: Notify,
+    /// How old what is in memory may be.
+    pub bounds: Bounds,
+    redis: Option<Link>,
+    access_confirmed: Confirmed,
+    intel_confirmed: Confirmed,
     access: ArcSwap<Access>,
     intel: ArcSwap<IntelSnapshot>,
     chains: ArcSwap<Chains>,
@@ -55,6 +74,15 @@ pub struct Service {
     draining: AtomicBool,
     /// Whether the store answered the last time it was asked.
     store_reachable: AtomicBool,
+}
+
+/// How old what is in memory may be, where it cannot be confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Keys, tenants, plans, limits and policies: beyond, nobody is let in.
+    pub directory_age: Duration,
+    /// Lists and labels: beyond, nothing is allowed.
+    pub snapshot_age: Duration,
 }
 
 impl Service {
@@ -67,7 +95,11 @@ impl Service {
         store: Arc<dyn Store>,
         clock: Clock,
         cache_bytes: u64,
+        bounds: Bounds,
+        redis: Option<(Link, String)>,
     ) -> Result<Arc<Self>, LoadError> {
+        let (access_confirmed, intel_confirmed) =
+            (Confirmed::at(Instant::now()), Confirmed::at(Instant::now()));
         let access = refresh::load_access(&*store).await?;
         let intel = IntelSnapshot::load(&*store, None).await?;
         let chains = Chains::of(&store, &access.directory).await?;
@@ -77,11 +109,20 @@ impl Service {
             key_use: KeyUse::default(),
             recorder: Recorder::default(),
             store,
+            dead_keys: dead_keys::DeadKeys::default(),
+            look_again: Notify::new(),
+            bounds,
+            redis: redis.as_ref().map(|(link, _)| link.clone()),
+            access_confirmed,
+            intel_confirmed,
             access: ArcSwap::from_pointee(access),
             intel: ArcSwap::from_pointee(intel),
             chains: ArcSwap::from_pointee(chains),
             touched: ArcSwap::default(),
-            cache: cache::ResultCache::new(cache_bytes),
+            cache: cache::ResultCache::new(
+                cache_bytes,
+                redis.map(|(link, prefix)| SharedAnswers::new(link, prefix)),
+            ),
             draining: AtomicBool::new(false),
             store_reachable: AtomicBool::new(true),
         }))
@@ -90,6 +131,48 @@ impl Service {
     /// Who may ask, as it is now.
     pub fn access(&self) -> Arc<Access> {
         self.access.load_full()
+    }
+
+    /// Who presents a key for something that needs `scope`.
+    ///
+    /// # Errors
+    ///
+    /// Why they are denied.
+    pub fn authenticate(
+        &self,
+        presented: &str,
+        scope: Scope,
+        now: Timestamp,
+    ) -> Result<Caller, Denied> {
+        self.alive(self.access.load().authenticate(presented, scope, now)?)
+    }
+
+    /// A caller as it is now: for what goes on longer than a request should trust one look at a key.
+    ///
+    /// # Errors
+    ///
+    /// Why the caller is denied by now.
+    pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
+        self.alive(self.access.load().renew(caller, scope, now)?)
+    }
+
+    fn alive(&self, caller: Caller) -> Result<Caller, Denied> {
+        if self.dead_keys.contains(&caller.key) { Err(Denied::InvalidKey) } else { Ok(caller) }
+    }
+
+    /// Whether it could not be confirmed for too long who may ask.
+    pub fn is_directory_stale(&self) -> bool {
+        self.access_confirmed.age(Instant::now()) > self.bounds.directory_age
+    }
+
+    /// Whether it could not be confirmed for too long what lists and labels say.
+    pub fn is_snapshot_stale(&self) -> bool {
+        self.intel_confirmed.age(Instant::now()) > self.bounds.snapshot_age
+    }
+
+    /// Whether Redis is there; `None` where there is to be none.
+    pub fn redis_reachable(&self) -> Option<bool> {
+        self.redis.as_ref().map(Link::is_connected)
     }
 
     /// What lists and labels say, as it is now.

@@ -66,7 +66,10 @@ impl Refresher {
         let mut key_use_written = Instant::now();
         let mut records_written = Instant::now();
         loop {
-            ticks.tick().await;
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = self.service.look_again.notified() => {}
+            }
             let outcome = self.refresh().await;
             self.report(&outcome);
             if records_written.elapsed() >= RECORD_INTERVAL {
@@ -87,9 +90,16 @@ impl Refresher {
     ///
     /// Where the store fails or its manifests do not resolve; then the last good state stays.
     pub async fn refresh(&self) -> Result<(), LoadError> {
+        let asked = std::time::Instant::now();
         let revisions = self.store().revisions().await?;
         let intel = self.refresh_intel(revisions.intel).await;
+        if intel.is_ok() {
+            self.service.intel_confirmed.confirm(asked);
+        }
         let access = self.refresh_access(revisions.control).await;
+        if access.is_ok() {
+            self.service.access_confirmed.confirm(asked);
+        }
         let chains = self.chains.refresh(&self.service).await;
         intel.and(access).and(chains.map_err(LoadError::from))
     }

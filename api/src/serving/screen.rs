@@ -9,6 +9,7 @@ use assay_engine::{
     assessment::{Assessment, LabelStatus},
     chain::ChainId,
     evidence::ListingStatus,
+    facts::Facts,
     policy::Policy,
     score::{RiskLevel, Score, Verdict},
     taxonomy::Category,
@@ -51,15 +52,17 @@ pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, Stri
 }
 
 /// Screens one address. Flows of money are not looked at: where the policy requires them, nothing is
-/// allowed.
+/// allowed; nor is it where it could not be confirmed lately that `intel` is what the store knows.
 #[must_use]
 pub fn screen(
     intel: &IntelSnapshot,
     policy: &Policy,
     subject: &CanonicalAddress,
     now: Timestamp,
+    snapshot_stale: bool,
 ) -> Screened {
-    let assessment = assess(subject, &intel.facts(subject), policy, now);
+    let facts = Facts { snapshot_stale, ..intel.facts(subject) };
+    let assessment = assess(subject, &facts, policy, now);
     Screened {
         risk_score: assessment.risk_score,
         risk_level: assessment.risk_level,

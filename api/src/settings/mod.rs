@@ -6,6 +6,7 @@ mod value;
 
 use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
+use assay_redis::{Place, RedisSettings};
 pub use layers::{Layers, Origin, ReadError, read_file};
 
 /// How log lines are written.
@@ -48,6 +49,18 @@ pub struct Settings {
     pub refresh_interval: Duration,
     /// Whether intel sources are fetched on their schedule, and chains followed.
     pub feeds: Feeds,
+    /// A Redis that servers share.
+    pub redis_url: Option<Place>,
+    /// A file that holds the password for Redis.
+    pub redis_password_file: Option<PathBuf>,
+    /// Whom to trust where Redis is reached over TLS.
+    pub redis_ca_file: Option<PathBuf>,
+    /// What the names of keys and channels in Redis begin with.
+    pub redis_prefix: String,
+    /// How long who may ask may go unconfirmed.
+    pub max_directory_age: Duration,
+    /// How long lists and labels may go unconfirmed.
+    pub max_snapshot_age: Duration,
 }
 
 /// Where a PostgreSQL database is. It may hold a password, so that it is never shown.
@@ -97,7 +110,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 14] = [
+pub const DEFINITIONS: [Definition; 20] = [
     definition("data-dir", "assay-data", "where the embedded database lives"),
     definition(
         "database-url",
@@ -129,6 +142,37 @@ pub const DEFINITIONS: [Definition; 14] = [
         "on",
         "whether intel sources are fetched on their schedule, and chains followed: on or off",
     ),
+    definition(
+        "redis-url",
+        "",
+        "a Redis that servers share: redis://user:password@host:port, redis+sentinel://hosts/master, \
+         redis+cluster://hosts; rediss for TLS",
+    ),
+    definition(
+        "redis-password-file",
+        "",
+        "a file that holds the password for Redis; read for every new connection",
+    ),
+    definition(
+        "redis-ca-file",
+        "",
+        "whom to trust where Redis is reached over TLS, in PEM; the web's authorities where left out",
+    ),
+    definition(
+        "redis-prefix",
+        "assay",
+        "what names in Redis begin with: one for each installation",
+    ),
+    definition(
+        "max-directory-age",
+        "10m",
+        "how long it may go unconfirmed who may ask; beyond, nobody is let in",
+    ),
+    definition(
+        "max-snapshot-age",
+        "10m",
+        "how long lists and labels may go unconfirmed; beyond, nothing is allowed",
+    ),
 ];
 
 /// A setting that is wrong.
@@ -142,6 +186,15 @@ pub struct SettingProblem {
 }
 
 impl Settings {
+    /// How Redis is reached, where there is to be one.
+    #[must_use]
+    pub fn redis(&self) -> Option<RedisSettings> {
+        let mut settings = RedisSettings::new(self.redis_url.clone()?);
+        settings.password_file.clone_from(&self.redis_password_file);
+        settings.tls.authorities.clone_from(&self.redis_ca_file);
+        Some(settings)
+    }
+
     /// Puts the layers together.
     ///
     /// # Errors
@@ -165,6 +218,12 @@ impl Settings {
             cache_bytes: take.value("cache-bytes", value::bytes),
             refresh_interval: take.value("refresh-interval", value::positive_duration),
             feeds: take.value("feeds", value::feeds),
+            redis_url: take.value("redis-url", value::redis_url),
+            redis_password_file: take.value("redis-password-file", value::optional_path),
+            redis_ca_file: take.value("redis-ca-file", value::optional_path),
+            redis_prefix: take.value("redis-prefix", value::prefix),
+            max_directory_age: take.value("max-directory-age", value::positive_duration),
+            max_snapshot_age: take.value("max-snapshot-age", value::positive_duration),
         };
         if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
             problems.push(SettingProblem {
@@ -220,6 +279,7 @@ fallback! {
     Feeds => Self::Off,
     Option<DatabaseUrl> => None,
     Option<PathBuf> => None,
+    Option<Place> => None,
     usize => 0,
     u64 => 0,
 }

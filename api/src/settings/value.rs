@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use assay_redis::{Place, PlaceError};
 use tracing_subscriber::EnvFilter;
 
 use super::{DatabaseUrl, Feeds, LogFormat};
@@ -23,6 +24,24 @@ pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
             Ok(Some(DatabaseUrl(url.to_owned())))
         }
         _ => Err("must begin with postgres://; the embedded database needs --data-dir only".into()),
+    }
+}
+
+/// The message never repeats the text: it may hold a password.
+pub(super) fn redis_url(text: &str) -> Result<Option<Place>, String> {
+    match text {
+        "" => Ok(None),
+        url => url.parse().map(Some).map_err(|error: PlaceError| error.to_string()),
+    }
+}
+
+pub(super) fn prefix(text: &str) -> Result<String, String> {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+    if !text.is_empty() && text.len() <= 64 && text.bytes().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}` is not 1 to 64 letters, digits and - _ . :"))
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Facts {
     pub cluster: Option<Cluster>,
     /// What its chain shows.
     pub chain: ChainState,
+    /// Whether it could not be confirmed lately that all of this is what the store knows.
+    pub snapshot_stale: bool,
 }
 
 /// Whether data is real.

@@ -77,6 +77,7 @@ fn facts() -> Facts {
         }],
         same_key: vec![],
         cluster: None,
+        snapshot_stale: false,
         chain: ChainState::Followed(Box::new(ChainFacts {
             tip: Tip {
                 height: 900_000,

@@ -1,3 +1,5 @@
 //! Several servers that share PostgreSQL and Redis: what holds of all of them together.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod reaching_redis;

@@ -18,7 +18,7 @@ use crate::{
         usage::{UsageResponse, UsageRow},
     },
     sample,
-    serving::{Assessed, catalogue},
+    serving::catalogue,
 };
 
 pub(in crate::http) const IDENTIFIER: &str = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b";
@@ -93,15 +93,16 @@ pub(in crate::http) fn check_response() -> Value {
         return Value::Null;
     };
     let facts = IntelSnapshot::new(intel(), std::sync::Arc::default()).facts(&subject);
-    let assessed = Assessed::new(assay_engine::assess(&subject, &facts, &policy(), at()), at(), 1);
+    let assessment = assay_engine::assess(&subject, &facts, &policy(), at());
+    let digest = assessment.digest();
     let response = CheckResponse {
         check_id: IDENTIFIER.into(),
         reference: Some("order-4711".into()),
         direction: Some(crate::http::routes::check::TransferDirection::Deposit),
         address_submitted: subject.to_string(),
-        assessment: &assessed.assessment,
+        assessment: &assessment,
         assessed_at: at(),
-        assessment_digest: &assessed.digest,
+        assessment_digest: &digest,
         cached: false,
         processing_time_ms: 0.214,
     };
@@ -137,7 +138,7 @@ pub(in crate::http) fn screen_response() -> Value {
         return Value::Null;
     };
     let intel = IntelSnapshot::new(intel(), std::sync::Arc::default());
-    let found = crate::serving::screen(&intel, &policy(), &subject, at());
+    let found = crate::serving::screen(&intel, &policy(), &subject, at(), false);
     let row = crate::http::routes::screen::ScreenResponse::answered(
         1,
         Some("customer-7".into()),

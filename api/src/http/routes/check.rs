@@ -62,7 +62,7 @@ pub enum TransferDirection {
     Withdrawal,
 }
 
-/// The answer to a check.
+/// The answer to a check, as it is described; [`print`] writes it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckResponse<'a> {
     /// Names this check.
@@ -116,30 +116,33 @@ pub async fn check_address(
     })?;
 
     let now = app.service.clock.now();
+    let unprintable = |error| {
+        tracing::error!(%error, "failed to print an answer");
+        Problem::new(Code::InternalError, "the answer could not be printed")
+    };
     let outcome = app.service.check(&caller, &subject, caller_accepts(&headers), now).await;
+    let outcome = outcome.map_err(unprintable)?;
     let assessed = &outcome.assessed;
-    app.metrics.check(assessed.assessment.verdict, outcome.cache);
-    let answer = CheckResponse {
+    app.metrics.check(assessed.verdict, outcome.cache);
+    let before = BeforeAssessment {
         check_id: system::new_id(now).to_string(),
         reference: request.reference,
         direction: request.direction,
         address_submitted: request.address,
-        assessment: &assessed.assessment,
+    };
+    let after = AfterAssessment {
         assessed_at: assessed.assessed_at,
         assessment_digest: &assessed.digest,
         cached: outcome.cache == CacheStatus::Hit,
         processing_time_ms: milliseconds(arrived.elapsed()),
     };
-    let text = serde_json::to_string(&answer).map_err(|error| {
-        tracing::error!(%error, "failed to print an answer");
-        Problem::new(Code::InternalError, "the answer could not be printed")
-    })?;
+    let text = print(&before, &assessed.text, &after).map_err(unprintable)?;
     let recorder = &app.service.recorder;
-    recorder.charge(&caller, Operation::Check, assessed.assessment.verdict, now);
+    recorder.charge(&caller, Operation::Check, assessed.verdict, now);
     if caller.tenant.plan.retention.checks.seconds() > 0 {
         let tenant = caller.tenant.name.clone();
         recorder.keep(KeptCheck {
-            id: answer.check_id,
+            id: before.check_id,
             tenant,
             made_at: now,
             answer: text.clone(),
@@ -147,6 +150,39 @@ pub async fn check_address(
     }
     let content_type = [(header::CONTENT_TYPE, "application/json")];
     Ok(with_cache_fields((content_type, text).into_response(), &outcome, now))
+}
+
+/// What comes before the assessment in an answer.
+#[derive(Debug, Serialize)]
+struct BeforeAssessment {
+    check_id: String,
+    reference: Option<String>,
+    direction: Option<TransferDirection>,
+    address_submitted: String,
+}
+
+/// What comes after it.
+#[derive(Debug, Serialize)]
+struct AfterAssessment<'a> {
+    assessed_at: Timestamp,
+    assessment_digest: &'a str,
+    cached: bool,
+    processing_time_ms: f64,
+}
+
+/// Writes an answer around an assessment that was printed when it was made: three objects become one.
+fn print(
+    before: &BeforeAssessment,
+    assessment: &str,
+    after: &AfterAssessment<'_>,
+) -> Result<String, serde_json::Error> {
+    let (before, after) = (serde_json::to_string(before)?, serde_json::to_string(after)?);
+    let inner = |object| {
+        let object: &str = object;
+        object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default()
+    };
+    let pieces = [inner(&before), inner(assessment), inner(&after)];
+    Ok(format!("{{{}}}", pieces.join(",")))
 }
 
 /// Says what is wrong with a reference.
@@ -200,4 +236,48 @@ fn with_cache_fields(mut response: Response, outcome: &CheckOutcome, now: Timest
 /// To the microsecond.
 fn milliseconds(took: Duration) -> f64 {
     (took.as_secs_f64() * 1_000_000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::{assess, policy::Policy};
+    use assay_store::IntelSnapshot;
+
+    use super::*;
+    use crate::serving::Assessed;
+
+    #[test]
+    fn an_answer_is_written_as_it_is_described() {
+        let now: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
+        let address = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+        let subject = CanonicalAddress::parse(ChainId::BTC, address).unwrap();
+        let facts = IntelSnapshot::default().facts(&subject);
+        let assessment = assess(&subject, &facts, &Policy::default(), now);
+        let assessed = Assessed::new(&assessment, now, 1).unwrap();
+        let described = CheckResponse {
+            check_id: "one".into(),
+            reference: Some("order {4711}".into()),
+            direction: Some(TransferDirection::Deposit),
+            address_submitted: address.into(),
+            assessment: &assessment,
+            assessed_at: now,
+            assessment_digest: &assessed.digest,
+            cached: true,
+            processing_time_ms: 0.214,
+        };
+        let before = BeforeAssessment {
+            check_id: "one".into(),
+            reference: Some("order {4711}".into()),
+            direction: Some(TransferDirection::Deposit),
+            address_submitted: address.into(),
+        };
+        let after = AfterAssessment {
+            assessed_at: now,
+            assessment_digest: &assessed.digest,
+            cached: true,
+            processing_time_ms: 0.214,
+        };
+        let printed = print(&before, &assessed.text, &after).unwrap();
+        assert_eq!(printed, serde_json::to_string(&described).unwrap());
+    }
 }

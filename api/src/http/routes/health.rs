@@ -29,14 +29,24 @@ pub async fn healthz() -> Json<Health> {
 ///
 /// # Errors
 ///
-/// [`Code::Unavailable`] while draining.
+/// [`Code::Unavailable`] while draining, [`Code::DirectoryStale`] where nobody would be let in.
 pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem> {
     if app.service.is_draining() {
         return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere"));
     }
+    if app.service.is_directory_stale() {
+        let detail = "it could not be confirmed for too long who may ask";
+        return Err(Problem::new(Code::DirectoryStale, detail));
+    }
     let mut degraded = Vec::new();
     if !app.service.store_reachable() {
         degraded.push("store_unreachable");
+    }
+    if app.service.redis_reachable() == Some(false) {
+        degraded.push("redis_unreachable");
+    }
+    if app.service.is_snapshot_stale() {
+        degraded.push("snapshot_stale");
     }
     let status = if degraded.is_empty() { "ok" } else { "degraded" };
     Ok(Json(Health { status, degraded }))

@@ -158,7 +158,7 @@ impl Screening {
         let service = Arc::clone(&self.app.service);
         let now = service.clock.now();
         // A stream outlives what was true of its key at the start.
-        let Ok(caller) = service.access().renew(&self.caller, Scope::Screen, now) else {
+        let Ok(caller) = service.renew(&self.caller, Scope::Screen, now) else {
             self.row += 1;
             self.ended = true;
             return vec![failed(self.row, None, "the key is no longer good for this".into())];
@@ -176,7 +176,7 @@ impl Screening {
         let taken = service.limiter.take_checks(tenant, wanted, &limits, seconds);
         let mut room = taken.charge.count();
 
-        let intel = service.intel();
+        let (intel, stale) = (service.intel(), service.is_snapshot_stale());
         let mut answers = Vec::with_capacity(lines.len());
         let mut answered = 0;
         for line in lines {
@@ -198,7 +198,8 @@ impl Screening {
                     Ok(subject) => {
                         room -= 1;
                         answered += 1;
-                        let found = screen(&intel, &self.caller.tenant.policy, &subject, now);
+                        let found =
+                            screen(&intel, &self.caller.tenant.policy, &subject, now, stale);
                         let recorder = &service.recorder;
                         recorder.charge(&self.caller, Operation::Screen, found.verdict, now);
                         ScreenResponse::answered(self.row, request.reference, &subject, found)

@@ -52,6 +52,7 @@ pub(super) fn judge(
         }
     }
     missing.extend(unknown_days(facts, today));
+    missing.extend(facts.snapshot_stale.then(snapshot_stale));
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
         ChainState::Followed(chain) => {
@@ -185,6 +186,18 @@ fn stale_chain(subject: &CanonicalAddress, chain: &ChainFacts) -> Missing {
                 subject.chain(),
                 chain.tip.height
             ),
+        },
+        source: None,
+    }
+}
+
+fn snapshot_stale() -> Missing {
+    Missing {
+        reason: Reason {
+            code: "snapshot_stale",
+            message:
+                "it could not be confirmed lately that no newer lists and labels were imported"
+                    .to_owned(),
         },
         source: None,
     }

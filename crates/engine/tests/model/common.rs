@@ -45,6 +45,7 @@ pub fn nothing_known() -> Facts {
         same_key: vec![],
         cluster: None,
         chain: ChainState::NotFollowed,
+        snapshot_stale: false,
     }
 }
 

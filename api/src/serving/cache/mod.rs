@@ -1,45 +1,21 @@
-//! Answers that may be repeated: bounded by bytes, computed once however many ask at once.
+//! Answers that may be repeated: remembered by each server, bounded by bytes; kept for the others; and
+//! made once however many ask at once.
 
-use std::{mem::size_of, sync::Arc};
+mod assessed;
+mod shared;
 
-use assay_engine::{address::CanonicalAddress, assessment::Assessment};
+use std::{mem::size_of, sync::Arc, time::Duration};
+
+use assay_engine::address::CanonicalAddress;
 use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
 
+pub use assessed::Assessed;
+pub use shared::SharedAnswers;
+
 use super::touched::Touched;
-
-/// An assessment, when it was made, and its digest.
-#[derive(Debug)]
-pub struct Assessed {
-    /// The assessment.
-    pub assessment: Assessment,
-    /// Its digest.
-    pub digest: String,
-    /// When it was made.
-    pub assessed_at: Timestamp,
-    /// The generation of the data it was made from.
-    generation: u64,
-    /// Its chain's newest block then, by its hash; `None` where the chain was not looked at.
-    tip: Option<String>,
-}
-
-impl Assessed {
-    /// Takes note of an assessment made at `assessed_at` from data of `generation`.
-    #[must_use]
-    pub fn new(assessment: Assessment, assessed_at: Timestamp, generation: u64) -> Self {
-        let digest = assessment.digest();
-        let tips = assessment.sources.iter().filter_map(|source| source.tip.as_ref());
-        let tip = tips.map(|tip| tip.hash.clone()).next();
-        Self { assessment, digest, assessed_at, generation, tip }
-    }
-
-    /// How old it is.
-    #[must_use]
-    pub fn age(&self, now: Timestamp) -> SignedDuration {
-        now.duration_since(self.assessed_at).max(SignedDuration::ZERO)
-    }
-}
+use shared::Claim;
 
 /// How an answer came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +58,8 @@ pub(super) struct CacheKey {
     pub(super) policy_revision: String,
     /// Names the chains that are followed, and how.
     pub(super) chains_revision: String,
+    /// Whether it could not be confirmed lately that lists and labels are those of the store.
+    pub(super) snapshot_stale: bool,
     pub(super) address: CanonicalAddress,
 }
 
@@ -89,17 +67,9 @@ pub(super) struct CacheKey {
 struct ByBytes;
 
 impl Weighter<CacheKey, Arc<Assessed>> for ByBytes {
-    /// An estimate: the structures, and their texts at a typical length.
-    fn weight(&self, _: &CacheKey, value: &Arc<Assessed>) -> u64 {
-        let assessment = &value.assessment;
-        let pieces = assessment.scoring_components.len()
-            + assessment.sanctions.len()
-            + assessment.labels.len()
-            + assessment.exposure.len()
-            + assessment.associated_wallets.len()
-            + assessment.sources.len()
-            + assessment.reasons.len();
-        let bytes = size_of::<CacheKey>() + size_of::<Assessed>() + 512 + pieces * 640;
+    fn weight(&self, key: &CacheKey, value: &Arc<Assessed>) -> u64 {
+        let texts = value.text.len() + value.digest.len() + key.policy_revision.len();
+        let bytes = size_of::<CacheKey>() + size_of::<Assessed>() + 256 + texts;
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
@@ -113,53 +83,96 @@ pub(super) struct Data<'a> {
     pub(super) touched: &'a Touched,
 }
 
-/// The cache of one process.
+/// The cache of one process, and what it shares with others.
 #[derive(Debug)]
 pub(super) struct ResultCache {
     cache: Cache<CacheKey, Arc<Assessed>, ByBytes>,
+    shared: Option<SharedAnswers>,
 }
 
 impl ResultCache {
-    pub(super) fn new(bytes: u64) -> Self {
+    pub(super) fn new(bytes: u64, shared: Option<SharedAnswers>) -> Self {
         let typical = 4 * 1024;
         let items = usize::try_from(bytes / typical).unwrap_or(usize::MAX).max(16);
-        Self { cache: Cache::with_weighter(items, bytes, ByBytes) }
+        Self { cache: Cache::with_weighter(items, bytes, ByBytes), shared }
     }
 
     /// An answer that may be repeated, or a new one. Of many who ask at once, one makes it.
-    pub(super) async fn get<F: Future<Output = Assessed>>(
+    ///
+    /// # Errors
+    ///
+    /// Where a new one cannot be made; those who waited for it make their own.
+    pub(super) async fn get<E, F: Future<Output = Result<Assessed, E>>>(
         &self,
         key: CacheKey,
         data: Data<'_>,
         freshness: Freshness,
         now: Timestamp,
         assess: impl Fn() -> F,
-    ) -> (Arc<Assessed>, CacheStatus) {
+    ) -> Result<(Arc<Assessed>, CacheStatus), E> {
         let repeatable = |known: &Assessed| {
             known.generation == data.generation
                 && data.touched.holds(&key.address, known.tip.as_deref())
-                && known.assessment.valid_until.is_none_or(|until| now < until)
+                && known.valid_until.is_none_or(|until| now < until)
                 && freshness.allows(known.age(now))
         };
         if freshness.wants_new() {
-            let assessed = Arc::new(assess().await);
+            let assessed = Arc::new(assess().await?);
+            self.share(&key, &assessed, freshness, now).await;
             self.cache.insert(key, Arc::clone(&assessed));
-            return (assessed, CacheStatus::Bypass);
+            return Ok((assessed, CacheStatus::Bypass));
         }
         loop {
             match self.cache.get_value_or_guard_async(&key).await {
-                Ok(known) if repeatable(&known) => return (known, CacheStatus::Hit),
+                Ok(known) if repeatable(&known) => return Ok((known, CacheStatus::Hit)),
                 Ok(stale) => {
                     self.cache.remove_if(&key, |current| Arc::ptr_eq(current, &stale));
                 }
                 Err(guard) => {
-                    let assessed = Arc::new(assess().await);
+                    let (assessed, status) = match self.of_others(&key, data, repeatable).await {
+                        Some(known) => (Arc::new(known), CacheStatus::Hit),
+                        None => (Arc::new(assess().await?), CacheStatus::Miss),
+                    };
+                    if status == CacheStatus::Miss {
+                        self.share(&key, &assessed, freshness, now).await;
+                    }
                     // Where the placeholder was removed meanwhile, the next caller makes it again.
                     let _ = guard.insert(Arc::clone(&assessed));
-                    return (assessed, CacheStatus::Miss);
+                    return Ok((assessed, status));
                 }
             }
         }
+    }
+
+    /// What another server made; `None` where it is on us to make it.
+    async fn of_others(
+        &self,
+        key: &CacheKey,
+        data: Data<'_>,
+        repeatable: impl Fn(&Assessed) -> bool,
+    ) -> Option<Assessed> {
+        let shared = self.shared.as_ref()?;
+        if let Some(known) = shared.find(key, data.generation).await.filter(&repeatable) {
+            return Some(known);
+        }
+        match shared.claim(key, data.generation, repeatable).await {
+            Claim::Done(known) => Some(*known),
+            Claim::Ours | Claim::Alone => None,
+        }
+    }
+
+    /// Lets other servers repeat an answer for as long as it may be.
+    async fn share(
+        &self,
+        key: &CacheKey,
+        assessed: &Assessed,
+        freshness: Freshness,
+        now: Timestamp,
+    ) {
+        let Some(shared) = &self.shared else { return };
+        let holds = assessed.valid_until.map(|until| until.duration_since(now));
+        let lifetime = holds.map_or(freshness.lifetime, |holds| holds.min(freshness.lifetime));
+        shared.keep(key, assessed, Duration::try_from(lifetime).unwrap_or_default()).await;
     }
 }
 
@@ -182,6 +195,7 @@ mod tests {
             tenant: tenant.parse().unwrap(),
             policy_revision: "p".into(),
             chains_revision: "c".into(),
+            snapshot_stale: false,
             address: CanonicalAddress::parse(ChainId::BTC, address).unwrap(),
         }
     }
@@ -190,7 +204,7 @@ mod tests {
         let address = key("a").address;
         let facts = IntelSnapshot::default().facts(&address);
         let assessment = assay_engine::assess(&address, &facts, &Policy::default(), now);
-        Assessed::new(assessment, now, generation)
+        Assessed::new(&assessment, now, generation).unwrap()
     }
 
     const PLAN: Freshness =
@@ -205,12 +219,13 @@ mod tests {
     ) -> CacheStatus {
         let touched = Touched::default();
         let data = Data { generation, touched: &touched };
-        cache.get(key(tenant), data, freshness, now, async || assessed(generation, now)).await.1
+        let assess = async || Ok::<_, ()>(assessed(generation, now));
+        cache.get(key(tenant), data, freshness, now, assess).await.unwrap().1
     }
 
     #[tokio::test]
     async fn an_answer_is_repeated_within_its_lifetime_and_for_the_same_tenant() {
-        let cache = ResultCache::new(1 << 20);
+        let cache = ResultCache::new(1 << 20, None);
         assert_eq!(status(&cache, "a", 1, PLAN, at(0)).await, CacheStatus::Miss);
         assert_eq!(status(&cache, "a", 1, PLAN, at(299)).await, CacheStatus::Hit);
         assert_eq!(status(&cache, "b", 1, PLAN, at(299)).await, CacheStatus::Miss);
@@ -219,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn changed_data_invalidates_at_once() {
-        let cache = ResultCache::new(1 << 20);
+        let cache = ResultCache::new(1 << 20, None);
         assert_eq!(status(&cache, "a", 1, PLAN, at(0)).await, CacheStatus::Miss);
         assert_eq!(status(&cache, "a", 2, PLAN, at(1)).await, CacheStatus::Miss);
         assert_eq!(status(&cache, "a", 2, PLAN, at(2)).await, CacheStatus::Hit);
@@ -227,7 +242,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_caller_may_ask_for_something_fresher() {
-        let cache = ResultCache::new(1 << 20);
+        let cache = ResultCache::new(1 << 20, None);
         let accepts = |seconds| Freshness {
             caller_accepts: Some(SignedDuration::from_secs(seconds)),
             ..PLAN
@@ -241,7 +256,7 @@ mod tests {
 
     #[tokio::test]
     async fn of_many_who_ask_at_once_one_makes_the_answer() {
-        let cache = Arc::new(ResultCache::new(1 << 20));
+        let cache = Arc::new(ResultCache::new(1 << 20, None));
         let made = Arc::new(AtomicUsize::new(0));
         let tasks: Vec<_> = (0..32)
             .map(|_| {
@@ -249,11 +264,11 @@ mod tests {
                 tokio::spawn(async move {
                     let assess = async || {
                         made.fetch_add(1, Ordering::Relaxed);
-                        assessed(1, at(0))
+                        Ok::<_, ()>(assessed(1, at(0)))
                     };
                     let touched = Touched::default();
                     let data = Data { generation: 1, touched: &touched };
-                    cache.get(key("a"), data, PLAN, at(0), assess).await.0.digest.clone()
+                    cache.get(key("a"), data, PLAN, at(0), assess).await.unwrap().0.digest.clone()
                 })
             })
             .collect();
