@@ -100,7 +100,9 @@ impl From<IngestError> for Failure {
         match error {
             IngestError::Store(error) => error.into(),
             IngestError::Source(ref source) if source.is_input() => Self::Input(error.to_string()),
-            IngestError::Resolve(_) | IngestError::Missing { .. } => Self::Input(error.to_string()),
+            IngestError::Resolve(_)
+            | IngestError::Missing { .. }
+            | IngestError::Unconnected { .. } => Self::Input(error.to_string()),
             IngestError::Source(_) | IngestError::Reader => Self::Failed(error.to_string()),
         }
     }
