@@ -99,3 +99,105 @@ fn what_is_not_known_of_inputs_is_not_made_up() {
     let text = printed(directory.path(), &["tx", "btc", &txid(4), "--most", "0"]);
     assert_eq!(text.matches("and 1 more: --most shows them").count(), 2, "{text}");
 }
+
+/// A chain on which the subject pays ten coins to each of ten people, who pay them on to an exchange, and
+/// has labels for it.
+fn through_ten() -> TempDir {
+    let people: Vec<String> = (0..10).map(|number| format!("between-{number}")).collect();
+    let mut lines = vec![line(0, 1, &json!([]), &[("subject", 100)])];
+    let payees: Vec<_> = people.iter().map(|name| (name.as_str(), 10)).collect();
+    lines.push(line(1, 2, &json!([{ "txid": txid(1), "index": 0 }]), &payees));
+    for number in 0..10 {
+        let paid = json!([{ "txid": txid(2), "index": number }]);
+        lines.push(line(2, 10 + number, &paid, &[("north", 10)]));
+    }
+    let directory = ingested(&lines);
+    let labels = format!(
+        "blockchain,address,category,entity,confidence,tier,author\n\
+         btc,{},exchange,North,100,investigation,The police\n",
+        of("north")
+    );
+    std::fs::write(directory.path().join("labels.csv"), labels).unwrap();
+    let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"];
+    let _ = assay(directory.path(), import).ok();
+    directory
+}
+
+/// A name as it is shortened.
+fn short(address: &str) -> String {
+    format!("{}...{}", &address[..8], &address[address.len() - 8..])
+}
+
+#[test]
+fn the_tree_of_a_check_shows_with_everybody_what_passed_there() {
+    let directory = through_ten();
+    let text = printed(directory.path(), &["check", "btc", &of("subject")]);
+    let tree: Vec<&str> =
+        text.lines().skip_while(|line| !line.contains("Where the money went")).collect();
+    assert!(tree[0].contains("100.00000000 BTC"), "{text}");
+    // Of the ten, those with the largest paths are named, each with what it saw...
+    let between: Vec<String> =
+        (0..10).map(|number| short(&of(&format!("between-{number}")))).collect();
+    let named: Vec<&&str> =
+        tree.iter().filter(|line| between.iter().any(|name| line.contains(name))).collect();
+    assert_eq!(named.len(), 3, "{text}");
+    assert!(named.iter().all(|line| line.contains(" 10.0 %  ")), "{text}");
+    assert!(named.iter().all(|line| line.contains(" 10.00000000 BTC")), "{text}");
+    // ...and the others together with the rest.
+    let further: Vec<&&str> = tree.iter().filter(|line| line.contains("further paths")).collect();
+    assert_eq!(further.len(), 1, "{text}");
+    assert!(further[0].contains(" 70.0 %  ") && further[0].contains(" 70.00000000 BTC"), "{text}");
+    // The exchange stands behind each of them.
+    let ends: Vec<&&str> = tree.iter().filter(|line| line.contains("North (exchange)")).collect();
+    assert_eq!(ends.len(), 4, "{text}");
+}
+
+#[test]
+fn a_trace_loses_no_part_of_the_whole() {
+    // Given somebody who got a coin from each of three people, paid one of them on, and holds the
+    // rest...
+    let directory = ingested(&[
+        line(0, 1, &json!([]), &[("a", 1), ("b", 1), ("c", 1)]),
+        line(1, 2, &json!([{ "txid": txid(1), "index": 0 }]), &[("subject", 1)]),
+        line(1, 3, &json!([{ "txid": txid(1), "index": 1 }]), &[("subject", 1)]),
+        line(1, 4, &json!([{ "txid": txid(1), "index": 2 }]), &[("subject", 1)]),
+        line(2, 5, &json!([{ "txid": txid(2), "index": 0 }]), &[("d", 1)]),
+        line(3, 6, &json!([{ "txid": txid(5), "index": 0 }]), &[("south", 1)]),
+    ]);
+    let labels = format!(
+        "blockchain,address,category,entity,confidence,tier,author\n\
+         btc,{},exchange,South,100,investigation,The police\n\
+         btc,{},gambling,Dice,100,investigation,The police\n\
+         btc,{},gambling,Cards,100,investigation,The police\n",
+        of("south"),
+        of("a"),
+        of("b"),
+    );
+    std::fs::write(directory.path().join("labels.csv"), labels).unwrap();
+    let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"];
+    let _ = assay(directory.path(), import).ok();
+    let trace = |direction: &str, more: &[&str]| {
+        let subject = of("subject");
+        let arguments = [&["trace", "btc", &subject, "--direction", direction], more].concat();
+        printed(directory.path(), &arguments)
+    };
+    // ...then the shares of thirds sum to one...
+    let answer: Value = serde_json::from_str(&trace("source", &["--json"])).unwrap();
+    let shares: Vec<u64> = answer["ends"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|end| end["share"].as_str().unwrap().replace('.', "").parse().unwrap())
+        .collect();
+    assert_eq!(shares, [333_334, 333_333, 333_333], "{answer}");
+    assert!(trace("source", &[]).contains("\n0.333334  "));
+    // ...and a drawing has all of the money leave the subject, what it holds too.
+    let drawn = trace("destination", &["--dot"]);
+    let subject = format!("\"{}\" -> ", of("subject"));
+    let leaving: Vec<&str> = drawn.lines().filter(|line| line.contains(&subject)).collect();
+    assert_eq!(leaving.len(), 2, "{drawn}");
+    let held = leaving.iter().find(|line| line.contains("\"held\"")).unwrap();
+    assert!(held.contains("2.00000000 BTC\\nother"), "{drawn}");
+    let paid = leaving.iter().find(|line| line.contains(&of("d"))).unwrap();
+    assert!(paid.contains("1.00000000 BTC"), "{drawn}");
+}
