@@ -200,10 +200,24 @@ pub enum SourceError {
     OtherChain {
         /// The server.
         url: String,
-        /// The chain it serves.
-        found: ChainId,
+        /// The chain it serves, as far as that is known.
+        found: &'static str,
         /// The chain that was asked for.
         wanted: ChainId,
+    },
+    /// A server of a test network.
+    #[error(
+        "{url} serves a test network: its first block {} is of no main network. If money without worth \
+         is to be read as {chain}, say so: --test-network, or `testNetwork: true` in the ChainSource",
+        hash_text(first)
+    )]
+    TestNetwork {
+        /// The server.
+        url: String,
+        /// The chain that was asked for.
+        chain: ChainId,
+        /// The first block.
+        first: [u8; 32],
     },
     /// The caller wants to stop.
     #[error("stopped")]
@@ -222,6 +236,7 @@ impl SourceError {
                 | Self::NoBlock { .. }
                 | Self::Unsupported { .. }
                 | Self::OtherChain { .. }
+                | Self::TestNetwork { .. }
         )
     }
 

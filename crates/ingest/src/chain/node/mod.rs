@@ -26,8 +26,9 @@ use self::{
     reader::Reader,
 };
 use super::{
-    BlockSource, ChainBlock, ChainParams, SourceError, TipRef,
+    BlockSource, ChainBlock, ChainParams, SourceError, TestNetworks, TipRef,
     block::parse_hash,
+    identity,
     rpc::{NodeError, Rpc},
 };
 
@@ -81,20 +82,15 @@ impl NodeSource {
         Ok(Self { fetcher, options, form: None, block_bytes: 0 })
     }
 
-    /// Checks that the node does not serve another chain, as far as its first block tells.
+    /// Checks that the node serves the chain, as far as it has blocks that tell.
     ///
     /// # Errors
     ///
-    /// Where it does, or does not answer.
-    pub fn check_chain(&mut self) -> Result<(), SourceError> {
-        let Some(first) = self.hash_at(0)? else { return Ok(()) };
-        match ChainParams::chain_of_first_block(&first) {
-            Some(found) if !self.fetcher.reader.params.may_begin_with(&first) => {
-                let url = self.fetcher.rpc.url().to_owned();
-                Err(SourceError::OtherChain { url, found, wanted: self.fetcher.chain })
-            }
-            _ => Ok(()),
-        }
+    /// Where it does not, or serves a test network and those are refused, or does not answer.
+    pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
+        let (chain, url) = (self.fetcher.chain, self.fetcher.rpc.url());
+        let hash_at = |height| Ok(self.hashes(height, 1)?.first().copied());
+        identity::check(chain, url, test_networks, hash_at)
     }
 
     /// Fetches blocks in the form that works, which the first one finds out.

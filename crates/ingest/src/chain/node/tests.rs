@@ -259,13 +259,16 @@ fn a_block_in_bytes_must_be_the_one_that_was_asked_for() {
 fn a_node_of_another_chain_is_refused() {
     let litecoin = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
     let mut node = Node::new(Dialect::Bytes, 3);
-    // A private network may be of any chain.
-    source(&Arc::new(Node::new(Dialect::Bytes, 3)), "btc", false).check_chain().unwrap();
+    // A private network may be of any chain, where it is meant.
+    let private = source(&Arc::new(Node::new(Dialect::Bytes, 3)), "btc", false);
+    private.check_chain(TestNetworks::Allowed).unwrap();
+    let refused = private.check_chain(TestNetworks::Refused).unwrap_err();
+    assert!(matches!(refused, SourceError::TestNetwork { .. }), "{refused}");
     node.blocks[0].1 = hex::decode(litecoin).unwrap().try_into().unwrap();
     let node = Arc::new(node);
-    source(&node, "ltc", false).check_chain().unwrap();
-    let error = source(&node, "btc", false).check_chain().unwrap_err().to_string();
-    assert_eq!(error, "http://node serves ltc, not btc");
+    source(&node, "ltc", false).check_chain(TestNetworks::Refused).unwrap();
+    let refused = source(&node, "btc", false).check_chain(TestNetworks::Allowed);
+    assert_eq!(refused.unwrap_err().to_string(), "http://node serves ltc, not btc");
     assert!(
         NodeSource::new(
             ChainId::ETH,
