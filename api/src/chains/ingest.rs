@@ -14,7 +14,7 @@ use assay_engine::{
     coins::TransactionKind,
 };
 use assay_ingest::chain::{
-    BlockHead, BlockSource, ChainBlock, SourceError, TipRef,
+    BlockHead, BlockSource, ChainBlock, Portion, SourceError, TipRef,
     resolve::{ResolveError, ResolvedTransaction, Resolver, wanted},
 };
 use assay_store::{
@@ -200,7 +200,7 @@ impl Reader {
         self.ask(move |source| source.hash_at(height)).await
     }
 
-    async fn blocks(&self, from: u64, most: usize) -> Result<Vec<ChainBlock>, IngestError> {
+    async fn blocks(&self, from: u64, most: Portion) -> Result<Vec<ChainBlock>, IngestError> {
         self.ask(move |source| source.blocks(from, most)).await
     }
 }
@@ -381,8 +381,10 @@ impl Run<'_> {
                 let none = SourceError::NoBlock { height: next, tip: next.saturating_sub(1) };
                 return Ok(Some(stray.unwrap_or_else(|| none.into())));
             };
-            self.resize(&blocks);
-            if last < target && stray.is_none() {
+            let legs = blocks.iter().map(ChainBlock::legs).sum();
+            self.resize(blocks.len(), legs);
+            // Beside much that is written, nothing is read: both may be one large block.
+            if last < target && stray.is_none() && legs <= 2 * BATCH_LEGS {
                 let (reader, most) = (self.reader.clone(), self.most(last + 1, target));
                 pending = Some(tokio::spawn(async move { reader.blocks(last + 1, most).await }));
             }
@@ -412,19 +414,15 @@ impl Run<'_> {
         None
     }
 
-    fn most(&self, from: u64, target: u64) -> usize {
+    fn most(&self, from: u64, target: u64) -> Portion {
         let left = usize::try_from(target.saturating_sub(from)).unwrap_or(usize::MAX);
-        self.batch.min(left.saturating_add(1)).max(1)
+        let blocks = self.batch.min(left.saturating_add(1)).max(1);
+        Portion { blocks, legs: BATCH_LEGS }
     }
 
     /// Asks for more blocks at once while they are small, for fewer when they grow.
-    fn resize(&mut self, blocks: &[ChainBlock]) {
-        let legs: usize = blocks
-            .iter()
-            .flat_map(|block| &block.transactions)
-            .map(|transaction| transaction.inputs.len() + transaction.outputs.len())
-            .sum();
-        let each = (legs / blocks.len().max(1)).max(1);
+    fn resize(&mut self, blocks: usize, legs: usize) {
+        let each = (legs / blocks.max(1)).max(1);
         self.batch = (BATCH_LEGS / each).clamp(1, MOST_BLOCKS).min(self.batch * 2);
     }
 

@@ -35,4 +35,4 @@ pub(crate) mod testing;
 pub use block::{BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden};
 pub use identity::TestNetworks;
 pub use params::ChainParams;
-pub use source::{BlockSource, SourceError, TipRef};
+pub use source::{BlockSource, Portion, SourceError, TipRef};

@@ -278,7 +278,7 @@ impl Esplora {
         path: &str,
         read: impl Fn(&[u8]) -> Result<T, String>,
     ) -> Result<Option<T>, SourceError> {
-        self.server.ask(Request { path, body: None }, |answer| {
+        self.server.ask(Request::get(path), |answer| {
             let Answer { status, retry_after, body } = answer;
             match status {
                 200..=299 => match read(body) {
