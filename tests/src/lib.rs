@@ -17,6 +17,7 @@ pub mod nodes;
 pub mod oracle;
 mod postgres;
 mod process;
+pub mod raw_node;
 pub mod redis;
 mod server;
 pub mod story;

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_engine::{chain::ChainId, facts::Environment};
+use assay_ingest::chain::TestNetworks;
 use assay_store::StoreError;
 use assay_tenancy::{
     directory::ChainFeed,
@@ -91,15 +92,16 @@ async fn follow_once(
 ) -> Result<(), IngestError> {
     let location = location(spec);
     let complete = spec.start_height == 0;
-    let source = tokio::task::spawn_blocking(move || source::open(chain, &location, complete))
-        .await
-        .map_err(|_| IngestError::Reader)??;
+    let sample = service.store.environment().await? == Environment::Sample;
+    let test_networks = TestNetworks::allowed_if(spec.test_network || sample);
+    let open = move || source::open(chain, &location, complete, test_networks);
+    let source = tokio::task::spawn_blocking(open).await.map_err(|_| IngestError::Reader)??;
     let request = IngestRequest {
         chain,
         from: Some(spec.start_height),
         to: None,
         follow: Some(POLL),
-        sample: service.store.environment().await? == Environment::Sample,
+        sample,
     };
     ingest(&*service.store, source, request, &service.clock, &Logged(chain)).await?;
     Ok(())

@@ -14,7 +14,7 @@ use assay_engine::{
     coins::TransactionKind,
 };
 use assay_ingest::chain::{
-    BlockSource, ChainBlock, SourceError, TipRef,
+    BlockHead, BlockSource, ChainBlock, Portion, SourceError, TipRef,
     resolve::{ResolveError, ResolvedTransaction, Resolver, wanted},
 };
 use assay_store::{
@@ -39,6 +39,8 @@ const MOST_BLOCKS: usize = 512;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// ...up to this.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
+/// How often a source that contradicts itself is asked again, where nobody waits for new blocks.
+const RETRIES: u32 = 3;
 
 /// Why a chain could not be ingested. What was recorded before stays.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +63,21 @@ pub enum IngestError {
         next: u64,
         /// The first that the source has.
         first: u64,
+    },
+    /// The source goes on from another block than the newest that is recorded, which it does not have
+    /// or says it has too.
+    #[error(
+        "block {height} does not follow what is recorded: its parent is {}, recorded is block {} {}. \
+         Give a source that holds block {} as well, or remove the graph and ingest anew",
+        hex::encode(parent), recorded.height, hex::encode(recorded.hash), recorded.height
+    )]
+    Unconnected {
+        /// The block's height.
+        height: u64,
+        /// What it names as the block before it.
+        parent: [u8; 32],
+        /// The newest block that is recorded.
+        recorded: BlockRef,
     },
     /// A thread that read blocks ended by itself.
     #[error("the reader of blocks ended unexpectedly")]
@@ -128,6 +145,13 @@ pub async fn ingest(
     if first > next {
         return Err(IngestError::Missing { next, first });
     }
+    // Nothing of what is asked for can be recorded.
+    if let (None, Some(to)) = (known, request.to.filter(|to| *to < next)) {
+        return Err(IngestError::Missing { next: to, first: next });
+    }
+    if known.is_none() && newest.height < start && request.follow.is_none() {
+        return Err(SourceError::NoBlock { height: start, tip: newest.height }.into());
+    }
     let target = request.to.map_or(newest.height, |to| to.min(newest.height));
     let options = WriterOptions {
         start: request.from.or(known.map(|tip| tip.start)).unwrap_or(start),
@@ -176,7 +200,7 @@ impl Reader {
         self.ask(move |source| source.hash_at(height)).await
     }
 
-    async fn blocks(&self, from: u64, most: usize) -> Result<Vec<ChainBlock>, IngestError> {
+    async fn blocks(&self, from: u64, most: Portion) -> Result<Vec<ChainBlock>, IngestError> {
         self.ask(move |source| source.blocks(from, most)).await
     }
 }
@@ -208,51 +232,79 @@ enum Standing {
     Branched(u64),
 }
 
+/// What one step came to.
+enum Step {
+    /// Something was recorded or taken back, and there may be more.
+    Changed,
+    /// There is nothing to do for now.
+    Done,
+    /// There are blocks to record, but they do not follow what is recorded: why.
+    Stuck(IngestError),
+}
+
 impl Run<'_> {
     async fn finish(mut self) -> Result<IngestReport, IngestError> {
-        let mut wait = FIRST_WAIT;
+        let (mut wait, mut failed) = (FIRST_WAIT, 0);
         loop {
-            match (self.step().await, self.request.follow) {
-                (Ok(true), _) => wait = FIRST_WAIT,
-                (Ok(false), None) => break,
-                (Ok(false), Some(every)) => {
-                    wait = FIRST_WAIT;
+            let error = match (self.step().await, self.request.follow) {
+                (Ok(Step::Changed), _) => {
+                    (wait, failed) = (FIRST_WAIT, 0);
+                    continue;
+                }
+                (Ok(Step::Done), None) => break,
+                (Ok(Step::Done), Some(every)) => {
+                    (wait, failed) = (FIRST_WAIT, 0);
                     tokio::time::sleep(every).await;
+                    continue;
                 }
-                (Err(IngestError::Source(error)), Some(_)) if error.may_pass() => {
-                    self.watch.notice(&format!("{error}; trying again in {} s", wait.as_secs()));
-                    tokio::time::sleep(wait).await;
-                    wait = (wait * 2).min(LONGEST_WAIT);
+                // The source may just have been reorganised: where it stands is looked at once more.
+                (Ok(Step::Stuck(_)), _) if failed == 0 => {
+                    failed = 1;
+                    continue;
                 }
+                (Ok(Step::Stuck(error)), Some(_)) => error,
+                (Err(IngestError::Source(error)), Some(_)) if error.may_pass() => error.into(),
                 // The source was reorganised while it was read: what it says now is asked for again.
-                (Err(IngestError::Source(SourceError::Gone { .. })), None) => {}
-                (Err(error), _) => return Err(error),
-            }
+                (Err(IngestError::Source(error @ SourceError::Gone { .. })), None)
+                    if failed < RETRIES =>
+                {
+                    error.into()
+                }
+                (Ok(Step::Stuck(error)), None) | (Err(error), _) => return Err(error),
+            };
+            failed += 1;
+            self.watch.notice(&format!("{error}; trying again in {} s", wait.as_secs()));
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(LONGEST_WAIT);
         }
         self.complete_backfill().await?;
         self.report.tip = self.writer.tip().map(|tip| tip.block.height);
         Ok(self.report)
     }
 
-    /// Records what there is to record; whether there may be more at once.
-    async fn step(&mut self) -> Result<bool, IngestError> {
+    /// Records what there is to record.
+    async fn step(&mut self) -> Result<Step, IngestError> {
         match self.standing().await? {
             Standing::Behind(target) => {
-                self.catch_up(target).await?;
-                Ok(true)
+                let before = self.report.blocks;
+                let stopped = self.catch_up(target).await?;
+                Ok(match stopped {
+                    Some(stray) if self.report.blocks == before => Step::Stuck(stray),
+                    _ => Step::Changed,
+                })
             }
             Standing::Branched(height) => {
                 self.roll_back(height).await?;
-                Ok(true)
+                Ok(Step::Changed)
             }
             Standing::Level => {
                 self.complete_backfill().await?;
                 self.writer.verified(self.clock.now()).await?;
-                Ok(false)
+                Ok(Step::Done)
             }
             Standing::Lags => {
                 self.watch.notice("the source lags behind what is recorded; waiting for it");
-                Ok(false)
+                Ok(Step::Done)
             }
         }
     }
@@ -260,6 +312,10 @@ impl Run<'_> {
     async fn standing(&mut self) -> Result<Standing, IngestError> {
         let newest = self.reader.tip().await?;
         let Some(tip) = self.writer.tip().map(|tip| tip.block) else {
+            if newest.height < self.start {
+                let (height, tip) = (self.start, newest.height);
+                return Err(SourceError::NoBlock { height, tip }.into());
+            }
             return Ok(Standing::Behind(self.target(newest.height)));
         };
         if newest.hash == tip.hash {
@@ -310,58 +366,68 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Records blocks up to `target`, reading the next ones while some are written.
-    async fn catch_up(&mut self, target: u64) -> Result<(), IngestError> {
+    /// Records blocks up to `target`, reading the next ones while some are written. Stops at a block
+    /// that does not follow what is recorded then, and says so.
+    async fn catch_up(&mut self, target: u64) -> Result<Option<IngestError>, IngestError> {
         let mut next = self.writer.tip().map_or(self.start, |tip| tip.block.height + 1);
         let mut pending: Option<tokio::task::JoinHandle<_>> = None;
         while next <= target {
-            let blocks = match pending.take() {
+            let mut blocks = match pending.take() {
                 Some(reading) => reading.await.map_err(|_| IngestError::Reader)??,
                 None => self.reader.blocks(next, self.most(next, target)).await?,
             };
+            let stray = self.cut_stray(&mut blocks);
             let Some(last) = blocks.last().map(|block| block.head.height) else {
-                return Ok(());
+                let none = SourceError::NoBlock { height: next, tip: next.saturating_sub(1) };
+                return Ok(Some(stray.unwrap_or_else(|| none.into())));
             };
-            self.resize(&blocks);
-            if last < target {
+            let legs = blocks.iter().map(ChainBlock::legs).sum();
+            self.resize(blocks.len(), legs);
+            // Beside much that is written, nothing is read: both may be one large block.
+            if last < target && stray.is_none() && legs <= 2 * BATCH_LEGS {
                 let (reader, most) = (self.reader.clone(), self.most(last + 1, target));
                 pending = Some(tokio::spawn(async move { reader.blocks(last + 1, most).await }));
             }
-            let taken = self.record(blocks, target).await?;
-            if !taken {
+            self.record(blocks, target).await?;
+            if stray.is_some() {
                 // Another branch: where the source stands now is looked at anew.
-                return Ok(());
+                return Ok(stray);
             }
             next = last + 1;
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn most(&self, from: u64, target: u64) -> usize {
+    /// Leaves of these blocks those that follow what is recorded one after the other, and says what is
+    /// wrong with the first that does not.
+    fn cut_stray(&self, blocks: &mut Vec<ChainBlock>) -> Option<IngestError> {
+        let mut before = self.writer.tip().map(|tip| tip.block);
+        for (place, block) in blocks.iter().enumerate() {
+            let block = block_ref(block);
+            if let Some(recorded) = before.filter(|before| before.hash != block.parent) {
+                blocks.truncate(place);
+                let (height, parent) = (block.height, block.parent);
+                return Some(IngestError::Unconnected { height, parent, recorded });
+            }
+            before = Some(block);
+        }
+        None
+    }
+
+    fn most(&self, from: u64, target: u64) -> Portion {
         let left = usize::try_from(target.saturating_sub(from)).unwrap_or(usize::MAX);
-        self.batch.min(left.saturating_add(1)).max(1)
+        let blocks = self.batch.min(left.saturating_add(1)).max(1);
+        Portion { blocks, legs: BATCH_LEGS }
     }
 
     /// Asks for more blocks at once while they are small, for fewer when they grow.
-    fn resize(&mut self, blocks: &[ChainBlock]) {
-        let legs: usize = blocks
-            .iter()
-            .flat_map(|block| &block.transactions)
-            .map(|transaction| transaction.inputs.len() + transaction.outputs.len())
-            .sum();
-        let each = (legs / blocks.len().max(1)).max(1);
+    fn resize(&mut self, blocks: usize, legs: usize) {
+        let each = (legs / blocks.max(1)).max(1);
         self.batch = (BATCH_LEGS / each).clamp(1, MOST_BLOCKS).min(self.batch * 2);
     }
 
-    /// Records blocks in one transaction; `false` where they do not follow what is recorded.
-    async fn record(&mut self, blocks: Vec<ChainBlock>, target: u64) -> Result<bool, IngestError> {
-        let mut parent = self.writer.tip().map(|tip| tip.block.hash);
-        for block in &blocks {
-            if parent.is_some_and(|parent| parent != block.head.parent) {
-                return Ok(false);
-            }
-            parent = Some(block.head.hash);
-        }
+    /// Records blocks, each of which follows the one before it, in one transaction.
+    async fn record(&mut self, blocks: Vec<ChainBlock>, target: u64) -> Result<(), IngestError> {
         let coins = self.writer.coins(&wanted(&blocks)).await?;
         let mut resolver = Resolver::new(self.request.chain, self.start == 0)?;
         let recorded = |output: &_| coins.get(output).map(ingest_coin);
@@ -369,14 +435,10 @@ impl Run<'_> {
         for block in blocks {
             let (chain, time) = (self.request.chain, block.head.time);
             let classify = |transaction: &_| kind_of(chain, time, transaction);
+            let place = block_ref(&block);
             let block = resolver.resolve(block, &recorded, &classify)?;
             records.push(GraphBlock {
-                block: BlockRef {
-                    height: block.head.height,
-                    hash: block.head.hash,
-                    parent: block.head.parent,
-                    time: block.head.time,
-                },
+                block: place,
                 transactions: block.transactions.into_iter().map(graph_transaction).collect(),
             });
         }
@@ -389,7 +451,7 @@ impl Run<'_> {
         if let Some(last) = records.last() {
             self.watch.reached(last.block.height, target, count);
         }
-        Ok(true)
+        Ok(())
     }
 
     async fn complete_backfill(&mut self) -> Result<(), IngestError> {
@@ -402,6 +464,11 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+fn block_ref(block: &ChainBlock) -> BlockRef {
+    let BlockHead { height, hash, parent, time } = block.head;
+    BlockRef { height, hash, parent, time }
 }
 
 /// What a transaction is, other than a coinbase.
@@ -438,3 +505,6 @@ fn graph_transaction(transaction: ResolvedTransaction) -> GraphTransaction {
         unknown: transaction.unknown,
     }
 }
+
+#[cfg(test)]
+mod tests;

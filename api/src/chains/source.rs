@@ -9,7 +9,7 @@ use std::{
 
 use assay_engine::chain::ChainId;
 use assay_ingest::chain::{
-    BlockSource, SourceError,
+    BlockSource, SourceError, TestNetworks,
     esplora::Esplora,
     files::FileSource,
     http::{
@@ -68,27 +68,37 @@ impl fmt::Debug for Credentials {
 }
 
 /// Opens a source of blocks. It may read or connect at once. `complete` says that every block from the
-/// chain's first on is, or will be, recorded: then nobody needs to be asked what inputs spend.
+/// chain's first on is, or will be, recorded: then nobody needs to be asked what inputs spend. That it is the
+/// right chain is checked first, except of a file of one's own making.
 ///
 /// # Errors
 ///
-/// Where it cannot be read.
+/// Where it cannot be read, or is of another chain, or of a test network and those are refused.
 pub fn open(
     chain: ChainId,
     location: &BlockLocation,
     complete: bool,
+    test_networks: TestNetworks,
 ) -> Result<Box<dyn BlockSource>, SourceError> {
     Ok(match location {
         BlockLocation::JsonLines(path) => Box::new(JsonLines::open(chain, Path::new(path))?),
         BlockLocation::Node { url, credentials } => {
             let options = NodeOptions { prevouts: !complete, ..NodeOptions::default() };
             let rpc = Rpc::new(server(url, known(credentials)?)?);
-            let mut node = NodeSource::new(chain, rpc, options)?;
-            node.check_chain()?;
+            let node = NodeSource::new(chain, rpc, options)?;
+            node.check_chain(test_networks)?;
             Box::new(node)
         }
-        BlockLocation::Esplora(url) => Box::new(Esplora::new(chain, server(url, Known::None)?)?),
-        BlockLocation::Files(paths) => Box::new(FileSource::open(chain, paths)?),
+        BlockLocation::Esplora(url) => {
+            let esplora = Esplora::new(chain, server(url, Known::None)?)?;
+            esplora.check_chain(test_networks)?;
+            Box::new(esplora)
+        }
+        BlockLocation::Files(paths) => {
+            let mut files = FileSource::open(chain, paths)?;
+            files.check_chain(test_networks)?;
+            Box::new(files)
+        }
     })
 }
 

@@ -12,6 +12,7 @@ use std::{
 };
 
 use assay_engine::{chain::ChainId, facts::Environment};
+use assay_ingest::chain::TestNetworks;
 use clap::{ArgGroup, Args};
 
 use super::{Context, Done, Failure, output, progress::Progress};
@@ -70,6 +71,9 @@ pub(super) struct ChainArgs {
     /// How often to look for new blocks, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 2, requires = "follow")]
     every: u64,
+    /// Let blocks of a test network stand for the chain's own; an installation with sample data does
+    #[arg(long)]
+    test_network: bool,
     /// Print what was ingested as JSON
     #[arg(long)]
     json: bool,
@@ -100,7 +104,9 @@ impl From<IngestError> for Failure {
         match error {
             IngestError::Store(error) => error.into(),
             IngestError::Source(ref source) if source.is_input() => Self::Input(error.to_string()),
-            IngestError::Resolve(_) | IngestError::Missing { .. } => Self::Input(error.to_string()),
+            IngestError::Resolve(_)
+            | IngestError::Missing { .. }
+            | IngestError::Unconnected { .. } => Self::Input(error.to_string()),
             IngestError::Source(_) | IngestError::Reader => Self::Failed(error.to_string()),
         }
     }
@@ -126,6 +132,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
         follow: args.follow.then(|| Duration::from_secs(args.every.max(1))),
         sample: store.environment().await? == Environment::Sample,
     };
+    let test_networks = TestNetworks::allowed_if(args.test_network || request.sample);
     let location = args.location().ok_or_else(|| {
         Failure::Usage(
             "name where the blocks come from: --rpc, --blocks, --esplora or --jsonl".into(),
@@ -136,7 +143,8 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
         None => None,
     };
     let complete = known.or(request.from).is_none_or(|start| start == 0);
-    let source = tokio::task::spawn_blocking(move || source::open(chain, &location, complete))
+    let open = move || source::open(chain, &location, complete, test_networks);
+    let source = tokio::task::spawn_blocking(open)
         .await
         .map_err(|error| Failure::Failed(error.to_string()))?
         .map_err(IngestError::from)?;

@@ -9,6 +9,7 @@ use assay_engine::{
     address::CanonicalAddress,
     chain::{Chain, ChainId},
     evidence::{ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, UnresolvedReason},
+    fixed::apportion,
 };
 use assay_store::IntelSnapshot;
 use clap::{Args, ValueEnum};
@@ -24,7 +25,7 @@ use crate::{
         reader::Chains,
         trace::{TraceView, trace},
     },
-    render::coins,
+    render::{coins, over_paths},
 };
 
 const EXAMPLES: &str = "\
@@ -81,6 +82,9 @@ fn share(text: &str) -> Result<u64, String> {
     if value > 1_000_000 { Err(wrong()) } else { Ok(value) }
 }
 
+/// Shares are shown in millionths.
+const SHARE_WHOLE: u64 = 1_000_000;
+
 /// Paths kept of each end: all that anybody reads.
 const PATHS: usize = 1_000;
 
@@ -109,6 +113,8 @@ struct ShownEnd<'a> {
     solicited: bool,
     labels_on_the_way: Vec<&'static str>,
     paths: Vec<ShownPath<'a>>,
+    /// What took none of these paths.
+    other_paths_amount: String,
 }
 
 #[derive(Serialize)]
@@ -149,15 +155,20 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
     let mut parts: Vec<&FlowPart> =
         facts.flows.ledgers.iter().flat_map(|ledger| &ledger.direction(direction).parts).collect();
     let whole: u128 = parts.iter().map(|part| part.amount).sum();
-    parts.retain(|part| {
-        part.amount.saturating_mul(1_000_000) >= whole.saturating_mul(args.min_share.into())
-    });
     parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.hops));
+    let amounts: Vec<u128> = parts.iter().map(|part| part.amount).collect();
+    // Of everything, so that they sum to one where nothing is left out.
+    let shares = apportion(SHARE_WHOLE, &amounts);
+    let mut parts: Vec<(&FlowPart, u64)> = parts.into_iter().zip(shares).collect();
+    parts.retain(|(part, _)| {
+        part.amount.saturating_mul(SHARE_WHOLE.into())
+            >= whole.saturating_mul(args.min_share.into())
+    });
     let mut output = output();
     if args.dot {
         return dot(&mut output, &subject, direction, &parts);
     }
-    let ends = parts.iter().map(|part| shown(part, whole)).collect();
+    let ends = parts.iter().map(|(part, share)| shown(part, *share)).collect();
     let shown = Shown {
         blockchain: args.chain,
         address: subject.as_str(),
@@ -176,7 +187,8 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
     Ok(Done::Well)
 }
 
-fn shown(part: &FlowPart, whole: u128) -> ShownEnd<'_> {
+fn shown(part: &FlowPart, share: u64) -> ShownEnd<'_> {
+    let (paths, other) = split(part);
     ShownEnd {
         end: part.end.as_str(),
         unresolved_reason: match part.end {
@@ -186,23 +198,29 @@ fn shown(part: &FlowPart, whole: u128) -> ShownEnd<'_> {
         entity: part.entity.as_deref(),
         hops: part.hops,
         amount: part.amount.to_string(),
-        share: decimal(part.amount, whole),
+        share: decimal(share),
         recent_amount: part.recent.to_string(),
         listed: part.listed,
         solicited: part.solicited,
         labels_on_the_way: part.carried.iter().map(|label| label.category.as_str()).collect(),
-        paths: part
-            .paths
-            .iter()
-            .map(|path| ShownPath { amount: path.amount.to_string(), steps: &path.steps })
+        paths: paths
+            .map(|(path, amount)| ShownPath { amount: amount.to_string(), steps: &path.steps })
             .collect(),
+        other_paths_amount: other.to_string(),
     }
 }
 
-/// A share with six decimals, rounded down.
-fn decimal(amount: u128, whole: u128) -> String {
-    let millionths = amount.saturating_mul(1_000_000).checked_div(whole).unwrap_or(0);
-    format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
+/// What took each of a part's paths, and what took none of them: all of a part that has none, and what
+/// is beyond the largest.
+fn split(part: &FlowPart) -> (impl Iterator<Item = (&FlowPath, u128)>, u128) {
+    let amounts: Vec<u128> = part.paths.iter().map(|path| path.amount).collect();
+    let (taken, other) = over_paths(part.amount, &amounts);
+    (part.paths.iter().zip(taken), other)
+}
+
+/// Millionths as a decimal.
+fn decimal(millionths: u64) -> String {
+    format!("{}.{:06}", millionths / SHARE_WHOLE, millionths % SHARE_WHOLE)
 }
 
 fn print(
@@ -227,11 +245,7 @@ fn print(
     }
     for end in &shown.ends {
         let who = end.entity.map(|entity| format!(" {entity}")).unwrap_or_default();
-        let reason = end
-            .unresolved_reason
-            .and_then(|reason| serde_json::to_value(reason).ok())
-            .and_then(|reason| reason.as_str().map(|reason| format!(" ({reason})")))
-            .unwrap_or_default();
+        let reason = end.unresolved_reason.map(in_words).unwrap_or_default();
         let marks = [(end.listed, ", listed"), (!end.solicited, ", unasked for")];
         let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
         let labels = match end.labels_on_the_way.as_slice() {
@@ -254,8 +268,19 @@ fn print(
                 writeln!(output, "    {}  {address}", step.transaction)?;
             }
         }
+        let other = end.other_paths_amount.parse().unwrap_or_default();
+        if other > 0 && !end.paths.is_empty() {
+            writeln!(output, "  {}  by further paths", coins(chain, other))?;
+        }
     }
     Ok(())
+}
+
+/// Why money is unresolved, behind the word.
+fn in_words(reason: UnresolvedReason) -> String {
+    let reason = serde_json::to_value(reason).ok();
+    let reason = reason.as_ref().and_then(|reason| reason.as_str());
+    reason.map(|reason| format!(" ({reason})")).unwrap_or_default()
 }
 
 /// The paths as a graph: addresses and ends as nodes, transactions as edges with what passed.
@@ -263,11 +288,18 @@ fn dot(
     output: &mut Output,
     subject: &CanonicalAddress,
     direction: Direction,
-    parts: &[&FlowPart],
+    parts: &[(&FlowPart, u64)],
 ) -> Result<Done, Failure> {
     let mut edges: BTreeMap<(String, String, &str), u128> = BTreeMap::new();
-    for (part, path) in parts.iter().flat_map(|part| part.paths.iter().map(move |p| (*part, p))) {
-        add_edges(&mut edges, subject, part, path);
+    for (part, _) in parts {
+        let (paths, other) = split(part);
+        for (path, amount) in paths {
+            add_edges(&mut edges, subject, part, path, amount);
+        }
+        if other > 0 {
+            let edge = (subject.as_str().to_owned(), end_name(part), "other");
+            *edges.entry(edge).or_default() += other;
+        }
     }
     writeln!(output, "digraph flows {{\n  rankdir=LR;\n  node [shape=box];")?;
     writeln!(output, "  {} [style=bold];", quoted(subject.as_str()))?;
@@ -290,19 +322,26 @@ fn add_edges<'a>(
     subject: &CanonicalAddress,
     part: &FlowPart,
     path: &'a FlowPath,
+    amount: u128,
 ) {
     let mut from = subject.as_str().to_owned();
     let last = path.steps.len().saturating_sub(1);
     for (index, step) in path.steps.iter().enumerate() {
         let address = step.address.clone().unwrap_or_default();
-        let to = match (index == last, &part.entity) {
-            (true, Some(entity)) => format!("{entity} ({}) {address}", part.end.as_str()),
-            (true, None) => format!("{} {address}", part.end.as_str()),
-            (false, _) => address,
-        };
+        let to = if index == last { format!("{} {address}", end_name(part)) } else { address };
         let edge = (from, to.clone(), step.transaction.as_str());
-        *edges.entry(edge).or_default() += path.amount;
+        *edges.entry(edge).or_default() += amount;
         from = to;
+    }
+}
+
+/// Where a part ended, and who is there.
+fn end_name(part: &FlowPart) -> String {
+    let end = part.end.as_str();
+    match (&part.entity, part.end) {
+        (Some(entity), _) => format!("{entity} ({end})"),
+        (None, FlowEnd::Unresolved(reason)) => format!("{end}{}", in_words(reason)),
+        (None, _) => end.to_owned(),
     }
 }
 
@@ -323,8 +362,8 @@ mod tests {
         for wrong in ["", "1.1", "-1", "x", ".5", "0.0000001", "1e-3"] {
             assert!(share(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(decimal(1, 3), "0.333333");
-        assert_eq!(decimal(0, 0), "0.000000");
+        assert_eq!(decimal(333_333), "0.333333");
+        assert_eq!(decimal(SHARE_WHOLE), "1.000000");
     }
 
     #[test]

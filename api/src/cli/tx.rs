@@ -45,10 +45,15 @@ struct Shown {
     time: Timestamp,
     kind: &'static str,
     coinjoin: Option<&'static str>,
-    fee: String,
+    /// Null where an input's value is not known.
+    fee: Option<String>,
+    /// What the inputs are worth, as far as that is known, `inputs_unknown` included.
     inputs_total: String,
+    /// What inputs of unknown value are worth at least, by what the outputs are worth.
     inputs_unknown: String,
     inputs_count: u64,
+    /// Inputs whose value and holder are not known, because they come from before the first block.
+    inputs_unknown_count: u64,
     outputs_total: String,
     outputs_count: u64,
     inputs: Vec<ShownLeg>,
@@ -68,7 +73,8 @@ struct ShownLeg {
 pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failure> {
     let store = context.open().await?;
     let graph = graph(&*store, args.chain).await?;
-    let transaction = graph.transaction(&args.txid, args.most).await?.ok_or_else(|| {
+    // All of them, because what is missing among the inputs are those of unknown value.
+    let transaction = graph.transaction(&args.txid, u32::MAX).await?.ok_or_else(|| {
         Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))
     })?;
     let names = Names {
@@ -77,7 +83,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
         policy: policy(&*store, None).await?,
         today: context.clock.now().to_zoned(TimeZone::UTC).date(),
     };
-    let shown = shown(&names, &transaction);
+    let shown = shown(&names, &transaction, usize::try_from(args.most).unwrap_or(usize::MAX));
     let mut output = output();
     if args.json {
         let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
@@ -96,13 +102,14 @@ struct Names {
     today: Date,
 }
 
-fn shown(names: &Names, transaction: &CoinTransaction) -> Shown {
+fn shown(names: &Names, transaction: &CoinTransaction, most: usize) -> Shown {
     let (kind, coinjoin) = match transaction.kind {
         TransactionKind::Payment => ("payment", None),
         TransactionKind::Coinbase => ("coinbase", None),
         TransactionKind::Coinjoin(kind) => ("coinjoin", Some(kind.as_str())),
     };
-    let legs = |legs: &Legs| legs.legs.iter().map(|leg| shown_leg(names, leg)).collect();
+    let legs = |legs: &Legs| legs.legs.iter().take(most).map(|leg| shown_leg(names, leg)).collect();
+    let unknown = unknown_count(&transaction.inputs);
     Shown {
         blockchain: names.chain,
         txid: transaction.txid.to_string(),
@@ -110,15 +117,21 @@ fn shown(names: &Names, transaction: &CoinTransaction) -> Shown {
         time: transaction.time,
         kind,
         coinjoin,
-        fee: transaction.fee().to_string(),
+        fee: (unknown == 0).then(|| transaction.fee().to_string()),
         inputs_total: transaction.inputs.total.to_string(),
         inputs_unknown: transaction.inputs.unknown.to_string(),
         inputs_count: transaction.inputs.count,
+        inputs_unknown_count: unknown,
         outputs_total: transaction.outputs.total.to_string(),
         outputs_count: transaction.outputs.count,
         inputs: legs(&transaction.inputs),
         outputs: legs(&transaction.outputs),
     }
+}
+
+/// How many of these, which are all that are known, are missing.
+fn unknown_count(legs: &Legs) -> u64 {
+    legs.count.saturating_sub(u64::try_from(legs.legs.len()).unwrap_or(u64::MAX))
 }
 
 fn shown_leg(names: &Names, leg: &Leg) -> ShownLeg {
@@ -153,13 +166,17 @@ fn print(
         info.name,
         shown.height,
         shown.time,
-        coins(info, transaction.fee())
+        shown
+            .fee
+            .as_ref()
+            .map_or_else(|| "not known".to_owned(), |_| coins(info, transaction.fee()))
     )?;
-    for (title, legs, all, listed) in [
-        ("Inputs", &transaction.inputs, &shown.inputs, shown.inputs.len()),
-        ("Outputs", &transaction.outputs, &shown.outputs, shown.outputs.len()),
+    for (title, legs, all, unknown) in [
+        ("Inputs", &transaction.inputs, &shown.inputs, shown.inputs_unknown_count),
+        ("Outputs", &transaction.outputs, &shown.outputs, 0),
     ] {
-        writeln!(output, "\n{title}  {}  {}", legs.count, coins(info, legs.total))?;
+        let bound = if unknown > 0 { "at least " } else { "" };
+        writeln!(output, "\n{title}  {}  {bound}{}", legs.count, coins(info, legs.total))?;
         for leg in all {
             let who = match (&leg.entity, leg.category) {
                 (Some(entity), Some(category)) => format!("  {entity} ({category})"),
@@ -175,12 +192,14 @@ fn print(
                 coins(info, value)
             )?;
         }
-        if legs.unknown > 0 {
-            let unknown = coins(info, legs.unknown);
-            writeln!(output, "  {:>5}  {:<64} {unknown:>24}", "", "(from before the first block)")?;
+        if unknown > 0 {
+            let least = format!("at least {}", coins(info, legs.unknown));
+            let from = format!("({unknown} not known, from before the first block)");
+            writeln!(output, "  {:>5}  {from:<64} {least:>24}", "")?;
         }
-        let rest = legs.count.saturating_sub(u64::try_from(listed).unwrap_or(u64::MAX));
-        if rest > 0 && legs.unknown == 0 {
+        let listed = u64::try_from(all.len()).unwrap_or(u64::MAX);
+        let rest = legs.count.saturating_sub(unknown).saturating_sub(listed);
+        if rest > 0 {
             writeln!(output, "  and {rest} more: --most shows them")?;
         }
     }

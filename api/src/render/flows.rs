@@ -6,13 +6,16 @@ use anstyle::{AnsiColor, Style};
 use assay_engine::{
     assessment::{Assessment, Exposure},
     chain::Chain,
-    evidence::Direction,
+    evidence::{Direction, PathStep},
+    fixed::apportion,
 };
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 /// Characters of an address on the way that are shown at either end.
 const ADDRESS_ENDS: usize = 8;
+/// Whom money passed that took none of the paths that are shown.
+const FURTHER: &str = "further paths";
 
 /// Draws both directions; nothing where no flow is known.
 pub(super) fn draw(text: &mut String, chain: &Chain, assessment: &Assessment) -> fmt::Result {
@@ -29,12 +32,31 @@ pub(super) fn draw(text: &mut String, chain: &Chain, assessment: &Assessment) ->
             lines.iter().filter_map(|line| line.amount.value.parse::<u128>().ok()).sum();
         writeln!(text, "\n{BOLD}{title}{BOLD:#}  {}", coins(chain, whole))?;
         let mut root = Node::default();
-        for line in lines {
-            root.add(line, 0);
+        for piece in lines.into_iter().flat_map(pieces) {
+            root.add(&piece, piece.way());
         }
         root.draw(text, chain, "  ")?;
     }
     Ok(())
+}
+
+/// An amount split over its paths, the largest first, and what took none of them. What is missing by no
+/// more than a base unit a path is what rounding took from them: the largest has it.
+pub(crate) fn over_paths(amount: u128, paths: &[u128]) -> (Vec<u128>, u128) {
+    let mut left = amount;
+    let mut taken: Vec<u128> = Vec::with_capacity(paths.len());
+    for path in paths {
+        let here = (*path).min(left);
+        left -= here;
+        taken.push(here);
+    }
+    if let Some(largest) = taken.first_mut()
+        && left <= u128::try_from(paths.len()).unwrap_or(u128::MAX)
+    {
+        *largest += left;
+        left = 0;
+    }
+    (taken, left)
 }
 
 /// An amount in whole coins.
@@ -44,45 +66,133 @@ pub(crate) fn coins(chain: &Chain, amount: u128) -> String {
     format!("{}.{:0decimals$} {}", amount / unit, amount % unit, chain.asset)
 }
 
+/// What of a line took one way.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    line: &'a Exposure,
+    amount: u128,
+    /// Millionths of all money of the direction.
+    share: u64,
+    way: Way<'a>,
+}
+
+/// The way that money took.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    /// Through nobody in between, or nobody who is known: all of a line, or all but its paths.
+    Straight,
+    /// One of the line's paths.
+    Path(&'a [PathStep]),
+    /// Through others than the line's paths, which are its largest only.
+    Further,
+}
+
+/// A line by the ways that its money took. They sum to its amount and to its share.
+fn pieces(line: &Exposure) -> Vec<Piece<'_>> {
+    let amount = |value: &str| value.parse::<u128>().unwrap_or_default();
+    let of_paths: Vec<u128> = line.paths.iter().map(|path| amount(&path.amount.value)).collect();
+    let (taken, left) = over_paths(amount(&line.amount.value), &of_paths);
+    let paths = line.paths.iter().map(|path| Way::Path(&path.steps));
+    let mut ways: Vec<(Way<'_>, u128)> = paths.zip(taken).collect();
+    let rest = if line.direct || line.paths.is_empty() { Way::Straight } else { Way::Further };
+    ways.push((rest, left));
+    let amounts: Vec<u128> = ways.iter().map(|(_, amount)| *amount).collect();
+    let shares = apportion(millionths(&line.share), &amounts);
+    let pieces = ways.into_iter().zip(shares);
+    pieces
+        .filter(|((_, amount), _)| *amount > 0)
+        .map(|((way, amount), share)| Piece { line, amount, share, way })
+        .collect()
+}
+
+impl<'a> Piece<'a> {
+    /// Whom it passed; the last step of a path leads to the end itself.
+    fn way(&self) -> &'a [PathStep] {
+        match self.way {
+            Way::Path(steps) => steps.split_last().map_or(&[], |(_, between)| between),
+            Way::Straight | Way::Further => &[],
+        }
+    }
+
+    /// Fewest hops to the end.
+    fn hops(&self) -> usize {
+        match self.way {
+            Way::Path(steps) => steps.len(),
+            Way::Straight | Way::Further => self.line.hops.into(),
+        }
+    }
+
+    /// A transaction that shows it.
+    fn transaction(&self) -> Option<&'a str> {
+        match self.way {
+            Way::Path(steps) => steps.first().map(|step| step.transaction.as_str()),
+            Way::Straight => self.line.transactions.first().map(String::as_str),
+            Way::Further => None,
+        }
+    }
+}
+
 /// Somebody on the way, and what passed there.
 #[derive(Default)]
 struct Node<'a> {
+    /// The address; where there is none, the transaction.
+    key: &'a str,
     name: String,
     /// Millionths of all money of the direction.
     share: u64,
     amount: u128,
     /// What ended here.
-    ends: Vec<&'a Exposure>,
+    ends: Vec<Piece<'a>>,
     next: Vec<Self>,
 }
 
 impl<'a> Node<'a> {
-    /// Adds a line along its largest path; `at` counts the steps that lead here.
-    fn add(&mut self, line: &'a Exposure, at: usize) {
-        self.share += millionths(&line.share);
-        self.amount += line.amount.value.parse::<u128>().unwrap_or_default();
-        let steps = line.paths.first().map(|path| path.steps.as_slice()).unwrap_or_default();
-        // The last step leads to the end itself.
-        let between = steps.len().saturating_sub(1);
-        match steps.get(at) {
-            Some(step) if at < between => {
-                let name = short(step.address.as_deref());
-                let known = self.next.iter_mut().position(|node| node.name == name);
-                let place = known.unwrap_or_else(|| {
-                    self.next.push(Node { name, ..Node::default() });
-                    self.next.len() - 1
-                });
-                if let Some(node) = self.next.get_mut(place) {
-                    node.add(line, at + 1);
+    /// Adds a piece that takes this way from here.
+    fn add(&mut self, piece: &Piece<'a>, way: &'a [PathStep]) {
+        self.share += piece.share;
+        self.amount += piece.amount;
+        match (way, piece.way) {
+            ([step, further @ ..], _) => {
+                let address = step.address.as_deref();
+                let key = address.unwrap_or(&step.transaction);
+                if let Some(next) = self.next(key, || short(address)) {
+                    next.add(piece, further);
                 }
             }
-            _ => self.ends.push(line),
+            ([], Way::Further) => {
+                if let Some(all) = self.next(FURTHER, || FURTHER.to_owned()) {
+                    all.share += piece.share;
+                    all.amount += piece.amount;
+                    all.end(piece);
+                }
+            }
+            ([], Way::Straight | Way::Path(_)) => self.end(piece),
+        }
+    }
+
+    /// Somebody behind this one.
+    fn next(&mut self, key: &'a str, name: impl FnOnce() -> String) -> Option<&mut Self> {
+        let known = self.next.iter().position(|node| node.key == key);
+        let place = known.unwrap_or_else(|| {
+            self.next.push(Node { key, name: name(), ..Node::default() });
+            self.next.len() - 1
+        });
+        self.next.get_mut(place)
+    }
+
+    /// Adds what ends here; of one line it is one end.
+    fn end(&mut self, piece: &Piece<'a>) {
+        match self.ends.iter_mut().find(|end| std::ptr::eq(end.line, piece.line)) {
+            Some(end) => {
+                end.share += piece.share;
+                end.amount += piece.amount;
+            }
+            None => self.ends.push(*piece),
         }
     }
 
     fn draw(&self, text: &mut String, chain: &Chain, indent: &str) -> fmt::Result {
-        let mut branches: Vec<Branch<'_, 'a>> =
-            self.ends.iter().map(|line| Branch::End(line)).collect();
+        let mut branches: Vec<Branch<'_, 'a>> = self.ends.iter().map(Branch::End).collect();
         branches.extend(self.next.iter().map(Branch::Node));
         branches.sort_by_key(|branch| std::cmp::Reverse(branch.share()));
         let last = branches.len().saturating_sub(1);
@@ -90,7 +200,7 @@ impl<'a> Node<'a> {
             let (joint, below) = if index == last { ("`-", "  ") } else { ("|-", "| ") };
             write!(text, "{DIM}{indent}{joint}{DIM:#} {:>7}  ", percent(branch.share()))?;
             match branch {
-                Branch::End(line) => end(text, chain, line)?,
+                Branch::End(piece) => end(text, chain, piece)?,
                 Branch::Node(node) => {
                     writeln!(text, "{}  {DIM}{}{DIM:#}", node.name, coins(chain, node.amount))?;
                     node.draw(text, chain, &format!("{indent}{below}        "))?;
@@ -102,20 +212,21 @@ impl<'a> Node<'a> {
 }
 
 enum Branch<'n, 'a> {
-    End(&'a Exposure),
+    End(&'n Piece<'a>),
     Node(&'n Node<'a>),
 }
 
 impl Branch<'_, '_> {
     fn share(&self) -> u64 {
         match self {
-            Self::End(line) => millionths(&line.share),
+            Self::End(piece) => piece.share,
             Self::Node(node) => node.share,
         }
     }
 }
 
-fn end(text: &mut String, chain: &Chain, line: &Exposure) -> fmt::Result {
+fn end(text: &mut String, chain: &Chain, piece: &Piece<'_>) -> fmt::Result {
+    let line = piece.line;
     let style = match (line.listed, line.category) {
         (true, _) => AnsiColor::Red.on_default().bold(),
         (false, Some(_)) => BOLD,
@@ -136,8 +247,8 @@ fn end(text: &mut String, chain: &Chain, line: &Exposure) -> fmt::Result {
     {
         write!(text, " through {category}")?;
     }
-    if line.hops > 1 {
-        write!(text, ", {} hops", line.hops)?;
+    if piece.hops() > 1 {
+        write!(text, ", {} hops", piece.hops())?;
     }
     if line.listed {
         write!(text, ", listed")?;
@@ -145,9 +256,8 @@ fn end(text: &mut String, chain: &Chain, line: &Exposure) -> fmt::Result {
     if !line.solicited {
         write!(text, ", unasked for")?;
     }
-    let amount = line.amount.value.parse().unwrap_or_default();
-    write!(text, "  {DIM}{}{DIM:#}", coins(chain, amount))?;
-    if let Some(transaction) = line.transactions.first() {
+    write!(text, "  {DIM}{}{DIM:#}", coins(chain, piece.amount))?;
+    if let Some(transaction) = piece.transaction() {
         write!(text, "  {DIM}tx {}{DIM:#}", short(Some(transaction)))?;
     }
     writeln!(text)
@@ -181,6 +291,15 @@ fn percent(millionths: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_amount_is_what_took_its_paths_and_the_rest() {
+        assert_eq!(over_paths(100, &[10, 10, 10]), (vec![10, 10, 10], 70));
+        assert_eq!(over_paths(33, &[10, 10, 10]), (vec![13, 10, 10], 0), "rounding");
+        assert_eq!(over_paths(34, &[10, 10, 10]), (vec![10, 10, 10], 4));
+        assert_eq!(over_paths(15, &[10, 10]), (vec![10, 5], 0), "never more than there is");
+        assert_eq!(over_paths(1, &[]), (vec![], 1));
+    }
 
     #[test]
     fn amounts_and_shares_are_written_for_people() {

@@ -6,5 +6,5 @@ mod flows;
 mod table;
 
 pub(crate) use check::check;
-pub(crate) use flows::coins;
+pub(crate) use flows::{coins, over_paths};
 pub(crate) use table::{ago, table};

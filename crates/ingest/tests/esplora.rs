@@ -16,7 +16,7 @@ use std::{
 
 use assay_engine::{address::CanonicalAddress, chain::ChainId, coins::Holder};
 use assay_ingest::chain::{
-    BlockSource, ChainBlock, ChainParams, SourceError, TipRef,
+    BlockSource, ChainBlock, ChainParams, Portion, SourceError, TipRef,
     esplora::{AddressStatistics, Esplora, PAGE},
     files::FileSource,
     http::{Answer, Backoff, Http, NoAnswer, Patience, Pause, Request, Server},
@@ -201,7 +201,7 @@ fn a_block_of_many_pages_is_the_one_in_the_file() {
     let mut source: Box<dyn BlockSource> = Box::new(api(answers, 3));
     assert_eq!(source.tip().expect("a tip"), TipRef { height: HEIGHT, hash: block.head.hash });
     assert_eq!(source.block_at(HEIGHT).expect("the block"), block);
-    assert_eq!(source.blocks(HEIGHT, 5).expect("blocks"), [block]);
+    assert_eq!(source.blocks(HEIGHT, Portion::of_blocks(5)).expect("blocks"), [block]);
     assert_eq!(source.hash_at(HEIGHT + 1).expect("an answer"), None);
     let beyond = source.block_at(HEIGHT + 1).expect_err("there is none");
     assert!(matches!(beyond, SourceError::NoBlock { tip: HEIGHT, .. }), "{beyond}");

@@ -115,7 +115,7 @@ impl Patience for NoPatience {
 fn node(chain: ChainId, folder: &Path) -> NodeSource {
     let http = Arc::new(Recorded { folder: folder.to_owned() });
     let server = Server::new(http, Arc::new(NoPatience), Backoff::default());
-    let options = NodeOptions { prevouts: true, connections: 2 };
+    let options = NodeOptions { connections: 2, ..NodeOptions::default() };
     NodeSource::new(chain, Rpc::new(server), options).expect("a chain of coins")
 }
 

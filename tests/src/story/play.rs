@@ -216,7 +216,9 @@ impl Drop for Follower {
 pub fn arguments(node: &Node) -> Vec<String> {
     let chain = node.kind.network().chain().to_string();
     let mut arguments: Vec<String> =
-        ["ingest", "chain", &chain, "--rpc", &node.url()].map(str::to_owned).to_vec();
+        ["ingest", "chain", &chain, "--test-network", "--rpc", &node.url()]
+            .map(str::to_owned)
+            .to_vec();
     arguments.extend(match node.credentials() {
         Credentials::Cookie(file) => ["--cookie".to_owned(), file.display().to_string()],
         Credentials::Password { user, password } => {

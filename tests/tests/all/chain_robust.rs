@@ -15,7 +15,9 @@ use assay_store::{PostgresStore, SqliteStore, Store, graph::Graph};
 use assay_tests::{
     Finished, Postgres, assay,
     big_chain::{BigChain, Dice, Shape},
-    measure_assay, start_assay, to_megabytes,
+    measure_assay,
+    raw_node::{Outputs, RawNode},
+    start_assay, to_megabytes,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -168,6 +170,31 @@ fn an_ingest_needs_little_memory() {
         to_megabytes(peak)
     );
     assert!(peak < 512 << 20, "{} MB", to_megabytes(peak));
+}
+
+#[test]
+fn large_blocks_behind_small_ones_need_little_memory() {
+    // Given blocks so small that many are asked for at once, and behind them some of the largest that
+    // there are on these chains, and one with very many outputs...
+    let mut shapes = vec![Outputs { count: 1, script: 1 }; 300];
+    shapes.extend([Outputs { count: 3_500, script: 9_000 }; 4]);
+    shapes.push(Outputs { count: 100_000, script: 22 });
+    shapes.extend([Outputs { count: 1, script: 1 }; 30]);
+    let (node, place) = (RawNode::start(&shapes), Place::embedded());
+    let url = node.url();
+    let ingest = ["ingest", "chain", "btc", "--test-network", "--rpc", &url];
+    let (status, seconds, peak) = measure_assay(place.path(), ingest);
+    // ...then all are recorded, in little memory.
+    assert!(status.success());
+    assert_eq!(place.tip(), Some(node.height()));
+    eprintln!(
+        "blocks of 32 MB behind small ones: {seconds:.1} s, answers up to {:.0} MB asked for, peak \
+         memory {:.0} MB",
+        to_megabytes(node.largest_answer()),
+        to_megabytes(peak)
+    );
+    assert!(node.largest_answer() > 128 << 20, "nothing to be refused was asked for");
+    assert!(peak < 256 << 20, "{} MB", to_megabytes(peak));
 }
 
 #[test]

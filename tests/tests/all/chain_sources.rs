@@ -37,7 +37,8 @@ fn prepared(story: &Story) -> tempfile::TempDir {
 }
 
 fn ingest(directory: &Path, arguments: &[&str]) -> assay_tests::Finished {
-    assay(directory, ["ingest", "chain", "btc"].iter().chain(arguments))
+    // The story happens on a test network.
+    assay(directory, ["ingest", "chain", "btc", "--test-network"].iter().chain(arguments))
 }
 
 fn check(directory: &Path, person: &str) -> Value {
@@ -53,7 +54,7 @@ fn exported(directory: &Path) -> String {
 fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, further: &str) {
     let manifest = format!(
         "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: bitcoin}}\nspec:\n  \
-         chain: btc\n  mode: {mode}\n  protocol: {protocol}\n  endpoint: {endpoint}\n{further}"
+         chain: btc\n  mode: {mode}\n  protocol: {protocol}\n  endpoint: {endpoint}\n  testNetwork: true\n{further}"
     );
     std::fs::write(directory.join("chain.yaml"), manifest).unwrap();
     let _ = assay(directory, ["apply", "--file", "chain.yaml"]).ok();
@@ -83,6 +84,38 @@ fn every_source_gives_the_same_chain() {
     }
     let _ = ingest(raw.path(), &["--blocks", &files.to_string_lossy()]).ok();
     assert_eq!(exported(raw.path()), from_esplora);
+}
+
+#[test]
+fn a_source_of_another_chain_or_of_a_test_network_is_refused() {
+    let story = story();
+    let server = esplora(&story, Moment::End);
+    let directory = tempfile::tempdir().unwrap();
+    let raw = directory.path().join("000000.raw");
+    std::fs::write(&raw, Block::genesis(story.network).bytes()).unwrap();
+    let (url, raw) = (server.url(), raw.display().to_string());
+    for location in [["--esplora", &url], ["--blocks", &raw]] {
+        let run = |more: &[&str]| {
+            let arguments = [&["ingest", "chain"], more, &location].concat();
+            assay(directory.path(), arguments)
+        };
+        // A test network, unless it is meant.
+        let refused = run(&["btc"]);
+        assert_eq!(refused.code, 3, "{}", refused.stderr);
+        let said = refused.stderr;
+        assert!(
+            said.contains("serves a test network") && said.contains("--test-network"),
+            "{said}"
+        );
+        // Another chain's, even then.
+        let refused = run(&["ltc", "--test-network"]);
+        assert_eq!(refused.code, 3, "{}", refused.stderr);
+        assert!(refused.stderr.contains("serves btc, not ltc"), "{}", refused.stderr);
+        let _ = run(&["btc", "--test-network", "--to", "0"]).ok();
+    }
+    // Nothing was recorded of what was refused.
+    let ltc = assay(directory.path(), ["export", "transfers", "ltc", "--format", "jsonl"]);
+    assert_ne!(ltc.code, 0, "{}", ltc.stdout);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod bulk;
 mod chain_robust;
 mod chain_sources;
 mod chain_story;
+mod chain_tools;
 mod command_line;
 mod description;
 mod feeds;

@@ -47,6 +47,15 @@ pub struct ChainBlock {
     pub transactions: Vec<ChainTransaction>,
 }
 
+impl ChainBlock {
+    /// How many inputs and outputs its transactions have.
+    #[must_use]
+    pub fn legs(&self) -> usize {
+        let legs = |read: &ChainTransaction| read.inputs.len() + read.outputs.len();
+        self.transactions.iter().map(legs).sum()
+    }
+}
+
 /// A transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainTransaction {

@@ -12,6 +12,7 @@
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
 //! - [`rpc`], [`http`]: asking a server, patiently
+//! - [`identity`]: whether a source serves the chain that it is asked for
 //! - [`source`]: what every source can be asked, and how it can fail
 //! - [`resolve`]: from blocks to what a store records
 
@@ -20,6 +21,7 @@ mod decimal;
 pub mod esplora;
 pub mod files;
 pub mod http;
+pub mod identity;
 pub mod jsonl;
 pub mod node;
 pub mod params;
@@ -31,5 +33,6 @@ pub mod source;
 pub(crate) mod testing;
 
 pub use block::{BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden};
+pub use identity::TestNetworks;
 pub use params::ChainParams;
-pub use source::{BlockSource, SourceError, TipRef};
+pub use source::{BlockSource, Portion, SourceError, TipRef};

@@ -213,6 +213,12 @@ impl ChainParams {
         PARAMS.iter().find(|params| params.magics.first() == Some(magic))?.id.parse().ok()
     }
 
+    /// Whether `hash` is that of the main network's first block.
+    #[must_use]
+    pub fn begins_with(&self, hash: &[u8; 32]) -> bool {
+        self.first_blocks.first().is_some_and(|first| *first == hex::encode(hash))
+    }
+
     /// Whether `hash` may be this chain's first block: it is, or no other chain's either.
     #[must_use]
     pub fn may_begin_with(&self, hash: &[u8; 32]) -> bool {

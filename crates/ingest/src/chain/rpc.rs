@@ -104,20 +104,41 @@ impl Rpc {
         &self.server
     }
 
+    /// The same node, whose answers may have at most so many bytes.
+    #[must_use]
+    pub fn at_most(&self, bytes: u64) -> Self {
+        Self { server: self.server.at_most(bytes), batches: Arc::clone(&self.batches) }
+    }
+
+    /// Whether the node takes several questions at once, as far as is known.
+    #[must_use]
+    pub fn takes_batches(&self) -> bool {
+        self.batches.load(Ordering::Relaxed)
+    }
+
     /// Asks one question.
     ///
     /// # Errors
     ///
     /// Where no answer can be had, or none that can be read. A refusal is an answer.
     pub fn call(&self, method: &str, params: &Value) -> Result<Reply, SourceError> {
+        self.ask(method, params, |reply| reply.map(ToOwned::to_owned))
+    }
+
+    /// Asks one question, and reads the answer where it stands.
+    fn ask<T>(
+        &self,
+        method: &str,
+        params: &Value,
+        mut read: impl FnMut(Result<&RawValue, NodeError>) -> T,
+    ) -> Result<T, SourceError> {
         let body = call(method, params, 0).to_string();
-        let request = Request { path: "", body: Some(body.as_bytes()) };
-        self.server.ask(request, |answer| {
+        self.server.ask(Request::post(body.as_bytes()), |answer| {
             let envelope: Envelope<'_> = self.parse(method, answer)?;
             if !is_answer_to(&envelope, 0) {
                 return Err(passing("it answers another question than was asked", answer));
             }
-            reply(envelope)
+            Ok(read(reply(envelope)?))
         })
     }
 
@@ -128,22 +149,42 @@ impl Rpc {
     ///
     /// As [`Rpc::call`].
     pub fn calls(&self, method: &str, all: &[Value]) -> Result<Vec<Reply>, SourceError> {
-        if all.len() > 1 && self.batches.load(Ordering::Relaxed) {
-            if let Some(replies) = self.batch(method, all)? {
+        self.each(method, all, |_, reply| reply.map(ToOwned::to_owned))
+    }
+
+    /// As [`Rpc::calls`], and `read` makes something of each answer where it stands, so that a large one
+    /// is in memory once. It is given the question's place; answers may come in any order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rpc::call`].
+    pub fn each<T>(
+        &self,
+        method: &str,
+        all: &[Value],
+        mut read: impl FnMut(usize, Result<&RawValue, NodeError>) -> T,
+    ) -> Result<Vec<T>, SourceError> {
+        if all.len() > 1 && self.takes_batches() {
+            if let Some(replies) = self.batch(method, all, &mut read)? {
                 return Ok(replies);
             }
             self.batches.store(false, Ordering::Relaxed);
         }
-        all.iter().map(|params| self.call(method, params)).collect()
+        let each = all.iter().enumerate();
+        each.map(|(place, params)| self.ask(method, params, |reply| read(place, reply))).collect()
     }
 
     /// Asks all at once; `None` where the node does not take that.
-    fn batch(&self, method: &str, all: &[Value]) -> Result<Option<Vec<Reply>>, SourceError> {
+    fn batch<T>(
+        &self,
+        method: &str,
+        all: &[Value],
+        read: &mut impl FnMut(usize, Result<&RawValue, NodeError>) -> T,
+    ) -> Result<Option<Vec<T>>, SourceError> {
         let calls: Vec<_> =
             all.iter().zip(0..).map(|(params, id)| call(method, params, id)).collect();
         let body = Value::Array(calls).to_string();
-        let request = Request { path: "", body: Some(body.as_bytes()) };
-        self.server.ask(request, |answer| {
+        self.server.ask(Request::post(body.as_bytes()), |answer| {
             let first = answer.body.iter().find(|byte| !byte.is_ascii_whitespace());
             if first != Some(&b'[') {
                 let envelope: Envelope<'_> = self.parse(method, answer)?;
@@ -153,11 +194,11 @@ impl Rpc {
                 };
             }
             let envelopes: Vec<Envelope<'_>> = self.parse(method, answer)?;
-            let mut replies: Vec<Option<Reply>> = all.iter().map(|_| None).collect();
+            let mut replies: Vec<Option<T>> = all.iter().map(|_| None).collect();
             for envelope in envelopes {
                 let id = envelope.id.as_u64().and_then(|id| usize::try_from(id).ok());
-                if let Some(place) = id.and_then(|id| replies.get_mut(id)) {
-                    *place = Some(reply(envelope)?);
+                if let Some((id, place)) = id.and_then(|id| Some((id, replies.get_mut(id)?))) {
+                    *place = Some(read(id, reply(envelope)?));
                 }
             }
             match replies.into_iter().collect() {
@@ -222,7 +263,7 @@ fn is_answer_to(envelope: &Envelope<'_>, id: u64) -> bool {
     envelope.id.is_null() || envelope.id.as_u64() == Some(id)
 }
 
-fn reply(envelope: Envelope<'_>) -> Result<Reply, Trouble> {
+fn reply(envelope: Envelope<'_>) -> Result<Result<&RawValue, NodeError>, Trouble> {
     match (envelope.error, envelope.result) {
         (Some(error), _) if error.code == WARMING_UP => Err(Trouble::Passing {
             reason: format!("it is starting: {}", shortened(&error.message)),
@@ -231,8 +272,8 @@ fn reply(envelope: Envelope<'_>) -> Result<Reply, Trouble> {
         (Some(error), _) => {
             Ok(Err(NodeError { code: error.code, message: shortened(&error.message) }))
         }
-        (None, Some(result)) => Ok(Ok(result.to_owned())),
-        (None, None) => Ok(Ok(RawValue::NULL.to_owned())),
+        (None, Some(result)) => Ok(Ok(result)),
+        (None, None) => Ok(Ok(RawValue::NULL)),
     }
 }
 

@@ -15,6 +15,24 @@ pub struct TipRef {
     pub hash: [u8; 32],
 }
 
+/// How much to give at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Portion {
+    /// The most blocks.
+    pub blocks: usize,
+    /// Inputs and outputs behind which no further block is begun, so that what is given takes little
+    /// memory however large blocks become.
+    pub legs: usize,
+}
+
+impl Portion {
+    /// So many blocks, whatever their size.
+    #[must_use]
+    pub const fn of_blocks(blocks: usize) -> Self {
+        Self { blocks, legs: usize::MAX }
+    }
+}
+
 /// Where blocks come from. What it gives is checked as far as it can be without other blocks: a block is
 /// the one that was asked for, and holds the transactions that it commits to.
 ///
@@ -63,17 +81,24 @@ pub trait BlockSource: Send {
         }
     }
 
-    /// The blocks from a height on, in order: at least one, at most `most`. They may belong to
+    /// The blocks from a height on, in order: at least one, no more than the portion. They may belong to
     /// different branches where the chain is reorganised meanwhile: look at their parents.
     ///
     /// # Errors
     ///
     /// Where the first one does not exist or cannot be read.
-    fn blocks(&mut self, from: u64, most: usize) -> Result<Vec<ChainBlock>, SourceError> {
+    fn blocks(&mut self, from: u64, most: Portion) -> Result<Vec<ChainBlock>, SourceError> {
         let mut blocks = vec![self.block_at(from)?];
-        for height in (from..).skip(1).take(most.saturating_sub(1)) {
+        let mut legs: usize = blocks.iter().map(ChainBlock::legs).sum();
+        for height in (from..).skip(1).take(most.blocks.saturating_sub(1)) {
+            if legs >= most.legs {
+                break;
+            }
             match self.block_at(height) {
-                Ok(block) => blocks.push(block),
+                Ok(block) => {
+                    legs = legs.saturating_add(block.legs());
+                    blocks.push(block);
+                }
                 // The next call meets it again.
                 Err(_) => break,
             }
@@ -163,6 +188,14 @@ pub enum SourceError {
         /// What to look at.
         hint: &'static str,
     },
+    /// A server whose answer does not fit in memory.
+    #[error("{url} answers with more than {most} bytes")]
+    TooLarge {
+        /// The server.
+        url: String,
+        /// The most that are read.
+        most: u64,
+    },
     /// A server that answers with an error.
     #[error("{url} answers {what} with an error: {message} ({code})")]
     Refused {
@@ -200,10 +233,24 @@ pub enum SourceError {
     OtherChain {
         /// The server.
         url: String,
-        /// The chain it serves.
-        found: ChainId,
+        /// The chain it serves, as far as that is known.
+        found: &'static str,
         /// The chain that was asked for.
         wanted: ChainId,
+    },
+    /// A server of a test network.
+    #[error(
+        "{url} serves a test network: its first block {} is of no main network. If money without worth \
+         is to be read as {chain}, say so: --test-network, or `testNetwork: true` in the ChainSource",
+        hash_text(first)
+    )]
+    TestNetwork {
+        /// The server.
+        url: String,
+        /// The chain that was asked for.
+        chain: ChainId,
+        /// The first block.
+        first: [u8; 32],
     },
     /// The caller wants to stop.
     #[error("stopped")]
@@ -222,6 +269,7 @@ impl SourceError {
                 | Self::NoBlock { .. }
                 | Self::Unsupported { .. }
                 | Self::OtherChain { .. }
+                | Self::TestNetwork { .. }
         )
     }
 

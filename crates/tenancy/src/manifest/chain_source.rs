@@ -30,6 +30,10 @@ pub struct ChainSourceSpec {
     /// missing then the next check goes on with.
     #[serde(default = "default_time_bound")]
     pub time_bound: Period,
+    /// Whether blocks of a test network may stand for the chain's own. Without it such an endpoint is
+    /// refused, unless the installation holds sample data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub test_network: bool,
     /// Whether it is left alone for the time being.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,

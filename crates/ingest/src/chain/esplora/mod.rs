@@ -13,9 +13,11 @@ use serde::de::DeserializeOwned;
 
 use self::answer::{AddressAnswer, BlockAnswer, OutspendAnswer, Reader, TransactionAnswer};
 use super::{
-    BlockHead, BlockSource, ChainBlock, ChainParams, ChainTransaction, SourceError, TipRef,
+    BlockHead, BlockSource, ChainBlock, ChainParams, ChainTransaction, SourceError, TestNetworks,
+    TipRef,
     block::{hash_text, parse_hash},
     http::{Answer, Request, Server, Trouble, shortened},
+    identity,
     params::{HeaderForm, TransactionForm},
     raw::merkle::merkle_root,
 };
@@ -97,6 +99,16 @@ impl Esplora {
             instead: "read it from a node (--rpc)",
         })?;
         Ok(Self { server, reader: Reader { chain, params } })
+    }
+
+    /// Checks that the API serves the chain, as far as it has blocks that tell.
+    ///
+    /// # Errors
+    ///
+    /// Where it does not, or serves a test network and those are refused; and as [`Esplora::tip`].
+    pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
+        let (chain, url) = (self.reader.chain, self.server.url());
+        identity::check(chain, url, test_networks, |height| self.hash_at(height))
     }
 
     /// The newest block.
@@ -268,7 +280,7 @@ impl Esplora {
         path: &str,
         read: impl Fn(&[u8]) -> Result<T, String>,
     ) -> Result<Option<T>, SourceError> {
-        self.server.ask(Request { path, body: None }, |answer| {
+        self.server.ask(Request::get(path), |answer| {
             let Answer { status, retry_after, body } = answer;
             match status {
                 200..=299 => match read(body) {

@@ -20,7 +20,7 @@ use self::{
     open::{Content, Opened},
 };
 use super::{
-    BlockSource, ChainBlock, ChainParams, SourceError, TipRef,
+    BlockSource, ChainBlock, ChainParams, SourceError, TestNetworks, TipRef, identity,
     raw::{Expected, Header, RawBlock, RawError},
 };
 
@@ -74,7 +74,6 @@ impl FileSource {
         let (files, opened) = (contents, None);
         let mut source = Self { chain, params, files, index, first: 0, opened, cut_off };
         source.first = source.find_first_height(paths)?;
-        source.check_chain()?;
         Ok(source)
     }
 
@@ -124,17 +123,15 @@ impl FileSource {
         })
     }
 
-    /// That the chain's first block, where it is there, is not another chain's.
-    fn check_chain(&mut self) -> Result<(), SourceError> {
-        let Some(entry) = self.entry(0).filter(Entry::is_first) else { return Ok(()) };
-        let hash = self.header(&entry)?.hash();
-        match ChainParams::chain_of_first_block(&hash) {
-            Some(found) if !self.params.may_begin_with(&hash) => Err(SourceError::File {
-                path: self.files.first().map(|file| file.path().to_owned()).unwrap_or_default(),
-                reason: format!("it holds blocks of {}", found.info().name),
-            }),
-            _ => Ok(()),
-        }
+    /// Checks that the files are of the chain, as far as they have blocks that tell.
+    ///
+    /// # Errors
+    ///
+    /// Where they are not, or of a test network and those are refused; and where they cannot be read.
+    pub fn check_chain(&mut self, test_networks: TestNetworks) -> Result<(), SourceError> {
+        let path = self.files.first().map(|file| file.path().display().to_string());
+        let (chain, path) = (self.chain, path.unwrap_or_default());
+        identity::check(chain, &path, test_networks, |height| self.hash_at(height))
     }
 
     fn origin(&self, entry: &Entry) -> String {

@@ -119,12 +119,15 @@ fn what_is_not_a_file_of_blocks_is_said() {
         28e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000";
     let regtest =
         write("blk00003.dat", &framed([0xfa, 0xbf, 0xb5, 0xda], &hex::decode(first).unwrap()));
-    assert_eq!(
-        FileSource::open(ChainId::BTC, slice::from_ref(&regtest)).unwrap().first_height(),
-        0
-    );
-    let mistaken = FileSource::open("ltc".parse().unwrap(), &[regtest]).unwrap_err().to_string();
-    assert!(mistaken.ends_with("it holds blocks of Bitcoin"), "{mistaken}");
+    let open =
+        |chain: &str| FileSource::open(chain.parse().unwrap(), slice::from_ref(&regtest)).unwrap();
+    let mut meant = open("btc");
+    assert_eq!(meant.first_height(), 0);
+    meant.check_chain(TestNetworks::Allowed).unwrap();
+    let refused = meant.check_chain(TestNetworks::Refused).unwrap_err();
+    assert!(matches!(refused, SourceError::TestNetwork { .. }), "{refused}");
+    let mistaken = open("ltc").check_chain(TestNetworks::Allowed).unwrap_err().to_string();
+    assert!(mistaken.ends_with("blk00003.dat serves btc, not ltc"), "{mistaken}");
     let blank = write("blk00001.dat", &[0; 100]);
     let long = write("blk00002.dat", &[&MAIN[..], &[0xff; 100]].concat());
     let empty = folder.path().join("empty");

@@ -13,8 +13,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: u32 = 5;
 /// Connections kept open to one server.
 const MOST_IDLE: usize = 16;
-/// The most bytes of an answer: a block of 32 MB as JSON.
-const LARGEST_ANSWER: u64 = 512 * 1024 * 1024;
 
 /// How a server knows us.
 #[derive(Clone, PartialEq, Eq)]
@@ -82,10 +80,13 @@ impl Client {
         let pair = match &self.credentials {
             Credentials::None => return Ok(None),
             Credentials::Password { user, password } => format!("{user}:{password}"),
-            Credentials::Cookie(path) => fs::read_to_string(path).map_err(|error| NoAnswer {
-                reason: format!("failed to read the cookie {}: {error}", path.display()),
+            Credentials::Cookie(path) => fs::read_to_string(path).map_err(|error| {
+                let reason = format!("failed to read the cookie {}: {error}", path.display());
                 // A node that is not running has none.
-                may_pass: error.kind() == io::ErrorKind::NotFound,
+                match error.kind() {
+                    io::ErrorKind::NotFound => NoAnswer::Passing(reason),
+                    _ => NoAnswer::Lasting(reason),
+                }
             })?,
         };
         Ok(Some(format!("Basic {}", base64(pair.trim().as_bytes()))))
@@ -113,7 +114,10 @@ impl Client {
             .get(header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.trim().parse().ok())
             .map(Duration::from_secs);
-        let body = body.into_with_config().limit(LARGEST_ANSWER).read_to_vec();
+        if body.content_length().is_some_and(|length| length > request.most) {
+            return Err(NoAnswer::TooLarge(request.most));
+        }
+        let body = body.into_with_config().limit(request.most).read_to_vec();
         let body = body.map_err(|error| no_answer(&error))?;
         Ok(Answer { status: head.status.as_u16(), retry_after, body })
     }
@@ -147,7 +151,11 @@ fn no_answer(error: &ureq::Error) -> NoAnswer {
             | ureq::Error::ConnectionFailed
             | ureq::Error::Protocol(_)
     );
-    NoAnswer { reason: error.to_string(), may_pass }
+    match error {
+        ureq::Error::BodyExceedsLimit(most) => NoAnswer::TooLarge(*most),
+        _ if may_pass => NoAnswer::Passing(error.to_string()),
+        _ => NoAnswer::Lasting(error.to_string()),
+    }
 }
 
 /// Takes name and password out of a URL.

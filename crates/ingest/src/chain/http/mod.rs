@@ -31,6 +31,26 @@ pub struct Request<'a> {
     pub path: &'a str,
     /// What is sent, in JSON; `None` to get what is there.
     pub body: Option<&'a [u8]>,
+    /// The most bytes of an answer.
+    pub most: u64,
+}
+
+/// The most bytes of any answer: a block of 60 MB in hexadecimal, or one of 10 MB described in JSON with
+/// what it spends. An answer is in memory as a whole.
+pub const LARGEST_ANSWER: u64 = 128 * 1024 * 1024;
+
+impl<'a> Request<'a> {
+    /// Gets what is at a path.
+    #[must_use]
+    pub const fn get(path: &'a str) -> Self {
+        Self { path, body: None, most: LARGEST_ANSWER }
+    }
+
+    /// Sends JSON to the address itself.
+    #[must_use]
+    pub const fn post(body: &'a [u8]) -> Self {
+        Self { path: "", body: Some(body), most: LARGEST_ANSWER }
+    }
 }
 
 /// What a server answered.
@@ -46,12 +66,16 @@ pub struct Answer {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct NoAnswer {
-    /// What happened.
-    pub reason: String,
-    /// Whether it may work later.
-    pub may_pass: bool,
+pub enum NoAnswer {
+    /// What happened may pass.
+    #[error("{0}")]
+    Passing(String),
+    /// What happened will happen again.
+    #[error("{0}")]
+    Lasting(String),
+    /// It has more bytes than were asked for at most.
+    #[error("its answer has more than {0} bytes")]
+    TooLarge(u64),
 }
 
 /// Waiting, and randomness for it.
@@ -133,13 +157,15 @@ pub struct Server {
     http: Arc<dyn Http>,
     patience: Arc<dyn Patience>,
     backoff: Backoff,
+    /// The most bytes of an answer.
+    most: u64,
 }
 
 impl Server {
     /// A server that is asked again with growing pauses where it does not answer.
     #[must_use]
     pub fn new(http: Arc<dyn Http>, patience: Arc<dyn Patience>, backoff: Backoff) -> Self {
-        Self { http, patience, backoff }
+        Self { http, patience, backoff, most: LARGEST_ANSWER }
     }
 
     /// The server's address in messages.
@@ -154,12 +180,19 @@ impl Server {
         Self { backoff: Backoff { in_all: Duration::ZERO, ..self.backoff }, ..self.clone() }
     }
 
+    /// The same server, whose answers may have at most so many bytes.
+    #[must_use]
+    pub fn at_most(&self, bytes: u64) -> Self {
+        Self { most: bytes, ..self.clone() }
+    }
+
     /// Asks until `read` makes something of the answer.
     pub(crate) fn ask<T>(
         &self,
         request: Request<'_>,
         mut read: impl FnMut(&Answer) -> Result<T, Trouble>,
     ) -> Result<T, SourceError> {
+        let request = Request { most: request.most.min(self.most), ..request };
         let mut waited = Duration::ZERO;
         for before in 0.. {
             let trouble = match self.http.exchange(request) {
@@ -169,11 +202,11 @@ impl Server {
                         Err(trouble) => trouble,
                     }
                 }
-                Err(NoAnswer { reason, may_pass: true }) => {
-                    Trouble::Passing { reason, after: None }
-                }
-                Err(NoAnswer { reason, may_pass: false }) => {
-                    Trouble::Lasting(self.unreachable(reason))
+                Err(NoAnswer::Passing(reason)) => Trouble::Passing { reason, after: None },
+                Err(NoAnswer::Lasting(reason)) => Trouble::Lasting(self.unreachable(reason)),
+                Err(NoAnswer::TooLarge(most)) => {
+                    let url = self.url().to_owned();
+                    Trouble::Lasting(SourceError::TooLarge { url, most })
                 }
             };
             let (reason, after) = match trouble {

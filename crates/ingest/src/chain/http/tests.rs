@@ -23,7 +23,7 @@ impl Http for Script {
     }
 
     fn exchange(&self, _: Request<'_>) -> Result<Answer, NoAnswer> {
-        let refused = NoAnswer { reason: "connection refused".to_owned(), may_pass: true };
+        let refused = NoAnswer::Passing("connection refused".to_owned());
         self.answers.lock().unwrap().pop().unwrap_or(Err(refused))
     }
 }
@@ -64,7 +64,7 @@ fn asked(
     backoff: Backoff,
 ) -> Result<String, SourceError> {
     let server = Server::new(script, patience.clone(), backoff);
-    let request = Request { path: "/", body: None };
+    let request = Request::get("/");
     server.ask(request, |answer| Ok(String::from_utf8_lossy(&answer.body).into_owned()))
 }
 
@@ -75,7 +75,7 @@ fn pauses(patience: &Noted) -> Vec<u128> {
 #[test]
 fn what_may_pass_is_asked_again_after_growing_pauses() {
     let patience = Noted::new(100, 0);
-    let broken = NoAnswer { reason: "connection reset".to_owned(), may_pass: true };
+    let broken = NoAnswer::Passing("connection reset".to_owned());
     let script = Script::new([
         Err(broken),
         Ok(answer(503, "")),
@@ -124,7 +124,7 @@ fn what_will_not_pass_is_said_at_once() {
         denied.to_string(),
         "http://node refuses access (401): check the cookie file, or user and password"
     );
-    let broken = NoAnswer { reason: "bad certificate".to_owned(), may_pass: false };
+    let broken = NoAnswer::Lasting("bad certificate".to_owned());
     assert!(asked(Script::new([Err(broken)]), &patience, Backoff::default()).is_err());
     assert!(pauses(&patience).is_empty());
 }

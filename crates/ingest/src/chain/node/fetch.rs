@@ -13,7 +13,7 @@ use crate::chain::{
     block::hash_text,
     http::{Request, Server, Trouble, shortened},
     raw::{RawBlock, RawError, undo::parse_spent},
-    rpc::{NodeError, Reply, Rpc},
+    rpc::{NodeError, Rpc},
 };
 
 /// Transactions that one request asks for.
@@ -64,24 +64,49 @@ impl Wanted {
 }
 
 impl Fetcher {
-    /// Gets blocks with one request where the form lets us; a result each, in order, or one error for
-    /// all.
-    pub(super) fn fetch(&self, wanted: &[Wanted], form: Form) -> Vec<Fetched> {
+    /// Gets blocks with one request where the form lets us, each answer of at most so many bytes; a
+    /// result each, in order, or one error for all.
+    pub(super) fn fetch(&self, wanted: &[Wanted], form: Form, most: u64) -> Vec<Fetched> {
         if form == Form::Rest {
-            let server = self.rpc.server();
-            return wanted.iter().map(|wanted| self.rest(server, *wanted)).collect();
+            let server = self.rpc.server().at_most(most);
+            return wanted.iter().map(|wanted| self.rest(&server, *wanted)).collect();
         }
         let params: Vec<_> = wanted.iter().map(|wanted| form.params(&wanted.hash)).collect();
-        match self.rpc.calls("getblock", &params) {
-            Ok(replies) => {
-                let blocks = wanted.iter().zip(replies);
-                blocks.map(|(wanted, reply)| self.read(*wanted, reply, form)).collect()
-            }
+        let read = |place: usize, reply: Result<&RawValue, NodeError>| {
+            wanted.get(place).map(|wanted| self.read(*wanted, reply, form))
+        };
+        match self.rpc.at_most(most).each("getblock", &params, read) {
+            Ok(blocks) => blocks.into_iter().flatten().collect(),
             Err(error) => vec![Err(error.into())],
         }
     }
 
-    fn read(&self, wanted: Wanted, reply: Reply, form: Form) -> Fetched {
+    /// As [`Fetcher::fetch`]; where the answer is too large, one half of the blocks after the other, down
+    /// to single ones. Ends early, behind at least one, where `goes_on` says so of what came so far.
+    pub(super) fn fetch_in_parts(
+        &self,
+        wanted: &[Wanted],
+        form: Form,
+        most: u64,
+        goes_on: &dyn Fn(&[Fetched]) -> bool,
+    ) -> Vec<Fetched> {
+        let (first, second) = wanted.split_at(wanted.len() / 2);
+        // Where each block has an answer of its own, every one is looked at before the next.
+        if first.is_empty() || (form != Form::Rest && self.rpc.takes_batches()) {
+            let fetched = self.fetch(wanted, form, most);
+            if first.is_empty() || !fetched.iter().any(is_too_large) {
+                goes_on(&fetched);
+                return fetched;
+            }
+        }
+        let mut fetched = self.fetch_in_parts(first, form, most, goes_on);
+        if fetched.iter().all(Result::is_ok) && goes_on(&[]) {
+            fetched.extend(self.fetch_in_parts(second, form, most, goes_on));
+        }
+        fetched
+    }
+
+    fn read(&self, wanted: Wanted, reply: Result<&RawValue, NodeError>, form: Form) -> Fetched {
         let result = match reply {
             Ok(result) => result,
             Err(error) if error.is_gone() => {
@@ -91,9 +116,9 @@ impl Fetcher {
             Err(error) => return Err(self.rpc.refused(&wanted.question(), error).into()),
         };
         let block = match form {
-            Form::Raw | Form::RawOld | Form::Rest => self.raw(wanted, &result),
-            Form::WithPrevouts | Form::Full => self.full(wanted, &result),
-            Form::Ids => self.ids(wanted, &result),
+            Form::Raw | Form::RawOld | Form::Rest => self.raw(wanted, result),
+            Form::WithPrevouts | Form::Full => self.full(wanted, result),
+            Form::Ids => self.ids(wanted, result),
         };
         Ok((block?, result.get().len()))
     }
@@ -101,7 +126,7 @@ impl Fetcher {
     fn raw(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
         let what = wanted.question();
         // A node that takes the parameter for something else describes the block instead.
-        let text: String = self.rpc.read(&what, result).map_err(|error| not_in_form(&error))?;
+        let text: &str = self.rpc.read(&what, result).map_err(|error| not_in_form(&error))?;
         let bytes = hex::decode(text).map_err(|error| self.unreadable(&what, &error))?;
         Ok(self.block(wanted, &bytes)?.0)
     }
@@ -209,6 +234,11 @@ impl Fetcher {
     }
 }
 
+/// Whether an answer had more bytes than were asked for at most.
+pub(super) const fn is_too_large(fetched: &Fetched) -> bool {
+    matches!(fetched, Err(Failure::Source(SourceError::TooLarge { .. })))
+}
+
 /// An answer of another form than was asked for.
 fn not_in_form(error: &SourceError) -> Failure {
     Failure::Form(NodeError { code: 0, message: error.to_string() })
@@ -216,7 +246,7 @@ fn not_in_form(error: &SourceError) -> Failure {
 
 /// Gets what the REST interface has at a path.
 fn get(server: &Server, path: &str, wanted: &Wanted) -> Result<Vec<u8>, Failure> {
-    let got = server.ask(Request { path, body: None }, |answer| {
+    let got = server.ask(Request::get(path), |answer| {
         let words = || shortened(&String::from_utf8_lossy(&answer.body));
         match answer.status {
             200 => Ok(Ok(answer.body.clone())),

@@ -21,13 +21,15 @@ use assay_engine::chain::ChainId;
 use serde_json::json;
 
 use self::{
-    fetch::{Failure, Fetched, Fetcher, Wanted},
+    fetch::{Failure, Fetched, Fetcher, Wanted, is_too_large},
     form::Form,
     reader::Reader,
 };
 use super::{
-    BlockSource, ChainBlock, ChainParams, SourceError, TipRef,
+    BlockSource, ChainBlock, ChainParams, Portion, SourceError, TestNetworks, TipRef,
     block::parse_hash,
+    http::LARGEST_ANSWER,
+    identity,
     rpc::{NodeError, Rpc},
 };
 
@@ -40,12 +42,22 @@ pub struct NodeOptions {
     pub prevouts: bool,
     /// Over how many connections to fetch at once.
     pub connections: usize,
+    /// The most bytes of an answer while others are fetched; a block that does not fit is fetched alone.
+    pub shared_answer: u64,
+    /// The most bytes of an answer that is fetched alone.
+    pub largest_answer: u64,
 }
 
 impl Default for NodeOptions {
-    /// Four connections: what a node on two cores can serve.
+    /// Four connections: what a node on two cores can serve. Their answers have some 4 MB each; where
+    /// blocks grow faster than that is noticed, all together at most 96 MB.
     fn default() -> Self {
-        Self { prevouts: true, connections: 4 }
+        Self {
+            prevouts: true,
+            connections: 4,
+            shared_answer: 24 * 1024 * 1024,
+            largest_answer: LARGEST_ANSWER,
+        }
     }
 }
 
@@ -81,24 +93,20 @@ impl NodeSource {
         Ok(Self { fetcher, options, form: None, block_bytes: 0 })
     }
 
-    /// Checks that the node does not serve another chain, as far as its first block tells.
+    /// Checks that the node serves the chain, as far as it has blocks that tell.
     ///
     /// # Errors
     ///
-    /// Where it does, or does not answer.
-    pub fn check_chain(&mut self) -> Result<(), SourceError> {
-        let Some(first) = self.hash_at(0)? else { return Ok(()) };
-        match ChainParams::chain_of_first_block(&first) {
-            Some(found) if !self.fetcher.reader.params.may_begin_with(&first) => {
-                let url = self.fetcher.rpc.url().to_owned();
-                Err(SourceError::OtherChain { url, found, wanted: self.fetcher.chain })
-            }
-            _ => Ok(()),
-        }
+    /// Where it does not, or serves a test network and those are refused, or does not answer.
+    pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
+        let (chain, url) = (self.fetcher.chain, self.fetcher.rpc.url());
+        let hash_at = |height| Ok(self.hashes(height, 1)?.first().copied());
+        identity::check(chain, url, test_networks, hash_at)
     }
 
-    /// Fetches blocks in the form that works, which the first one finds out.
-    fn fetch(&mut self, wanted: &[Wanted]) -> Vec<Result<ChainBlock, SourceError>> {
+    /// Fetches blocks in the form that works, which the first one finds out, until there are so many
+    /// inputs and outputs.
+    fn fetch(&mut self, wanted: &[Wanted], legs: usize) -> Vec<Result<ChainBlock, SourceError>> {
         let (mut blocks, mut rest) = (Vec::with_capacity(wanted.len()), wanted);
         if self.form.is_none() {
             let Some((first, others)) = wanted.split_first() else { return blocks };
@@ -108,10 +116,16 @@ impl NodeSource {
             }
             rest = others;
         }
-        for fetched in self.fetch_many(rest) {
+        let mut left = legs;
+        for fetched in self.fetch_many(rest, legs) {
+            if left == 0 {
+                // More than was wanted: it is fetched again when it is.
+                break;
+            }
             blocks.push(match fetched {
                 Ok((block, bytes)) => {
                     self.block_bytes = bytes;
+                    left = left.saturating_sub(block.legs());
                     Ok(block)
                 }
                 Err(Failure::Source(error)) => Err(error),
@@ -132,8 +146,13 @@ impl NodeSource {
         for form in Form::to_try(self.options.prevouts, raw) {
             let fetched = match form {
                 Form::Rest => Some(self.fetcher.try_rest(wanted)),
-                _ => self.fetcher.fetch(&[wanted], form).pop(),
+                _ => self.fetcher.fetch(&[wanted], form, self.options.largest_answer).pop(),
             };
+            if fetched.as_ref().is_some_and(is_too_large) {
+                self.form = Some(form);
+                let fetched = self.fetch(&[wanted], usize::MAX).pop();
+                return fetched.unwrap_or(Err(SourceError::Gone { hash: wanted.hash }));
+            }
             match fetched {
                 Some(Ok((block, bytes))) => {
                     (self.form, self.block_bytes) = (Some(form), bytes);
@@ -148,20 +167,77 @@ impl NodeSource {
         Err(self.fetcher.rpc.refused("getblock", refusal.unwrap_or_else(unknown)))
     }
 
-    /// Fetches blocks over several connections, as many with each request as their size lets us.
-    fn fetch_many(&self, wanted: &[Wanted]) -> Vec<Fetched> {
-        let Some(form) = self.form else { return Vec::new() };
+    /// Fetches blocks over several connections, as many with each request as their size lets us; no more
+    /// of them once there are so many inputs and outputs. One that has not room beside others is fetched
+    /// alone.
+    fn fetch_many(&self, wanted: &[Wanted], legs: usize) -> Vec<Fetched> {
+        let (Some(form), Some((first, _))) = (self.form, wanted.split_first()) else {
+            return Vec::new();
+        };
+        if self.is_alone() {
+            return vec![self.fetch_alone(*first, form)];
+        }
+        let mut fetched = self.fetch_together(wanted, form, legs);
+        // Whatever comes behind a block that is missing is of no use.
+        let whole = fetched.iter().take_while(|fetched| fetched.is_ok()).count();
+        fetched.truncate(whole + 1);
+        if !fetched.last().is_some_and(is_too_large) {
+            return fetched;
+        }
+        fetched.pop();
+        if fetched.is_empty() {
+            fetched.push(self.fetch_alone(*first, form));
+        }
+        fetched
+    }
+
+    /// Whether blocks are as large as that there is no room for others beside them.
+    fn is_alone(&self) -> bool {
+        u64::try_from(self.block_bytes).is_ok_and(|bytes| bytes > self.options.shared_answer)
+    }
+
+    /// Fetches a block while nothing else is. One that is too large to be described is fetched as it is
+    /// stored, and what it spends must be known otherwise.
+    fn fetch_alone(&self, wanted: Wanted, form: Form) -> Fetched {
+        let fetch = |form| self.fetcher.fetch(&[wanted], form, self.options.largest_answer).pop();
+        let mut fetched = fetch(form);
+        let described = matches!(form, Form::WithPrevouts | Form::Full);
+        let too_large = fetched.as_ref().is_some_and(is_too_large);
+        if too_large && described && self.fetcher.reader.params.reads_raw() {
+            fetched = [Form::Raw, Form::RawOld].into_iter().find_map(|form| {
+                fetch(form).filter(|fetched| !matches!(fetched, Err(Failure::Form(_))))
+            });
+        }
+        fetched.unwrap_or_else(|| Err(SourceError::Gone { hash: wanted.hash }.into()))
+    }
+
+    /// Fetches blocks over several connections: those from the first on, as far as they came.
+    fn fetch_together(&self, wanted: &[Wanted], form: Form, legs: usize) -> Vec<Fetched> {
         let connections = self.options.connections.max(1);
         let spread = wanted.len().div_ceil(connections).max(1);
         let fit = (BYTES_A_REQUEST / self.block_bytes.max(1)).clamp(1, MOST_BLOCKS_A_REQUEST);
         let chunks: Vec<_> = wanted.chunks(fit.min(spread)).collect();
         let fetched: Vec<_> = chunks.iter().map(|_| Mutex::new(Vec::new())).collect();
-        let next = AtomicUsize::new(0);
+        let (next, so_far) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        // So that sums stay within range.
+        let legs = legs.min(usize::MAX / 2);
+        let goes_on = |fetched: &[Fetched]| {
+            let more: usize = fetched.iter().flatten().map(|(block, _)| block.legs()).sum();
+            if fetched.iter().any(Result::is_err) {
+                // Nothing behind it is of use.
+                so_far.fetch_max(legs, Ordering::Relaxed);
+            }
+            so_far.fetch_add(more, Ordering::Relaxed).saturating_add(more) < legs
+        };
         let work = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let (Some(chunk), Some(place)) = (chunks.get(at), fetched.get(at)) else { break };
-                let blocks = self.fetcher.fetch(chunk, form);
+                if at > 0 && !goes_on(&[]) {
+                    break;
+                }
+                let shared = self.options.shared_answer;
+                let blocks = self.fetcher.fetch_in_parts(chunk, form, shared, &goes_on);
                 *place.lock().unwrap_or_else(PoisonError::into_inner) = blocks;
             }
         };
@@ -174,10 +250,16 @@ impl NodeSource {
         } else {
             work();
         }
-        let fetched = fetched.into_iter();
-        fetched
-            .flat_map(|place| place.into_inner().unwrap_or_else(PoisonError::into_inner))
-            .collect()
+        let mut whole = Vec::with_capacity(wanted.len());
+        for (chunk, place) in chunks.iter().zip(fetched) {
+            let blocks = place.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let complete = blocks.len() == chunk.len();
+            whole.extend(blocks);
+            if !complete {
+                break;
+            }
+        }
+        whole
     }
 
     /// The hashes of blocks from a height on, as many as there are.
@@ -223,26 +305,27 @@ impl BlockSource for NodeSource {
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
-        let block = self.fetch(&[Wanted { hash: *hash, height: None }]).pop();
+        let block = self.fetch(&[Wanted { hash: *hash, height: None }], usize::MAX).pop();
         block.unwrap_or(Err(SourceError::Gone { hash: *hash }))
     }
 
     fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
-        let block = self.blocks(height, 1)?.pop();
+        let block = self.blocks(height, Portion::of_blocks(1))?.pop();
         block.ok_or(SourceError::NoBlock { height, tip: height.saturating_sub(1) })
     }
 
-    fn blocks(&mut self, from: u64, most: usize) -> Result<Vec<ChainBlock>, SourceError> {
+    fn blocks(&mut self, from: u64, most: Portion) -> Result<Vec<ChainBlock>, SourceError> {
         let heights = (from..).map(Some);
+        let count = if self.is_alone() { 1 } else { most.blocks.max(1) };
         let wanted: Vec<_> = heights
-            .zip(self.hashes(from, most.max(1))?)
+            .zip(self.hashes(from, count)?)
             .map(|(height, hash)| Wanted { hash, height })
             .collect();
         if wanted.is_empty() {
             return Err(SourceError::NoBlock { height: from, tip: self.tip()?.height });
         }
         let mut blocks = Vec::with_capacity(wanted.len());
-        for fetched in self.fetch(&wanted) {
+        for fetched in self.fetch(&wanted, most.legs) {
             match fetched {
                 Ok(block) => blocks.push(block),
                 Err(error) if blocks.is_empty() => return Err(error),

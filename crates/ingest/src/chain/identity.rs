@@ -1,0 +1,212 @@
+//! Whether a source serves the chain that it is asked for, by blocks that everybody knows.
+//!
+//! Chains that were split off another one share its first block; blocks behind the split tell them apart,
+//! as far as a source reaches them. Test networks have first blocks of their own.
+
+use assay_engine::chain::ChainId;
+
+use super::{ChainParams, SourceError};
+
+/// Whether blocks of test networks may stand for a chain's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestNetworks {
+    /// No: their money is worth nothing.
+    Refused,
+    /// Yes.
+    Allowed,
+}
+
+impl TestNetworks {
+    /// Allowed where somebody said so.
+    #[must_use]
+    pub const fn allowed_if(said: bool) -> Self {
+        if said { Self::Allowed } else { Self::Refused }
+    }
+}
+
+/// A block behind which chains part, or long after.
+struct Landmark {
+    height: u64,
+    hash: &'static str,
+    /// The chains that have it.
+    chains: &'static [&'static str],
+}
+
+/// As wallets and nodes of these chains have them. Bitcoin Cash parted with the first height, Bitcoin SV
+/// from it with the second, eCash with the last; of Bitcoin Gold none of its own is known here, only that
+/// it has none of these from 491,407 on.
+static LANDMARKS: [Landmark; 6] = [
+    Landmark {
+        height: 478_559,
+        hash: "00000000000000000019f112ec0a9982926f1258cdcc558dd7c3b7e5dc7fa148",
+        chains: &["btc", "btg"],
+    },
+    Landmark {
+        height: 478_559,
+        hash: "000000000000000000651ef99cb9fcbe0dadde1d424bd9f15ff20136191a5eec",
+        chains: &["bch", "bsv"],
+    },
+    Landmark {
+        height: 556_767,
+        hash: "0000000000000000004626ff6e3b936941d341c5932ece4357eeccac44e6d56c",
+        chains: &["bch"],
+    },
+    Landmark {
+        height: 556_767,
+        hash: "000000000000000001d956714215d96ffc00e0afda4cd0a96c96f8d802b1662b",
+        chains: &["bsv"],
+    },
+    Landmark {
+        height: 563_378,
+        hash: "0000000000000000000f1c54590ee18d15ec70e68c8cd4cfbadb1b4f11697eee",
+        chains: &["btc"],
+    },
+    Landmark {
+        height: 661_648,
+        hash: "0000000000000000029e471c41818d24b8b74c911071c4ef0b4a0509f9b5a8ce",
+        chains: &["bch"],
+    },
+];
+
+/// A chain of which nothing is known.
+const ANOTHER: &str = "another chain";
+
+/// Checks that `source`, of which `hash_at` says the hash of the block at a height, serves `chain`, as far
+/// as it has blocks that tell.
+///
+/// # Errors
+///
+/// Where it serves another chain, or a test network and those are refused; and where it gives no answer.
+pub fn check(
+    chain: ChainId,
+    source: &str,
+    test_networks: TestNetworks,
+    mut hash_at: impl FnMut(u64) -> Result<Option<[u8; 32]>, SourceError>,
+) -> Result<(), SourceError> {
+    let Some(params) = ChainParams::of(chain) else { return Ok(()) };
+    let other = |found: &'static str| {
+        Err(SourceError::OtherChain { url: source.to_owned(), found, wanted: chain })
+    };
+    match (hash_at(0)?, test_networks) {
+        (Some(first), _) if params.begins_with(&first) => {}
+        (Some(first), _) if !params.may_begin_with(&first) => {
+            let found = ChainParams::chain_of_first_block(&first);
+            return other(found.map_or(ANOTHER, |found| found.as_str()));
+        }
+        (Some(first), TestNetworks::Refused) => {
+            return Err(SourceError::TestNetwork { url: source.to_owned(), chain, first });
+        }
+        // Its blocks at the heights below are its own.
+        (_, TestNetworks::Allowed) => return Ok(()),
+        // It begins later.
+        (None, TestNetworks::Refused) => {}
+    }
+    let id = chain.as_str();
+    let mut heights: Vec<u64> = LANDMARKS.iter().map(|landmark| landmark.height).collect();
+    heights.dedup();
+    if !LANDMARKS.iter().any(|landmark| landmark.chains.contains(&id)) {
+        return Ok(());
+    }
+    for height in heights {
+        // It does not reach so far.
+        let Some(found) = hash_at(height)?.map(hex::encode) else { continue };
+        let mut here = LANDMARKS.iter().filter(|landmark| landmark.height == height);
+        match here.clone().find(|landmark| landmark.hash == found) {
+            Some(known) if known.chains.contains(&id) => {}
+            Some(known) => return other(known.chains.first().copied().unwrap_or(ANOTHER)),
+            None if here.any(|landmark| landmark.chains.contains(&id)) => return other(ANOTHER),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BITCOIN: &str = "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f";
+    const TESTNET: &str = "000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943";
+    const LITECOIN: &str = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
+
+    fn hash(text: &str) -> [u8; 32] {
+        hex::decode(text).unwrap().try_into().unwrap()
+    }
+
+    /// What is said of a source with these blocks.
+    fn said(chain: &str, blocks: &[(u64, &str)], test_networks: TestNetworks) -> String {
+        let chain = chain.parse().unwrap();
+        let checked = check(chain, "http://node", test_networks, |height| {
+            let found = blocks.iter().find(|(at, _)| *at == height);
+            Ok(found.map(|(_, text)| hash(text)))
+        });
+        checked.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    /// The blocks of a chain that tell it from others, up to a height.
+    fn blocks(chain: &str, up_to: u64) -> Vec<(u64, &'static str)> {
+        let mut blocks = vec![(0, BITCOIN)];
+        let own = LANDMARKS.iter().filter(|landmark| landmark.chains.contains(&chain));
+        blocks.extend(own.map(|landmark| (landmark.height, landmark.hash)));
+        blocks.retain(|(height, _)| *height <= up_to);
+        blocks
+    }
+
+    #[test]
+    fn chains_that_share_their_first_block_are_told_apart_where_they_parted() {
+        for wanted in ["btc", "bch", "bsv", "btg"] {
+            for served in ["btc", "bch", "bsv"] {
+                let said = said(wanted, &blocks(served, u64::MAX), TestNetworks::Refused);
+                let right = match (wanted, served) {
+                    _ if wanted == served => String::new(),
+                    // They were one chain until later.
+                    ("bsv", "bch") => "http://node serves bch, not bsv".to_owned(),
+                    _ => format!(
+                        "http://node serves {}, not {wanted}",
+                        match served {
+                            "bsv" if wanted != "bch" => "bch",
+                            served => served,
+                        }
+                    ),
+                };
+                assert_eq!(said, right, "{wanted} from {served}");
+            }
+            // Before that there is nothing to tell.
+            assert_eq!(said(wanted, &blocks("btc", 1), TestNetworks::Refused), "");
+        }
+        // A chain that nobody here knows, which parted from Bitcoin Cash later.
+        let mut unknown = blocks("bch", u64::MAX);
+        unknown.last_mut().unwrap().1 = TESTNET;
+        let said = said("bch", &unknown, TestNetworks::Refused);
+        assert_eq!(said, "http://node serves another chain, not bch");
+    }
+
+    #[test]
+    fn a_test_network_is_read_only_where_that_is_meant() {
+        let private = "07".repeat(32);
+        for first in [TESTNET, &private] {
+            // Its own blocks are no other chain's.
+            let blocks = [(0, first), (478_559, &*private)];
+            let refused = said("btc", &blocks, TestNetworks::Refused);
+            assert!(
+                refused.contains("is of no main network") && refused.contains(first),
+                "{refused}"
+            );
+            assert!(refused.contains("--test-network") && refused.contains("testNetwork: true"));
+            assert_eq!(said("btc", &blocks, TestNetworks::Allowed), "");
+        }
+        assert_eq!(said("btc", &[(0, BITCOIN)], TestNetworks::Allowed), "");
+        for allowed in [TestNetworks::Refused, TestNetworks::Allowed] {
+            let said = said("btc", &[(0, LITECOIN)], allowed);
+            assert_eq!(said, "http://node serves ltc, not btc");
+        }
+    }
+
+    #[test]
+    fn what_begins_later_is_told_by_what_it_has() {
+        let later = &blocks("bch", u64::MAX)[1..];
+        assert_eq!(said("bch", later, TestNetworks::Refused), "");
+        assert_eq!(said("btc", later, TestNetworks::Refused), "http://node serves bch, not btc");
+        assert_eq!(said("doge", &[], TestNetworks::Refused), "");
+    }
+}

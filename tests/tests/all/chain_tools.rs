@@ -1,0 +1,203 @@
+//! What `assay tx`, `assay trace` and the tree of `assay check` say of money can be checked by hand.
+
+use std::path::Path;
+
+use assay_engine::chain::ChainId;
+use assay_tests::{assay, story::address};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const COIN: u64 = 100_000_000;
+
+/// Somebody's address.
+fn of(person: &str) -> String {
+    address(ChainId::BTC, person).as_str().to_owned()
+}
+
+/// A transaction's identifier.
+fn txid(number: u8) -> String {
+    hex::encode([number; 32])
+}
+
+/// A line of a chain: a transaction in a block, paying whole coins.
+fn line(height: u8, number: u8, inputs: &Value, pays: &[(&str, u64)]) -> String {
+    let hash = |height: u8| hex::encode([0xb0, height].repeat(16));
+    let outputs =
+        pays.iter().map(|(who, coins)| json!({"address": of(who), "value": coins * COIN}));
+    let line = json!({
+        "block": {
+            "height": height,
+            "hash": hash(height),
+            "parent": hash(height.wrapping_sub(1)),
+            "time": 1_780_000_000 + u64::from(height) * 600,
+        },
+        "txid": txid(number),
+        "inputs": inputs,
+        "outputs": outputs.collect::<Vec<_>>(),
+    });
+    format!("{line}\n")
+}
+
+/// A data directory with a chain.
+fn ingested(lines: &[String]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("chain.jsonl"), lines.concat()).unwrap();
+    let _ = assay(directory.path(), ["ingest", "chain", "btc", "--jsonl", "chain.jsonl"]).ok();
+    directory
+}
+
+fn printed(directory: &Path, arguments: &[&str]) -> String {
+    assay(directory, arguments).ok().stdout
+}
+
+#[test]
+fn what_is_not_known_of_inputs_is_not_made_up() {
+    // Given a chain that is known from block 100 on, a payment of one coin from before, and one of a coin
+    // from before and fifty that are known...
+    let [before, also_before] =
+        [0xe1, 0xe2].map(|number| json!({ "txid": txid(number), "index": 0 }));
+    let known = json!({
+        "txid": txid(0xe3), "index": 1, "address": of("walter"), "value": 50 * COIN,
+    });
+    let directory = ingested(&[
+        line(100, 1, &json!([]), &[("miner", 50)]),
+        line(100, 2, &json!([before]), &[("yvonne", 7)]),
+        line(101, 3, &json!([]), &[("miner", 50)]),
+        line(101, 4, &json!([also_before, known]), &[("yvonne", 49)]),
+    ]);
+    let shown = |number: u8| {
+        let txid = txid(number);
+        let json = printed(directory.path(), &["tx", "btc", &txid, "--json"]);
+        let text = printed(directory.path(), &["tx", "btc", &txid]);
+        (serde_json::from_str::<Value>(&json).unwrap(), text)
+    };
+    // ...then neither has a fee that anybody knows, and what is missing is counted apart.
+    let (json, text) = shown(2);
+    assert_eq!(json["fee"], Value::Null);
+    let counts =
+        |json: &Value| (json["inputs_count"].clone(), json["inputs_unknown_count"].clone());
+    assert_eq!(counts(&json), (1.into(), 1.into()));
+    assert_eq!(json["inputs_unknown"], "700000000");
+    assert!(text.contains("fee not known"), "{text}");
+    assert!(text.contains("Inputs  1  at least 7.00000000 BTC"), "{text}");
+    assert!(text.contains("(1 not known, from before the first block)"), "{text}");
+
+    let (json, text) = shown(4);
+    assert_eq!(json["fee"], Value::Null);
+    assert_eq!(counts(&json), (2.into(), 1.into()));
+    assert_eq!(
+        (&json["inputs_total"], &json["inputs_unknown"]),
+        (&"5000000000".into(), &"0".into())
+    );
+    assert!(text.contains("fee not known"), "{text}");
+    assert!(text.contains("(1 not known, from before the first block)"), "{text}");
+    assert!(!text.contains("--most shows them"), "{text}");
+
+    // What is known in full has its fee, and what is left out can be shown.
+    let coinbase = shown(1).0;
+    assert_eq!((&coinbase["fee"], &coinbase["inputs_unknown_count"]), (&"0".into(), &0.into()));
+    let text = printed(directory.path(), &["tx", "btc", &txid(4), "--most", "0"]);
+    assert_eq!(text.matches("and 1 more: --most shows them").count(), 2, "{text}");
+}
+
+/// A chain on which the subject pays ten coins to each of ten people, who pay them on to an exchange, and
+/// has labels for it.
+fn through_ten() -> TempDir {
+    let people: Vec<String> = (0..10).map(|number| format!("between-{number}")).collect();
+    let mut lines = vec![line(0, 1, &json!([]), &[("subject", 100)])];
+    let payees: Vec<_> = people.iter().map(|name| (name.as_str(), 10)).collect();
+    lines.push(line(1, 2, &json!([{ "txid": txid(1), "index": 0 }]), &payees));
+    for number in 0..10 {
+        let paid = json!([{ "txid": txid(2), "index": number }]);
+        lines.push(line(2, 10 + number, &paid, &[("north", 10)]));
+    }
+    let directory = ingested(&lines);
+    let labels = format!(
+        "blockchain,address,category,entity,confidence,tier,author\n\
+         btc,{},exchange,North,100,investigation,The police\n",
+        of("north")
+    );
+    std::fs::write(directory.path().join("labels.csv"), labels).unwrap();
+    let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"];
+    let _ = assay(directory.path(), import).ok();
+    directory
+}
+
+/// A name as it is shortened.
+fn short(address: &str) -> String {
+    format!("{}...{}", &address[..8], &address[address.len() - 8..])
+}
+
+#[test]
+fn the_tree_of_a_check_shows_with_everybody_what_passed_there() {
+    let directory = through_ten();
+    let text = printed(directory.path(), &["check", "btc", &of("subject")]);
+    let tree: Vec<&str> =
+        text.lines().skip_while(|line| !line.contains("Where the money went")).collect();
+    assert!(tree[0].contains("100.00000000 BTC"), "{text}");
+    // Of the ten, those with the largest paths are named, each with what it saw...
+    let between: Vec<String> =
+        (0..10).map(|number| short(&of(&format!("between-{number}")))).collect();
+    let named: Vec<&&str> =
+        tree.iter().filter(|line| between.iter().any(|name| line.contains(name))).collect();
+    assert_eq!(named.len(), 3, "{text}");
+    assert!(named.iter().all(|line| line.contains(" 10.0 %  ")), "{text}");
+    assert!(named.iter().all(|line| line.contains(" 10.00000000 BTC")), "{text}");
+    // ...and the others together with the rest.
+    let further: Vec<&&str> = tree.iter().filter(|line| line.contains("further paths")).collect();
+    assert_eq!(further.len(), 1, "{text}");
+    assert!(further[0].contains(" 70.0 %  ") && further[0].contains(" 70.00000000 BTC"), "{text}");
+    // The exchange stands behind each of them.
+    let ends: Vec<&&str> = tree.iter().filter(|line| line.contains("North (exchange)")).collect();
+    assert_eq!(ends.len(), 4, "{text}");
+}
+
+#[test]
+fn a_trace_loses_no_part_of_the_whole() {
+    // Given somebody who got a coin from each of three people, paid one of them on, and holds the
+    // rest...
+    let directory = ingested(&[
+        line(0, 1, &json!([]), &[("a", 1), ("b", 1), ("c", 1)]),
+        line(1, 2, &json!([{ "txid": txid(1), "index": 0 }]), &[("subject", 1)]),
+        line(1, 3, &json!([{ "txid": txid(1), "index": 1 }]), &[("subject", 1)]),
+        line(1, 4, &json!([{ "txid": txid(1), "index": 2 }]), &[("subject", 1)]),
+        line(2, 5, &json!([{ "txid": txid(2), "index": 0 }]), &[("d", 1)]),
+        line(3, 6, &json!([{ "txid": txid(5), "index": 0 }]), &[("south", 1)]),
+    ]);
+    let labels = format!(
+        "blockchain,address,category,entity,confidence,tier,author\n\
+         btc,{},exchange,South,100,investigation,The police\n\
+         btc,{},gambling,Dice,100,investigation,The police\n\
+         btc,{},gambling,Cards,100,investigation,The police\n",
+        of("south"),
+        of("a"),
+        of("b"),
+    );
+    std::fs::write(directory.path().join("labels.csv"), labels).unwrap();
+    let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"];
+    let _ = assay(directory.path(), import).ok();
+    let trace = |direction: &str, more: &[&str]| {
+        let subject = of("subject");
+        let arguments = [&["trace", "btc", &subject, "--direction", direction], more].concat();
+        printed(directory.path(), &arguments)
+    };
+    // ...then the shares of thirds sum to one...
+    let answer: Value = serde_json::from_str(&trace("source", &["--json"])).unwrap();
+    let shares: Vec<u64> = answer["ends"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|end| end["share"].as_str().unwrap().replace('.', "").parse().unwrap())
+        .collect();
+    assert_eq!(shares, [333_334, 333_333, 333_333], "{answer}");
+    assert!(trace("source", &[]).contains("\n0.333334  "));
+    // ...and a drawing has all of the money leave the subject, what it holds too.
+    let drawn = trace("destination", &["--dot"]);
+    let subject = format!("\"{}\" -> ", of("subject"));
+    let leaving: Vec<&str> = drawn.lines().filter(|line| line.contains(&subject)).collect();
+    assert_eq!(leaving.len(), 2, "{drawn}");
+    let held = leaving.iter().find(|line| line.contains("\"held\"")).unwrap();
+    assert!(held.contains("2.00000000 BTC\\nother"), "{drawn}");
+    let paid = leaving.iter().find(|line| line.contains(&of("d"))).unwrap();
+    assert!(paid.contains("1.00000000 BTC"), "{drawn}");
+}
