@@ -15,6 +15,7 @@ pub mod esplora;
 pub mod maker;
 pub mod nodes;
 pub mod oracle;
+pub mod platform;
 mod postgres;
 mod process;
 pub mod raw_node;

@@ -3,10 +3,12 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 /// Where Debian keeps the programs of each version.
@@ -57,6 +59,39 @@ impl Postgres {
         BufReader::new(stdout).read_line(&mut said).expect("a word");
         assert_eq!(said.trim(), "ready", "PostgreSQL does not start");
         Self { child, programs, port }
+    }
+
+    /// Stops the server; what is in it stays.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not stop.
+    pub fn stop(&mut self) {
+        self.tell("stop");
+        self.wait_until(false);
+    }
+
+    /// Starts the server again after it was stopped.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    pub fn go_on(&mut self) {
+        self.tell("start");
+        self.wait_until(true);
+    }
+
+    fn tell(&mut self, command: &str) {
+        let script = self.child.stdin.as_mut().expect("the script's input");
+        writeln!(script, "{command}").and_then(|()| script.flush()).expect("the script listens");
+    }
+
+    fn wait_until(&self, takes_connections: bool) {
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_ok() != takes_connections {
+            assert!(begun.elapsed() < Duration::from_secs(60), "PostgreSQL does not obey");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The URL of its database.

@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::{chain::ChainId, policy::Policy};
+use assay_engine::{chain::ChainId, facts::Environment, policy::Policy};
+use assay_ingest::chain::TestNetworks;
 use assay_store::{Store, StoreError, graph::Graph};
 use assay_tenancy::{
     Directory,
@@ -47,6 +48,7 @@ impl Chains {
         store: &Arc<dyn Store>,
         directory: &Directory<Policy>,
     ) -> Result<Self, StoreError> {
+        let sample = store.environment().await? == Environment::Sample;
         let mut readers = BTreeMap::new();
         let mut declared = BTreeSet::new();
         let mut revision = Sha256::new();
@@ -56,7 +58,7 @@ impl Chains {
             declared.insert(chain);
             revision.update(format!("{spec:?}"));
             if spec.mode == ChainMode::OnDemand
-                && let Some(reader) = on_demand(chain, spec, store)
+                && let Some(reader) = on_demand(chain, spec, store, sample)
             {
                 readers.insert(chain, ChainReader::OnDemand(reader));
             }
@@ -102,9 +104,11 @@ fn on_demand(
     chain: ChainId,
     spec: &ChainSourceSpec,
     store: &Arc<dyn Store>,
+    sample: bool,
 ) -> Option<Arc<OnDemand>> {
+    let test_networks = TestNetworks::allowed_if(spec.test_network || sample);
     let bound = Duration::from_secs(spec.time_bound.seconds());
-    match source::histories(chain, &spec.endpoint, bound) {
+    match source::histories(chain, &spec.endpoint, bound, test_networks) {
         Ok(histories) => Some(Arc::new(OnDemand::new(chain, Arc::clone(store), histories, bound))),
         Err(error) => {
             tracing::error!(%chain, %error, "a chain cannot be read on demand");

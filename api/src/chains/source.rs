@@ -111,11 +111,12 @@ pub fn histories(
     chain: ChainId,
     endpoint: &str,
     bound: Duration,
+    test_networks: TestNetworks,
 ) -> Result<Arc<dyn Histories>, SourceError> {
     let client = client(endpoint, Known::None, bound)?;
     let backoff = Backoff { in_all: bound, ..Backoff::default() };
     let server = Server::new(Arc::new(client), Arc::new(Waiting), backoff);
-    Ok(Arc::new(EsploraHistories::new(Esplora::new(chain, server)?)))
+    Ok(Arc::new(EsploraHistories::new(Esplora::new(chain, server)?, test_networks)))
 }
 
 fn known(credentials: &Credentials) -> Result<Known, SourceError> {

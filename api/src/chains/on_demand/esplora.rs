@@ -1,11 +1,13 @@
 //! Histories from an Esplora.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use assay_engine::{
     address::CanonicalAddress,
     coins::{Holder, Pool, Txid},
 };
 use assay_ingest::chain::{
-    Hidden, SourceError,
+    Hidden, SourceError, TestNetworks,
     esplora::{Esplora, PlacedTransaction},
 };
 
@@ -13,24 +15,33 @@ use super::{FullTransaction, Histories, ReportedTip, Summary};
 
 /// An Esplora that tells histories.
 #[derive(Debug)]
-pub struct EsploraHistories(Esplora);
+pub struct EsploraHistories {
+    esplora: Esplora,
+    test_networks: TestNetworks,
+    /// Whether it was found to serve the right chain.
+    known: AtomicBool,
+}
 
 impl EsploraHistories {
-    /// Asks an Esplora.
+    /// Asks an Esplora. That it serves the right chain is checked before it is believed.
     #[must_use]
-    pub const fn new(esplora: Esplora) -> Self {
-        Self(esplora)
+    pub const fn new(esplora: Esplora, test_networks: TestNetworks) -> Self {
+        Self { esplora, test_networks, known: AtomicBool::new(false) }
     }
 }
 
 impl Histories for EsploraHistories {
     fn tip(&self) -> Result<ReportedTip, SourceError> {
-        let head = self.0.newest()?;
+        if !self.known.load(Ordering::Relaxed) {
+            self.esplora.check_chain(self.test_networks)?;
+            self.known.store(true, Ordering::Relaxed);
+        }
+        let head = self.esplora.newest()?;
         Ok(ReportedTip { height: head.height, hash: head.hash, time: head.time })
     }
 
     fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError> {
-        let statistics = self.0.address(address)?;
+        let statistics = self.esplora.address(address)?;
         Ok(Summary {
             funded: statistics.received.into(),
             spent: statistics.spent.into(),
@@ -43,16 +54,16 @@ impl Histories for EsploraHistories {
         address: &CanonicalAddress,
         after: Option<&Txid>,
     ) -> Result<Vec<FullTransaction>, SourceError> {
-        let page = self.0.address_transactions(address, after)?;
+        let page = self.esplora.address_transactions(address, after)?;
         Ok(page.into_iter().map(full).collect())
     }
 
     fn transaction(&self, txid: &Txid) -> Result<Option<FullTransaction>, SourceError> {
-        Ok(self.0.transaction(txid)?.map(full))
+        Ok(self.esplora.transaction(txid)?.map(full))
     }
 
     fn spends(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
-        let spends = self.0.spends(txid)?;
+        let spends = self.esplora.spends(txid)?;
         Ok(spends.into_iter().map(|spend| spend.map(|spend| spend.txid)).collect())
     }
 }

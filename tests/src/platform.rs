@@ -1,0 +1,83 @@
+//! Several servers that share PostgreSQL and Redis, as in production, and one tenant with a key.
+
+use std::{fs, sync::Arc};
+
+use tempfile::TempDir;
+
+use crate::{Caller, Finished, Postgres, Server, assay, redis::Redis};
+
+const TENANT: &str = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
+                      spec: {displayName: Acme, plan: enterprise, policy: default}\n";
+
+/// What servers share.
+#[derive(Debug)]
+pub struct Platform {
+    /// The database.
+    pub postgres: Postgres,
+    /// The cache.
+    pub redis: Redis,
+    directory: Arc<TempDir>,
+}
+
+impl Platform {
+    /// Starts a database and a cache, and makes the tenant `acme` on the plan `enterprise`.
+    ///
+    /// # Panics
+    ///
+    /// Where something does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        let (postgres, redis) = (Postgres::start(), Redis::start());
+        let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+        let settings =
+            format!("database-url = \"{}\"\nredis-url = \"{}\"\n", postgres.url(), redis.url());
+        fs::write(directory.path().join("assay.toml"), settings).expect("a file of settings");
+        let platform = Self { postgres, redis, directory };
+        platform.apply(TENANT);
+        platform
+    }
+
+    /// Runs `assay` beside the servers.
+    #[must_use]
+    pub fn assay(&self, arguments: &[&str]) -> Finished {
+        assay(self.directory.path(), arguments)
+    }
+
+    /// Applies a manifest.
+    ///
+    /// # Panics
+    ///
+    /// Where it is refused.
+    pub fn apply(&self, manifest: &str) {
+        fs::write(self.directory.path().join("manifest.yaml"), manifest).expect("a manifest");
+        let _ = self.assay(&["apply", "-f", "manifest.yaml"]).ok();
+    }
+
+    /// Makes a key of the tenant `acme`.
+    ///
+    /// # Panics
+    ///
+    /// Where none is made.
+    #[must_use]
+    pub fn key(&self) -> String {
+        self.assay(&["keys", "create", "--tenant", "acme"]).ok().stdout.trim().to_owned()
+    }
+
+    /// Starts a server.
+    #[must_use]
+    pub fn server(&self, arguments: &[&str]) -> Server {
+        Server::start(Arc::clone(&self.directory), arguments)
+    }
+
+    /// Starts so many servers, each with somebody who calls it with `key`.
+    #[must_use]
+    pub fn servers(&self, count: usize, key: &str, arguments: &[&str]) -> Vec<(Server, Caller)> {
+        (0..count)
+            .map(|_| {
+                let server = self.server(arguments);
+                let caller = server.caller(key);
+                (server, caller)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,189 @@
+//! What servers know of each other, and what they do when they cannot.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_tests::{Caller, Server, platform::Platform};
+use serde_json::Value;
+
+/// Addresses that nothing is known of.
+const ADDRESSES: [&str; 3] = [
+    "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+    "12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S",
+    "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
+];
+
+fn check(caller: &Caller) -> Value {
+    caller.check("btc", ADDRESSES[0]).json()
+}
+
+/// Waits until something holds.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The health that a server tells, and with which status.
+fn ready(server: &Server) -> (u16, Value) {
+    let answer = Caller::new(server.admin, "").get("/readyz");
+    (answer.status, answer.json())
+}
+
+#[test]
+fn what_one_assessed_the_others_repeat() {
+    let platform = Platform::start();
+    let servers = platform.servers(3, &platform.key(), &[]);
+    let first = check(&servers[0].1);
+    assert_eq!(first["cached"], false);
+    for (_, caller) in &servers[1..] {
+        let again = check(caller);
+        assert_eq!(
+            (&again["cached"], &again["assessed_at"]),
+            (&true.into(), &first["assessed_at"])
+        );
+        assert_eq!(again["assessment_digest"], first["assessment_digest"]);
+    }
+    // Another tenant is told nothing of that.
+    platform.apply(
+        "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: other}\n\
+         spec: {displayName: Other, plan: enterprise, policy: default}\n",
+    );
+    let key = platform.assay(&["keys", "create", "--tenant", "other"]).ok().stdout;
+    let (server, caller) = &servers[1];
+    let other = server.caller(key.trim());
+    until("the new key is known", || other.check("btc", ADDRESSES[1]).status == 200);
+    let answer = other.check("btc", ADDRESSES[0]);
+    assert_eq!(answer.json()["cached"], false);
+    assert_eq!(answer.header("age"), "0");
+    assert!(caller.check("btc", ADDRESSES[0]).header("cache-status").contains("hit"));
+}
+
+#[test]
+fn of_many_servers_that_are_asked_at_once_one_assesses() {
+    let platform = Platform::start();
+    let servers = platform.servers(3, &platform.key(), &[]);
+    let answers: Vec<Value> = thread::scope(|scope| {
+        let asked: Vec<_> = servers
+            .iter()
+            .flat_map(|(_, caller)| (0..8).map(move |_| caller.clone()))
+            .map(|caller| scope.spawn(move || check(&caller)))
+            .collect();
+        asked.into_iter().map(|answer| answer.join().unwrap()).collect()
+    });
+    let made = answers.iter().filter(|answer| answer["cached"] == false).count();
+    assert_eq!(made, 1, "{} answers", answers.len());
+}
+
+#[test]
+fn a_cached_check_asks_neither_database_nor_cache() {
+    let platform = Platform::start();
+    let servers = platform.servers(1, &platform.key(), &["--refresh-interval", "1h"]);
+    let (_, caller) = &servers[0];
+    assert_eq!(check(caller)["cached"], false);
+    let gets = || platform.redis.calls("get") + platform.redis.calls("set");
+    let before = gets();
+    for _ in 0..500 {
+        let answer = caller.check("btc", ADDRESSES[0]);
+        assert!(answer.status == 429 || answer.json()["cached"] == true);
+    }
+    assert_eq!(gets(), before);
+}
+
+#[test]
+fn a_revoked_key_is_dead_everywhere_whether_redis_is_there_or_not() {
+    let mut platform = Platform::start();
+    let servers = platform.servers(3, &platform.key(), &[]);
+    for redis_is_there in [true, false] {
+        let key = platform.key();
+        let id = key.split('_').nth(2).unwrap();
+        let callers: Vec<Caller> = servers.iter().map(|(server, _)| server.caller(&key)).collect();
+        until("the new key is known", || {
+            callers.iter().all(|caller| caller.check("btc", ADDRESSES[1]).status == 200)
+        });
+        if !redis_is_there {
+            platform.redis.kill();
+        }
+        let _ = platform.assay(&["keys", "revoke", id]).ok();
+        until("it is dead", || {
+            callers.iter().all(|caller| caller.check("btc", ADDRESSES[1]).status == 401)
+        });
+        for caller in &callers {
+            assert_eq!(caller.check("btc", ADDRESSES[1]).problem(), (401, "invalid_key".into()));
+        }
+    }
+}
+
+#[test]
+fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
+    let mut platform = Platform::start();
+    let servers = platform.servers(1, &platform.key(), &["--max-directory-age", "2s"]);
+    let (server, caller) = &servers[0];
+    assert_eq!(check(caller)["verdict"], "indeterminate", "no list was imported");
+    platform.postgres.stop();
+    until("nobody is let in", || caller.check("btc", ADDRESSES[0]).status == 503);
+    let answer = caller.check("btc", ADDRESSES[0]);
+    assert_eq!(answer.problem(), (503, "directory_stale".into()));
+    assert!(!answer.header("retry-after").is_empty());
+    assert_eq!(ready(server).0, 503);
+    platform.postgres.go_on();
+    until("it heals", || caller.check("btc", ADDRESSES[0]).status == 200);
+    assert_eq!(ready(server).0, 200);
+}
+
+#[test]
+fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
+    let mut platform = Platform::start();
+    platform.apply(
+        "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: default}\n\
+         spec: {mandatorySources: []}\n",
+    );
+    let servers = platform.servers(1, &platform.key(), &["--max-snapshot-age", "2s"]);
+    let (server, caller) = &servers[0];
+    assert_eq!(check(caller)["verdict"], "allow");
+    platform.postgres.stop();
+    until("nothing is allowed", || check(caller)["verdict"] == "indeterminate");
+    let answer = check(caller);
+    assert_eq!(answer["final"], false);
+    assert_eq!(answer["reasons"][0]["code"], "snapshot_stale");
+    let (status, health) = ready(server);
+    assert_eq!((status, &health["status"]), (200, &"degraded".into()));
+    let degraded = health["degraded"].to_string();
+    assert!(degraded.contains("snapshot_stale") && degraded.contains("store_unreachable"));
+    platform.postgres.go_on();
+    until("it heals", || check(caller)["verdict"] == "allow");
+}
+
+#[test]
+fn without_redis_every_answer_is_the_same() {
+    let mut platform = Platform::start();
+    let servers = platform.servers(2, &platform.key(), &[]);
+    let digest = check(&servers[0].1)["assessment_digest"].clone();
+    platform.redis.kill();
+    for (server, caller) in &servers {
+        let answer = caller.check("btc", ADDRESSES[0]);
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.json()["assessment_digest"], digest);
+        let other = caller.check("btc", ADDRESSES[2]);
+        assert_eq!(other.status, 200);
+        until("it is told", || {
+            ready(server).1["degraded"].to_string().contains("redis_unreachable")
+        });
+        assert_eq!(ready(server).0, 200, "degraded is not unready");
+    }
+    platform.redis.again();
+    for (server, caller) in &servers {
+        until("it heals", || {
+            let _ = caller.post(
+                "/api/v1/check/address",
+                &format!("{{\"blockchain\":\"btc\",\"address\":\"{}\"}}", ADDRESSES[2]),
+                &[("cache-control", "no-cache")],
+            );
+            !ready(server).1["degraded"].to_string().contains("redis_unreachable")
+        });
+    }
+}
