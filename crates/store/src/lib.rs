@@ -9,6 +9,7 @@
 //! - [`usage`]: what was charged and what was answered
 //! - [`fetched`]: what was fetched on demand
 //! - [`graph`]: chains, and the flows of money on them
+//! - [`watch`]: hints that something changed
 //! - [`snapshot`]: the index that answers "what is known about this address"
 //! - [`sqlite`]: the embedded backend
 //! - [`postgres`]: the backend that several servers share
@@ -24,6 +25,7 @@ pub mod snapshot;
 pub mod sqlite;
 pub mod usage;
 mod value;
+pub mod watch;
 
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
@@ -43,6 +45,7 @@ pub use postgres::PostgresStore;
 pub use snapshot::{IntelSnapshot, LabelIndex, LabelIndexBuilder};
 pub use sqlite::SqliteStore;
 use usage::{KeptCheck, Purge, Purged, UsageCount};
+use watch::Hints;
 
 /// How often each part changed. A program that serves from memory reloads the part whose counter moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +64,10 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
 
     /// How often each part changed.
     async fn revisions(&self) -> Result<Revisions, StoreError>;
+
+    /// Hints that something changed, from now on; the first one comes when listening has begun. `None`
+    /// where the backend gives none: then only [`Store::revisions`] tells.
+    fn watch(&self) -> Option<Hints>;
 
     /// Everything that checks need: sources and recorded listings; and, where `labels` are asked for,
     /// every label that stands, one by one, those of one address one after the other. All of it is of

@@ -9,6 +9,7 @@ mod fetched;
 mod graph;
 mod intel;
 mod labels;
+mod listen;
 mod place;
 mod schema;
 mod usage;
@@ -36,6 +37,7 @@ use crate::{
     },
     row,
     usage::{KeptCheck, Purge, Purged, UsageCount},
+    watch::Hints,
 };
 
 /// Connections of one program at once.
@@ -167,6 +169,10 @@ impl Store for PostgresStore {
             .fetch_one(&self.pool)
             .await?;
         row::control::revisions(&row)
+    }
+
+    fn watch(&self) -> Option<Hints> {
+        Some(listen::start(PgConnectOptions::clone(&self.pool.connect_options())))
     }
 
     async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {

@@ -1,7 +1,7 @@
 //! Migrations of a graph in PostgreSQL.
 
 use sqlx::{
-    PgConnection, Row, SqlSafeStr,
+    Executor, PgConnection, Row, SqlSafeStr,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
@@ -21,6 +21,14 @@ const INDEXES: [&str; 3] = [
     "CREATE UNIQUE INDEX IF NOT EXISTS input_by_output
      ON chain.input (prev_tx_id, prev_index) WHERE prev_tx_id IS NOT NULL",
 ];
+
+/// Tells listeners when the tip moved, as `tell_change` of the installation does.
+const TELL_TIP: &str = "CREATE OR REPLACE FUNCTION chain.tell_tip() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+    BEGIN PERFORM pg_notify('assay', 'chain ' || NEW.chain); RETURN NULL; END $$;
+    CREATE OR REPLACE TRIGGER tell_tip AFTER UPDATE ON chain.graph FOR EACH ROW
+    WHEN (NEW.tip IS DISTINCT FROM OLD.tip OR NEW.next_tx <> OLD.next_tx)
+    EXECUTE FUNCTION chain.tell_tip()";
 
 /// Makes the schema where there is none and brings it up to date. Migrations are only ever appended.
 /// Only whoever writes the graph does so. From then on, names without a schema are the graph's.
@@ -44,7 +52,10 @@ pub(super) async fn migrate(
     migrator.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),
         other => StoreError::Migrate(other),
-    })
+    })?;
+    // Not a migration: older programs read the graph as well with it as without.
+    connection.execute(schema.sql(TELL_TIP)).await?;
+    Ok(())
 }
 
 /// Whether the schema holds a graph: it may just be being made.
