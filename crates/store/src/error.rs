@@ -80,6 +80,12 @@ pub enum StoreError {
     /// Something else changed the store meanwhile.
     #[error("the data changed while the change was being prepared")]
     Conflict,
+    /// The number of seats cannot be changed now.
+    #[error(
+        "{0} seat(s) of the limits are held or were until just now: stop the servers and wait for the \
+         longest window before changing how many there are"
+    )]
+    SeatsInUse(u32),
     /// No key has this id.
     #[error("there is no key `{0}`")]
     UnknownKey(KeyId),

@@ -11,7 +11,9 @@ mod intel;
 mod labels;
 mod listen;
 mod place;
+mod quotas;
 mod schema;
+mod seats;
 mod usage;
 
 use std::{io::ErrorKind, time::Duration};
@@ -28,7 +30,7 @@ use sqlx::{
 };
 
 use crate::{
-    Revisions, Store, StoreError,
+    Revisions, Shared, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
     fetched::{Fetched, FetchedKind},
     intel::{
@@ -173,6 +175,10 @@ impl Store for PostgresStore {
 
     fn watch(&self) -> Option<Hints> {
         Some(listen::start(PgConnectOptions::clone(&self.pool.connect_options())))
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        Some(self)
     }
 
     async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
@@ -335,6 +341,7 @@ impl Store for PostgresStore {
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
         let mut transaction = self.write().await?;
         let purged = usage::purge(&mut transaction, purge).await?;
+        quotas::purge(&mut transaction).await?;
         transaction.commit().await?;
         Ok(purged)
     }

@@ -58,6 +58,7 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> Result<(), StoreEr
         simple(1, "installation", include_str!("../../migrations/postgres/0001_installation.sql")),
         simple(2, "fetched", include_str!("../../migrations/postgres/0002_fetched.sql")),
         simple(3, "change feed", include_str!("../../migrations/postgres/0003_change_feed.sql")),
+        simple(4, "limits", include_str!("../../migrations/postgres/0004_limits.sql")),
     ]);
     migrator.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),

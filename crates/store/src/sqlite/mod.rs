@@ -28,7 +28,7 @@ use sqlx::{
 };
 
 use crate::{
-    Revisions, Store, StoreError,
+    Revisions, Shared, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
     fetched::{Fetched, FetchedKind},
     intel::{
@@ -215,6 +215,10 @@ impl Store for SqliteStore {
 
     /// None: looking is cheap where the file is.
     fn watch(&self) -> Option<Hints> {
+        None
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
         None
     }
 

@@ -3,15 +3,17 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test stops at the first surprise"
 )]
 
-#[expect(dead_code, reason = "shared with the contract")]
 #[path = "../backends/mod.rs"]
 mod backends;
 #[expect(dead_code, reason = "shared with the graphs' contract")]
 #[path = "../made_chain/mod.rs"]
 mod made_chain;
+mod quotas;
+mod seats;
 mod watch;
 
 use std::time::Duration;
