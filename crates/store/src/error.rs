@@ -53,10 +53,16 @@ pub enum StoreError {
     /// The schema could not be brought up to date.
     #[error("failed to migrate the database: {0}")]
     Migrate(#[source] sqlx::migrate::MigrateError),
+    /// The database's schema is older than this program, whose login may not change it.
+    #[error(
+        "the database's schema is older than this program, and this login may not change it: run \
+         `assay migrate` with one that may"
+    )]
+    MayNotMigrate,
     /// The database was written by a newer program.
     #[error(
-        "the database has schema version {0}, which this program does not know: use the program that \
-         wrote it, or a newer one"
+        "the database has schema version {0}, with which this program cannot work: use the program \
+         that wrote it, or a newer one"
     )]
     NewerSchema(i64),
     /// A stored value cannot be read.

@@ -12,7 +12,9 @@ mod labels;
 mod listen;
 mod place;
 mod quotas;
+mod roles;
 mod schema;
+mod scope;
 mod seats;
 mod usage;
 
@@ -28,6 +30,9 @@ use sqlx::{
     ConnectOptions, Connection, Executor, PgConnection, PgPool, Postgres, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
+
+pub use roles::{Roles, sql as roles_sql};
+use scope::Scope;
 
 use crate::{
     Revisions, Shared, Store, StoreError,
@@ -108,14 +113,38 @@ impl PostgresStore {
         Ok(Self { pool, place })
     }
 
+    /// Makes the roles of the programs, where this login may, and gives them their rights.
+    ///
+    /// # Errors
+    ///
+    /// Where the database fails.
+    pub async fn arrange_roles(&self) -> Result<Roles, StoreError> {
+        let mut connection = self.pool.acquire().await?;
+        roles::arrange(&mut connection).await
+    }
+
     /// A transaction in which every statement reads the same state.
     async fn read(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
         Ok(self.pool.begin_with(READ).await?)
     }
 
+    /// The same, of tenants' rows.
+    async fn read_in(&self, scope: Scope<'_>) -> Result<Transaction<'_, Postgres>, StoreError> {
+        let mut transaction = self.read().await?;
+        scope::enter(&mut transaction, scope).await?;
+        Ok(transaction)
+    }
+
     /// A transaction for what changes no counter.
     async fn write(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
         Ok(self.pool.begin_with(WRITE).await?)
+    }
+
+    /// The same, of tenants' rows.
+    async fn write_in(&self, scope: Scope<'_>) -> Result<Transaction<'_, Postgres>, StoreError> {
+        let mut transaction = self.write().await?;
+        scope::enter(&mut transaction, scope).await?;
+        Ok(transaction)
     }
 
     /// A transaction that holds the lock on the counters from the start, so that what it read stays
@@ -261,7 +290,7 @@ impl Store for PostgresStore {
     }
 
     async fn control(&self) -> Result<Control, StoreError> {
-        let mut transaction = self.read().await?;
+        let mut transaction = self.read_in(Scope::Directory).await?;
         control::load(&mut transaction).await
     }
 
@@ -282,24 +311,26 @@ impl Store for PostgresStore {
         replaces: Option<(&KeyId, Timestamp)>,
     ) -> Result<(), StoreError> {
         let mut transaction = self.change().await?;
+        scope::enter(&mut transaction, Scope::Tenant(&key.tenant)).await?;
         control::add_key(&mut transaction, key, replaces).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
         let mut transaction = self.change().await?;
+        scope::enter(&mut transaction, Scope::Directory).await?;
         control::revoke_key(&mut transaction, id, at).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.write_in(Scope::Record).await?;
         control::touch_keys(&mut transaction, used).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn add_usage(&self, counts: &[UsageCount]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.write_in(Scope::Record).await?;
         usage::add(&mut transaction, counts).await?;
         Ok(transaction.commit().await?)
     }
@@ -310,17 +341,19 @@ impl Store for PostgresStore {
         from: Date,
         to: Date,
     ) -> Result<Vec<UsageCount>, StoreError> {
-        usage::between(&self.pool, tenant, from, to).await
+        let mut transaction = self.read_in(tenant.map_or(Scope::Report, Scope::Tenant)).await?;
+        usage::between(&mut transaction, tenant, from, to).await
     }
 
     async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.write_in(Scope::Record).await?;
         usage::keep(&mut transaction, checks).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
-        usage::kept(&self.pool, tenant, id).await
+        let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
+        usage::kept(&mut transaction, tenant, id).await
     }
 
     async fn fetched(
@@ -339,7 +372,7 @@ impl Store for PostgresStore {
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.write_in(Scope::Tenant(&purge.tenant)).await?;
         let purged = usage::purge(&mut transaction, purge).await?;
         quotas::purge(&mut transaction).await?;
         transaction.commit().await?;

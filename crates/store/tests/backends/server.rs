@@ -96,6 +96,29 @@ impl Server {
         pipes.expect_ready().unwrap();
     }
 
+    /// The URL of a new and empty database that belongs to a login of its own. It is no superuser: what
+    /// walls there are stand before it.
+    pub(crate) async fn owned_database(&self) -> String {
+        let url = self.database().await;
+        let (_, database) = url.rsplit_once('/').unwrap();
+        let login = format!("owner_of_{database}");
+        let owner = self.login(&url, &login, "").await;
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        let give = format!("ALTER DATABASE {database} OWNER TO {login}");
+        connection.execute(AssertSqlSafe(give)).await.unwrap();
+        connection.close().await.unwrap();
+        owner
+    }
+
+    /// The URL of a database for a new login, made with `options`.
+    pub(crate) async fn login(&self, url: &str, name: &str, options: &str) -> String {
+        let mut connection = PgConnection::connect(&self.url("postgres")).await.unwrap();
+        let create = format!("CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}' {options}");
+        connection.execute(AssertSqlSafe(create)).await.unwrap();
+        connection.close().await.unwrap();
+        url.replacen("//assay:", &format!("//{name}:"), 1)
+    }
+
     /// The URL of a new and empty database, whose own order of texts is not that of their bytes.
     pub(crate) async fn database(&self) -> String {
         self.database_with(

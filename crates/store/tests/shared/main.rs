@@ -9,9 +9,11 @@
 
 #[path = "../backends/mod.rs"]
 mod backends;
+mod isolation;
 #[expect(dead_code, reason = "shared with the graphs' contract")]
 #[path = "../made_chain/mod.rs"]
 mod made_chain;
+mod migrations;
 mod quotas;
 mod seats;
 mod watch;

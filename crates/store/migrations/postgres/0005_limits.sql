@@ -33,3 +33,5 @@ CREATE TABLE limiter_epochs_seen (
     bucket   text   COLLATE "C" PRIMARY KEY,
     first_at bigint NOT NULL
 );
+
+INSERT INTO schema_versions (version, kind, compatible_from) VALUES (5, 'expand', 1);

@@ -15,3 +15,5 @@ $$;
 
 CREATE TRIGGER tell_change AFTER UPDATE ON installation
     FOR EACH ROW EXECUTE FUNCTION tell_change();
+
+INSERT INTO schema_versions (version, kind, compatible_from) VALUES (4, 'expand', 1);
