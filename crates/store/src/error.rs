@@ -35,6 +35,24 @@ pub enum StoreError {
         #[source]
         source: sqlx::Error,
     },
+    /// None of several servers takes writes: what became of each.
+    #[error("none of the database's servers takes writes: {}", told(.0))]
+    NoPrimary(Vec<Self>),
+    /// The server takes no writes.
+    #[error(
+        "the database {0} takes no writes: its server is a standby or set to be read-only; name the \
+         primary"
+    )]
+    ReadOnly(String),
+    /// A file with a URL or a password cannot be used.
+    #[error("failed to read the database's credentials in {file}: {source}")]
+    CredentialFile {
+        /// The file.
+        file: PathBuf,
+        /// What happened.
+        #[source]
+        source: std::io::Error,
+    },
     /// The URL of a database says nothing that could be used. It is not repeated: there may be a
     /// password in it.
     #[error("the database's URL is not valid: {0}")]
@@ -161,6 +179,10 @@ pub enum StoreError {
         /// Where it was to begin.
         wanted: u64,
     },
+}
+
+fn told(errors: &[StoreError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl StoreError {

@@ -6,11 +6,15 @@ use std::{sync::Arc, time::Duration};
 use assay_engine::chain::ChainId;
 use sqlx::{
     Executor,
-    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+    postgres::{PgListener, PgPoolOptions},
 };
 use tokio::time::{sleep, timeout};
 
-use crate::watch::{Hints, Mailbox};
+use super::connections::Connections;
+use crate::{
+    StoreError,
+    watch::{Hints, Mailbox},
+};
 
 /// The channel; what it says is in the migrations.
 const CHANNEL: &str = "assay";
@@ -23,16 +27,16 @@ const SILENCE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts listening.
-pub(super) fn start(options: PgConnectOptions) -> Hints {
+pub(super) fn start(connections: Connections) -> Hints {
     let mailbox = Arc::new(Mailbox::default());
-    let task = tokio::spawn(listen(options, Arc::clone(&mailbox)));
+    let task = tokio::spawn(listen(connections, Arc::clone(&mailbox)));
     Hints::new(mailbox, task)
 }
 
-async fn listen(options: PgConnectOptions, mailbox: Arc<Mailbox>) {
+async fn listen(connections: Connections, mailbox: Arc<Mailbox>) {
     let mut pause = FIRST_PAUSE;
     loop {
-        if let Ok(Ok(mut listener)) = timeout(PATIENCE, connect(&options)).await {
+        if let Ok(Ok(mut listener)) = timeout(PATIENCE, connect(&connections)).await {
             pause = FIRST_PAUSE;
             mailbox.connected();
             hear(&mut listener, &mailbox).await;
@@ -44,12 +48,12 @@ async fn listen(options: PgConnectOptions, mailbox: Arc<Mailbox>) {
     }
 }
 
-async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> {
+async fn connect(connections: &Connections) -> Result<PgListener, StoreError> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .max_lifetime(None)
         .idle_timeout(None)
-        .connect_with(options.clone())
+        .connect_with(connections.options().await?)
         .await?;
     let mut listener = PgListener::connect_with(&pool).await?;
     listener.eager_reconnect(false);

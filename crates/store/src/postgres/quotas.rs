@@ -80,7 +80,7 @@ impl Quotas for PostgresStore {
             .bind(seconds)
             .bind(cells.values().map(|asked| value::signed(asked.allowed)).collect::<Vec<_>>())
             .bind(cells.values().map(|asked| value::signed(asked.want)).collect::<Vec<_>>())
-            .fetch_all(&self.pool)
+            .fetch_all(&mut *self.connections.get().await?)
             .await?;
         let mut grants: BTreeMap<QuotaCell, QuotaGrant> =
             rows.iter().map(grant).collect::<Result<_, _>>()?;
@@ -111,7 +111,7 @@ impl Quotas for PostgresStore {
             .bind(seconds)
             .bind(sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>())
             .bind(sums.values().map(|count| value::signed(*count)).collect::<Vec<_>>())
-            .execute(&self.pool)
+            .execute(&mut *self.connections.get().await?)
             .await?;
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Quotas for PostgresStore {
              ON CONFLICT (bucket) DO NOTHING",
         )
         .bind(bucket)
-        .execute(&self.pool)
+        .execute(&mut *self.connections.get().await?)
         .await?;
         Ok(noted.rows_affected() == 1)
     }

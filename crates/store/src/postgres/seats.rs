@@ -53,14 +53,19 @@ impl Seats for PostgresStore {
             "WITH {CLOCK} UPDATE seats SET expires_at = clock.now FROM clock
              WHERE holder = $1 AND expires_at > clock.now"
         );
-        sqlx::query(AssertSqlSafe(query)).bind(holder).execute(&self.pool).await?;
+        sqlx::query(AssertSqlSafe(query))
+            .bind(holder)
+            .execute(&mut *self.connections.get().await?)
+            .await?;
         Ok(())
     }
 
     async fn seating(&self) -> Result<Seating, StoreError> {
         let own = "own AS (SELECT * FROM seats WHERE false)";
         let query = format!("WITH {CLOCK}, {own} {ALL}");
-        let rows = sqlx::query(AssertSqlSafe(query)).fetch_all(&self.pool).await?;
+        let rows = sqlx::query(AssertSqlSafe(query))
+            .fetch_all(&mut *self.connections.get().await?)
+            .await?;
         Ok(seated(&rows)?.seating)
     }
 
@@ -98,7 +103,7 @@ impl PostgresStore {
         let rows = sqlx::query(AssertSqlSafe(query))
             .bind(holder)
             .bind(i64::try_from(lease.as_micros()).unwrap_or(i64::MAX / 2))
-            .fetch_all(&self.pool)
+            .fetch_all(&mut *self.connections.get().await?)
             .await?;
         seated(&rows)
     }

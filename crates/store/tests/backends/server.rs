@@ -44,10 +44,19 @@ impl Server {
 
     /// A server of one's own, to restart it.
     pub(crate) fn start() -> Self {
+        Self::start_as("")
+    }
+
+    /// A standby of this server.
+    pub(crate) fn standby(&self) -> Self {
+        Self::start_as(&self.url("postgres"))
+    }
+
+    fn start_as(primary: &str) -> Self {
         let programs = programs();
         let mut said = String::new();
         for _ in 0..ATTEMPTS {
-            match Self::try_start(&programs) {
+            match Self::try_start(&programs, primary) {
                 Ok(server) => return server,
                 Err(log) => said = log,
             }
@@ -55,7 +64,7 @@ impl Server {
         panic!("PostgreSQL from {} does not start:\n{said}", programs.display());
     }
 
-    fn try_start(programs: &Path) -> Result<Self, String> {
+    fn try_start(programs: &Path, primary: &str) -> Result<Self, String> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         // PostgreSQL refuses to run as root.
         let root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
@@ -70,7 +79,7 @@ impl Server {
         let mut child = command
             .args(["-c", include_str!("server.sh"), "server.sh"])
             .arg(programs)
-            .args([&port.to_string(), PASSWORD])
+            .args([&port.to_string(), PASSWORD, primary])
             .current_dir("/")
             // What ends this process's group must leave the script to clean up.
             .process_group(0)
@@ -135,6 +144,11 @@ impl Server {
         connection.execute(AssertSqlSafe(create)).await.unwrap();
         connection.close().await.unwrap();
         self.url(&name)
+    }
+
+    /// Where the server listens.
+    pub(crate) fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// The URL of the database called `name`.

@@ -15,7 +15,9 @@ mod isolation;
 mod made_chain;
 mod migrations;
 mod quotas;
+mod reach;
 mod seats;
+mod tls;
 mod watch;
 
 use std::time::Duration;
