@@ -104,7 +104,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     let settings = &context.settings;
     let store = context.open_or_create().await?;
     // Each server counts limits by itself: one database in a folder has one server.
-    let _lock = match &settings.database_url {
+    let _lock = match settings.database() {
         None => Some(lock(&settings.data_dir)?),
         Some(_) => None,
     };

@@ -148,13 +148,13 @@ async fn prepare(
     create: Option<Environment>,
 ) -> Result<(), StoreError> {
     schema::expect_suitable(connection, place).await?;
-    let Some(environment) = create else {
-        if !schema::is_there(connection).await? {
-            return Err(StoreError::Empty(place.to_owned()));
-        }
-        return schema::migrate(connection).await;
-    };
+    let there = schema::is_there(connection).await?;
+    if create.is_none() && !there {
+        return Err(StoreError::Empty(place.to_owned()));
+    }
     schema::migrate(connection).await?;
+    // Where there is one, most logins may make none.
+    let Some(environment) = create.filter(|_| !there) else { return Ok(()) };
     sqlx::query(
         "INSERT INTO installation (id, environment, intel_generation, label_generation,
                                    data_number, data_hash, control_revision)

@@ -62,8 +62,9 @@ impl Database {
         Self { superuser, logins }
     }
 
+    /// As every program opens it.
     async fn store(&self, role: &str) -> PostgresStore {
-        PostgresStore::open(&self.logins[role]).await.unwrap()
+        open_or_create(&self.logins[role]).await
     }
 
     async fn connection(&self, role: &str) -> PgConnection {

@@ -60,6 +60,14 @@ BEGIN
     IF NOT pg_has_role(current_user, 'assay_migrate', 'MEMBER') THEN
         RETURN;
     END IF;
+    -- Who owned them joins the group, and loses nothing.
+    FOR thing IN
+        SELECT DISTINCT tableowner AS name FROM pg_tables
+        WHERE schemaname = 'public' AND tablename IN ('installation', '_sqlx_migrations')
+          AND NOT pg_has_role(tableowner, 'assay_migrate', 'MEMBER')
+    LOOP
+        EXECUTE format('GRANT assay_migrate TO %I', thing.name);
+    END LOOP;
     FOR thing IN
         SELECT format('TABLE %I.%I', schemaname, tablename) AS name FROM pg_tables
         WHERE schemaname = 'public' AND tableowner <> 'assay_migrate'
