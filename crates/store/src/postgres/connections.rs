@@ -35,6 +35,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 /// After how long it is asked whether the server is still the right one.
 const SLOW: Duration = Duration::from_millis(300);
+/// How long a connection has to say whether its server takes writes.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often the files are looked at, and a server that was found right is searched for again.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -57,9 +59,13 @@ struct Shared {
     current: Mutex<Current>,
     /// Counts changes of the server.
     changes: AtomicU64,
+    /// When it last became another one.
+    moved: Moved,
     /// One search at a time; when the last one found a server.
     searching: tokio::sync::Mutex<Option<Instant>>,
 }
+
+type Moved = Arc<Mutex<Option<Instant>>>;
 
 struct Current {
     server: Server,
@@ -70,6 +76,8 @@ impl Connections {
     /// Finds the server of an address; gives a connection to it, too.
     pub(super) async fn open(address: DatabaseAddress) -> Result<(Self, PgConnection), StoreError> {
         let (connection, server) = search(&address).await?;
+        let moved = Moved::default();
+        let seen = Arc::clone(&moved);
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
@@ -81,12 +89,16 @@ impl Connections {
                 })
             })
             .test_before_acquire(false)
-            .before_acquire(|connection, _| Box::pin(takes_writes(connection)))
+            .before_acquire(move |connection, about| {
+                let is_elsewhere = moved_since(&seen, about.age);
+                Box::pin(async move { Ok(!is_elsewhere && takes_writes(connection).await?) })
+            })
             .connect_lazy_with(server.options.clone());
         let shared = Shared {
             address,
             current: Mutex::new(Current { server, looked_at: Instant::now() }),
             changes: AtomicU64::new(0),
+            moved,
             searching: tokio::sync::Mutex::new(None),
         };
         Ok((Self { pool, shared: Arc::new(shared) }, connection))
@@ -180,6 +192,10 @@ impl Connections {
         let mut current = self.current();
         if current.server.identity != server.identity {
             self.pool.set_connect_options(server.options.clone());
+            if current.server.place != server.place {
+                let mut moved = self.shared.moved.lock().unwrap_or_else(PoisonError::into_inner);
+                *moved = Some(Instant::now());
+            }
             current.server = server;
             self.shared.changes.fetch_add(1, Ordering::AcqRel);
         }
@@ -262,8 +278,15 @@ async fn reach(server: &Server) -> Result<PgConnection, StoreError> {
     Err(StoreError::ReadOnly(server.place.clone()))
 }
 
+/// Whether a connection of this age is to a server that was left: it may never answer again.
+fn moved_since(moved: &Moved, age: Duration) -> bool {
+    let moved = moved.lock().unwrap_or_else(PoisonError::into_inner);
+    moved.is_some_and(|at| at.elapsed() <= age)
+}
+
 async fn takes_writes(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    connection.fetch_one(sqlx::query(TAKES_WRITES)).await?.try_get(0)
+    let asked = timeout(QUESTION_TIMEOUT, connection.fetch_one(sqlx::query(TAKES_WRITES))).await;
+    asked.unwrap_or_else(|_elapsed| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))?.try_get(0)
 }
 
 fn read_only() -> sqlx::Error {

@@ -1,11 +1,17 @@
 //! Reaching the server: whichever takes writes, with the credentials of now.
 
-use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fs, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError, postgres::DatabaseAddress};
+use futures_util::future::{Either, select};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tempfile::TempDir;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
 
 use crate::{
     PATIENCE,
@@ -287,4 +293,54 @@ async fn a_server_that_is_demoted_while_connected_is_left() {
     };
     tokio::time::timeout(PATIENCE, moved).await.expect("it goes to the other one");
     store.add_key(&key(2, "acme"), None).await.unwrap();
+}
+
+/// Passes bytes on to a server until it is told to fall silent; then it takes connections and says
+/// nothing, as where a network was cut.
+struct Wire {
+    host: String,
+    silent: watch::Sender<bool>,
+}
+
+impl Wire {
+    async fn to(server: &Server) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let (silent, is_silent) = watch::channel(false);
+        let server = server.host();
+        tokio::spawn(async move {
+            while let Ok((mut caller, _)) = listener.accept().await {
+                let (server, mut is_silent) = (server.clone(), is_silent.clone());
+                tokio::spawn(async move {
+                    let mut answers = TcpStream::connect(server).await.unwrap();
+                    let cut = async {
+                        let _ = is_silent.wait_for(|silent| *silent).await;
+                    };
+                    let passing = copy_bidirectional(&mut caller, &mut answers);
+                    if let Either::Left(_) = select(pin!(cut), pin!(passing)).await {
+                        std::future::pending::<()>().await;
+                    }
+                });
+            }
+        });
+        Self { host, silent }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_falls_silent_is_left() {
+    let (first, second) = (Server::start(), Server::start());
+    let (one, other) = (first.database().await, second.database().await);
+    open_or_create(&other).await.unwrap().close().await;
+    let wire = Wire::to(&first).await;
+    let store = open_or_create(&at_hosts(&one, &[&wire.host, &second.host()])).await.unwrap();
+    store.add_key(&key(1, "acme"), None).await.unwrap();
+    // Several connections, all of which fall silent.
+    let (one, other) = tokio::join!(store.control(), store.suppressions());
+    assert!(one.is_ok() && other.is_ok());
+    wire.silent.send(true).unwrap();
+    assert_eq!(in_the_end(async || store.revisions().await).await.control, 0, "the other one's");
+    for number in 2..6 {
+        store.add_key(&key(number, "acme"), None).await.expect("no silent connection is left");
+    }
 }
