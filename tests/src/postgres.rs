@@ -89,7 +89,7 @@ impl Postgres {
     fn wait_until(&self, takes_connections: bool) {
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", self.port)).is_ok() != takes_connections {
-            assert!(begun.elapsed() < Duration::from_secs(60), "PostgreSQL does not obey");
+            assert!(begun.elapsed() < Duration::from_mins(1), "PostgreSQL does not obey");
             thread::sleep(Duration::from_millis(20));
         }
     }

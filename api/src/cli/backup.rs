@@ -46,7 +46,7 @@ impl From<RevocationError> for Failure {
 }
 
 fn embedded(context: &Context) -> Result<&Path, Failure> {
-    match &context.settings.database_url {
+    match context.settings.database() {
         None => Ok(&context.settings.data_dir),
         Some(_) => Err(Failure::Usage(
             "this is for the embedded database: back PostgreSQL up and restore it with its own tools, \

@@ -2,21 +2,55 @@
 
 use std::io::Write;
 
+use assay_store::{
+    PostgresStore, Store,
+    postgres::{Roles, roles_sql},
+};
 use clap::Args;
 
 use super::{Context, Done, Failure, output};
 
+const EXAMPLES: &str = "\
+Examples:
+  assay migrate --database-url-file /run/secrets/migrate-url
+  assay migrate --print-roles | psql --set=ON_ERROR_STOP=1 \"$SUPERUSER_URL\"";
+
 /// Make the database, or bring its schema up to date
 ///
 /// Other commands do so too; this one does nothing else, to be run before a new version serves. Several
-/// at once wait for each other. A database that a newer program wrote is refused.
+/// at once wait for each other. A database that a newer program wrote is used where that program says
+/// that older ones can, and refused otherwise. In PostgreSQL it makes roles for serving, ingesting,
+/// controlling and migrating, where it may make roles.
 #[derive(Debug, Args)]
-pub(super) struct MigrateArgs {}
+#[command(after_help = EXAMPLES)]
+pub(super) struct MigrateArgs {
+    /// Print the statements that make PostgreSQL's roles and give them their rights, for whoever may run
+    /// them, and do nothing
+    #[arg(long)]
+    print_roles: bool,
+}
 
-pub(super) async fn run(context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, Failure> {
+    if args.print_roles {
+        output().write_all(roles_sql().as_bytes())?;
+        return Ok(Done::Well);
+    }
     let store = context.open_or_create().await?;
     let environment = store.environment().await?.as_str();
     store.close().await;
     writeln!(output(), "the database is up to date ({environment} data)")?;
+    if let Some(address) = context.settings.database() {
+        let store = PostgresStore::open(address).await?;
+        let roles = store.arrange_roles().await?;
+        store.close().await;
+        match roles {
+            Roles::Ready => writeln!(output(), "its roles have their rights")?,
+            Roles::Missing => writeln!(
+                output(),
+                "its roles are missing and this login may not make them: until somebody who may runs \
+                 what `assay migrate --print-roles` prints, every program has the rights of its login"
+            )?,
+        }
+    }
     Ok(Done::Well)
 }

@@ -81,6 +81,12 @@ struct CommonFlags {
     /// because other users of the machine see what flags say
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
+    /// A file with that URL, which is read again as it changes
+    #[arg(long, global = true, value_name = "FILE")]
+    database_url_file: Option<String>,
+    /// A file with the password for that URL, which is read again as it changes
+    #[arg(long, global = true, value_name = "FILE")]
+    database_password_file: Option<String>,
     /// Where revoked keys are noted too, outside the database [default: revoked-keys.jsonl in the data
     /// directory]
     #[arg(long, global = true, value_name = "FILE")]
@@ -200,7 +206,9 @@ impl From<StoreError> for Failure {
             StoreError::Empty(place) => Self::Failed(format!(
                 "the database {place} holds nothing yet: run `assay migrate`, then import a list"
             )),
-            StoreError::DatabaseUrl(_) => Self::Usage(error.to_string()),
+            StoreError::DatabaseUrl(_) | StoreError::CredentialFile { .. } => {
+                Self::Usage(error.to_string())
+            }
             StoreError::SpentBefore { .. } | StoreError::SpentTwice(_) => {
                 Self::Input(error.to_string())
             }
@@ -302,7 +310,7 @@ async fn execute(cli: Cli, settings: Settings) -> Result<Done, Failure> {
         Command::Sources(args) => sources::run(&args, &context).await,
         Command::Backup(args) => backup::backup(&args, &context).await,
         Command::Restore(args) => backup::restore(&args, &context).await,
-        Command::Migrate(_) => migrate::run(&context).await,
+        Command::Migrate(args) => migrate::run(&args, &context).await,
         Command::Apply(args) => apply::run(&args, &context).await,
         Command::Keys(command) => keys::run(command, &context).await,
         Command::Screen(args) => screen::run(&args, &context).await,
@@ -352,8 +360,8 @@ impl Context {
 
     /// The store, for commands that only read.
     async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
-        Ok(match &self.settings.database_url {
-            Some(url) => Arc::new(PostgresStore::open(url.expose()).await?),
+        Ok(match self.settings.database() {
+            Some(address) => Arc::new(PostgresStore::open(address).await?),
             None => Arc::new(SqliteStore::open(&self.settings.data_dir).await?),
         })
     }
@@ -362,8 +370,8 @@ impl Context {
     async fn open_or_create(&self) -> Result<Arc<dyn Store>, Failure> {
         let environment = if self.sample { Environment::Sample } else { Environment::Production };
         let directory = &self.settings.data_dir;
-        let store: Arc<dyn Store> = match &self.settings.database_url {
-            Some(url) => Arc::new(PostgresStore::open_or_create(url.expose(), environment).await?),
+        let store: Arc<dyn Store> = match self.settings.database() {
+            Some(address) => Arc::new(PostgresStore::open_or_create(address, environment).await?),
             None => Arc::new(SqliteStore::open_or_create(directory, environment).await?),
         };
         manifests::seed(&*store, self.clock.now()).await?;
@@ -376,6 +384,8 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
     let common = &cli.common;
     layers.flag("data-dir", common.data_dir.clone());
     layers.flag("database-url", common.database_url.clone());
+    layers.flag("database-url-file", common.database_url_file.clone());
+    layers.flag("database-password-file", common.database_password_file.clone());
     layers.flag("revocations", common.revocations.clone());
     layers.flag("redis-url", common.redis_url.clone());
     layers.flag("redis-password-file", common.redis_password_file.clone());

@@ -112,7 +112,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     let settings = &context.settings;
     let store = context.open_or_create().await?;
     // Each server counts limits by itself: one database in a folder has one server.
-    let _lock = match &settings.database_url {
+    let _lock = match settings.database() {
         None => Some(lock(&settings.data_dir)?),
         Some(_) => None,
     };
@@ -146,6 +146,15 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
 
     let refresher = || Refresher::new(Arc::clone(&service), settings.refresh_interval);
     let refreshing = tokio::spawn(refresher().run());
+    let hinted = store.watch().map(|mut hints| {
+        let service = Arc::clone(&service);
+        tokio::spawn(async move {
+            loop {
+                let _ = hints.next().await;
+                service.look_again.notify_one();
+            }
+        })
+    });
     let hearing = redis
         .map(|(link, prefix)| tokio::spawn(dead_keys::hear(Arc::clone(&service), link, prefix)));
     // The sample world needs nothing from outside.
@@ -159,7 +168,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     };
     serve_until_stopped(&app, settings, listener, admin).await?;
     refreshing.abort();
-    for task in fetching.into_iter().chain(hearing) {
+    for task in fetching.into_iter().chain(hearing).chain(hinted) {
         task.abort();
     }
     refresher().write_records().await;

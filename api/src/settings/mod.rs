@@ -7,6 +7,8 @@ mod value;
 use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
 use assay_redis::{Place, RedisSettings};
+use assay_store::postgres::DatabaseAddress;
+
 pub use layers::{Layers, Origin, ReadError, read_file};
 
 /// How log lines are written.
@@ -25,6 +27,10 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// A PostgreSQL database to use instead of the embedded one.
     pub database_url: Option<DatabaseUrl>,
+    /// A file that holds that URL.
+    pub database_url_file: Option<PathBuf>,
+    /// A file that holds the password for it.
+    pub database_password_file: Option<PathBuf>,
     /// Where dead keys are noted outside the database; beside the embedded one where left out.
     pub revocations: Option<PathBuf>,
     /// Which log lines are written.
@@ -110,12 +116,18 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 20] = [
+pub const DEFINITIONS: [Definition; 22] = [
     definition("data-dir", "assay-data", "where the embedded database lives"),
     definition(
         "database-url",
         "",
         "a PostgreSQL database to use instead: postgres://user:password@host:port/database",
+    ),
+    definition("database-url-file", "", "a file with that URL, which is read again as it changes"),
+    definition(
+        "database-password-file",
+        "",
+        "a file with the password for that URL, which is read again as it changes",
     ),
     definition(
         "revocations",
@@ -206,6 +218,8 @@ impl Settings {
         let settings = Self {
             data_dir: take.value("data-dir", value::path),
             database_url: take.value("database-url", value::database_url),
+            database_url_file: take.value("database-url-file", value::optional_path),
+            database_password_file: take.value("database-password-file", value::optional_path),
             revocations: take.value("revocations", value::optional_path),
             log_level: take.value("log-level", value::log_level),
             log_format: take.value("log-format", value::log_format),
@@ -231,7 +245,34 @@ impl Settings {
                 message: "must not be where the API listens".into(),
             });
         }
+        if settings.database_url.is_some() && settings.database_url_file.is_some() {
+            problems.push(SettingProblem {
+                origin: layers.origin("database-url-file"),
+                message: "database-url says where the database is already: leave one of them out"
+                    .into(),
+            });
+        }
+        if settings.database_password_file.is_some() && settings.database().is_none() {
+            problems.push(SettingProblem {
+                origin: layers.origin("database-password-file"),
+                message: "there is no database-url or database-url-file to go with it".into(),
+            });
+        }
         if problems.is_empty() { Ok(settings) } else { Err(problems) }
+    }
+
+    /// Where the PostgreSQL database is; `None` where the embedded one is used.
+    #[must_use]
+    pub fn database(&self) -> Option<DatabaseAddress> {
+        let address = match (&self.database_url, &self.database_url_file) {
+            (Some(url), _) => DatabaseAddress::at(url.expose()),
+            (None, Some(file)) => DatabaseAddress::in_file(file),
+            (None, None) => return None,
+        };
+        Some(match &self.database_password_file {
+            Some(file) => address.with_password_file(file),
+            None => address,
+        })
     }
 }
 
@@ -338,6 +379,29 @@ mod tests {
                 "ASSAY_LOG_FORMAT: `xml` is neither text nor json",
                 "--listen: `here` is not an address and port, such as 127.0.0.1:8080",
                 "assay.toml: cache-bytes: `lots` is not a size, such as 64MiB",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_database_is_said_once() {
+        let problems = |flags: &[(&'static str, &str)]| -> Vec<String> {
+            let layers = layers(flags, &[], "");
+            let problems = Settings::resolve(&layers).err().unwrap_or_default();
+            problems.iter().map(ToString::to_string).collect()
+        };
+        let (url, url_file) = (("database-url", "postgres://x/y"), ("database-url-file", "/url"));
+        let password = ("database-password-file", "/password");
+        assert!(problems(&[url]).is_empty() && problems(&[url_file, password]).is_empty());
+        assert_eq!(
+            problems(&[url, url_file]),
+            ["--database-url-file: database-url says where the database is already: leave one of \
+              them out"]
+        );
+        assert_eq!(
+            problems(&[password]),
+            [
+                "--database-password-file: there is no database-url or database-url-file to go with it"
             ]
         );
     }

@@ -35,6 +35,24 @@ pub enum StoreError {
         #[source]
         source: sqlx::Error,
     },
+    /// None of several servers takes writes: what became of each.
+    #[error("none of the database's servers takes writes: {}", told(.0))]
+    NoPrimary(Vec<Self>),
+    /// The server takes no writes.
+    #[error(
+        "the database {0} takes no writes: its server is a standby or set to be read-only; name the \
+         primary"
+    )]
+    ReadOnly(String),
+    /// A file with a URL or a password cannot be used.
+    #[error("failed to read the database's credentials in {file}: {source}")]
+    CredentialFile {
+        /// The file.
+        file: PathBuf,
+        /// What happened.
+        #[source]
+        source: std::io::Error,
+    },
     /// The URL of a database says nothing that could be used. It is not repeated: there may be a
     /// password in it.
     #[error("the database's URL is not valid: {0}")]
@@ -53,10 +71,16 @@ pub enum StoreError {
     /// The schema could not be brought up to date.
     #[error("failed to migrate the database: {0}")]
     Migrate(#[source] sqlx::migrate::MigrateError),
+    /// The database's schema is older than this program, whose login may not change it.
+    #[error(
+        "the database's schema is older than this program, and this login may not change it: run \
+         `assay migrate` with one that may"
+    )]
+    MayNotMigrate,
     /// The database was written by a newer program.
     #[error(
-        "the database has schema version {0}, which this program does not know: use the program that \
-         wrote it, or a newer one"
+        "the database has schema version {0}, with which this program cannot work: use the program \
+         that wrote it, or a newer one"
     )]
     NewerSchema(i64),
     /// A stored value cannot be read.
@@ -80,6 +104,12 @@ pub enum StoreError {
     /// Something else changed the store meanwhile.
     #[error("the data changed while the change was being prepared")]
     Conflict,
+    /// The number of seats cannot be changed now.
+    #[error(
+        "{0} seat(s) of the limits are held or were until just now: stop the servers and wait for the \
+         longest window before changing how many there are"
+    )]
+    SeatsInUse(u32),
     /// No key has this id.
     #[error("there is no key `{0}`")]
     UnknownKey(KeyId),
@@ -149,6 +179,10 @@ pub enum StoreError {
         /// Where it was to begin.
         wanted: u64,
     },
+}
+
+fn told(errors: &[StoreError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl StoreError {

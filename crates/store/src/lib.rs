@@ -9,6 +9,8 @@
 //! - [`usage`]: what was charged and what was answered
 //! - [`fetched`]: what was fetched on demand
 //! - [`graph`]: chains, and the flows of money on them
+//! - [`watch`]: hints that something changed
+//! - [`seats`], [`quotas`]: what several servers arrange, to keep limits together
 //! - [`snapshot`]: the index that answers "what is known about this address"
 //! - [`sqlite`]: the embedded backend
 //! - [`postgres`]: the backend that several servers share
@@ -19,11 +21,14 @@ pub mod fetched;
 pub mod graph;
 pub mod intel;
 pub mod postgres;
+pub mod quotas;
 mod row;
+pub mod seats;
 pub mod snapshot;
 pub mod sqlite;
 pub mod usage;
 mod value;
+pub mod watch;
 
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
@@ -43,6 +48,7 @@ pub use postgres::PostgresStore;
 pub use snapshot::{IntelSnapshot, LabelIndex, LabelIndexBuilder};
 pub use sqlite::SqliteStore;
 use usage::{KeptCheck, Purge, Purged, UsageCount};
+use watch::Hints;
 
 /// How often each part changed. A program that serves from memory reloads the part whose counter moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +59,11 @@ pub struct Revisions {
     pub control: u64,
 }
 
+/// What servers arrange through a store that several of them use.
+pub trait Shared: seats::Seats + quotas::Quotas + Send + Sync {}
+
+impl<T: seats::Seats + quotas::Quotas + Send + Sync> Shared for T {}
+
 /// What every backend does. Each writing call is one transaction: it happens wholly or not at all.
 #[async_trait]
 pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
@@ -61,6 +72,14 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
 
     /// How often each part changed.
     async fn revisions(&self) -> Result<Revisions, StoreError>;
+
+    /// Hints that something changed, from now on; the first one comes when listening has begun. `None`
+    /// where the backend gives none: then only [`Store::revisions`] tells.
+    fn watch(&self) -> Option<Hints>;
+
+    /// What servers arrange through the store; `None` where the backend is embedded and has one server,
+    /// which arranges everything in its own memory.
+    fn shared(&self) -> Option<&dyn Shared>;
 
     /// Everything that checks need: sources and recorded listings; and, where `labels` are asked for,
     /// every label that stands, one by one, those of one address one after the other. All of it is of

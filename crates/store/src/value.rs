@@ -45,6 +45,17 @@ pub(crate) fn optional_time(
     milliseconds.map(|milliseconds| time(what, milliseconds)).transpose()
 }
 
+pub(crate) fn microseconds(what: &'static str, microseconds: i64) -> Result<Timestamp, StoreError> {
+    Timestamp::from_microsecond(microseconds).map_err(|error| StoreError::unreadable(what, error))
+}
+
+pub(crate) fn optional_microseconds(
+    what: &'static str,
+    time: Option<i64>,
+) -> Result<Option<Timestamp>, StoreError> {
+    time.map(|time| microseconds(what, time)).transpose()
+}
+
 pub(crate) fn day(what: &'static str, text: &str) -> Result<Date, StoreError> {
     text.parse().map_err(|error: jiff::Error| StoreError::unreadable(what, error))
 }

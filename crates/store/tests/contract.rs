@@ -6,6 +6,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+#[expect(dead_code, reason = "shared with what several programs do")]
 mod backends;
 mod label_rules;
 mod postgres_server;

@@ -23,7 +23,10 @@ fn two_servers_on_one_database_show_the_same() {
     assert!(nothing.stderr.contains("run `assay migrate`"), "{}", nothing.stderr);
     assert!(!nothing.stderr.contains("secret"), "{}", nothing.stderr);
     let made = assay(here.path(), ["migrate"]).ok();
-    assert_eq!(made.stdout, "the database is up to date (production data)\n");
+    assert_eq!(
+        made.stdout,
+        "the database is up to date (production data)\nits roles have their rights\n"
+    );
 
     let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
                   spec: {displayName: Acme, plan: enterprise, policy: default}\n";
@@ -111,6 +114,111 @@ fn a_restored_database_does_not_revive_a_revoked_key() {
     let embedded_only = assay(directory.path(), ["backup", "copy"]);
     assert_eq!(embedded_only.code, 2);
     assert!(embedded_only.stderr.contains("assay keys reconcile"), "{}", embedded_only.stderr);
+}
+
+#[test]
+fn each_program_works_with_the_rights_of_its_role() {
+    let database = Postgres::start();
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    database.used_by(directory.path());
+    let _ = assay(directory.path(), ["migrate"]).ok();
+    std::fs::remove_file(directory.path().join("assay.toml")).unwrap();
+    // Each with a login of its own, and its password in a file.
+    std::fs::write(file("password"), "hush\n").unwrap();
+    for role in ["serve", "ingest", "control"] {
+        database
+            .script(&format!("CREATE ROLE my_{role} LOGIN PASSWORD 'hush' IN ROLE assay_{role};"));
+        let url = database.url().replace("assay:secret@", &format!("my_{role}@"));
+        std::fs::write(file(role), url).unwrap();
+    }
+    let flags = |role: &str| {
+        ["--database-url-file", &file(role), "--database-password-file", &file("password")]
+            .map(str::to_owned)
+    };
+    let run = |role: &str, arguments: &[&str]| {
+        let flags = flags(role);
+        let arguments = arguments.iter().copied().chain(flags.iter().map(String::as_str));
+        assay(directory.path(), arguments.collect::<Vec<_>>())
+    };
+
+    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
+                  spec: {displayName: Acme, plan: enterprise, policy: default}\n";
+    std::fs::write(file("acme.yaml"), tenant).unwrap();
+    let _ = run("control", &["apply", "-f", "acme.yaml"]).ok();
+    let create = ["keys", "create", "--tenant", "acme", "--json"];
+    let key = run("control", &create).ok().json();
+    std::fs::write(file("small.xml"), SMALL).unwrap();
+    let import = ["ingest", "sanctions", "small.xml", "--format", "ofac-advanced", "--json"];
+    assert_eq!(run("ingest", &import).ok().json()["outcome"], "imported");
+
+    let flags = flags("serve");
+    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(["--feeds", "off"]).collect();
+    let server = Server::start(Arc::clone(&directory), &flags);
+    let caller = server.caller(key["key"].as_str().unwrap());
+    let answer = caller.check("btc", LISTED);
+    assert_eq!(answer.json()["verdict"], "block");
+    let path = format!("/api/v1/checks/{}", answer.json()["check_id"].as_str().unwrap());
+    wait_until("the answer is written", || caller.get(&path).text == answer.text);
+    assert_eq!(caller.get("/api/v1/usage").json()["total"], 1);
+    wait_until("usage is written", || {
+        run("control", &["usage", "--json"]).ok().json()[0]["count"] == 1
+    });
+    let _ = run("control", &["purge", "--tenant", "acme", "--all"]).ok();
+    assert_eq!(caller.get(&path).status, 404);
+    let _ = run("control", &["keys", "revoke", key["id"].as_str().unwrap()]).ok();
+    wait_until("the key is dead", || caller.get("/api/v1/sources").status == 401);
+
+    // And with nothing more.
+    for (role, refused) in [("serve", &import[..]), ("serve", &create), ("ingest", &create)] {
+        let said = run(role, refused);
+        assert_eq!(said.code, 1, "{role} {refused:?}");
+        assert!(said.stderr.contains("permission denied"), "{role}: {}", said.stderr);
+        assert!(!said.stderr.contains("hush"), "{}", said.stderr);
+    }
+    assert!(!server.log().contains("hush") && !server.log().contains("permission"));
+}
+
+#[test]
+fn a_server_older_than_the_schema_starts_where_it_can_work_and_says_why_where_it_cannot() {
+    let database = Postgres::start();
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    database.used_by(directory.path());
+    let _ = assay(directory.path(), ["migrate"]).ok();
+    let newer = |version: u16, kind: &str, compatible_from: u16| {
+        database.script(&format!(
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+             VALUES ({version}, 'from the future', TRUE, '', 0);
+             INSERT INTO schema_versions VALUES ({version}, '{kind}', {compatible_from});"
+        ));
+    };
+    newer(9_998, "expand", 1);
+    let server = Server::start(Arc::clone(&directory), &["--feeds", "off"]);
+    assert_eq!(server.caller("").get("/api/v1/sources").status, 401);
+    drop(server);
+    newer(9_999, "contract", 9_998);
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let refused = assay(directory.path(), serve);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("schema version 9999, with which"), "{}", refused.stderr);
+}
+
+#[test]
+fn the_roles_can_be_made_by_somebody_else() {
+    let database = Postgres::start();
+    database
+        .script("CREATE ROLE owner LOGIN PASSWORD 'hush'; GRANT CREATE ON SCHEMA public TO owner;");
+    let directory = tempfile::tempdir().unwrap();
+    let url = database.url().replace("assay:secret@", "owner:hush@");
+    let migrate = |arguments: &[&str]| {
+        let arguments = ["migrate", "--database-url", &url].into_iter().chain(arguments.to_vec());
+        assay(directory.path(), arguments.collect::<Vec<_>>()).ok().stdout
+    };
+    assert!(migrate(&[]).contains("`assay migrate --print-roles`"));
+    database.script(&migrate(&["--print-roles"]));
+    assert!(migrate(&[]).contains("its roles have their rights"));
+    let owner = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(database.query(owner), "assay_migrate");
 }
 
 #[test]

@@ -1,10 +1,6 @@
 //! Several servers that share PostgreSQL and Redis: what holds of all of them together.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod reaching_redis;
 mod replicas;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_engine::chain::ChainId;
-use sqlx::{PgConnection, PgPool, Row};
+use sqlx::{PgConnection, Row};
 
 use crate::{
     StoreError,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(super) async fn read(
-    pool: &PgPool,
+    read: &mut PgConnection,
     chain: ChainId,
     kind: FetchedKind,
     keys: &[String],
@@ -24,7 +24,7 @@ pub(super) async fn read(
     .bind(chain.as_str())
     .bind(kind.as_str())
     .bind(keys)
-    .fetch_all(pool)
+    .fetch_all(read)
     .await?;
     rows.iter()
         .map(|row| {

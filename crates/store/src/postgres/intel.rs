@@ -5,7 +5,7 @@ use assay_engine::{
     names::SourceId,
 };
 use jiff::Timestamp;
-use sqlx::{PgConnection, PgPool, Row, postgres::PgRow};
+use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use crate::{
     StoreError,
@@ -182,14 +182,14 @@ pub(super) async fn insert_publication(
 }
 
 pub(super) async fn fetch_conditions(
-    pool: &PgPool,
+    read: &mut PgConnection,
     source: &SourceId,
     url: &str,
 ) -> Result<FetchConditions, StoreError> {
     let row = sqlx::query("SELECT etag, last_modified FROM sources WHERE id = $1 AND url = $2")
         .bind(source.as_str())
         .bind(url)
-        .fetch_optional(pool)
+        .fetch_optional(read)
         .await?;
     row.map_or_else(|| Ok(FetchConditions::default()), |row| row::intel::fetch_conditions(&row))
 }

@@ -9,7 +9,7 @@ use assay_engine::{
 };
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::intel::{
     change_data, confirm_fetch, insert_publication, note_fetched, publications, upsert_source,
@@ -47,7 +47,7 @@ pub(super) async fn standing(
 }
 
 pub(super) async fn all(
-    pool: &PgPool,
+    read: &mut PgConnection,
     filter: &LabelFilter,
     each: &mut (dyn FnMut(RecordedLabel) + Send),
 ) -> Result<(), StoreError> {
@@ -61,7 +61,7 @@ pub(super) async fn all(
         .bind(filter.source.as_ref().map(SourceId::as_str))
         .bind(filter.chain.map(ChainId::as_str))
         .bind(filter.history)
-        .fetch(pool);
+        .fetch(read);
     while let Some(row) = rows.try_next().await? {
         each(row::labels::recorded(&row)?);
     }
@@ -217,12 +217,12 @@ pub(super) async fn lift(
     Ok(lifted)
 }
 
-pub(super) async fn suppressions(pool: &PgPool) -> Result<Vec<Suppression>, StoreError> {
+pub(super) async fn suppressions(read: &mut PgConnection) -> Result<Vec<Suppression>, StoreError> {
     let rows = sqlx::query(
         "SELECT source, chain, address, category, author, reason, suppressed_at, lifted_at
          FROM label_suppressions ORDER BY id",
     )
-    .fetch_all(pool)
+    .fetch_all(read)
     .await?;
     rows.iter().map(row::labels::suppression).collect()
 }

@@ -4,16 +4,21 @@
 //! locks its row first, and so changes come one after the other, as they do in the embedded backend;
 //! what changes no counter (usage, answers, when a key was used) runs beside it.
 
+mod address;
+mod connections;
 mod control;
 mod fetched;
 mod graph;
 mod intel;
 mod labels;
+mod listen;
 mod place;
+mod quotas;
+mod roles;
 mod schema;
+mod scope;
+mod seats;
 mod usage;
-
-use std::{io::ErrorKind, time::Duration};
 
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
@@ -21,13 +26,15 @@ use assay_engine::{
 use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
-use sqlx::{
-    ConnectOptions, Connection, Executor, PgConnection, PgPool, Postgres, Transaction,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::{Connection, PgConnection, Postgres, Transaction};
+
+pub use address::DatabaseAddress;
+use connections::Connections;
+pub use roles::{Roles, sql as roles_sql};
+use scope::Scope;
 
 use crate::{
-    Revisions, Store, StoreError,
+    Revisions, Shared, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
     fetched::{Fetched, FetchedKind},
     intel::{
@@ -36,12 +43,8 @@ use crate::{
     },
     row,
     usage::{KeptCheck, Purge, Purged, UsageCount},
+    watch::Hints,
 };
-
-/// Connections of one program at once.
-const CONNECTIONS: u32 = 10;
-/// How long a call waits for a connection: for the server to take one, or for one to be free.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Everything in one state of the database. The level is named because a server may have another one
 /// as its default; so is it below.
@@ -55,63 +58,79 @@ const WRITE: &str =
 /// A store in a PostgreSQL database.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    pool: PgPool,
-    /// Server and database, without the password.
-    place: String,
+    connections: Connections,
 }
 
 impl PostgresStore {
-    /// Opens the store in the database at `url` (`postgres://user:password@host:port/database`), makes
-    /// it where there is none, and brings its schema up to date. The database itself must be there. A
+    /// Opens the store in the database at `address`, makes it where there is none, and brings its schema up to date. The database itself must be there. A
     /// new store holds data of `environment`; an existing one keeps what it holds.
     ///
     /// # Errors
     ///
     /// Where the database cannot be reached or is not suitable, or its schema is newer than this
     /// program. No error tells the password.
-    pub async fn open_or_create(url: &str, environment: Environment) -> Result<Self, StoreError> {
-        Self::connect(url, Some(environment)).await
+    pub async fn open_or_create(
+        address: impl Into<DatabaseAddress>,
+        environment: Environment,
+    ) -> Result<Self, StoreError> {
+        Self::connect(address.into(), Some(environment)).await
     }
 
-    /// Opens the store in the database at `url`, and brings its schema up to date.
+    /// Opens the store in the database at `address`, and brings its schema up to date.
     ///
     /// # Errors
     ///
     /// [`StoreError::Empty`] where there is none; otherwise as [`PostgresStore::open_or_create`].
-    pub async fn open(url: &str) -> Result<Self, StoreError> {
-        Self::connect(url, None).await
+    pub async fn open(address: impl Into<DatabaseAddress>) -> Result<Self, StoreError> {
+        Self::connect(address.into(), None).await
     }
 
-    async fn connect(url: &str, create: Option<Environment>) -> Result<Self, StoreError> {
-        let (options, place) = place::read(url)?;
-        // Reading hundreds of thousands of labels takes its time; that is no news.
-        let options = options.disable_statement_logging();
+    async fn connect(
+        address: DatabaseAddress,
+        create: Option<Environment>,
+    ) -> Result<Self, StoreError> {
         // A connection of its own: the pool would try again and again and not tell why it cannot
         // connect, and a failed migration must not leave its lock with a connection that lives on.
-        let mut connection = reach(&options, &place).await?;
-        let prepared = prepare(&mut connection, &place, create).await;
+        let (connections, mut connection) = Connections::open(address).await?;
+        let prepared = prepare(&mut connection, &connections.place(), create).await;
         // The lock goes with the connection, said goodbye to or not.
         let _closed = connection.close().await;
         prepared?;
-        let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            // No statement runs long enough to be worth compiling, whatever the server believes.
-            .after_connect(|connection, _| {
-                Box::pin(async { connection.execute("SET jit = off").await.map(|_| ()) })
-            })
-            .connect_lazy_with(options);
-        Ok(Self { pool, place })
+        Ok(Self { connections })
+    }
+
+    /// Makes the roles of the programs, where this login may, and gives them their rights.
+    ///
+    /// # Errors
+    ///
+    /// Where the database fails.
+    pub async fn arrange_roles(&self) -> Result<Roles, StoreError> {
+        let mut connection = self.connections.get().await?;
+        roles::arrange(&mut connection).await
     }
 
     /// A transaction in which every statement reads the same state.
     async fn read(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        Ok(self.pool.begin_with(READ).await?)
+        self.connections.begin(READ).await
+    }
+
+    /// The same, of tenants' rows.
+    async fn read_in(&self, scope: Scope<'_>) -> Result<Transaction<'_, Postgres>, StoreError> {
+        let mut transaction = self.read().await?;
+        scope::enter(&mut transaction, scope).await?;
+        Ok(transaction)
     }
 
     /// A transaction for what changes no counter.
     async fn write(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        Ok(self.pool.begin_with(WRITE).await?)
+        self.connections.begin(WRITE).await
+    }
+
+    /// The same, of tenants' rows.
+    async fn write_in(&self, scope: Scope<'_>) -> Result<Transaction<'_, Postgres>, StoreError> {
+        let mut transaction = self.write().await?;
+        scope::enter(&mut transaction, scope).await?;
+        Ok(transaction)
     }
 
     /// A transaction that holds the lock on the counters from the start, so that what it read stays
@@ -123,27 +142,19 @@ impl PostgresStore {
     }
 }
 
-async fn reach(options: &PgConnectOptions, place: &str) -> Result<PgConnection, StoreError> {
-    let unreachable = |source| StoreError::Connect { place: place.to_owned(), source };
-    match tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await {
-        Ok(connection) => connection.map_err(unreachable),
-        Err(_elapsed) => Err(unreachable(sqlx::Error::Io(ErrorKind::TimedOut.into()))),
-    }
-}
-
 async fn prepare(
     connection: &mut PgConnection,
     place: &str,
     create: Option<Environment>,
 ) -> Result<(), StoreError> {
     schema::expect_suitable(connection, place).await?;
-    let Some(environment) = create else {
-        if !schema::is_there(connection).await? {
-            return Err(StoreError::Empty(place.to_owned()));
-        }
-        return schema::migrate(connection).await;
-    };
+    let there = schema::is_there(connection).await?;
+    if create.is_none() && !there {
+        return Err(StoreError::Empty(place.to_owned()));
+    }
     schema::migrate(connection).await?;
+    // Where there is one, most logins may make none.
+    let Some(environment) = create.filter(|_| !there) else { return Ok(()) };
     sqlx::query(
         "INSERT INTO installation (id, environment, intel_generation, label_generation,
                                    data_number, data_hash, control_revision)
@@ -158,15 +169,25 @@ async fn prepare(
 #[async_trait]
 impl Store for PostgresStore {
     async fn environment(&self) -> Result<Environment, StoreError> {
-        let row = sqlx::query("SELECT environment FROM installation").fetch_one(&self.pool).await?;
+        let row = sqlx::query("SELECT environment FROM installation")
+            .fetch_one(&mut *self.connections.get().await?)
+            .await?;
         row::control::environment(&row)
     }
 
     async fn revisions(&self) -> Result<Revisions, StoreError> {
         let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
-            .fetch_one(&self.pool)
+            .fetch_one(&mut *self.connections.get().await?)
             .await?;
         row::control::revisions(&row)
+    }
+
+    fn watch(&self) -> Option<Hints> {
+        Some(listen::start(self.connections.clone()))
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        Some(self)
     }
 
     async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
@@ -203,7 +224,7 @@ impl Store for PostgresStore {
         filter: &LabelFilter,
         each: &mut (dyn FnMut(RecordedLabel) + Send),
     ) -> Result<(), StoreError> {
-        labels::all(&self.pool, filter, each).await
+        labels::all(&mut *self.connections.get().await?, filter, each).await
     }
 
     async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
@@ -226,7 +247,7 @@ impl Store for PostgresStore {
     }
 
     async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
-        labels::suppressions(&self.pool).await
+        labels::suppressions(&mut *self.connections.get().await?).await
     }
 
     async fn fetch_conditions(
@@ -234,7 +255,7 @@ impl Store for PostgresStore {
         source: &SourceId,
         url: &str,
     ) -> Result<FetchConditions, StoreError> {
-        intel::fetch_conditions(&self.pool, source, url).await
+        intel::fetch_conditions(&mut *self.connections.get().await?, source, url).await
     }
 
     async fn confirm_fetch(
@@ -249,7 +270,7 @@ impl Store for PostgresStore {
     }
 
     async fn control(&self) -> Result<Control, StoreError> {
-        let mut transaction = self.read().await?;
+        let mut transaction = self.read_in(Scope::Directory).await?;
         control::load(&mut transaction).await
     }
 
@@ -270,24 +291,26 @@ impl Store for PostgresStore {
         replaces: Option<(&KeyId, Timestamp)>,
     ) -> Result<(), StoreError> {
         let mut transaction = self.change().await?;
+        scope::enter(&mut transaction, Scope::Tenant(&key.tenant)).await?;
         control::add_key(&mut transaction, key, replaces).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
         let mut transaction = self.change().await?;
+        scope::enter(&mut transaction, Scope::Directory).await?;
         control::revoke_key(&mut transaction, id, at).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.write_in(Scope::Record).await?;
         control::touch_keys(&mut transaction, used).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn add_usage(&self, counts: &[UsageCount]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.write_in(Scope::Record).await?;
         usage::add(&mut transaction, counts).await?;
         Ok(transaction.commit().await?)
     }
@@ -298,17 +321,19 @@ impl Store for PostgresStore {
         from: Date,
         to: Date,
     ) -> Result<Vec<UsageCount>, StoreError> {
-        usage::between(&self.pool, tenant, from, to).await
+        let mut transaction = self.read_in(tenant.map_or(Scope::Report, Scope::Tenant)).await?;
+        usage::between(&mut transaction, tenant, from, to).await
     }
 
     async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.write_in(Scope::Record).await?;
         usage::keep(&mut transaction, checks).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
-        usage::kept(&self.pool, tenant, id).await
+        let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
+        usage::kept(&mut transaction, tenant, id).await
     }
 
     async fn fetched(
@@ -317,7 +342,7 @@ impl Store for PostgresStore {
         kind: FetchedKind,
         keys: &[String],
     ) -> Result<Vec<Fetched>, StoreError> {
-        fetched::read(&self.pool, chain, kind, keys).await
+        fetched::read(&mut *self.connections.get().await?, chain, kind, keys).await
     }
 
     async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
@@ -327,13 +352,14 @@ impl Store for PostgresStore {
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.write_in(Scope::Tenant(&purge.tenant)).await?;
         let purged = usage::purge(&mut transaction, purge).await?;
+        quotas::purge(&mut transaction).await?;
         transaction.commit().await?;
         Ok(purged)
     }
 
     async fn close(&self) {
-        self.pool.close().await;
+        self.connections.close().await;
     }
 }

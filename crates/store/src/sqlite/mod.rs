@@ -28,7 +28,7 @@ use sqlx::{
 };
 
 use crate::{
-    Revisions, Store, StoreError,
+    Revisions, Shared, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
     fetched::{Fetched, FetchedKind},
     intel::{
@@ -37,6 +37,7 @@ use crate::{
     },
     row,
     usage::{KeptCheck, Purge, Purged, UsageCount},
+    watch::Hints,
 };
 
 /// The database's file in its data directory.
@@ -210,6 +211,15 @@ impl Store for SqliteStore {
             .fetch_one(&self.pool)
             .await?;
         row::control::revisions(&row)
+    }
+
+    /// None: looking is cheap where the file is.
+    fn watch(&self) -> Option<Hints> {
+        None
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        None
     }
 
     async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {

@@ -22,7 +22,7 @@ pub(crate) async fn sqlite() -> Backend {
 }
 
 pub(crate) async fn postgres() -> Backend {
-    let url = Server::of_this_process().database().await;
+    let url = Server::of_this_process().owned_database().await;
     let store = PostgresStore::open_or_create(&url, Environment::Production).await;
     Backend { store: Arc::new(store.unwrap()), _directory: None }
 }

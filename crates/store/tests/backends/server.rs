@@ -44,10 +44,19 @@ impl Server {
 
     /// A server of one's own, to restart it.
     pub(crate) fn start() -> Self {
+        Self::start_as("")
+    }
+
+    /// A standby of this server.
+    pub(crate) fn standby(&self) -> Self {
+        Self::start_as(&self.url("postgres"))
+    }
+
+    fn start_as(primary: &str) -> Self {
         let programs = programs();
         let mut said = String::new();
         for _ in 0..ATTEMPTS {
-            match Self::try_start(&programs) {
+            match Self::try_start(&programs, primary) {
                 Ok(server) => return server,
                 Err(log) => said = log,
             }
@@ -55,7 +64,7 @@ impl Server {
         panic!("PostgreSQL from {} does not start:\n{said}", programs.display());
     }
 
-    fn try_start(programs: &Path) -> Result<Self, String> {
+    fn try_start(programs: &Path, primary: &str) -> Result<Self, String> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         // PostgreSQL refuses to run as root.
         let root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
@@ -70,7 +79,7 @@ impl Server {
         let mut child = command
             .args(["-c", include_str!("server.sh"), "server.sh"])
             .arg(programs)
-            .args([&port.to_string(), PASSWORD])
+            .args([&port.to_string(), PASSWORD, primary])
             .current_dir("/")
             // What ends this process's group must leave the script to clean up.
             .process_group(0)
@@ -96,6 +105,29 @@ impl Server {
         pipes.expect_ready().unwrap();
     }
 
+    /// The URL of a new and empty database that belongs to a login of its own. It is no superuser: what
+    /// walls there are stand before it.
+    pub(crate) async fn owned_database(&self) -> String {
+        let url = self.database().await;
+        let (_, database) = url.rsplit_once('/').unwrap();
+        let login = format!("owner_of_{database}");
+        let owner = self.login(&url, &login, "").await;
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        let give = format!("ALTER DATABASE {database} OWNER TO {login}");
+        connection.execute(AssertSqlSafe(give)).await.unwrap();
+        connection.close().await.unwrap();
+        owner
+    }
+
+    /// The URL of a database for a new login, made with `options`.
+    pub(crate) async fn login(&self, url: &str, name: &str, options: &str) -> String {
+        let mut connection = PgConnection::connect(&self.url("postgres")).await.unwrap();
+        let create = format!("CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}' {options}");
+        connection.execute(AssertSqlSafe(create)).await.unwrap();
+        connection.close().await.unwrap();
+        url.replacen("//assay:", &format!("//{name}:"), 1)
+    }
+
     /// The URL of a new and empty database, whose own order of texts is not that of their bytes.
     pub(crate) async fn database(&self) -> String {
         self.database_with(
@@ -112,6 +144,11 @@ impl Server {
         connection.execute(AssertSqlSafe(create)).await.unwrap();
         connection.close().await.unwrap();
         self.url(&name)
+    }
+
+    /// Where the server listens.
+    pub(crate) fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// The URL of the database called `name`.

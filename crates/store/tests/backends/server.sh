@@ -1,9 +1,10 @@
-# Runs a PostgreSQL server for as long as standard input is open: server.sh BIN PORT PASSWORD
+# Runs a PostgreSQL server for as long as standard input is open: server.sh BIN PORT PASSWORD [PRIMARY]
 #
+# With the URL of a primary it is that one's standby, with what is in it now.
 # Whoever started this holds the other end of standard input. However that program ends, the end is
 # closed then, and the server and its files go. Tells `ready`, or why it is not; then obeys `restart`.
 set -u
-bin=$1 port=$2 password=$3
+bin=$1 port=$2 password=$3 primary=${4:-}
 
 # An interrupt is for the program that tests; this one follows it through standard input.
 trap '' INT TERM HUP
@@ -11,6 +12,11 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/assay-postgres-XXXXXX") || exit 1
 printf '%s' "$password" >"$folder/password"
 
 prepare() {
+  if [ -n "$primary" ]; then
+    "$bin/pg_basebackup" --pgdata="$folder/data" --dbname="$primary" --write-recovery-conf \
+      --checkpoint=fast --no-sync >"$folder/log" 2>&1
+    return
+  fi
   "$bin/initdb" --pgdata="$folder/data" --username=assay --pwfile="$folder/password" \
     --auth-local=trust --auth-host=scram-sha-256 --encoding=UTF8 --locale=C.UTF-8 --no-sync \
     >"$folder/log" 2>&1

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use assay_engine::chain::ChainId;
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, PgPool, Row, SqlSafeStr, SqlStr};
+use sqlx::{AssertSqlSafe, Row, SqlSafeStr, SqlStr};
 
-use super::PostgresStore;
+use super::{PostgresStore, connections::Connections};
 use crate::{
     StoreError,
     graph::{Graph, GraphWriter, Graphs, WriterOptions},
@@ -28,7 +28,7 @@ const PREFIX: &str = "chain_";
 #[derive(Debug)]
 struct PostgresGraph {
     chain: ChainId,
-    pool: PgPool,
+    connections: Connections,
     schema: Schema,
     flows: query::Queries,
 }
@@ -57,7 +57,7 @@ impl Graphs for PostgresStore {
              WHERE tablename = 'graph' AND starts_with(schemaname, $1)",
         )
         .bind(PREFIX)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *self.connections.get().await?)
         .await?;
         let mut found = Vec::with_capacity(rows.len());
         for row in rows {
@@ -68,12 +68,12 @@ impl Graphs for PostgresStore {
 
     async fn graph(&self, chain: ChainId) -> Result<Option<Arc<dyn Graph>>, StoreError> {
         let schema = Schema(chain);
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.connections.get().await?;
         if !schema::is_there(&mut connection, &schema).await? {
             return Ok(None);
         }
-        let (pool, flows) = (self.pool.clone(), query::Queries::of(&schema));
-        Ok(Some(Arc::new(PostgresGraph { chain, pool, schema, flows })))
+        let (connections, flows) = (self.connections.clone(), query::Queries::of(&schema));
+        Ok(Some(Arc::new(PostgresGraph { chain, connections, schema, flows })))
     }
 
     async fn graph_writer(
@@ -81,7 +81,7 @@ impl Graphs for PostgresStore {
         chain: ChainId,
         options: WriterOptions,
     ) -> Result<Box<dyn GraphWriter>, StoreError> {
-        let connection = super::reach(&self.pool.connect_options(), &self.place).await?;
+        let connection = self.connections.own().await?;
         write::open(connection, Schema(chain), options).await
     }
 }

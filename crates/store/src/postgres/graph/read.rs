@@ -30,11 +30,12 @@ impl FlowSource for PostgresGraph {
         holder: &Holder,
         reading: Reading,
     ) -> Result<Option<History>, StoreError> {
+        let mut connection = self.connections.get().await?;
         let mut rows = sqlx::query(self.flows.history.clone())
             .bind(holder.to_bytes())
             .bind(i64::from(reading.transfers))
             .bind(i64::from(reading.legs))
-            .fetch(&self.pool);
+            .fetch(&mut *connection);
         let mut statistics = None;
         let (mut incoming, mut outgoing) = (BTreeMap::new(), BTreeMap::new());
         while let Some(found) = rows.try_next().await? {
@@ -56,10 +57,11 @@ impl FlowSource for PostgresGraph {
         transactions: &[Txid],
         largest: u32,
     ) -> Result<Vec<Option<CoinTransaction>>, StoreError> {
+        let mut connection = self.connections.get().await?;
         let rows = sqlx::query(self.flows.origins.clone())
             .bind(identifiers(transactions))
             .bind(i64::from(largest))
-            .fetch(&self.pool);
+            .fetch(&mut *connection);
         answers(rows, Sides { inputs: true, outputs: false }, transactions.len()).await
     }
 
@@ -69,11 +71,12 @@ impl FlowSource for PostgresGraph {
         largest: u32,
     ) -> Result<Vec<Option<CoinTransaction>>, StoreError> {
         let (txids, indexes) = outpoints(outputs);
+        let mut connection = self.connections.get().await?;
         let rows = sqlx::query(self.flows.destinations.clone())
             .bind(txids)
             .bind(i64::from(largest))
             .bind(indexes)
-            .fetch(&self.pool);
+            .fetch(&mut *connection);
         answers(rows, Sides { inputs: false, outputs: true }, outputs.len()).await
     }
 }
@@ -84,10 +87,11 @@ pub(super) async fn transaction(
     txid: &Txid,
     largest: u32,
 ) -> Result<Option<CoinTransaction>, StoreError> {
+    let mut connection = graph.connections.get().await?;
     let rows = sqlx::query(graph.flows.transaction.clone())
         .bind(identifiers(&[*txid]))
         .bind(i64::from(largest))
-        .fetch(&graph.pool);
+        .fetch(&mut *connection);
     let answers = answers(rows, Sides { inputs: true, outputs: true }, 1).await?;
     Ok(answers.into_iter().next().flatten())
 }

@@ -56,7 +56,7 @@ pub(super) async fn state(
 #[async_trait]
 impl Graph for PostgresGraph {
     async fn tip(&self) -> Result<Option<GraphTip>, StoreError> {
-        let mut read = self.pool.acquire().await?;
+        let mut read = self.connections.get().await?;
         Ok(state(&mut read, &self.schema).await?.graph_tip())
     }
 
@@ -68,7 +68,7 @@ impl Graph for PostgresGraph {
         let rows = sqlx::query(self.schema.sql(&query))
             .bind(value::signed(from))
             .bind(value::signed(to))
-            .fetch_all(&self.pool)
+            .fetch_all(&mut *self.connections.get().await?)
             .await?;
         rows.iter().map(row::block_ref).collect()
     }
@@ -82,7 +82,7 @@ impl Graph for PostgresGraph {
     }
 
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<Holder>, StoreError> {
-        let mut read = self.pool.begin_with(READ).await?;
+        let mut read = self.connections.begin(READ).await?;
         let row = sqlx::query(self.schema.sql(
             "SELECT (SELECT first_tx FROM chain.block WHERE height > $1 ORDER BY height LIMIT 1),
                     next_tx
@@ -131,7 +131,7 @@ impl Graph for PostgresGraph {
         to: u64,
         each: &mut (dyn FnMut(GraphBlock) + Send),
     ) -> Result<(), StoreError> {
-        let mut read = self.pool.begin_with(READ).await?;
+        let mut read = self.connections.begin(READ).await?;
         let mut from = from;
         loop {
             let spans = spans(&mut read, &self.schema, from, to).await?;
@@ -148,7 +148,7 @@ impl Graph for PostgresGraph {
     }
 
     async fn fingerprint(&self) -> Result<[u8; 32], StoreError> {
-        let mut read = self.pool.begin_with(READ).await?;
+        let mut read = self.connections.begin(READ).await?;
         let State { start, sample, .. } = state(&mut read, &self.schema).await?;
         let mut print = Fingerprint::default();
         let all = |columns, table, order| {

@@ -1,7 +1,7 @@
 //! Migrations of a graph in PostgreSQL.
 
 use sqlx::{
-    PgConnection, Row, SqlSafeStr,
+    Executor, PgConnection, Row, SqlSafeStr,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
@@ -21,6 +21,42 @@ const INDEXES: [&str; 3] = [
     "CREATE UNIQUE INDEX IF NOT EXISTS input_by_output
      ON chain.input (prev_tx_id, prev_index) WHERE prev_tx_id IS NOT NULL",
 ];
+
+/// Tells listeners when the tip moved, as `tell_change` of the installation does.
+const TELL_TIP: &str = "CREATE OR REPLACE FUNCTION chain.tell_tip() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+    BEGIN PERFORM pg_notify('assay', 'chain ' || NEW.chain); RETURN NULL; END $$;
+    CREATE OR REPLACE TRIGGER tell_tip AFTER UPDATE ON chain.graph FOR EACH ROW
+    WHEN (NEW.tip IS DISTINCT FROM OLD.tip OR NEW.next_tx <> OLD.next_tx)
+    EXECUTE FUNCTION chain.tell_tip()";
+
+/// Lets those read the graph who serve from it or look after it, where there are roles.
+const LET_READ: &str = "DO $$ BEGIN
+    IF to_regrole('assay_serve') IS NOT NULL AND to_regrole('assay_control') IS NOT NULL THEN
+        GRANT USAGE ON SCHEMA {schema} TO assay_serve, assay_control;
+        GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO assay_serve, assay_control;
+    END IF; END $$";
+
+/// Acts as the group of those who ingest, where this login is in it and the graph is the group's or not
+/// there yet: a graph is its owner's to index, and any member must be able to go on with it.
+pub(super) async fn become_owner(
+    connection: &mut PgConnection,
+    schema: &Schema,
+) -> Result<(), StoreError> {
+    let may = sqlx::query(
+        "SELECT FROM pg_roles AS r WHERE rolname = 'assay_ingest'
+             AND pg_has_role(current_user, r.oid, 'MEMBER')
+             AND has_database_privilege(r.oid, current_database(), 'CREATE')
+             AND NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1 AND nspowner <> r.oid)",
+    )
+    .bind(schema.name())
+    .fetch_optional(&mut *connection)
+    .await?;
+    if may.is_some() {
+        connection.execute("SET ROLE assay_ingest").await?;
+    }
+    Ok(())
+}
 
 /// Makes the schema where there is none and brings it up to date. Migrations are only ever appended.
 /// Only whoever writes the graph does so. From then on, names without a schema are the graph's.
@@ -44,7 +80,12 @@ pub(super) async fn migrate(
     migrator.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),
         other => StoreError::Migrate(other),
-    })
+    })?;
+    // Not a migration: older programs read the graph as well with it as without.
+    connection.execute(schema.sql(TELL_TIP)).await?;
+    let let_read = LET_READ.replace("{schema}", &format!("\"{name}\""));
+    connection.execute(sqlx::AssertSqlSafe(let_read)).await?;
+    Ok(())
 }
 
 /// Whether the schema holds a graph: it may just be being made.

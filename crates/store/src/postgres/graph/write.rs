@@ -49,6 +49,7 @@ pub(super) async fn open(
     wanted: WriterOptions,
 ) -> Result<Box<dyn GraphWriter>, StoreError> {
     lock(&mut connection, &schema).await?;
+    schema::become_owner(&mut connection, &schema).await?;
     schema::migrate(&mut connection, &schema).await?;
     let mut recorder = PostgresRecorder { connection, schema };
     recorder.begin(wanted).await?;

@@ -1,0 +1,88 @@
+-- What each role may do in this database; everything that is not here it may not.
+
+BEGIN;
+
+-- What stands is taken back first, so that a right that is no longer here ends. Nobody sees the gap.
+REVOKE ALL ON _sqlx_migrations, schema_versions, installation, sources, publications, listings, labels,
+    label_suppressions, manifests, api_keys, usage, checks, fetched, seats, quota_windows,
+    limiter_epochs_seen
+    FROM assay_serve, assay_ingest, assay_control;
+GRANT USAGE ON SCHEMA public TO assay_serve, assay_ingest, assay_control, assay_migrate;
+GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sources, publications,
+    listings, labels, label_suppressions
+    TO assay_serve, assay_ingest, assay_control;
+
+-- Serving: writes what was charged, answered, fetched and used, and its share of limits. It can end a
+-- key (the list of dead keys beside the database is enforced at the start) and make none.
+GRANT SELECT ON api_keys, usage, checks, fetched, seats, quota_windows, limiter_epochs_seen
+    TO assay_serve;
+GRANT UPDATE (last_used_at, revoked_at) ON api_keys TO assay_serve;
+GRANT UPDATE (control_revision) ON installation TO assay_serve;
+GRANT INSERT, UPDATE (count) ON usage TO assay_serve;
+GRANT INSERT ON checks, limiter_epochs_seen TO assay_serve;
+GRANT INSERT, UPDATE (content, fetched_at) ON fetched TO assay_serve;
+GRANT UPDATE (holder, claimed_at, expires_at, previous_expiry) ON seats TO assay_serve;
+GRANT INSERT, UPDATE (allowed, reserved, granted) ON quota_windows TO assay_serve;
+
+-- Ingesting: lists, labels and chains, and nothing of tenants. What was recorded is ended, never changed.
+GRANT UPDATE (intel_generation, label_generation, data_number, data_hash) ON installation
+    TO assay_ingest;
+GRANT INSERT, UPDATE (fetched_at, url, etag, last_modified) ON sources TO assay_ingest;
+GRANT INSERT ON publications TO assay_ingest;
+GRANT INSERT, UPDATE (recorded_to) ON listings, labels TO assay_ingest;
+GRANT INSERT, UPDATE (lifted_at) ON label_suppressions TO assay_ingest;
+
+-- Controlling: manifests, keys, the number of seats, and forgetting what is older than it is kept.
+GRANT SELECT ON api_keys, usage, checks, seats, quota_windows TO assay_control;
+GRANT UPDATE (control_revision) ON installation TO assay_control;
+GRANT INSERT, UPDATE (spec, applied_at) ON manifests TO assay_control;
+GRANT INSERT, UPDATE (expires_at, revoked_at) ON api_keys TO assay_control;
+GRANT DELETE ON usage, checks TO assay_control;
+-- Rows are locked before they go.
+GRANT DELETE, UPDATE (reserved) ON quota_windows TO assay_control;
+GRANT INSERT, DELETE ON seats TO assay_control;
+
+-- Whoever ingests a chain makes its schema, and owns it: indexes are built when it is loaded.
+DO $$
+BEGIN
+    EXECUTE format('GRANT CREATE ON DATABASE %I TO assay_ingest, assay_migrate', current_database());
+    IF pg_has_role(current_user, 'assay_migrate', 'MEMBER') THEN
+        GRANT CREATE ON SCHEMA public TO assay_migrate;
+    END IF;
+END
+$$;
+
+-- The tables are the migrating role's, whoever of its members made them.
+DO $$
+DECLARE
+    thing record;
+BEGIN
+    IF NOT pg_has_role(current_user, 'assay_migrate', 'MEMBER') THEN
+        RETURN;
+    END IF;
+    -- Who owned them joins the group, and loses nothing.
+    FOR thing IN
+        SELECT DISTINCT tableowner AS name FROM pg_tables
+        WHERE schemaname = 'public' AND tablename IN ('installation', '_sqlx_migrations')
+          AND NOT pg_has_role(tableowner, 'assay_migrate', 'MEMBER')
+    LOOP
+        EXECUTE format('GRANT assay_migrate TO %I', thing.name);
+    END LOOP;
+    FOR thing IN
+        SELECT format('TABLE %I.%I', schemaname, tablename) AS name FROM pg_tables
+        WHERE schemaname = 'public' AND tableowner <> 'assay_migrate'
+          AND pg_has_role(current_user, tableowner, 'MEMBER')
+          AND tablename = ANY (ARRAY['_sqlx_migrations', 'schema_versions', 'installation', 'sources',
+              'publications', 'listings', 'labels', 'label_suppressions', 'manifests', 'api_keys',
+              'usage', 'checks', 'fetched', 'seats', 'quota_windows', 'limiter_epochs_seen'])
+        UNION ALL
+        SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
+        WHERE oid = to_regprocedure('public.tell_change()')
+          AND proowner <> 'assay_migrate'::regrole AND pg_has_role(current_user, proowner, 'MEMBER')
+    LOOP
+        EXECUTE format('ALTER %s OWNER TO assay_migrate', thing.name);
+    END LOOP;
+END
+$$;
+
+COMMIT;

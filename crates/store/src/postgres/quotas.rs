@@ -1,0 +1,171 @@
+//! Quotas in PostgreSQL.
+
+use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
+
+use async_trait::async_trait;
+use sqlx::{PgConnection, postgres::PgRow};
+
+use super::PostgresStore;
+use crate::{
+    StoreError,
+    quotas::{QuotaCell, QuotaGrant, QuotaRequest, QuotaReturn, Quotas},
+    row::Columns,
+    value,
+};
+
+/// Rows are inserted, and so locked, in the order of their keys: programs that ask for the same cells
+/// never wait for each other in a circle. A row that is there is locked and read anew before anything is
+/// added to it; `excluded.granted` is what is wanted, as far as it is allowed at all. The time that is
+/// left is read after all waiting: too little, if anything.
+const RESERVE: &str = "
+    WITH clock AS MATERIALIZED
+        (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),
+    given AS (
+        INSERT INTO quota_windows AS q
+            (payer, limit_name, window_seconds, window_number, allowed, reserved, granted)
+        SELECT payer, limit_name, seconds, clock.now / (seconds * 1000000), allowed,
+               least(allowed, want), least(allowed, want)
+        FROM clock, unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
+             AS asked (payer, limit_name, seconds, allowed, want)
+        ORDER BY payer COLLATE \"C\", limit_name COLLATE \"C\", seconds
+        ON CONFLICT (payer, limit_name, window_seconds, window_number) DO UPDATE SET
+            allowed = excluded.allowed,
+            granted = greatest(0, least(excluded.granted, excluded.allowed - q.reserved)),
+            reserved = q.reserved
+                + greatest(0, least(excluded.granted, excluded.allowed - q.reserved))
+        RETURNING *)
+    SELECT payer, limit_name, window_seconds, window_number, granted,
+           greatest(0, allowed - reserved) AS remaining,
+           greatest(0, (window_number + 1) * window_seconds * 1000000
+               - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) AS until_end
+    FROM given";
+
+/// Locked in the same order.
+const GIVE_BACK: &str = "
+    WITH given AS MATERIALIZED (
+        SELECT q.payer, q.limit_name, q.window_seconds, q.window_number, back.count
+        FROM quota_windows AS q
+        JOIN unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
+             AS back (payer, limit_name, seconds, number, count)
+          ON q.payer = back.payer AND q.limit_name = back.limit_name
+             AND q.window_seconds = back.seconds AND q.window_number = back.number
+        ORDER BY q.payer, q.limit_name, q.window_seconds, q.window_number
+        FOR NO KEY UPDATE OF q)
+    UPDATE quota_windows AS q SET reserved = greatest(0, q.reserved - given.count) FROM given
+    WHERE q.payer = given.payer AND q.limit_name = given.limit_name
+      AND q.window_seconds = given.window_seconds AND q.window_number = given.window_number";
+
+/// Windows stay for two days after their end: should the clock be put back by less, nothing is forgotten.
+/// Two programs that purge at once pass over each other's rows.
+const PURGE: &str = "
+    DELETE FROM quota_windows AS q USING (
+        SELECT payer, limit_name, window_seconds, window_number FROM quota_windows
+        WHERE (window_number + 1) * window_seconds + 172800
+              < extract(epoch FROM clock_timestamp())::bigint
+        FOR UPDATE SKIP LOCKED) AS ended
+    WHERE q.payer = ended.payer AND q.limit_name = ended.limit_name
+      AND q.window_seconds = ended.window_seconds AND q.window_number = ended.window_number";
+
+#[async_trait]
+impl Quotas for PostgresStore {
+    async fn reserve(&self, requests: &[QuotaRequest]) -> Result<Vec<QuotaGrant>, StoreError> {
+        let mut cells: BTreeMap<&QuotaCell, &QuotaRequest> = BTreeMap::new();
+        for request in requests {
+            cells.entry(&request.cell).or_insert(request);
+        }
+        let Columned { payers, limits, seconds } = columned(cells.keys().copied());
+        let rows = sqlx::query(RESERVE)
+            .bind(payers)
+            .bind(limits)
+            .bind(seconds)
+            .bind(cells.values().map(|asked| value::signed(asked.allowed)).collect::<Vec<_>>())
+            .bind(cells.values().map(|asked| value::signed(asked.want)).collect::<Vec<_>>())
+            .fetch_all(&mut *self.connections.get().await?)
+            .await?;
+        let mut grants: BTreeMap<QuotaCell, QuotaGrant> =
+            rows.iter().map(grant).collect::<Result<_, _>>()?;
+        requests
+            .iter()
+            .map(|request| {
+                let grant = grants
+                    .get_mut(&request.cell)
+                    .ok_or_else(|| StoreError::unreadable("quota_windows", "a cell is missing"))?;
+                let answer = *grant;
+                // Asked for again, it was given already.
+                grant.granted = 0;
+                Ok(answer)
+            })
+            .collect()
+    }
+
+    async fn give_back(&self, returns: &[QuotaReturn]) -> Result<(), StoreError> {
+        let mut sums: BTreeMap<(&QuotaCell, u64), u64> = BTreeMap::new();
+        for QuotaReturn { cell, window_number, count } in returns {
+            let sum = sums.entry((cell, *window_number)).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        let Columned { payers, limits, seconds } = columned(sums.keys().map(|(cell, _)| *cell));
+        sqlx::query(GIVE_BACK)
+            .bind(payers)
+            .bind(limits)
+            .bind(seconds)
+            .bind(sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>())
+            .bind(sums.values().map(|count| value::signed(*count)).collect::<Vec<_>>())
+            .execute(&mut *self.connections.get().await?)
+            .await?;
+        Ok(())
+    }
+
+    async fn first_epoch(&self, bucket: &str) -> Result<bool, StoreError> {
+        let noted = sqlx::query(
+            "INSERT INTO limiter_epochs_seen (bucket, first_at)
+             VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+             ON CONFLICT (bucket) DO NOTHING",
+        )
+        .bind(bucket)
+        .execute(&mut *self.connections.get().await?)
+        .await?;
+        Ok(noted.rows_affected() == 1)
+    }
+}
+
+/// Deletes windows that ended long ago.
+pub(super) async fn purge(write: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::query(PURGE).execute(write).await?;
+    Ok(())
+}
+
+/// Cells, column by column.
+struct Columned<'a> {
+    payers: Vec<&'a str>,
+    limits: Vec<&'a str>,
+    seconds: Vec<i64>,
+}
+
+fn columned<'a>(cells: impl Iterator<Item = &'a QuotaCell> + Clone) -> Columned<'a> {
+    Columned {
+        payers: cells.clone().map(|cell| &*cell.payer).collect(),
+        limits: cells.clone().map(|cell| &*cell.limit).collect(),
+        seconds: cells.map(|cell| i64::from(cell.window_seconds.get())).collect(),
+    }
+}
+
+fn grant(row: &PgRow) -> Result<(QuotaCell, QuotaGrant), StoreError> {
+    let number = |column: &'static str| value::unsigned(column, row.integer(column)?);
+    let window_seconds = u32::try_from(row.integer("window_seconds")?)
+        .ok()
+        .and_then(NonZeroU32::new)
+        .ok_or_else(|| StoreError::unreadable("quota_windows.window_seconds", "no such length"))?;
+    let cell = QuotaCell {
+        payer: row.text("payer")?.to_owned(),
+        limit: row.text("limit_name")?.to_owned(),
+        window_seconds,
+    };
+    let grant = QuotaGrant {
+        granted: number("granted")?,
+        window_number: number("window_number")?,
+        remaining: number("remaining")?,
+        until_end: Duration::from_micros(number("until_end")?),
+    };
+    Ok((cell, grant))
+}

@@ -1,0 +1,139 @@
+//! Seats in PostgreSQL. Each call is one statement, by the server's clock.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::{AssertSqlSafe, postgres::PgRow};
+
+use super::PostgresStore;
+use crate::{
+    StoreError,
+    row::Columns,
+    seats::{Seat, Seated, Seating, Seats},
+    value,
+};
+
+/// The server's time in microseconds, once for the whole statement. It is read before anything waits for
+/// a lock: so a lease can come out shorter than asked for, never longer.
+const CLOCK: &str = "clock AS MATERIALIZED
+    (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now)";
+/// The holder's own seat, renewed.
+const RENEWED: &str = "renewed AS
+    (UPDATE seats SET expires_at = greatest(expires_at, clock.now + $2) FROM clock
+     WHERE holder = $1 AND expires_at > clock.now RETURNING seats.*)";
+/// The lowest free seat. One that another program is just taking is passed over.
+const CLAIMED: &str = "free AS
+    (SELECT number FROM seats, clock
+     WHERE (holder IS NULL OR expires_at <= clock.now) AND NOT EXISTS (SELECT FROM renewed)
+     ORDER BY number LIMIT 1 FOR UPDATE OF seats SKIP LOCKED),
+    claimed AS
+    (UPDATE seats SET holder = $1, claimed_at = clock.now, expires_at = clock.now + $2,
+                      previous_expiry = seats.expires_at
+     FROM free, clock WHERE seats.number = free.number RETURNING seats.*)";
+/// All seats, with what this statement changed.
+const ALL: &str = "SELECT clock.now, seats.number, own.claimed_at, own.previous_expiry,
+        own.number IS NOT NULL AS is_own, coalesce(own.expires_at, seats.expires_at) AS expires_at
+    FROM clock CROSS JOIN seats LEFT JOIN own ON own.number = seats.number ORDER BY seats.number";
+
+#[async_trait]
+impl Seats for PostgresStore {
+    async fn claim_seat(&self, holder: &str, lease: Duration) -> Result<Seated, StoreError> {
+        let own = "own AS (SELECT * FROM renewed UNION ALL SELECT * FROM claimed)";
+        let query = format!("WITH {CLOCK}, {RENEWED}, {CLAIMED}, {own} {ALL}");
+        self.ask(query, holder, lease).await
+    }
+
+    async fn renew_seat(&self, holder: &str, lease: Duration) -> Result<Seated, StoreError> {
+        let own = "own AS (SELECT * FROM renewed)";
+        self.ask(format!("WITH {CLOCK}, {RENEWED}, {own} {ALL}"), holder, lease).await
+    }
+
+    async fn release_seat(&self, holder: &str) -> Result<(), StoreError> {
+        let query = format!(
+            "WITH {CLOCK} UPDATE seats SET expires_at = clock.now FROM clock
+             WHERE holder = $1 AND expires_at > clock.now"
+        );
+        sqlx::query(AssertSqlSafe(query))
+            .bind(holder)
+            .execute(&mut *self.connections.get().await?)
+            .await?;
+        Ok(())
+    }
+
+    async fn seating(&self) -> Result<Seating, StoreError> {
+        let own = "own AS (SELECT * FROM seats WHERE false)";
+        let query = format!("WITH {CLOCK}, {own} {ALL}");
+        let rows = sqlx::query(AssertSqlSafe(query))
+            .fetch_all(&mut *self.connections.get().await?)
+            .await?;
+        Ok(seated(&rows)?.seating)
+    }
+
+    async fn set_seats(&self, total: u32, longest: Duration) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        // Nobody claims one meanwhile.
+        sqlx::query("LOCK TABLE seats IN EXCLUSIVE MODE").execute(&mut *transaction).await?;
+        let own = "own AS (SELECT * FROM seats WHERE false)";
+        let query = format!("WITH {CLOCK}, {own} {ALL}");
+        let rows = sqlx::query(AssertSqlSafe(query)).fetch_all(&mut *transaction).await?;
+        let seating = seated(&rows)?.seating;
+        if seating.total == total {
+            return Ok(());
+        }
+        match seating.live(longest) {
+            0 => {}
+            live => return Err(StoreError::SeatsInUse(live)),
+        }
+        sqlx::query("DELETE FROM seats").execute(&mut *transaction).await?;
+        sqlx::query("INSERT INTO seats (number) SELECT generate_series(0, $1 - 1)")
+            .bind(i64::from(total))
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+}
+
+impl PostgresStore {
+    async fn ask(
+        &self,
+        query: String,
+        holder: &str,
+        lease: Duration,
+    ) -> Result<Seated, StoreError> {
+        let rows = sqlx::query(AssertSqlSafe(query))
+            .bind(holder)
+            .bind(i64::try_from(lease.as_micros()).unwrap_or(i64::MAX / 2))
+            .fetch_all(&mut *self.connections.get().await?)
+            .await?;
+        seated(&rows)
+    }
+}
+
+fn seated(rows: &[PgRow]) -> Result<Seated, StoreError> {
+    let Some(first) = rows.first() else {
+        return Err(StoreError::unreadable("seats", "there is none"));
+    };
+    let now = value::microseconds("seats.now", first.integer("now")?)?;
+    let mut seat = None;
+    let mut expiries = Vec::new();
+    for row in rows {
+        let expires_at = row.optional_integer("expires_at")?;
+        let expires_at = value::optional_microseconds("seats.expires_at", expires_at)?;
+        expiries.extend(expires_at);
+        if let (true, Some(expires_at)) = (row.flag("is_own")?, expires_at) {
+            let previous_expiry = row.optional_integer("previous_expiry")?;
+            seat = Some(Seat {
+                number: u32::try_from(row.integer("number")?)
+                    .map_err(|error| StoreError::unreadable("seats.number", error))?,
+                claimed_at: value::microseconds("seats.claimed_at", row.integer("claimed_at")?)?,
+                expires_at,
+                previous_expiry: value::optional_microseconds(
+                    "seats.previous_expiry",
+                    previous_expiry,
+                )?,
+            });
+        }
+    }
+    let total = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+    Ok(Seated { seat, seating: Seating { now, total, expiries } })
+}
