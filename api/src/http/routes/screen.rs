@@ -172,8 +172,8 @@ impl Screening {
         let limits = self.caller.tenant.limits(now);
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let wanted = lines.iter().filter(|line| line.is_ok()).count() as u64;
-        let tenant = &self.caller.tenant.name;
-        let taken = service.limiter.take_checks(tenant, wanted, &limits, seconds);
+        let account = self.caller.account();
+        let taken = service.limiter.take_checks(account, wanted, &limits, seconds);
         let mut room = taken.charge.count();
 
         let intel = service.intel();
@@ -186,8 +186,9 @@ impl Screening {
                 Ok(request) if room == 0 => {
                     let names: Vec<String> =
                         taken.violated.iter().map(ToString::to_string).collect();
+                    let what = if taken.unavailable { "cannot be counted" } else { "is used up" };
                     let error = format!(
-                        "{} is used up; try again in {} seconds",
+                        "{} {what}; try again in {} seconds",
                         names.join(" and "),
                         taken.retry_after
                     );
@@ -208,7 +209,7 @@ impl Screening {
             answers.push(answer);
         }
         let unused = taken.charge.count() - answered;
-        service.limiter.give_back(tenant, &Charge::part(&taken.charge, unused));
+        service.limiter.give_back(self.caller.account(), &Charge::part(&taken.charge, unused));
         if beyond {
             self.row += 1;
             let error = format!("more than {cap} rows: the plan allows no more in one request");
