@@ -21,6 +21,8 @@ pub(super) enum Fault {
     Restart,
     /// A replica does not reach the short bank, the long one, or either, for a while.
     CutOff,
+    /// The first replica does not reach the long bank any more.
+    Strand,
     /// Nobody reaches the short bank for a while; what is under way arrives later.
     Pause,
     /// The short bank's memory is emptied.
@@ -58,6 +60,10 @@ pub(super) struct Scenario {
     /// Largest error of a clock's rate, in parts per million, either way.
     pub(super) drift: i64,
     pub(super) faults: Vec<Fault>,
+    /// Whether replicas join one after the other.
+    pub(super) joining: bool,
+    /// Whether the first replica never reaches the long bank and the seats again, after a few seconds.
+    pub(super) stranded: bool,
     /// Whether the first epoch of the short bank is known to be the first.
     pub(super) first_epoch_known: bool,
 }
@@ -91,7 +97,7 @@ impl Scenario {
             },
             limits: limits(random),
             settings: settings(),
-            length: random.between(8, 32) * SECOND,
+            length: random.between(8, 36) * SECOND,
             pause: random.between(20_000, 200_000),
             skew: random.pick(&[0, 0, 900]),
             lost: random.pick(&[0, 0, 20, 200]),
@@ -100,6 +106,8 @@ impl Scenario {
             delay: random.pick(&[500, 2_000, 10_000, 24_000]),
             drift: 250,
             faults,
+            joining: random.chance(300),
+            stranded: random.chance(100),
             first_epoch_known: random.chance(800),
         }
     }
@@ -122,6 +130,8 @@ impl Scenario {
             delay: 1_000,
             drift: 100,
             faults: Vec::new(),
+            joining: false,
+            stranded: false,
             first_epoch_known: true,
         }
     }

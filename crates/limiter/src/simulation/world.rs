@@ -153,7 +153,16 @@ impl World {
         for replica in 0..self.scenario.replicas {
             let new = self.new_replica();
             self.replicas.push(new);
-            self.begin(replica);
+            if self.scenario.joining && replica > 0 {
+                self.replicas[replica].alive = false;
+                let later = self.random.between(0, self.scenario.length / 2) + SECOND;
+                self.at(self.now + later, Event::Start { replica });
+            } else {
+                self.begin(replica);
+            }
+        }
+        if self.scenario.stranded {
+            self.at(self.now + 4 * SECOND, Event::Fault(Fault::Strand));
         }
         for fault in self.scenario.faults.clone() {
             let at = self.random.between(BEGINNING, self.end);
@@ -512,7 +521,7 @@ impl World {
             }
             Fault::Crash | Fault::Restart => {}
             Fault::CutOff => {
-                let a_while = self.random.between(50_000, 20 * SECOND);
+                let a_while = self.random.between(50_000, 30 * SECOND);
                 let banks = self.random.between(1, 4);
                 for bank in BankKind::ALL {
                     if banks & (1 << bank as u64) != 0 {
@@ -520,6 +529,7 @@ impl World {
                     }
                 }
             }
+            Fault::Strand => self.replicas[0].cut_off[BankKind::Long as usize] = self.end,
             Fault::Pause => self.paused_until = self.now + a_while,
             Fault::Flush => self.short = new_ledger(&self.scenario),
             Fault::Revert => {
