@@ -165,6 +165,18 @@ impl Ledger {
         self.epoch.as_ref().map_or(0, |epoch| epoch.latest)
     }
 
+    /// Makes the memory look like that of another run.
+    #[cfg(test)]
+    pub(crate) fn set_run(&mut self, run: &str) {
+        self.epoch.iter_mut().for_each(|epoch| run.clone_into(&mut epoch.run));
+    }
+
+    /// Makes it look as if the clock had been ahead.
+    #[cfg(test)]
+    pub(crate) fn set_latest(&mut self, latest: u64) {
+        self.epoch.iter_mut().for_each(|epoch| epoch.latest = latest);
+    }
+
     fn forget(&mut self, now: u64) {
         if self.cells.len() >= self.forget_at {
             self.cells.retain(|(_, _, seconds), cell| {

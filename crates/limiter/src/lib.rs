@@ -7,6 +7,7 @@
 //!   token of every cell of a request or none, [`Ledger`] is what a bank does, [`SeatView`] the share that
 //!   a replica may spend without a bank
 //! - [`bank`]: what a bank is asked and answers, and the trait of banks
+//! - [`redis`]: the bank of short windows
 //! - [`InProcess`]: all of it in the memory of one process
 //!
 //! All times are microseconds. *Local* times are of the replica's monotonic clock, whose beginning means
@@ -24,6 +25,7 @@ mod in_process;
 mod ledger;
 mod payer;
 mod purse;
+pub mod redis;
 pub mod seats;
 mod settings;
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::{
     thread,
 };
 
-use random::Random;
+pub(crate) use random::Random;
 use scenario::Scenario;
 use world::World;
 

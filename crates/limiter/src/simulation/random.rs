@@ -2,10 +2,10 @@
 
 /// `SplitMix64`.
 #[derive(Clone, Debug)]
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -14,21 +14,26 @@ impl Random {
     }
 
     /// From `low` to below `high`.
-    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low).max(1)
     }
 
     /// From `low` to below `high`.
-    pub(super) fn signed(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) fn signed(&mut self, low: i64, high: i64) -> i64 {
         low + i64::try_from(self.next() % high.abs_diff(low).max(1)).unwrap()
     }
 
     /// True in so many of a thousand cases.
-    pub(super) fn chance(&mut self, per_mille: u64) -> bool {
+    pub(crate) fn chance(&mut self, per_mille: u64) -> bool {
         self.between(0, 1000) < per_mille
     }
 
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[usize::try_from(self.between(0, from.len() as u64)).unwrap()]
+    }
+
+    pub(crate) fn pick_from<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+        let place = self.between(0, from.len() as u64);
+        from.get(usize::try_from(place).unwrap())
     }
 }
