@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use assay_limiter::{Ask, Charge, Decision, Standing};
+use assay_limiter::{Ask, Charge, Decision, Standing, Terms};
 use assay_tenancy::key::Scope;
 use axum::{
     extract::{Request, State},
@@ -48,14 +48,15 @@ pub async fn pass(
     service.key_use.note(&caller.key, now);
 
     let limits = caller.tenant.limits(now);
+    let terms = Terms::of(&caller.tenant.plan);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    match service.limiter.admit(caller.account(), gate.ask, &limits, seconds) {
+    match service.limiter.admit(caller.account(), gate.ask, &limits, terms, seconds).await {
         Decision::Admitted { charge } => {
             let charge = ChargeGuard { app: &app, caller: caller.clone(), charge, answered: false };
             request.extensions_mut().insert(caller.clone());
             let response = next.run(request).await;
             charge.settle(response.status());
-            let standings = service.limiter.standings(caller.account(), &limits, seconds);
+            let standings = service.limiter.standings(caller.account(), &limits, terms, seconds);
             with_limits(response, &standings)
         }
         Decision::Refused { violated, retry_after, standings } => {

@@ -20,7 +20,7 @@ use std::sync::{
 };
 
 use arc_swap::ArcSwap;
-use assay_limiter::InProcess;
+use assay_limiter::Limiter;
 use assay_store::{IntelSnapshot, Store};
 
 pub use access::{Access, Caller, Denied};
@@ -40,7 +40,7 @@ pub struct Service {
     /// Tells the time.
     pub clock: Clock,
     /// How often each tenant may ask.
-    pub limiter: InProcess,
+    pub limiter: Limiter,
     /// When keys were last used, written now and then.
     pub key_use: KeyUse,
     /// What was charged and answered, written every second.
@@ -73,7 +73,7 @@ impl Service {
         let chains = Chains::of(&store, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
-            limiter: InProcess::default(),
+            limiter: Limiter::default(),
             key_use: KeyUse::default(),
             recorder: Recorder::default(),
             store,

@@ -71,13 +71,14 @@ impl Books {
         *self.seats.write().unwrap_or_else(PoisonError::into_inner) = seats;
     }
 
-    /// Acts on the purses that `limits` of `account` need, all at once, at local time `now`.
+    /// Acts on the purses that `limits` of `account` need, all at once. The local time is asked for once
+    /// they are in hand: whoever waits for them must not take a lease for good that has run out meanwhile.
     pub(crate) fn with<T>(
         &self,
         account: Account<'_>,
         limits: &[Limit],
-        now: u64,
-        act: impl FnOnce(&mut [Share<'_>], &SeatView) -> T,
+        now: impl FnOnce() -> u64,
+        act: impl FnOnce(&mut [Share<'_>], u64, &SeatView) -> T,
     ) -> T {
         let seats = self.seats.read().unwrap_or_else(PoisonError::into_inner);
         let of = |per| limits.iter().filter(move |limit| limit.per == per).collect::<Vec<_>>();
@@ -87,7 +88,6 @@ impl Books {
 
         let (key, tenant) = (account.payer(Per::Key), account.payer(Per::Tenant));
         if let Some(shard) = tenants.as_deref_mut() {
-            shard.tidy(now, &seats, &self.settings);
             let wanted = [(&key, of(Per::Key)), (&tenant, of(Per::Tenant))];
             for (payer, limits) in &wanted {
                 if !limits.is_empty() && !shard.purses.contains_key(*payer) {
@@ -108,7 +108,7 @@ impl Books {
             let purse = shard.purses.entry(payer.clone()).or_insert_with(|| Purse::new(payer));
             shares.push(Share { purse, limits: of_plan });
         }
-        act(&mut shares, &seats)
+        act(&mut shares, now(), &seats)
     }
 
     /// What is due after a request of `account` was looked at.
@@ -166,9 +166,12 @@ impl Books {
         wall: u64,
         now: u64,
     ) -> Vec<Standing> {
-        let mut found = self.with(account, limits, now, |shares, seats| {
-            standings(shares, terms, wall, now, seats, &self.settings)
-        });
+        let mut found = self.with(
+            account,
+            limits,
+            || now,
+            |shares, now, seats| standings(shares, terms, wall, now, seats, &self.settings),
+        );
         // In the plan's order, whoever pays.
         let place = |standing: &Standing| limits.iter().position(|it| it.name == standing.name);
         found.sort_by_key(place);
@@ -201,6 +204,23 @@ impl Books {
     pub(crate) fn payers(&self) -> usize {
         let places = (0..SHARDS).map(Place::Tenants).chain([Place::Plans]);
         places.filter_map(|place| self.shard(place)).map(|shard| shard.purses.len()).sum()
+    }
+
+    /// Whether any draw is on its way.
+    pub(crate) fn is_asking(&self) -> bool {
+        let places = (0..SHARDS).map(Place::Tenants).chain([Place::Plans]);
+        places.filter_map(|place| self.shard(place)).any(|shard| {
+            let mut purses = shard.purses.values();
+            purses.any(|purse| BankKind::ALL.iter().any(|bank| purse.is_asking(*bank)))
+        })
+    }
+
+    /// Forgets payers that nobody needs, where there are many.
+    pub(crate) fn tidy(&self, account: Account<'_>, now: u64) {
+        let seats = self.seats.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut shard) = self.tenants_of(account.tenant).map(lock) {
+            shard.tidy(now, &seats, &self.settings);
+        }
     }
 
     fn place(&self, account: Account<'_>, payer: &Payer) -> Place {

@@ -184,8 +184,10 @@ impl Cell {
         let held = self.leased(moment.now);
         let early = self.is_dry(moment.now)
             && self.dry.is_some_and(|dry| moment.now < dry.recheck && self.waiting == 0);
-        let target = self.target(moment).saturating_sub(held).max(self.waiting);
-        let want = if early { 0 } else { target.min(self.fair(moment)) };
+        let target = self.target(moment);
+        // Whoever is low gets a whole target on top, so that it is asked for half as often.
+        let more = if held < target.div_ceil(2) { target } else { target.saturating_sub(held) };
+        let want = if early { 0 } else { more.max(self.waiting).min(self.fair(moment)) };
         self.draw_cell(want, None, moment)
     }
 
@@ -326,7 +328,7 @@ impl Cell {
             return 0;
         }
         let Moment { now, seats, settings } = *moment;
-        let share = seats.own_floor(self.requests, &self.terms, self.length(), now, settings);
+        let share = seats.own_floor(self.requests, self.terms, self.length(), now, settings);
         self.floor.left(share, self.length(), now, settings)
     }
 
@@ -336,7 +338,7 @@ impl Cell {
             return self.requests;
         }
         let Moment { now, seats, settings } = *moment;
-        let withheld = seats.withheld(self.requests, &self.terms, self.length(), now, settings);
+        let withheld = seats.withheld(self.requests, self.terms, self.length(), now, settings);
         self.requests.saturating_sub(withheld)
     }
 

@@ -2,7 +2,7 @@
 
 use assay_tenancy::manifest::{Counts, LimitName};
 
-use crate::Payer;
+use crate::{Payer, Verdict};
 
 /// What a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,28 @@ pub enum Decision {
         /// Where every limit stands.
         standings: Vec<Standing>,
     },
+}
+
+impl Decision {
+    /// What was found, with where every limit stands if the request may not go on.
+    pub(crate) fn new(verdict: Verdict, standings: impl FnOnce() -> Vec<Standing>) -> Self {
+        match verdict {
+            Verdict::Admitted { spent } => Self::Admitted { charge: Charge::new(spent, 1) },
+            Verdict::Refused { violated, retry_after } => {
+                Self::Refused { violated, retry_after, standings: standings() }
+            }
+            Verdict::Unavailable { violated, closed, retry_after } => {
+                Self::Unavailable { violated, closed, retry_after, standings: standings() }
+            }
+            // Whoever waited has waited long enough.
+            Verdict::Wait => Self::Unavailable {
+                violated: Vec::new(),
+                closed: false,
+                retry_after: 1,
+                standings: standings(),
+            },
+        }
+    }
 }
 
 /// What an admitted request was charged beyond the limits that count every request.
@@ -119,8 +141,7 @@ pub struct Standing {
 }
 
 impl Taken {
-    pub(crate) fn new(charge: Charge, verdict: crate::Verdict) -> Self {
-        use crate::Verdict;
+    pub(crate) fn new(charge: Charge, verdict: Verdict) -> Self {
         let (violated, retry_after, unavailable) = match verdict {
             Verdict::Refused { violated, retry_after } => (violated, retry_after, false),
             Verdict::Unavailable { violated, retry_after, .. } => (violated, retry_after, true),

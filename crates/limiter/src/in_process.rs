@@ -48,32 +48,23 @@ impl InProcess {
     /// checks refuses still counts as a request.
     pub fn admit(&self, account: Account<'_>, ask: Ask, limits: &[Limit], now: u64) -> Decision {
         let now = self.advance(now);
+        self.books.tidy(account, now);
         let settings = &self.books.settings;
-        let verdict = self.books.with(account, limits, now, |shares, seats| {
-            note(shares, TERMS, ask, 1, now, seats, settings);
-            loop {
-                match admit(shares, TERMS, ask, now, seats, settings) {
-                    Verdict::Wait => self.draw(shares, now, seats),
-                    verdict => break verdict,
+        let verdict = self.books.with(
+            account,
+            limits,
+            || now,
+            |shares, now, seats| {
+                note(shares, TERMS, ask, 1, now, seats, settings);
+                loop {
+                    match admit(shares, TERMS, ask, now, seats, settings) {
+                        Verdict::Wait => self.draw(shares, now, seats),
+                        verdict => break verdict,
+                    }
                 }
-            }
-        });
-        let standings = || self.books.standings(account, limits, TERMS, now, now);
-        match verdict {
-            Verdict::Admitted { spent } => Decision::Admitted { charge: Charge::new(spent, 1) },
-            Verdict::Refused { violated, retry_after } => {
-                Decision::Refused { violated, retry_after, standings: standings() }
-            }
-            Verdict::Unavailable { violated, closed, retry_after } => {
-                Decision::Unavailable { violated, closed, retry_after, standings: standings() }
-            }
-            Verdict::Wait => Decision::Unavailable {
-                violated: Vec::new(),
-                closed: false,
-                retry_after: 1,
-                standings: standings(),
             },
-        }
+        );
+        Decision::new(verdict, || self.books.standings(account, limits, TERMS, now, now))
     }
 
     /// Takes as many of `wanted` checks as every limit on checks has room for. Limits on requests are
@@ -87,17 +78,22 @@ impl InProcess {
     ) -> Taken {
         let now = self.advance(now);
         let settings = &self.books.settings;
-        self.books.with(account, limits, now, |shares, seats| {
-            note(shares, TERMS, Ask::Check, wanted, now, seats, settings);
-            loop {
-                match take_checks(shares, TERMS, wanted, now, seats, settings) {
-                    None => self.draw(shares, now, seats),
-                    Some((spent, count, verdict)) => {
-                        break Taken::new(Charge::new(spent, count), verdict);
+        self.books.with(
+            account,
+            limits,
+            || now,
+            |shares, now, seats| {
+                note(shares, TERMS, Ask::Check, wanted, now, seats, settings);
+                loop {
+                    match take_checks(shares, TERMS, wanted, now, seats, settings) {
+                        None => self.draw(shares, now, seats),
+                        Some((spent, count, verdict)) => {
+                            break Taken::new(Charge::new(spent, count), verdict);
+                        }
                     }
                 }
-            }
-        })
+            },
+        )
     }
 
     /// Gives back what was charged as a check, because it was not answered.

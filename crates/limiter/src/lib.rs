@@ -8,7 +8,8 @@
 //!   a replica may spend without a bank
 //! - [`bank`]: what a bank is asked and answers, and the trait of banks
 //! - [`redis`]: the bank of short windows
-//! - [`InProcess`]: all of it in the memory of one process
+//! - [`Limiter`]: the edge. [`InProcess`] has all of it in the memory of one process, [`Shared`] asks the
+//!   banks that replicas share
 //!
 //! All times are microseconds. *Local* times are of the replica's monotonic clock, whose beginning means
 //! nothing; windows are counted by the bank's clock since 1970 (UTC). No two clocks need to agree; each
@@ -23,11 +24,13 @@ mod demand;
 mod floor;
 mod in_process;
 mod ledger;
+mod limiter;
 mod payer;
 mod purse;
 pub mod redis;
 pub mod seats;
 mod settings;
+mod shared;
 #[cfg(test)]
 mod simulation;
 
@@ -35,10 +38,12 @@ pub use admit::{Share, Verdict, admit, note, standings, take_checks};
 pub use decision::{Ask, Charge, Decision, Spent, Standing, Taken};
 pub use in_process::InProcess;
 pub use ledger::{Ledger, Server};
+pub use limiter::Limiter;
 pub use payer::{Account, Payer};
 pub use purse::Purse;
 pub use seats::{OwnSeat, SeatView};
 pub use settings::{BankKind, Pace, Settings, Terms};
+pub use shared::Shared;
 
 /// Microseconds in a second.
 const SECOND: u64 = 1_000_000;

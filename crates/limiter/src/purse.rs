@@ -85,6 +85,13 @@ impl Purse {
         seats: &SeatView,
         settings: &Settings,
     ) -> Option<Draw> {
+        let stuck = settings.pace(bank).timeout.saturating_mul(4);
+        let flight = self.link(bank).in_flight.as_ref();
+        if flight.is_some_and(|flight| now.saturating_sub(flight.sent) > stuck) {
+            // Whoever carried it is gone without a word.
+            self.link_mut(bank).in_flight = None;
+            self.note_failure(bank, now, settings);
+        }
         let link = self.link(bank);
         if link.in_flight.is_some() || now < link.retry_at {
             return None;

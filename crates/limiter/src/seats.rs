@@ -50,7 +50,7 @@ pub struct OwnSeat {
 
 impl SeatView {
     /// What one seat may spend in a window.
-    pub(crate) fn floor(&self, requests: u64, terms: &Terms) -> u64 {
+    pub(crate) fn floor(&self, requests: u64, terms: Terms) -> u64 {
         if self.total == 0 {
             return 0;
         }
@@ -64,7 +64,7 @@ impl SeatView {
     pub(crate) fn withheld(
         &self,
         requests: u64,
-        terms: &Terms,
+        terms: Terms,
         length: u64,
         now: u64,
         settings: &Settings,
@@ -93,7 +93,7 @@ impl SeatView {
     pub(crate) fn own_floor(
         &self,
         requests: u64,
-        terms: &Terms,
+        terms: Terms,
         length: u64,
         now: u64,
         settings: &Settings,
@@ -131,18 +131,18 @@ mod tests {
     #[test]
     fn all_floors_together_are_within_the_share() {
         for requests in [0, 1, 7, 159, 160, 1000, u64::MAX] {
-            let all = u128::from(view().floor(requests, &TERMS)) * 16;
+            let all = u128::from(view().floor(requests, TERMS)) * 16;
             assert!(all <= u128::from(requests) / 10, "{requests}: {all}");
         }
         let closed = Terms { on_store_loss: OnStoreLoss::Closed, ..TERMS };
-        assert_eq!(view().floor(1_000_000, &closed), 0, "nobody would spend it");
+        assert_eq!(view().floor(1_000_000, closed), 0, "nobody would spend it");
     }
 
     #[test]
     fn a_stale_view_counts_every_seat_and_so_does_none() {
         let settings = Settings::default();
         let withheld =
-            |view: &SeatView, now| view.withheld(1600, &TERMS, 60 * SECOND, now, &settings);
+            |view: &SeatView, now| view.withheld(1600, TERMS, 60 * SECOND, now, &settings);
         assert_eq!(withheld(&view(), 100 * SECOND), 30);
         assert_eq!(withheld(&view(), 100 * SECOND + 1), 160);
         assert_eq!(withheld(&SeatView::default(), 1), 160);
@@ -152,7 +152,7 @@ mod tests {
     fn a_seat_counts_until_the_windows_are_over_in_which_it_was_held() {
         let settings = Settings::default();
         let view = SeatView { ended: vec![10 * SECOND, 70 * SECOND], ..view() };
-        let withheld = |length| view.withheld(1600, &TERMS, length, 95 * SECOND, &settings);
+        let withheld = |length| view.withheld(1600, TERMS, length, 95 * SECOND, &settings);
         assert_eq!(withheld(60 * SECOND), 40);
         assert_eq!(withheld(SECOND), 30);
         assert_eq!(withheld(600 * SECOND), 50);
@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn a_floor_is_spent_once_settled_and_until_the_seat_ends() {
         let settings = Settings::default();
-        let own = |now| view().own_floor(1600, &TERMS, SECOND, now, &settings);
+        let own = |now| view().own_floor(1600, TERMS, SECOND, now, &settings);
         assert_eq!([own(13 * SECOND), own(14 * SECOND)], [0, 10]);
         assert_eq!([own(100 * SECOND - 1), own(100 * SECOND)], [10, 0]);
-        assert_eq!(SeatView::default().own_floor(1600, &TERMS, SECOND, 50 * SECOND, &settings), 0);
+        assert_eq!(SeatView::default().own_floor(1600, TERMS, SECOND, 50 * SECOND, &settings), 0);
     }
 }

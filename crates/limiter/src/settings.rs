@@ -1,6 +1,6 @@
 //! How a replica deals with its banks.
 
-use assay_tenancy::manifest::OnStoreLoss;
+use assay_tenancy::{directory::Plan, manifest::OnStoreLoss};
 
 use crate::SECOND;
 
@@ -28,6 +28,12 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// What the plan says.
+    #[must_use]
+    pub const fn of(plan: &Plan) -> Self {
+        Self { on_store_loss: plan.on_store_loss, floor_share: plan.floor_share }
+    }
+
     /// The share in force: nothing is set aside where nothing would be spent of it.
     #[must_use]
     pub const fn share(&self) -> u8 {
@@ -108,16 +114,17 @@ impl Settings {
     }
 
     /// `length` as a clock may show it that runs fast against another.
-    pub(crate) const fn stretched(&self, length: u64) -> u64 {
+    pub(crate) fn stretched(&self, length: u64) -> u64 {
         length.saturating_add(self.margin(length))
     }
 
     /// `length` as a clock may show it that runs slow against another.
-    pub(crate) const fn shrunk(&self, length: u64) -> u64 {
+    pub(crate) fn shrunk(&self, length: u64) -> u64 {
         length.saturating_sub(self.margin(length))
     }
 
-    const fn margin(&self, length: u64) -> u64 {
-        if self.drift == 0 { 0 } else { length / (SECOND / self.drift) + 1 }
+    fn margin(&self, length: u64) -> u64 {
+        let margin = u128::from(length) * u128::from(self.drift) / u128::from(SECOND);
+        u64::try_from(margin).unwrap_or(u64::MAX).saturating_add(u64::from(self.drift > 0))
     }
 }

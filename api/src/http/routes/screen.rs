@@ -10,7 +10,7 @@ use assay_engine::{
     score::{RiskLevel, Score, Verdict},
     taxonomy::Category,
 };
-use assay_limiter::Charge;
+use assay_limiter::{Charge, Terms};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
@@ -136,7 +136,7 @@ impl Screening {
         }
         let arrived = self.rows.next(BATCH).await;
         self.ended = arrived.ended;
-        let mut answers = self.answer(arrived.lines.into());
+        let mut answers = self.answer(arrived.lines.into()).await;
         if let Some(error) = arrived.error {
             self.row += 1;
             answers.push(failed(self.row, None, error));
@@ -154,7 +154,7 @@ impl Screening {
         Some(bytes.into())
     }
 
-    fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {
+    async fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {
         let service = Arc::clone(&self.app.service);
         let now = service.clock.now();
         // A stream outlives what was true of its key at the start.
@@ -173,7 +173,8 @@ impl Screening {
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let wanted = lines.iter().filter(|line| line.is_ok()).count() as u64;
         let account = self.caller.account();
-        let taken = service.limiter.take_checks(account, wanted, &limits, seconds);
+        let terms = Terms::of(&self.caller.tenant.plan);
+        let taken = service.limiter.take_checks(account, wanted, &limits, terms, seconds).await;
         let mut room = taken.charge.count();
 
         let intel = service.intel();

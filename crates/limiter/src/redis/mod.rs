@@ -13,7 +13,7 @@ use crate::{
     ledger::LONGEST_STEP,
 };
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// How many buckets there are. Never change it: each one's past is remembered.
 pub const BUCKETS: u32 = 64;

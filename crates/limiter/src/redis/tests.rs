@@ -16,13 +16,13 @@ use crate::{Ledger, SECOND, Server, bank::Back};
 const MARGIN: u64 = 300_000;
 
 /// A Redis of one's own.
-struct TestServer {
+pub(crate) struct TestServer {
     port: u16,
     child: Child,
 }
 
 impl TestServer {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Self { port, child: Self::spawn(port) }
     }
@@ -37,13 +37,13 @@ impl TestServer {
             .unwrap()
     }
 
-    fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.child = Self::spawn(self.port);
     }
 
-    async fn connect(&self) -> Connection {
+    pub(crate) async fn connect(&self) -> Connection {
         let client = ::redis::Client::open(format!("redis://127.0.0.1:{}/", self.port)).unwrap();
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
@@ -68,10 +68,10 @@ impl Drop for TestServer {
 }
 
 #[derive(Clone, Debug)]
-struct Connection(MultiplexedConnection);
+pub(crate) struct Connection(MultiplexedConnection);
 
 impl Connection {
-    async fn command(&self, words: &[&str]) -> ::redis::Value {
+    pub(crate) async fn command(&self, words: &[&str]) -> ::redis::Value {
         let (name, arguments) = words.split_first().unwrap();
         let mut connection = self.0.clone();
         ::redis::cmd(name).arg(arguments).query_async(&mut connection).await.unwrap()
@@ -100,7 +100,7 @@ impl Scripts for Connection {
 
 /// Knows nothing of any epoch.
 #[derive(Default)]
-struct NeverSeen(AtomicU64);
+pub(crate) struct NeverSeen(AtomicU64);
 
 #[async_trait::async_trait]
 impl FirstEpochs for NeverSeen {

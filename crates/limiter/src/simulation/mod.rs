@@ -3,6 +3,7 @@
 //!
 //! A seed decides everything. `ASSAY_LIMITER_SEEDS` sets how many are run; the first that fails is named
 //! and can be run alone with `ASSAY_LIMITER_SEED`.
+#![expect(clippy::print_stdout, reason = "figures of a run, for whoever asks for them")]
 
 mod observer;
 mod random;
@@ -142,5 +143,19 @@ fn in_good_times_an_overloaded_limit_is_used_to_97_percent() {
         let used = world.used();
         println!("{replicas} replicas, skew {skew}, share {share}: {used} of 1000 used");
         assert!(used >= least && used <= 1000, "{replicas} {skew} {share}: {used}");
+    }
+}
+
+#[test]
+fn at_the_limit_few_requests_need_a_command() {
+    for (a_minute, most) in [(10_000, 100), (100_000, 20)] {
+        let mut world = World::new(Scenario::at_the_limit(3, a_minute), 11);
+        world.run();
+        let observer = &world.observer;
+        assert_eq!(observer.violation, None);
+        let per_mille = observer.commands * 1000 / observer.admitted;
+        println!("{a_minute} a minute: {per_mille} commands for 1000 admitted requests");
+        assert!(per_mille <= most, "{a_minute}: {per_mille}");
+        assert!(observer.admitted > a_minute, "two minutes at the limit");
     }
 }

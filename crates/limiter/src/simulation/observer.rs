@@ -37,6 +37,8 @@ pub(super) struct Observer {
     pub(super) granted: u64,
     pub(super) returned: u64,
     pub(super) unavailable: u64,
+    /// How often a bank was asked.
+    pub(super) commands: u64,
     /// The first thing that must never be.
     pub(super) violation: Option<String>,
 }

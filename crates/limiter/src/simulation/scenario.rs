@@ -135,6 +135,15 @@ impl Scenario {
             first_epoch_known: true,
         }
     }
+
+    /// Nothing goes wrong, and as much is asked for as is allowed.
+    pub(super) fn at_the_limit(replicas: usize, a_minute: u64) -> Self {
+        let limits = vec![limit("minute", a_minute, 60, Counts::Requests, Per::Tenant)];
+        let pause = 60 * SECOND * replicas as u64 / a_minute;
+        let settings = Settings::default();
+        let length = 125 * SECOND;
+        Self { limits, settings, pause, length, ..Self::overloaded(replicas, 0, 10) }
+    }
 }
 
 fn settings() -> Settings {

@@ -341,6 +341,7 @@ impl World {
         let incarnation = self.replicas[replica].incarnation;
         for (purse, bank, draw) in due {
             let from = Address { replica, incarnation, purse, bank };
+            self.observer.commands += 1;
             for cell in &draw.cells {
                 if let Some(back) = &cell.back {
                     let limits = &self.scenario.limits;
