@@ -72,7 +72,8 @@ pub async fn pass(
         Decision::Unavailable { violated, closed, retry_after, standings } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limited();
-            let names_in_words = names.join(" and ");
+            let names_in_words =
+                if names.is_empty() { "limits".to_owned() } else { names.join(" and ") };
             let problem = if closed {
                 let detail = format!("{names_in_words} cannot be counted at the moment");
                 Problem::new(Code::Unavailable, detail)

@@ -52,7 +52,7 @@ pub struct Back {
 pub struct Drawn {
     /// Names one uninterrupted life of the bank's memory; always the same where it is durable.
     pub epoch: u64,
-    /// For each cell of the draw, in its order.
+    /// For each cell of the draw, in its order: also for those of which nothing is wanted.
     pub cells: Vec<DrawnCell>,
 }
 

@@ -180,14 +180,19 @@ impl Cell {
     }
 
     /// What to draw now that the bank is asked anyway.
-    pub(crate) fn draw(&mut self, moment: &Moment<'_>) -> DrawCell {
+    pub(crate) fn draw(&self, lost: bool, moment: &Moment<'_>) -> DrawCell {
         let held = self.leased(moment.now);
         let early = self.is_dry(moment.now)
             && self.dry.is_some_and(|dry| moment.now < dry.recheck && self.waiting == 0);
         let target = self.target(moment);
         // Whoever is low gets a whole target on top, so that it is asked for half as often.
         let more = if held < target.div_ceil(2) { target } else { target.saturating_sub(held) };
-        let want = if early { 0 } else { more.max(self.waiting).min(self.fair(moment)) };
+        let want = match (early, lost) {
+            (true, _) => 0,
+            // What a bank gives out that does not answer is lost: one token shows whether it does.
+            (false, true) => more.min(1),
+            (false, false) => more.max(self.waiting).min(self.fair(moment)),
+        };
         self.draw_cell(want, None, moment)
     }
 

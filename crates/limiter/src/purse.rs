@@ -101,8 +101,8 @@ impl Purse {
         if !of_bank().any(|cell| cell.is_low(lost, &moment)) {
             return None;
         }
-        let of_bank = self.cells.iter_mut().filter(|cell| cell.bank == bank);
-        let cells = of_bank.map(|cell| cell.draw(&moment)).filter(|cell| cell.want > 0).collect();
+        let cells = of_bank().map(|cell| cell.draw(lost, &moment));
+        let cells = cells.filter(|cell| cell.want > 0).collect();
         self.send(bank, cells, now)
     }
 

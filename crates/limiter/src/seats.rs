@@ -28,7 +28,8 @@ pub const HELD: u64 = 10 * SECOND;
 pub struct SeatView {
     /// How many seats the installation has; 0 where that is not known yet.
     pub total: u32,
-    /// How many are held.
+    /// How many are held, with those that are not counted in `ended` although they may have been spent
+    /// in a window that goes on.
     pub held: u32,
     /// Of those that are not held any more: how long ago each one's time ended, in microseconds.
     pub ended: Vec<u64>,

@@ -49,7 +49,8 @@ impl Terms {
 pub struct Pace {
     /// A lease holds what is asked for in this time; never more than a 144th of a long window.
     pub horizon: u64,
-    /// An answer that takes longer counts as lost: what it grants is never spent.
+    /// An answer that takes longer counts as lost: what it grants is never spent. A few seconds at most
+    /// for short windows, see [`crate::seats`].
     pub timeout: u64,
     /// After it said that a window is used up, it is asked again no sooner.
     pub recheck: u64,
