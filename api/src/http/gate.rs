@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use assay_limiter::{Ask, Charge, Decision, Standing};
+use assay_limiter::{Ask, Charge, Decision, Standing, Terms};
 use assay_tenancy::key::Scope;
 use axum::{
     extract::{Request, State},
@@ -51,15 +51,15 @@ pub async fn pass(
     service.key_use.note(&caller.key, now);
 
     let limits = caller.tenant.limits(now);
+    let terms = Terms::of(&caller.tenant.plan);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    match service.limiter.admit(&caller.tenant.name, gate.ask, &limits, seconds) {
+    match service.limiter.admit(caller.account(), gate.ask, &limits, terms, seconds).await {
         Decision::Admitted { charge } => {
-            let tenant = caller.tenant.name.clone();
             let charge = ChargeGuard { app: &app, caller: caller.clone(), charge, answered: false };
-            request.extensions_mut().insert(caller);
+            request.extensions_mut().insert(caller.clone());
             let response = next.run(request).await;
             charge.settle(response.status());
-            let standings = service.limiter.standings(&tenant, &limits, seconds);
+            let standings = service.limiter.standings(caller.account(), &limits, terms, seconds);
             with_limits(response, &standings)
         }
         Decision::Refused { violated, retry_after, standings } => {
@@ -70,6 +70,25 @@ pub async fn pass(
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .header(header::RETRY_AFTER, &retry_after.to_string());
+            with_limits(problem.into_response(), &standings)
+        }
+        Decision::Unavailable { violated, closed, retry_after, standings } => {
+            let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
+            app.metrics.limited();
+            let names_in_words =
+                if names.is_empty() { "limits".to_owned() } else { names.join(" and ") };
+            let problem = if closed {
+                let detail = format!("{names_in_words} cannot be counted at the moment");
+                Problem::new(Code::Unavailable, detail)
+            } else {
+                let detail = format!(
+                    "{names_in_words} cannot be counted at the moment, and what may be used until \
+                     then is used up"
+                );
+                Problem::new(Code::ReducedCapacity, detail)
+            };
+            let problem =
+                problem.violated(names).header(header::RETRY_AFTER, &retry_after.to_string());
             with_limits(problem.into_response(), &standings)
         }
     }
@@ -98,7 +117,7 @@ impl ChargeGuard<'_> {
 impl Drop for ChargeGuard<'_> {
     fn drop(&mut self) {
         if !self.answered {
-            self.app.service.limiter.give_back(&self.caller.tenant.name, &self.charge);
+            self.app.service.limiter.give_back(self.caller.account(), &self.charge);
         }
     }
 }

@@ -77,6 +77,7 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::NoApiAccess,
     Code::InsufficientScope,
     Code::QuotaExceeded,
+    Code::ReducedCapacity,
     Code::HeadersTooLarge,
     Code::InternalError,
     Code::Unavailable,

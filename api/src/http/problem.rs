@@ -78,6 +78,7 @@ codes! {
     UnsupportedChain "unsupported_chain" UNPROCESSABLE_ENTITY No "The blockchain is not supported.";
     InvalidAddress "invalid_address" UNPROCESSABLE_ENTITY No "The address is not valid on this blockchain.";
     QuotaExceeded "quota_exceeded" TOO_MANY_REQUESTS Later "A rate limit or quota is used up.";
+    ReducedCapacity "reduced_capacity" TOO_MANY_REQUESTS Later "Limits cannot be counted, and what may be used meanwhile is used up.";
     HeadersTooLarge "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE No "The request's header fields are too large.";
     InternalError "internal_error" INTERNAL_SERVER_ERROR Later "Something went wrong here; it was logged.";
     DirectoryStale "directory_stale" SERVICE_UNAVAILABLE Later "Keys could not be confirmed for too long.";
@@ -85,7 +86,7 @@ codes! {
 }
 
 impl Code {
-    /// The problem type. Quotas have a registered one (IETF httpapi draft); for all others the code
+    /// The problem type. Those about limits are registered (IETF httpapi draft); for all others the code
     /// says everything.
     #[must_use]
     pub fn type_uri(self) -> Cow<'static, str> {
@@ -93,6 +94,9 @@ impl Code {
             Self::QuotaExceeded => {
                 Cow::Borrowed("https://iana.org/assignments/http-problem-types#quota-exceeded")
             }
+            Self::ReducedCapacity => Cow::Borrowed(
+                "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+            ),
             other => Cow::Owned(format!("urn:assay:problem:{}", other.as_str())),
         }
     }

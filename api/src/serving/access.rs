@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use assay_engine::policy::Policy;
+use assay_limiter::Account;
 use assay_store::control::KeyRecord;
 use assay_tenancy::{
     Directory,
@@ -29,6 +30,18 @@ pub struct Caller {
     pub key: KeyId,
     /// The customer.
     pub tenant: Arc<Tenant<Policy>>,
+}
+
+impl Caller {
+    /// Whose limits the caller's requests count against.
+    #[must_use]
+    pub fn account(&self) -> Account<'_> {
+        Account {
+            plan: self.tenant.plan.name.as_str(),
+            tenant: self.tenant.name.as_str(),
+            key: self.key.as_str(),
+        }
+    }
 }
 
 /// Why somebody may not ask.

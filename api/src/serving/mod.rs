@@ -25,7 +25,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use assay_limiter::InProcess;
+use assay_limiter::Limiter;
 use assay_redis::Link;
 use assay_store::{IntelSnapshot, Store};
 use assay_tenancy::key::Scope;
@@ -50,7 +50,7 @@ pub struct Service {
     /// Tells the time.
     pub clock: Clock,
     /// How often each tenant may ask.
-    pub limiter: InProcess,
+    pub limiter: Limiter,
     /// When keys were last used, written now and then.
     pub key_use: KeyUse,
     /// What was charged and answered, written every second.
@@ -105,7 +105,7 @@ impl Service {
         let chains = Chains::of(&store, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
-            limiter: InProcess::default(),
+            limiter: Limiter::default(),
             key_use: KeyUse::default(),
             recorder: Recorder::default(),
             store,

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use crate::{
     Name, Period,
     manifest::{
-        ChainSourceSpec, Counts, IntelSourceSpec, LimitName, RetentionSpec, Schedule, TraceCeiling,
+        ChainSourceSpec, Counts, IntelSourceSpec, LimitName, OnStoreLoss, Per, RetentionSpec,
+        Schedule, TraceCeiling,
     },
 };
 
@@ -86,6 +87,10 @@ pub struct Plan {
     pub screen_rows: u64,
     /// How far money is followed at most.
     pub trace: TraceCeiling,
+    /// What becomes of requests while the shared counters cannot be reached.
+    pub on_store_loss: OnStoreLoss,
+    /// The share of each limit that is set aside for that time, in percent from 0 to 50.
+    pub floor_share: u8,
 }
 
 /// So many requests in a window.
@@ -101,6 +106,8 @@ pub struct Limit {
     pub window: Period,
     /// What is counted.
     pub counts: Counts,
+    /// Whose requests are counted together.
+    pub per: Per,
 }
 
 /// Another number for one limit, for ever or until a time.

@@ -10,7 +10,7 @@ use assay_engine::{
     score::{RiskLevel, Score, Verdict},
     taxonomy::Category,
 };
-use assay_limiter::Charge;
+use assay_limiter::{Charge, Terms};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
@@ -136,7 +136,7 @@ impl Screening {
         }
         let arrived = self.rows.next(BATCH).await;
         self.ended = arrived.ended;
-        let mut answers = self.answer(arrived.lines.into());
+        let mut answers = self.answer(arrived.lines.into()).await;
         if let Some(error) = arrived.error {
             self.row += 1;
             answers.push(failed(self.row, None, error));
@@ -154,7 +154,7 @@ impl Screening {
         Some(bytes.into())
     }
 
-    fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {
+    async fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {
         let service = Arc::clone(&self.app.service);
         let now = service.clock.now();
         // A stream outlives what was true of its key at the start.
@@ -172,8 +172,9 @@ impl Screening {
         let limits = self.caller.tenant.limits(now);
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let wanted = lines.iter().filter(|line| line.is_ok()).count() as u64;
-        let tenant = &self.caller.tenant.name;
-        let taken = service.limiter.take_checks(tenant, wanted, &limits, seconds);
+        let account = self.caller.account();
+        let terms = Terms::of(&self.caller.tenant.plan);
+        let taken = service.limiter.take_checks(account, wanted, &limits, terms, seconds).await;
         let mut room = taken.charge.count();
 
         let (intel, stale) = (service.intel(), service.is_snapshot_stale());
@@ -186,8 +187,9 @@ impl Screening {
                 Ok(request) if room == 0 => {
                     let names: Vec<String> =
                         taken.violated.iter().map(ToString::to_string).collect();
+                    let what = if taken.unavailable { "cannot be counted" } else { "is used up" };
                     let error = format!(
-                        "{} is used up; try again in {} seconds",
+                        "{} {what}; try again in {} seconds",
                         names.join(" and "),
                         taken.retry_after
                     );
@@ -209,7 +211,7 @@ impl Screening {
             answers.push(answer);
         }
         let unused = taken.charge.count() - answered;
-        service.limiter.give_back(tenant, &Charge::part(&taken.charge, unused));
+        service.limiter.give_back(self.caller.account(), &Charge::part(&taken.charge, unused));
         if beyond {
             self.row += 1;
             let error = format!("more than {cap} rows: the plan allows no more in one request");

@@ -10,7 +10,9 @@ mod tenant;
 
 pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
 pub use intel_source::{IntelFormat, IntelSourceSpec, Schedule};
-pub use plan::{Counts, LimitName, LimitSpec, PlanSpec, RetentionSpec, TraceCeiling};
+pub use plan::{
+    Counts, LimitName, LimitSpec, OnStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,
+};
 pub use rate_limit::{RateLimitNumber, RateLimitSpec, RateLimitTarget};
 pub use read::{API_VERSION, Document, Kind, Manifest};
 pub use tenant::TenantSpec;

@@ -29,6 +29,24 @@ pub struct PlanSpec {
     /// How far money is followed at most, whatever the risk policy says.
     #[serde(default)]
     pub trace: TraceCeiling,
+    /// What becomes of requests while the shared counters cannot be reached.
+    #[serde(default)]
+    pub on_store_loss: OnStoreLoss,
+    /// The share of each limit, in percent from 0 to 50, that replicas keep for that time. All seats
+    /// together hold it; a replica spends the part of its seat. Nothing of it is lost meanwhile.
+    #[serde(default = "default_floor_share")]
+    pub floor_share: u8,
+}
+
+/// What becomes of requests while the counters that all replicas share cannot be reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnStoreLoss {
+    /// Each replica goes on with a share that was set aside beforehand, within the limit.
+    #[default]
+    Floor,
+    /// They are refused (503) once what had been handed out is spent.
+    Closed,
 }
 
 /// The most that a risk policy's `trace` may ask for; what is left out is not limited by the plan.
@@ -65,6 +83,10 @@ impl Default for RetentionSpec {
     }
 }
 
+const fn default_floor_share() -> u8 {
+    10
+}
+
 const fn default_screen_rows() -> u64 {
     100_000
 }
@@ -86,6 +108,9 @@ pub struct LimitSpec {
     pub window: Period,
     /// What is counted.
     pub counts: Counts,
+    /// Whose requests are counted together.
+    #[serde(default)]
+    pub per: Per,
     /// The highest number that a rate limit may raise it to; `requests` where left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<u64>,
@@ -99,6 +124,32 @@ pub enum Counts {
     Requests,
     /// Checks that were answered (status 200).
     Checks,
+}
+
+/// Whose requests a limit counts together, the narrowest first.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    /// Those of one key.
+    Key,
+    /// Those of one tenant, whichever its key.
+    #[default]
+    Tenant,
+    /// Those of all tenants of the plan.
+    Plan,
 }
 
 /// The name of a limit.

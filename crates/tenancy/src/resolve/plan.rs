@@ -12,6 +12,8 @@ const LONGEST_WINDOW_SECONDS: u64 = 31 * 86_400;
 pub(super) const MOST_REQUESTS: u64 = 1_000_000_000_000;
 /// Most limits that a plan may have.
 const MOST_LIMITS: usize = 8;
+/// Largest share of a limit that may be set aside, in percent.
+const LARGEST_FLOOR_SHARE: u8 = 50;
 /// Longest time for which anything of a tenant is kept: ten years and a bit.
 const LONGEST_RETENTION_SECONDS: u64 = 3660 * 86_400;
 /// Most rows that one bulk request may have.
@@ -63,6 +65,11 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
     ] {
         require(ceiling != Some(0), path, "must be from 1; leave it out for no ceiling".into());
     }
+    require(
+        spec.floor_share <= LARGEST_FLOOR_SHARE,
+        "spec.floorShare",
+        format!("{} is not from 0 to {LARGEST_FLOOR_SHARE} percent", spec.floor_share),
+    );
     for (index, limit) in spec.limits.iter().enumerate() {
         let path = format!("spec.limits[{index}]");
         require(
@@ -95,6 +102,7 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
             ceiling: limit.ceiling.unwrap_or(limit.requests),
             window: limit.window,
             counts: limit.counts,
+            per: limit.per,
         })
         .collect();
     if let Some(message) = contradiction(&limits) {
@@ -109,6 +117,8 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         retention: spec.retention,
         screen_rows: spec.screen_rows,
         trace: spec.trace,
+        on_store_loss: spec.on_store_loss,
+        floor_share: spec.floor_share,
     }
 }
 
@@ -119,21 +129,28 @@ pub(super) fn contradiction(limits: &[Limit]) -> Option<String> {
         .flat_map(|a| limits.iter().map(move |b| (a, b)))
         .filter(|(a, b)| a.name != b.name);
     let never_reached = |short: &Limit, long: &Limit| {
-        // What counts checks is reached no later than what counts all requests.
-        let comparable = short.counts == long.counts || long.counts == Counts::Requests;
-        comparable && short.window < long.window && short.requests > long.requests
+        // What counts checks is reached no later than what counts all requests, and what one key asks
+        // is asked by its tenant and on its plan too.
+        let comparable = (short.counts == long.counts || long.counts == Counts::Requests)
+            && short.per <= long.per;
+        let within = short.window < long.window
+            || (short.window == long.window && short.per < long.per && short.counts == long.counts);
+        comparable && within && short.requests > long.requests
     };
     pairs.clone().find(|(a, b)| never_reached(a, b)).map_or_else(
         || {
             let mut same = pairs;
-            same.find(|(a, b)| a.counts == b.counts && a.window == b.window).map(|(a, b)| {
+            let equal = |a: &Limit, b: &Limit| {
+                a.counts == b.counts && a.window == b.window && a.per == b.per
+            };
+            same.find(|(a, b)| equal(a, b)).map(|(a, b)| {
                 format!("`{}` and `{}` count the same in the same window: keep one", a.name, b.name)
             })
         },
         |(short, long)| {
             Some(format!(
-                "`{}` allows {} in {}, but `{}` only {} in {}: the longer window must allow at least \
-                 as many",
+                "`{}` allows {} in {}, but `{}` only {} in {}: the wider one must allow at least as \
+                 many",
                 short.name, short.requests, short.window, long.name, long.requests, long.window
             ))
         },

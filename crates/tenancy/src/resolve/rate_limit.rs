@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Directory,
     directory::{Limit, Plan},
-    manifest::{Manifest, RateLimitSpec, RateLimitTarget, TenantSpec},
+    manifest::{Manifest, Per, RateLimitSpec, RateLimitTarget, TenantSpec},
 };
 
 pub(super) fn check<P>(
@@ -52,7 +52,14 @@ fn check_numbers(rate_limit: &Manifest<RateLimitSpec>, plan: &Plan, problems: &m
             problems.push(rate_limit.problem(&format!("{path}.name"), message));
             continue;
         };
-        if !(1..=MOST_REQUESTS).contains(&number.requests) {
+        let of_tenant = matches!(rate_limit.spec.target, RateLimitTarget::Tenant(_));
+        if of_tenant && limit.per == Per::Plan {
+            let message = format!(
+                "`{}` counts all tenants of plan `{}` together: set it for the plan",
+                number.name, plan.name
+            );
+            problems.push(rate_limit.problem(&format!("{path}.name"), message));
+        } else if !(1..=MOST_REQUESTS).contains(&number.requests) {
             let message = format!("{} is not from 1 to {MOST_REQUESTS}", number.requests);
             problems.push(rate_limit.problem(&format!("{path}.requests"), message));
         } else if number.requests > limit.ceiling {

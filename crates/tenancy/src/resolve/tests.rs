@@ -5,7 +5,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::directory::Tenant;
+use crate::{
+    directory::Tenant,
+    manifest::{OnStoreLoss, Per},
+};
 
 /// A stand-in for a risk policy: a number from 0 to 9.
 /// What is mandatory counts ten each.
@@ -104,6 +107,27 @@ fn the_tenants_number_goes_before_the_plans_and_a_passing_one_before_a_lasting_o
 }
 
 #[test]
+fn what_a_plan_leaves_out_about_limits_is_per_tenant_with_a_floor_of_a_tenth() {
+    let directory = resolved(&[plan()]);
+    let business = &directory.plans["business"];
+    assert_eq!(business.limits[0].per, Per::Tenant);
+    assert_eq!((business.on_store_loss, business.floor_share), (OnStoreLoss::Floor, 10));
+}
+
+#[test]
+fn a_narrow_limit_may_stand_beside_a_wide_one_of_the_same_window() {
+    let limits = json!([
+        {"name": "key", "requests": 5, "window": "1s", "counts": "requests", "per": "key"},
+        {"name": "tenant", "requests": 10, "window": "1s", "counts": "requests"},
+        // Together the tenants of a plan may ask more in a second than one of them in a minute.
+        {"name": "all", "requests": 100, "window": "1s", "counts": "requests", "per": "plan"},
+        {"name": "minute", "requests": 60, "window": "1m", "counts": "requests"},
+    ]);
+    let spec = json!({"displayName": "P", "apiAccess": true, "limits": limits});
+    assert_eq!(complaints(&[document("Plan", "p", spec)]), Vec::<String>::new());
+}
+
+#[test]
 fn every_problem_is_reported_at_once_with_its_manifest() {
     let broken_plan =
         document("Plan", "broken", json!({"displayName": "B", "apiAccess": true, "limits": []}));
@@ -194,6 +218,51 @@ fn every_rule_says_what_would_be_right() {
         (
             vec![document("Plans", "p", json!({}))],
             "kind: `Plans` is unknown; expected one of Plan, IntelSource, ChainSource, RiskPolicy, Tenant, RateLimit",
+        ),
+        (
+            vec![document(
+                "Plan",
+                "p",
+                json!({"displayName": "P", "apiAccess": false, "limits": [], "floorShare": 51}),
+            )],
+            "spec.floorShare: 51 is not from 0 to 50 percent",
+        ),
+        (
+            vec![document(
+                "Plan",
+                "p",
+                json!({"displayName": "P", "apiAccess": false, "limits": [], "onStoreLoss": "open"}),
+            )],
+            "spec.onStoreLoss: unknown variant `open`",
+        ),
+        (
+            vec![plan_with(json!([
+                {"name": "a", "requests": 9, "window": "1s", "counts": "checks", "per": "key"},
+                {"name": "b", "requests": 8, "window": "1s", "counts": "checks"},
+            ]))],
+            "spec.limits: `a` allows 9 in 1s, but `b` only 8 in 1s",
+        ),
+        (
+            vec![
+                document(
+                    "Plan",
+                    "shared",
+                    json!({"displayName": "S", "apiAccess": true, "limits": [
+                        {"name": "a", "requests": 9, "window": "1s", "counts": "checks", "per": "plan"},
+                    ]}),
+                ),
+                policy(),
+                document(
+                    "Tenant",
+                    "one",
+                    json!({"displayName": "One", "plan": "shared", "policy": "default"}),
+                ),
+                limit(
+                    "r",
+                    json!({"target": {"tenant": "one"}, "limits": [{"name": "a", "requests": 1}]}),
+                ),
+            ],
+            "spec.limits[0].name: `a` counts all tenants of plan `shared` together: set it for the plan",
         ),
         (
             with(raise(51)),

@@ -1,0 +1,62 @@
+//! How much is asked for: a rate that forgets, in whole numbers.
+
+/// How much is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Demand {
+    /// Thousandths of a token that were asked for within about the last horizon.
+    level: u64,
+    since: u64,
+    /// Tokens asked for after `since`.
+    count: u64,
+}
+
+impl Demand {
+    /// Notes that `count` were asked for at `now`.
+    pub(crate) fn note(&mut self, count: u64, horizon: u64, now: u64) {
+        if now.saturating_sub(self.since) >= (horizon / 8).max(1) {
+            self.level = self.level_at(horizon, now);
+            (self.since, self.count) = (now, 0);
+        }
+        self.count = self.count.saturating_add(count);
+    }
+
+    /// What will be asked for within `horizon`, if it goes on like this; rounded up.
+    pub(crate) fn within(&self, horizon: u64, now: u64) -> u64 {
+        self.level_at(horizon, now).div_ceil(1000)
+    }
+
+    /// What is past fades by `horizon / (horizon + elapsed)`.
+    fn level_at(&self, horizon: u64, now: u64) -> u64 {
+        let elapsed = u128::from(now.saturating_sub(self.since));
+        let horizon = u128::from(horizon);
+        let level = u128::from(self.level) + u128::from(self.count) * 1000;
+        let faded = level * horizon / (horizon + elapsed).max(1);
+        u64::try_from(faded).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_steady_rate_is_found_within_a_few_horizons_and_forgotten_again() {
+        let (mut demand, horizon) = (Demand::default(), 400_000);
+        assert_eq!(demand.within(horizon, 0), 0);
+        for now in (0..2_000_000).step_by(2_000) {
+            demand.note(1, horizon, now);
+        }
+        // 500 a second are 200 in a horizon.
+        let found = demand.within(horizon, 2_000_000);
+        assert!((160..=240).contains(&found), "{found}");
+        assert!(demand.within(horizon, 60_000_000) <= 2);
+    }
+
+    #[test]
+    fn the_first_that_asks_is_seen_at_once() {
+        let mut demand = Demand::default();
+        demand.note(3, 400_000, 77);
+        assert_eq!(demand.within(400_000, 77), 3);
+        assert_eq!(demand.within(0, 77), 0, "without a horizon nothing is kept ready");
+    }
+}

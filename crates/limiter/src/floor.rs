@@ -1,0 +1,95 @@
+//! What a replica spends of its own share, without a bank.
+//!
+//! It need not know when windows begin: in *no* stretch of time as long as a window is more spent than the
+//! share, so neither in any window by anybody's clock. Spending is remembered in slots of a sixteenth
+//! window, and a slot counts until all of it is longer ago than a window.
+
+use std::collections::VecDeque;
+
+use crate::Settings;
+
+const SLOTS: u64 = 16;
+
+/// What was spent within about the last window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Floor {
+    /// Slots by number, oldest first, with what was spent in each.
+    spent: VecDeque<(u64, u64)>,
+}
+
+impl Floor {
+    /// What of `share` is left at local time `now`.
+    pub(crate) fn left(&self, share: u64, length: u64, now: u64, settings: &Settings) -> u64 {
+        if share == 0 {
+            return 0;
+        }
+        let since = now.saturating_sub(settings.stretched(length));
+        let counting =
+            self.spent.iter().filter(|(slot, _)| (slot + 1) * slot_length(length) > since);
+        share.saturating_sub(counting.map(|(_, count)| count).sum())
+    }
+
+    /// Notes that `count` was spent.
+    pub(crate) fn spend(&mut self, count: u64, length: u64, now: u64, settings: &Settings) {
+        let since = now.saturating_sub(settings.stretched(length));
+        while self.spent.front().is_some_and(|(slot, _)| (slot + 1) * slot_length(length) <= since)
+        {
+            self.spent.pop_front();
+        }
+        let slot = now / slot_length(length);
+        match self.spent.back_mut() {
+            Some((last, spent)) if *last == slot => *spent += count,
+            _ => self.spent.push_back((slot, count)),
+        }
+    }
+
+    /// Whether anything was spent that still counts.
+    pub(crate) fn is_idle(&self, length: u64, now: u64, settings: &Settings) -> bool {
+        self.left(1, length, now, settings) == 1
+    }
+}
+
+const fn slot_length(length: u64) -> u64 {
+    if length < SLOTS { 1 } else { length / SLOTS }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_stretch_as_long_as_a_window_holds_more_than_the_share(
+            steps in prop::collection::vec((0..400_u64, 1..5_u64), 1..200),
+            share in 1..12_u64,
+        ) {
+            let (length, settings) = (1_000, Settings::default());
+            let mut floor = Floor::default();
+            let (mut now, mut spent) = (5_000, Vec::new());
+            for (pause, wanted) in steps {
+                now += pause;
+                let count = wanted.min(floor.left(share, length, now, &settings));
+                if count > 0 {
+                    floor.spend(count, length, now, &settings);
+                    spent.push((now, count));
+                }
+            }
+            for (end, _) in &spent {
+                let within = spent.iter().filter(|(at, _)| at <= end && end - at < length);
+                prop_assert!(within.map(|(_, count)| count).sum::<u64>() <= share);
+            }
+        }
+    }
+
+    #[test]
+    fn the_share_comes_back_little_more_than_a_window_later() {
+        let (length, settings) = (16_000, Settings::default());
+        let mut floor = Floor::default();
+        floor.spend(3, length, 100_000, &settings);
+        assert_eq!(floor.left(3, length, 116_000, &settings), 0);
+        assert_eq!(floor.left(3, length, 118_000, &settings), 3);
+        assert_eq!(floor.left(2, length, 101_000, &settings), 0, "a share that became smaller");
+    }
+}

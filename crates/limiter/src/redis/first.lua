@@ -1,0 +1,8 @@
+-- Nothing came before this epoch: its past is known. Void if it is another epoch by now.
+--
+-- KEYS[1]  the epoch's record
+-- ARGV[1]  the epoch's id
+if redis.call('HGET', KEYS[1], 'id') == ARGV[1] then
+  redis.call('HSET', KEYS[1], 'unknown_before', '0')
+end
+return {}

@@ -1,0 +1,256 @@
+//! Given a real Redis, then the script answers what the ledger answers.
+
+use std::{
+    net::TcpListener,
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use ::redis::aio::MultiplexedConnection;
+use assay_tenancy::manifest::Per;
+
+use super::*;
+use crate::{Ledger, SECOND, Server, bank::Back};
+
+const MARGIN: u64 = 300_000;
+
+/// A Redis of one's own.
+pub(crate) struct TestServer {
+    port: u16,
+    child: Child,
+}
+
+impl TestServer {
+    pub(crate) fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self { port, child: Self::spawn(port) }
+    }
+
+    fn spawn(port: u16) -> Child {
+        let arguments = ["--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--port"];
+        Command::new("redis-server")
+            .args(arguments)
+            .arg(port.to_string())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    pub(crate) fn restart(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.child = Self::spawn(self.port);
+    }
+
+    pub(crate) async fn connect(&self) -> Connection {
+        let client = ::redis::Client::open(format!("redis://127.0.0.1:{}/", self.port)).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            // A busy machine must not make a command look lost that was done.
+            let patient = ::redis::AsyncConnectionConfig::new()
+                .set_response_timeout(Some(Duration::from_secs(30)))
+                .set_connection_timeout(Some(Duration::from_secs(30)));
+            match client.get_multiplexed_async_connection_with_config(&patient).await {
+                Ok(connection) => return Connection(connection),
+                Err(error) => assert!(Instant::now() < deadline, "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Connection(MultiplexedConnection);
+
+impl Connection {
+    pub(crate) async fn command(&self, words: &[&str]) -> ::redis::Value {
+        let (name, arguments) = words.split_first().unwrap();
+        let mut connection = self.0.clone();
+        ::redis::cmd(name).arg(arguments).query_async(&mut connection).await.unwrap()
+    }
+}
+
+#[async_trait::async_trait]
+impl Scripts for Connection {
+    async fn run(
+        &self,
+        script: Script,
+        keys: &[String],
+        arguments: &[String],
+    ) -> Result<Vec<i64>, Failure> {
+        let script = ::redis::Script::new(script.text);
+        let mut call = script.prepare_invoke();
+        for key in keys {
+            call.key(key);
+        }
+        for argument in arguments {
+            call.arg(argument);
+        }
+        Ok(call.invoke_async(&mut self.0.clone()).await?)
+    }
+}
+
+/// Knows nothing of any epoch.
+#[derive(Default)]
+pub(crate) struct NeverSeen(AtomicU64);
+
+#[async_trait::async_trait]
+impl FirstEpochs for NeverSeen {
+    async fn is_first(&self, _: &str) -> Result<bool, Failure> {
+        Ok(self.0.fetch_add(1, Ordering::Relaxed) < u64::from(BUCKETS))
+    }
+}
+
+fn payer() -> Payer {
+    Payer { per: Per::Tenant, name: "acme".into() }
+}
+
+fn cell(name: &str, window_seconds: u64, allowed: u64, want: u64) -> DrawCell {
+    DrawCell { limit: name.parse().unwrap(), window_seconds, allowed, want, newest: 0, back: None }
+}
+
+/// The server's time, from what it said of a window.
+fn time_of(drawn: &DrawnCell, window_seconds: u64) -> u64 {
+    (drawn.window + 1) * window_seconds * SECOND - drawn.left
+}
+
+#[tokio::test]
+async fn the_script_answers_what_the_ledger_answers() {
+    let mut server = TestServer::start();
+    let mut connection = server.connect().await;
+    let (mut ledger, mut run) = (Ledger::new(MARGIN), 0);
+    let mut random = crate::simulation::Random(2026);
+    let mut sequences = [0_u64; 3];
+    let mut drawn_before: Vec<(usize, DrawCell, Back)> = Vec::new();
+    let (mut granted, mut learning, mut returned) = (0, 0, 0);
+    for step in 0..3_000 {
+        // Given any draw of any of three replicas, some of them repeated,
+        let replica = usize::try_from(random.between(0, 3)).unwrap();
+        let again = random.chance(50);
+        sequences[replica] += u64::from(!again);
+        let mut cells = vec![
+            cell("burst", 1, random.between(0, 60), random.between(0, 30)),
+            cell("minute", 60, random.between(0, 3000), random.between(0, 9)),
+        ];
+        if random.chance(30) {
+            let (replica_before, before, back) =
+                random.pick_from(&drawn_before).cloned().unwrap_or_else(|| {
+                    let back = Back { window: 1, epoch: 1, tokens: 1 };
+                    (replica, cell("burst", 1, 1, 1), back)
+                });
+            let _ = replica_before;
+            for cell in cells.iter_mut().filter(|cell| cell.limit == before.limit) {
+                cell.back = Some(back);
+                returned += 1;
+            }
+        }
+        let draw = Draw { sequence: sequences[replica], cells };
+        let (keys, arguments) = question(replica as u64, MARGIN, &payer(), &draw);
+        let answer = connection.run(DRAW, &keys, &arguments).await.unwrap();
+        let real = read(&answer, draw.cells.len()).unwrap();
+
+        // when both decide at the same time, then they say the same.
+        let now = time_of(&real.cells[0], 1);
+        let at = Server { run: run.to_string(), now };
+        let expected = ledger.draw(&at, replica as u64, &payer(), &draw);
+        assert_eq!(real, expected, "step {step}: {draw:?}");
+        granted += real.cells[0].granted;
+        learning += u64::from(real.cells[0].learning);
+        for (cell, drawn) in draw.cells.iter().zip(&real.cells) {
+            let back = Back { window: drawn.window, epoch: real.epoch, tokens: drawn.granted };
+            drawn_before.push((replica, cell.clone(), back));
+        }
+        drawn_before.truncate(20);
+
+        // And nothing changes that where the memory is lost, or the clock is set back.
+        match random.between(0, 400) {
+            0 => {
+                connection.command(&["FLUSHALL"]).await;
+                ledger = Ledger::new(MARGIN);
+            }
+            1 => {
+                server.restart();
+                connection = server.connect().await;
+                (run, ledger) = (run + 1, Ledger::new(MARGIN));
+            }
+            2 => {
+                // A restart with a snapshot: the record stands, but is of another run.
+                connection.command(&["HSET", &keys[0], "run", "0"]).await;
+                ledger.set_run("of another server");
+            }
+            3 => {
+                let ahead = now + random.between(0, 2 * SECOND);
+                connection.command(&["HSET", &keys[0], "latest", &ahead.to_string()]).await;
+                ledger.set_latest(ahead);
+            }
+            4 => {
+                let ahead = now + LONGEST_STEP + 600 * SECOND;
+                connection.command(&["HSET", &keys[0], "latest", &ahead.to_string()]).await;
+                ledger.set_latest(ahead);
+            }
+            5 if !learning_now(&real) => {
+                let id = [real.epoch.to_string()];
+                connection.run(FIRST, &keys[..1], &id).await.unwrap();
+                ledger.nothing_came_before(real.epoch);
+            }
+            _ => {}
+        }
+        if random.chance(20) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    assert!(granted > 100 && learning > 10 && returned > 10, "{granted} {learning} {returned}");
+}
+
+fn learning_now(drawn: &Drawn) -> bool {
+    drawn.cells.iter().any(|cell| cell.learning)
+}
+
+#[tokio::test]
+async fn the_first_epoch_gives_out_tokens_at_once_and_a_later_one_only_from_its_next_window() {
+    let server = TestServer::start();
+    let connection = server.connect().await;
+    let bank = RedisBank::new(Arc::new(connection.clone()), 7 << 12, MARGIN);
+    let epochs = NeverSeen::default();
+    bank.open(&epochs).await.unwrap();
+    let draw = |sequence| Draw { sequence, cells: vec![cell("hour", 3000, 10, 3)] };
+    let first = bank.draw(&payer(), &draw(1)).await.unwrap().cells[0];
+    assert_eq!((first.granted, first.remaining, first.learning), (3, 7, false));
+
+    connection.command(&["FLUSHALL"]).await;
+    bank.open(&epochs).await.unwrap();
+    let after = bank.draw(&payer(), &draw(2)).await.unwrap().cells[0];
+    assert_eq!(
+        (after.granted, after.learning),
+        (0, true),
+        "nobody knows what was given out before"
+    );
+}
+
+#[tokio::test]
+async fn what_no_script_says_is_not_understood() {
+    for answer in
+        [&[][..], &[1], &[1, 0, 5], &[-1, 0], &[1, 0, -1, 2, 3, 4, 0], &[1, 0, 1, 2, 3, 4]]
+    {
+        assert!(read(answer, 1).is_none(), "{answer:?}");
+    }
+    assert!(read(&[1, 0, 1, 2, 3, 4, 0], 1).is_some());
+}
+
+#[test]
+fn all_keys_of_a_draw_lie_in_one_slot_and_buckets_never_move() {
+    let draw = Draw { sequence: 1, cells: vec![cell("a", 1, 1, 1), cell("b", 60, 1, 1)] };
+    let (keys, arguments) = question(3, MARGIN, &payer(), &draw);
+    assert_eq!((keys.len(), arguments.len()), (3, 4 + 2 * 7));
+    let tag = |key: &str| key.split(['{', '}']).nth(1).unwrap().to_owned();
+    assert!(keys.iter().all(|key| tag(key) == tag(&keys[0])), "{keys:?}");
+    assert_eq!(keys[1], "assay:{limits-32}:tenant/acme:a:1");
+}

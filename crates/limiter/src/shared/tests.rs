@@ -1,0 +1,231 @@
+//! Given replicas with one real Redis, then they behave as one.
+
+use std::{
+    sync::Mutex,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use assay_tenancy::{
+    Period,
+    manifest::{Counts, OnStoreLoss, Per},
+};
+
+use super::*;
+use crate::{
+    Ledger, OwnSeat, Payer, Server,
+    bank::Draw,
+    redis::{
+        RedisBank,
+        tests::{Connection, NeverSeen, TestServer},
+    },
+};
+
+const ACME: Account<'_> = Account { plan: "business", tenant: "acme", key: "a" };
+const FLOOR: Terms = Terms { on_store_loss: OnStoreLoss::Floor, floor_share: 10 };
+const CLOSED: Terms = Terms { on_store_loss: OnStoreLoss::Closed, floor_share: 10 };
+/// Requests that are on their way at once.
+const AT_ONCE: u64 = 16;
+
+/// The bank of long windows, in memory.
+#[derive(Debug)]
+struct LongBank(Mutex<Ledger>);
+
+impl LongBank {
+    fn new() -> Arc<Self> {
+        let mut ledger = Ledger::new(0);
+        let (epoch, _) = ledger.open(&Server { run: String::new(), now: wall() });
+        ledger.nothing_came_before(epoch);
+        Arc::new(Self(Mutex::new(ledger)))
+    }
+}
+
+#[async_trait::async_trait]
+impl Bank for LongBank {
+    async fn draw(&self, payer: &Payer, draw: &Draw) -> Result<Drawn, BankError> {
+        let server = Server { run: String::new(), now: wall() };
+        Ok(self.0.lock().unwrap().draw(&server, 0, payer, draw))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a stand-in for the clock of a database")]
+fn wall() -> u64 {
+    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros()).unwrap()
+}
+
+/// A length below an hour whose window goes on for at least a minute.
+fn roomy_window() -> u64 {
+    let now = wall() / SECOND;
+    (3000..3500).find(|length| length - now % length > 1000).unwrap()
+}
+
+fn limit(requests: u64, seconds: u64, counts: Counts) -> Limit {
+    Limit {
+        name: if counts == Counts::Checks { "quota" } else { "burst" }.parse().unwrap(),
+        requests,
+        ceiling: requests,
+        window: Period::from_seconds(seconds),
+        counts,
+        per: Per::Tenant,
+    }
+}
+
+/// A busy machine must not look like a lost bank.
+fn patient() -> Settings {
+    let mut settings = Settings::default();
+    settings.short.timeout = 20 * SECOND;
+    settings
+}
+
+fn replica(number: u64, connection: &Connection, settings: Settings) -> Shared {
+    let short = RedisBank::new(Arc::new(connection.clone()), number << 12, 0);
+    let shared = Shared::new(Arc::new(short), LongBank::new(), settings);
+    shared.set_seats(SeatView { total: 16, held: 3, ..SeatView::default() });
+    let kept = shared.clone();
+    tokio::spawn(async move { kept.keep().await });
+    shared
+}
+
+async fn server() -> (TestServer, Connection) {
+    let server = TestServer::start();
+    let connection = server.connect().await;
+    let bank = RedisBank::new(Arc::new(connection.clone()), 0, 0);
+    bank.open(&NeverSeen::default()).await.unwrap();
+    (server, connection)
+}
+
+/// Asks `count` times, some at once, and says how many were admitted.
+async fn offer(replica: Shared, count: u64, limits: Arc<Vec<Limit>>, terms: Terms) -> u64 {
+    let mut asking = JoinSet::new();
+    for part in 0..AT_ONCE {
+        let (replica, limits) = (replica.clone(), Arc::clone(&limits));
+        asking.spawn(async move {
+            let mut admitted = 0;
+            for _ in (part..count).step_by(usize::try_from(AT_ONCE).unwrap()) {
+                let decision = replica.admit(ACME, Ask::Check, &limits, terms, 0).await;
+                admitted += u64::from(matches!(decision, Decision::Admitted { .. }));
+            }
+            admitted
+        });
+    }
+    asking.join_all().await.into_iter().sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_replicas_at_ten_times_the_limit_admit_the_limit_and_no_more() {
+    let (_server, connection) = server().await;
+    for replicas in [1_u64, 3, 10] {
+        let limits = Arc::new(vec![limit(1000 + replicas, roomy_window(), Counts::Requests)]);
+        connection.command(&["FLUSHALL"]).await;
+        RedisBank::new(Arc::new(connection.clone()), 0, 0)
+            .open(&NeverSeen::default())
+            .await
+            .unwrap();
+        let mut offering = JoinSet::new();
+        for number in 0..replicas {
+            let replica = replica(number + 1, &connection, patient());
+            let share = 10 * (1000 + replicas) / replicas;
+            offering.spawn(offer(replica, share, Arc::clone(&limits), CLOSED));
+        }
+        let admitted: u64 = offering.join_all().await.into_iter().sum();
+        assert_eq!(admitted, 1000 + replicas, "{replicas} replicas");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_replica_does_not_need_another_one_may_use() {
+    let (_server, connection) = server().await;
+    let limits = Arc::new(vec![limit(500, roomy_window(), Counts::Requests)]);
+    let (one, other) = (replica(1, &connection, patient()), replica(2, &connection, patient()));
+    // Given a replica that holds tokens in stock,
+    let first = offer(one.clone(), 200, Arc::clone(&limits), CLOSED).await;
+    assert_eq!(first, 200);
+    // when it stops, then all that is left is there for the other.
+    one.shutdown().await;
+    let second = offer(other, 1000, Arc::clone(&limits), CLOSED).await;
+    assert_eq!(first + second, 500);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn checks_that_were_not_answered_are_taken_back_and_rows_are_taken_as_far_as_there_is_room() {
+    let (_server, connection) = server().await;
+    let limits = [limit(10, roomy_window(), Counts::Checks)];
+    let replica = replica(1, &connection, patient());
+    let taken = replica.take_checks(ACME, 7, &limits, CLOSED).await;
+    assert_eq!((taken.charge.count(), taken.violated.len()), (7, 0));
+    replica.give_back(ACME, &taken.charge.part(2));
+    let left = |replica: &Shared| replica.standings(ACME, &limits, CLOSED, 0)[0].remaining;
+    assert_eq!(left(&replica), 5);
+    let taken = replica.take_checks(ACME, 9, &limits, CLOSED).await;
+    assert_eq!((taken.charge.count(), taken.violated.len()), (5, 1));
+    assert!(taken.retry_after > 0 && !taken.unavailable);
+    assert_eq!(left(&replica), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_redis_leases_are_spent_then_floors_and_then_it_is_said() {
+    let (server, connection) = server().await;
+    let limits = [limit(1600, roomy_window(), Counts::Requests)];
+    let replica = replica(1, &connection, Settings::default());
+    let claimed_at = replica.local_now();
+    // Given a seat that has settled, as far as the replica knows,
+    let own = Some(OwnSeat { claimed_at: claimed_at.saturating_sub(1), until: u64::MAX });
+    replica.set_seats(SeatView { total: 16, held: 1, own, ..SeatView::default() });
+    drop(server);
+    // when Redis is gone from the beginning, then nothing passes: windows may have begun before.
+    let decision = replica.admit(ACME, Ask::Request, &limits, FLOOR, 0).await;
+    let Decision::Unavailable { closed, violated, retry_after, standings } = decision else {
+        panic!("{decision:?}")
+    };
+    assert_eq!((closed, violated.len(), retry_after, standings[0].remaining), (false, 1, 1, 0));
+    assert!(!replica.is_reachable(BankKind::Short));
+    let Decision::Unavailable { closed, .. } =
+        replica.admit(ACME, Ask::Request, &limits, CLOSED, 0).await
+    else {
+        panic!("closed plans refuse")
+    };
+    assert!(closed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_comes_back_gives_nothing_out_before_the_next_window() {
+    let (mut server, connection) = server().await;
+    let limits = [limit(5, 2, Counts::Requests)];
+    let replica = replica(1, &connection, Settings::default());
+    let ask = async |replica: &Shared| replica.admit(ACME, Ask::Request, &limits, CLOSED, 0).await;
+    let until = Instant::now() + Duration::from_mins(1);
+    while !matches!(ask(&replica).await, Decision::Admitted { .. }) {
+        assert!(Instant::now() < until);
+    }
+    server.restart();
+    let back = server.connect().await;
+    drop(replica);
+    let replica = self::replica(2, &back, patient());
+    // Whatever time it is now, the window in which it came back is over within two seconds.
+    let mut unavailable = 0;
+    loop {
+        match ask(&replica).await {
+            Decision::Admitted { .. } => break,
+            Decision::Unavailable { closed: true, .. } => unavailable += 1,
+            other => panic!("{other:?}"),
+        }
+        assert!(Instant::now() < until);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(unavailable > 0, "it learns first");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn windows_of_an_hour_and_more_are_of_the_other_bank() {
+    let (server, connection) = server().await;
+    let replica = replica(1, &connection, patient());
+    drop(server);
+    let limits = [limit(3, 86_400, Counts::Checks)];
+    for _ in 0..3 {
+        let decision = replica.admit(ACME, Ask::Check, &limits, FLOOR, 0).await;
+        assert!(matches!(decision, Decision::Admitted { .. }), "{decision:?}");
+    }
+    let decision = replica.admit(ACME, Ask::Check, &limits, FLOOR, 0).await;
+    let Decision::Refused { retry_after, .. } = decision else { panic!("{decision:?}") };
+    assert!(retry_after <= 86_400);
+    assert_eq!(replica.draws(BankKind::Short), 0);
+}

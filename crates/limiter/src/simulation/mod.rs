@@ -1,0 +1,161 @@
+//! Replicas, banks and a network in one deterministic world: whatever goes wrong, no window of any limit
+//! ever admits more than it allows.
+//!
+//! A seed decides everything. `ASSAY_LIMITER_SEEDS` sets how many are run; the first that fails is named
+//! and can be run alone with `ASSAY_LIMITER_SEED`.
+#![expect(clippy::print_stdout, reason = "figures of a run, for whoever asks for them")]
+
+mod observer;
+mod random;
+mod replica;
+mod scenario;
+mod world;
+
+use std::{
+    env,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+pub(crate) use random::Random;
+use scenario::Scenario;
+use world::World;
+
+/// Seeds of a normal run.
+const SEEDS: u64 = 10_000;
+
+/// What is wrong on purpose, to see that the simulation notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// Banks give out what seats may spend, too.
+    FloorNotWithheld,
+    /// A seat is used from its claim on.
+    SeatUsedAtOnce,
+    /// A lease's time runs from when the answer came.
+    ExpiryFromArrival,
+    /// What is known of the seats never grows old.
+    StaleViewsCount,
+    /// A message that the network doubled has its effect twice.
+    EveryCopyCounts,
+    /// A bank that lost its memory goes on at once.
+    NoLearning,
+    /// A copy of another server's memory is taken for one's own.
+    AnyMemoryWillDo,
+}
+
+fn run(seed: u64, flaw: Option<Flaw>) -> World {
+    let mut random = Random(seed);
+    let mut scenario = Scenario::hostile(&mut random);
+    scenario.settings.flaw = flaw;
+    let mut world = World::new(scenario, random.next());
+    world.run();
+    world
+}
+
+#[derive(Default)]
+struct Totals {
+    admitted: AtomicU64,
+    floors: AtomicU64,
+    unavailable: AtomicU64,
+    returned: AtomicU64,
+}
+
+#[test]
+fn whatever_goes_wrong_no_window_admits_more_than_its_limit() {
+    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    if let Some(seed) = number("ASSAY_LIMITER_SEED") {
+        let world = run(seed, None);
+        println!("{:#?}\n{:?}", world.scenario, world.observer.violation);
+        assert_eq!(world.observer.violation, None);
+        return;
+    }
+    let seeds = number("ASSAY_LIMITER_SEEDS").unwrap_or(SEEDS);
+    let (next, totals) = (AtomicU64::new(0), Totals::default());
+    let failed: Mutex<Option<(u64, String)>> = Mutex::new(None);
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds || failed.lock().unwrap().is_some() {
+                        break;
+                    }
+                    let observer = run(seed, None).observer;
+                    totals.admitted.fetch_add(observer.admitted, Ordering::Relaxed);
+                    totals.floors.fetch_add(observer.floors, Ordering::Relaxed);
+                    totals.unavailable.fetch_add(observer.unavailable, Ordering::Relaxed);
+                    totals.returned.fetch_add(observer.returned, Ordering::Relaxed);
+                    if let Some(violation) = observer.violation {
+                        failed.lock().unwrap().get_or_insert((seed, violation));
+                    }
+                }
+            });
+        }
+    });
+    if let Some((seed, violation)) = failed.into_inner().unwrap() {
+        panic!("ASSAY_LIMITER_SEED={seed}: {violation}");
+    }
+    let [admitted, floors, unavailable, returned] =
+        [totals.admitted, totals.floors, totals.unavailable, totals.returned]
+            .map(AtomicU64::into_inner);
+    println!(
+        "{seeds} seeds: {admitted} admitted, {floors} tokens of floors, {unavailable} unavailable, \
+         {returned} tokens given back"
+    );
+    // The worlds are such that everything happens.
+    assert!(admitted > 50 * seeds && floors > 0 && unavailable > 0 && returned > 0);
+}
+
+#[test]
+fn the_simulation_notices_what_is_wrong_on_purpose() {
+    for flaw in [
+        Flaw::FloorNotWithheld,
+        Flaw::SeatUsedAtOnce,
+        Flaw::ExpiryFromArrival,
+        Flaw::StaleViewsCount,
+        Flaw::EveryCopyCounts,
+        Flaw::NoLearning,
+        Flaw::AnyMemoryWillDo,
+    ] {
+        let noticed = (0..SEEDS).find(|seed| run(*seed, Some(flaw)).observer.violation.is_some());
+        println!("{flaw:?}: seed {noticed:?}");
+        assert!(noticed.is_some(), "{flaw:?}");
+    }
+}
+
+#[test]
+fn in_good_times_an_overloaded_limit_is_used_to_97_percent() {
+    for (replicas, skew, share, least) in [
+        (1, 0, 10, 970),
+        (3, 0, 10, 970),
+        (10, 0, 10, 970),
+        (3, 900, 10, 900),
+        (10, 900, 10, 900),
+        (3, 0, 0, 970),
+        (3, 0, 50, 970),
+    ] {
+        let mut world = World::new(Scenario::overloaded(replicas, skew, share), 7);
+        world.run();
+        assert_eq!(world.observer.violation, None);
+        let used = world.used();
+        println!("{replicas} replicas, skew {skew}, share {share}: {used} of 1000 used");
+        assert!(used >= least && used <= 1000, "{replicas} {skew} {share}: {used}");
+    }
+}
+
+#[test]
+fn at_the_limit_few_requests_need_a_command() {
+    for (a_minute, most) in [(10_000, 100), (100_000, 20)] {
+        let mut world = World::new(Scenario::at_the_limit(3, a_minute), 11);
+        world.run();
+        let observer = &world.observer;
+        assert_eq!(observer.violation, None);
+        let per_mille = observer.commands * 1000 / observer.admitted;
+        println!("{a_minute} a minute: {per_mille} commands for 1000 admitted requests");
+        assert!(per_mille <= most, "{a_minute}: {per_mille}");
+        assert!(observer.admitted > a_minute, "two minutes at the limit");
+    }
+}

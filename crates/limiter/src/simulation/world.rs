@@ -1,0 +1,594 @@
+//! A simulated world: replicas, banks, the keeper of seats, and a network, in true time.
+
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, VecDeque},
+};
+
+use super::{
+    Flaw,
+    observer::{Observer, index},
+    random::Random,
+    replica::{Clock, Replica, SeatAnswer},
+    scenario::{Fault, Scenario},
+};
+use crate::{
+    Ask, BankKind, Ledger, SECOND, Server, Spent, Verdict,
+    bank::{Draw, Drawn},
+    seats::HELD,
+};
+
+/// True time starts here, so that no clock is ever before its beginning.
+const BEGINNING: u64 = 1000 * SECOND;
+/// How much the clocks of a server and its successor may differ.
+const MARGIN: u64 = 400_000;
+/// Between two questions to the keeper of seats.
+const HEARTBEAT: u64 = 2 * SECOND;
+/// How long a request waits for banks.
+const PATIENCE: u64 = SECOND;
+/// Between two copies of the short bank's memory.
+const COPY_EVERY: u64 = 200_000;
+
+#[derive(Clone, Debug)]
+enum Event {
+    Arrival { replica: usize },
+    Draw { from: Address, draw: Draw },
+    Answer { to: Address, sequence: u64, answer: Drawn },
+    TimeOut { to: Address, sequence: u64 },
+    Heartbeat { replica: usize },
+    SeatQuestion { replica: usize, incarnation: u64, asked_at: u64 },
+    SeatAnswer { replica: usize, incarnation: u64, answer: SeatAnswer },
+    NotAnswered { replica: usize, incarnation: u64, spent: Vec<Spent> },
+    Sweep { replica: usize },
+    Start { replica: usize },
+    Fault(Fault),
+    Copy,
+}
+
+/// A purse of a replica, towards one bank.
+#[derive(Clone, Copy, Debug)]
+struct Address {
+    replica: usize,
+    incarnation: u64,
+    purse: usize,
+    bank: BankKind,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Seat {
+    holder: Option<u64>,
+    claim: u64,
+    until: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) scenario: Scenario,
+    pub(super) observer: Observer,
+    random: Random,
+    now: u64,
+    events: std::collections::BinaryHeap<Reverse<(u64, u64)>>,
+    payloads: HashMap<u64, Event>,
+    order: u64,
+    replicas: Vec<Replica>,
+    incarnations: u64,
+    short: Ledger,
+    /// Servers of the short bank, one after the other; the first one's clock is the reference.
+    servers: Vec<Clock>,
+    /// The newest time that each of them went by: a clock that is set back stands still.
+    latest: Vec<u64>,
+    run: u64,
+    copies: VecDeque<Ledger>,
+    paused_until: u64,
+    long: Ledger,
+    long_lost_until: u64,
+    long_clock: Clock,
+    seats: Vec<Seat>,
+    claims: u64,
+    end: u64,
+    busy: Vec<(u64, u64)>,
+}
+
+fn new_ledger(scenario: &Scenario) -> Ledger {
+    let mut ledger = Ledger::new(MARGIN);
+    ledger.flaw = scenario.settings.flaw;
+    ledger
+}
+
+impl World {
+    pub(super) fn new(scenario: Scenario, seed: u64) -> Self {
+        let mut random = Random(seed);
+        let drift = scenario.drift;
+        let offset = random.signed(-500, 500) * 1_000_000 + random.signed(0, 1_000_000);
+        let first = Clock { offset, drift: random.signed(-drift, drift + 1) };
+        let long_clock = Clock {
+            offset: random.signed(-400_000_000, 400_000_000),
+            drift: random.signed(-drift, drift + 1),
+        };
+        let mut short = new_ledger(&scenario);
+        let run = Server { run: "0".into(), now: first.at(BEGINNING) };
+        let (epoch, _) = short.open(&run);
+        if scenario.first_epoch_known {
+            short.nothing_came_before(epoch);
+        }
+        let mut long = Ledger::new(0);
+        let (id, _) = long.open(&Server { run: String::new(), now: long_clock.at(BEGINNING) });
+        long.nothing_came_before(id);
+        let end = BEGINNING + scenario.length;
+        let quiet = random.between(BEGINNING, end);
+        let busy = if scenario.faults.is_empty() {
+            vec![(BEGINNING, end)]
+        } else {
+            vec![(BEGINNING, quiet), (quiet + random.between(0, 4) * SECOND, end)]
+        };
+        let mut world = Self {
+            observer: Observer::default(),
+            now: BEGINNING,
+            events: std::collections::BinaryHeap::new(),
+            payloads: HashMap::new(),
+            order: 0,
+            replicas: Vec::new(),
+            incarnations: 0,
+            short,
+            servers: vec![first],
+            run: 0,
+            latest: vec![0],
+            copies: VecDeque::new(),
+            paused_until: 0,
+            long,
+            long_lost_until: 0,
+            long_clock,
+            seats: vec![Seat::default(); usize::try_from(scenario.seats).unwrap()],
+            claims: 0,
+            end,
+            busy,
+            scenario,
+            random,
+        };
+        world.set_up();
+        world
+    }
+
+    fn set_up(&mut self) {
+        for replica in 0..self.scenario.replicas {
+            let new = self.new_replica();
+            self.replicas.push(new);
+            if self.scenario.joining && replica > 0 {
+                self.replicas[replica].alive = false;
+                let later = self.random.between(0, self.scenario.length / 2) + SECOND;
+                self.at(self.now + later, Event::Start { replica });
+            } else {
+                self.begin(replica);
+            }
+        }
+        if self.scenario.stranded {
+            self.at(self.now + 4 * SECOND, Event::Fault(Fault::Strand));
+        }
+        for fault in self.scenario.faults.clone() {
+            let at = self.random.between(BEGINNING, self.end);
+            self.at(at, Event::Fault(fault));
+        }
+        let copied = [Fault::Revert, Fault::Failover];
+        if self.scenario.faults.iter().any(|fault| copied.contains(fault)) {
+            self.at(self.now, Event::Copy);
+        }
+    }
+
+    fn new_replica(&mut self) -> Replica {
+        self.incarnations += 1;
+        let (random, drift) = (&mut self.random, self.scenario.drift);
+        let offset = random.signed(-900, 900) * 1_000_000 + random.signed(0, 1_000_000);
+        let drift = random.signed(-drift, drift + 1);
+        Replica::new(self.incarnations, Clock { offset, drift })
+    }
+
+    fn begin(&mut self, replica: usize) {
+        let soon = self.now + self.random.between(0, 100_000);
+        self.at(soon, Event::Heartbeat { replica });
+        self.at(soon, Event::Arrival { replica });
+        self.at(soon + SECOND / 2, Event::Sweep { replica });
+    }
+
+    fn at(&mut self, at: u64, event: Event) {
+        self.order += 1;
+        self.events.push(Reverse((at, self.order)));
+        self.payloads.insert(self.order, event);
+    }
+
+    /// Runs to the end, or to the first thing that must never be.
+    pub(super) fn run(&mut self) {
+        while let Some(Reverse((at, order))) = self.events.pop() {
+            if at > self.end || self.observer.violation.is_some() {
+                return;
+            }
+            self.now = at;
+            let event = self.payloads.remove(&order).unwrap();
+            self.step(event);
+        }
+    }
+
+    fn step(&mut self, event: Event) {
+        match event {
+            Event::Arrival { replica } => self.arrival(replica),
+            Event::Draw { from, draw } => self.draw(from, draw),
+            Event::Answer { to, sequence, answer } => self.answer(to, sequence, Some(&answer)),
+            Event::TimeOut { to, sequence } => self.answer(to, sequence, None),
+            Event::Heartbeat { replica } => self.heartbeat(replica),
+            Event::SeatQuestion { replica, incarnation, asked_at } => {
+                self.seat_question(replica, incarnation, asked_at);
+            }
+            Event::SeatAnswer { replica, incarnation, answer } => {
+                if self.lives(replica, incarnation) {
+                    self.replicas[replica].seated(&answer, &self.scenario, self.now);
+                }
+            }
+            Event::NotAnswered { replica, incarnation, spent } => {
+                if self.lives(replica, incarnation) {
+                    self.replicas[replica].take_back(&spent);
+                    self.observer.taken_back(incarnation, &self.scenario.limits, &spent);
+                }
+            }
+            Event::Sweep { replica } => self.sweep(replica),
+            Event::Start { replica } => {
+                let new = self.new_replica();
+                self.replicas[replica] = new;
+                self.begin(replica);
+            }
+            Event::Fault(fault) => self.fault(fault),
+            Event::Copy => {
+                self.copies.push_back(self.short.clone());
+                if self.copies.len() > 8 {
+                    self.copies.pop_front();
+                }
+                self.at(self.now + COPY_EVERY, Event::Copy);
+            }
+        }
+    }
+
+    fn lives(&self, replica: usize, incarnation: u64) -> bool {
+        let replica = &self.replicas[replica];
+        replica.alive && replica.incarnation == incarnation
+    }
+
+    fn arrival(&mut self, replica: usize) {
+        if !self.replicas[replica].alive {
+            return;
+        }
+        let pause = match self.scenario.skew {
+            0 => self.scenario.pause,
+            skew if replica == 0 => {
+                self.scenario.pause * 1000 / (skew * self.scenario.replicas as u64)
+            }
+            skew => self.scenario.pause * 1000 / (1000 - skew),
+        };
+        let next = self.now + self.random.between(0, 2 * pause.max(1)) + 1;
+        self.at(next, Event::Arrival { replica });
+        if !self.busy.iter().any(|(from, to)| (*from..*to).contains(&self.now)) {
+            return;
+        }
+        let ask = if self.random.chance(700) { Ask::Check } else { Ask::Request };
+        let verdict = self.replicas[replica].ask(ask, &self.scenario, self.now);
+        self.verdict(replica, ask, self.now, verdict);
+        self.send_due(replica);
+    }
+
+    fn verdict(&mut self, replica: usize, ask: Ask, since: u64, verdict: Verdict) {
+        match verdict {
+            Verdict::Wait => {
+                if self.now - since < PATIENCE {
+                    self.replicas[replica].waiting.push((ask, since));
+                }
+            }
+            Verdict::Admitted { spent } => self.admitted(replica, spent),
+            Verdict::Unavailable { .. } => self.observer.unavailable += 1,
+            Verdict::Refused { .. } => {}
+        }
+    }
+
+    fn admitted(&mut self, replica: usize, spent: Vec<Spent>) {
+        let incarnation = self.replicas[replica].incarnation;
+        let (now, long) = (self.now, self.long_clock.at(self.now));
+        let reference = self.servers[0].at(now);
+        let servers = self.servers.iter().zip(&self.latest);
+        let clocks: Vec<u64> = servers.map(|(clock, latest)| clock.at(now).max(*latest)).collect();
+        let scenario = &self.scenario;
+        let length = |window_seconds: u64| window_seconds * SECOND;
+        self.observer.admitted(
+            incarnation,
+            &scenario.limits,
+            &spent,
+            |limit| reference / length(limit.window.seconds()),
+            |limit, window| {
+                let seconds = limit.window.seconds();
+                if seconds >= scenario.settings.long_from_seconds {
+                    return long / length(seconds) == window;
+                }
+                clocks.iter().any(|clock| clock / length(seconds) == window)
+            },
+            || format!("at {now} by replica {replica} ({incarnation})"),
+        );
+        self.check_purses(replica, &spent);
+        if self.random.chance(150) {
+            let later = now + self.random.between(1_000, 3 * SECOND);
+            self.at(later, Event::NotAnswered { replica, incarnation, spent });
+        }
+    }
+
+    /// What the replica thinks it holds is what it received and neither spent nor gave back; less where
+    /// a request was refused for a limit on checks, but counted as a request.
+    fn check_purses(&mut self, replica: usize, spent: &[Spent]) {
+        let seen = &self.replicas[replica];
+        for spent in spent {
+            let limit = index(&self.scenario.limits, spent);
+            let key = (seen.incarnation, limit, spent.window);
+            let account = self.observer.accounts.get(&key).copied().unwrap_or_default();
+            let purse = usize::from(spent.payer.per == assay_tenancy::manifest::Per::Plan);
+            let held = seen.purses[purse].tokens(&spent.limit, spent.window);
+            // A lease that was replaced by the next window's holds nothing any more.
+            let expected = account.received + account.returned - account.spent;
+            if held.is_some_and(|held| held > expected) {
+                self.observer.violate(format!("{} held, {expected} owned", held.unwrap_or(0)));
+            }
+        }
+    }
+
+    fn send_due(&mut self, replica: usize) {
+        let due = self.replicas[replica].due(&self.scenario, self.now);
+        self.send(replica, due);
+    }
+
+    fn send(&mut self, replica: usize, due: Vec<(usize, BankKind, Draw)>) {
+        let incarnation = self.replicas[replica].incarnation;
+        for (purse, bank, draw) in due {
+            let from = Address { replica, incarnation, purse, bank };
+            self.observer.commands += 1;
+            for cell in &draw.cells {
+                if let Some(back) = &cell.back {
+                    let limits = &self.scenario.limits;
+                    let limit = limits.iter().position(|limit| limit.name == cell.limit).unwrap();
+                    let key = (incarnation, limit, back.window);
+                    let account = self.observer.accounts.entry(key).or_default();
+                    account.spent += back.tokens;
+                }
+            }
+            let timeout = self.scenario.settings.pace(bank).timeout;
+            let to = from;
+            self.at(self.now + timeout, Event::TimeOut { to, sequence: draw.sequence });
+            for delay in self.ways() {
+                self.at(self.now + delay, Event::Draw { from, draw: draw.clone() });
+            }
+        }
+    }
+
+    /// How long each copy of a message is on its way.
+    fn ways(&mut self) -> Vec<u64> {
+        let mut ways = Vec::new();
+        let copies = 1 + u64::from(self.random.chance(self.scenario.doubled));
+        for _ in 0..copies {
+            if !self.random.chance(self.scenario.lost) {
+                let late = if self.random.chance(self.scenario.late) { 2 * SECOND } else { 0 };
+                ways.push(self.random.between(50, self.scenario.delay + late + 51));
+            }
+        }
+        ways
+    }
+
+    fn draw(&mut self, from: Address, mut draw: Draw) {
+        let cut_off = self.replicas[from.replica].cut_off[from.bank as usize];
+        let lost = from.bank == BankKind::Long && self.now < self.long_lost_until;
+        if lost || self.now < cut_off {
+            return;
+        }
+        if from.bank == BankKind::Short && self.now < self.paused_until {
+            self.at(self.paused_until, Event::Draw { from, draw });
+            return;
+        }
+        let payer = self.replicas[from.replica].purses[from.purse].payer().clone();
+        let (ledger, server) = match from.bank {
+            BankKind::Short => {
+                let clock = self.servers.last().unwrap();
+                (&mut self.short, Server { run: self.run.to_string(), now: clock.at(self.now) })
+            }
+            BankKind::Long => {
+                let now = self.long_clock.at(self.now);
+                (&mut self.long, Server { run: String::new(), now })
+            }
+        };
+        let held = |ledger: &Ledger, draw: &Draw| -> Vec<_> {
+            let cells = draw.cells.iter();
+            cells.map(|cell| ledger.granted(&payer, &cell.limit, cell.window_seconds)).collect()
+        };
+        let before = held(ledger, &draw);
+        let sequence = draw.sequence;
+        if self.scenario.settings.flaw == Some(Flaw::EveryCopyCounts) {
+            draw.sequence = u64::MAX - 1_000_000_000 + self.order;
+        }
+        let answer = ledger.draw(&server, from.incarnation, &payer, &draw);
+        let after = held(ledger, &draw);
+        if from.bank == BankKind::Short {
+            *self.latest.last_mut().unwrap() = ledger.latest();
+        }
+        for (place, (cell, drawn)) in draw.cells.iter().zip(&answer.cells).enumerate() {
+            let limits = &self.scenario.limits;
+            let limit = limits.iter().position(|limit| limit.name == cell.limit).unwrap();
+            let back = if before[place].0 == after[place].0 {
+                before[place].1 + drawn.granted - after[place].1
+            } else {
+                0
+            };
+            self.observer.granted(limit, drawn.window, drawn.granted, back);
+        }
+        for delay in self.ways() {
+            let to = from;
+            self.at(self.now + delay, Event::Answer { to, sequence, answer: answer.clone() });
+        }
+    }
+
+    fn answer(&mut self, to: Address, sequence: u64, answer: Option<&Drawn>) {
+        let Address { replica, incarnation, purse, bank } = to;
+        if !self.lives(replica, incarnation)
+            || (answer.is_some() && self.now < self.replicas[replica].cut_off[bank as usize])
+        {
+            return;
+        }
+        let expected = self.replicas[replica].purses[purse].flight(bank);
+        let Some((_, sent, cells)) = expected.filter(|(expected, ..)| *expected == sequence) else {
+            return;
+        };
+        if let Some(answer) = answer {
+            let local = self.replicas[replica].clock.at(self.now);
+            let late = local - sent > self.scenario.settings.pace(bank).timeout;
+            for (limit, drawn) in cells.iter().zip(&answer.cells).filter(|_| !late) {
+                let limits = &self.scenario.limits;
+                let limit = limits.iter().position(|it| it.name == *limit).unwrap();
+                self.observer.received(incarnation, limit, drawn.window, drawn.granted);
+            }
+        }
+        self.replicas[replica].settle(purse, bank, sequence, answer, &self.scenario, self.now);
+        let waiting = std::mem::take(&mut self.replicas[replica].waiting);
+        for (ask, since) in waiting {
+            let verdict = self.replicas[replica].decide(ask, &self.scenario, self.now);
+            self.verdict(replica, ask, since, verdict);
+        }
+        self.send_due(replica);
+    }
+
+    fn sweep(&mut self, replica: usize) {
+        if self.replicas[replica].alive {
+            let due = self.replicas[replica].due_back(false, &self.scenario, self.now);
+            self.send(replica, due);
+            self.at(self.now + SECOND / 2, Event::Sweep { replica });
+        }
+    }
+
+    fn heartbeat(&mut self, replica: usize) {
+        if !self.replicas[replica].alive {
+            return;
+        }
+        let asked_at = self.replicas[replica].clock.at(self.now);
+        let incarnation = self.replicas[replica].incarnation;
+        for delay in self.ways() {
+            let question = Event::SeatQuestion { replica, incarnation, asked_at };
+            self.at(self.now + delay, question);
+        }
+        self.at(self.now + HEARTBEAT, Event::Heartbeat { replica });
+    }
+
+    /// Renews the replica's seat, or gives it the first that is free.
+    fn seat_question(&mut self, replica: usize, incarnation: u64, asked_at: u64) {
+        let cut_off = self.replicas[replica].cut_off[BankKind::Long as usize];
+        if self.now < self.long_lost_until.max(cut_off) {
+            return;
+        }
+        let now = self.long_clock.at(self.now);
+        let own = |seat: &Seat| seat.holder == Some(incarnation) && seat.until > now;
+        let place = self.seats.iter().position(own);
+        let free = || self.seats.iter().position(|seat| seat.until <= now);
+        let claim = place.or_else(free).map(|place| {
+            let seat = &mut self.seats[place];
+            if !own(seat) {
+                self.claims += 1;
+                (seat.holder, seat.claim) = (Some(incarnation), self.claims);
+            }
+            seat.until = now + HELD;
+            seat.claim
+        });
+        let was_held = |seat: &&Seat| seat.holder.is_some() && seat.until <= now;
+        let answer = SeatAnswer {
+            asked_at,
+            claim,
+            total: self.scenario.seats,
+            held: u32::try_from(self.seats.iter().filter(|seat| seat.until > now).count()).unwrap(),
+            ended: self.seats.iter().filter(was_held).map(|seat| now - seat.until).collect(),
+        };
+        for delay in self.ways() {
+            let answer = answer.clone();
+            self.at(self.now + delay, Event::SeatAnswer { replica, incarnation, answer });
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        let replica = usize::try_from(self.random.between(0, self.replicas.len() as u64)).unwrap();
+        let a_while = self.random.between(50_000, 4 * SECOND);
+        match fault {
+            Fault::Crash | Fault::Restart if self.replicas[replica].alive => {
+                if fault == Fault::Restart {
+                    let due = self.replicas[replica].due_back(true, &self.scenario, self.now);
+                    self.send(replica, due);
+                    self.release(replica);
+                }
+                self.replicas[replica].alive = false;
+                self.at(self.now + a_while, Event::Start { replica });
+            }
+            Fault::Crash | Fault::Restart => {}
+            Fault::CutOff => {
+                let a_while = self.random.between(50_000, 30 * SECOND);
+                let banks = self.random.between(1, 4);
+                for bank in BankKind::ALL {
+                    if banks & (1 << bank as u64) != 0 {
+                        self.replicas[replica].cut_off[bank as usize] = self.now + a_while;
+                    }
+                }
+            }
+            Fault::Strand => self.replicas[0].cut_off[BankKind::Long as usize] = self.end,
+            Fault::Pause => self.paused_until = self.now + a_while,
+            Fault::Flush => self.short = new_ledger(&self.scenario),
+            Fault::Revert => {
+                self.run += 1;
+                self.short = self.copy();
+                if self.random.chance(500) {
+                    self.paused_until = self.now + a_while;
+                }
+            }
+            Fault::Failover => {
+                self.run += 1;
+                self.short = self.copy();
+                let reference = self.servers[0];
+                let apart = i64::try_from(MARGIN / 2).unwrap();
+                let offset = reference.offset + self.random.signed(-apart, apart);
+                self.servers.push(Clock { offset, ..reference });
+                self.latest.push(0);
+            }
+            Fault::StepBack => {
+                let step = self.random.signed(1_000, 3_000_000);
+                for clock in &mut self.servers {
+                    clock.offset -= step;
+                }
+            }
+            Fault::LongLost => {
+                self.long_lost_until = self.now + self.random.between(SECOND, 20 * SECOND);
+            }
+        }
+    }
+
+    fn copy(&mut self) -> Ledger {
+        if self.copies.is_empty() || self.random.chance(300) {
+            return new_ledger(&self.scenario);
+        }
+        let age = usize::try_from(self.random.between(0, self.copies.len() as u64)).unwrap();
+        self.copies[age].clone()
+    }
+
+    /// A replica that stops in good order stops to use its seat, then gives it up.
+    fn release(&mut self, replica: usize) {
+        let now = self.long_clock.at(self.now);
+        let incarnation = self.replicas[replica].incarnation;
+        for seat in &mut self.seats {
+            if seat.holder == Some(incarnation) {
+                seat.until = seat.until.min(now);
+            }
+        }
+    }
+}
+
+impl World {
+    /// The share of the first limit that was used in whole windows, in thousandths, once seats have
+    /// settled.
+    pub(super) fn used(&self) -> u64 {
+        let limits = &self.scenario.limits;
+        let length = limits[0].window.seconds() * SECOND;
+        let first = self.servers[0].at(BEGINNING + 18 * SECOND) / length + 1;
+        let last = self.servers[0].at(self.end) / length;
+        self.observer.used(limits, first, last)
+    }
+}
