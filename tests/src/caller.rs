@@ -71,6 +71,24 @@ impl Caller {
         self.post("/api/v1/check/address", &body.to_string(), &[])
     }
 
+    /// Checks an address where the server may be about to go: the status, or nothing where there was no
+    /// answer.
+    #[must_use]
+    pub fn try_check(&self, chain: &str, address: &str) -> Option<u16> {
+        let body = json!({ "blockchain": chain, "address": address }).to_string();
+        let asked = self
+            .agent
+            .post(format!("{}/api/v1/check/address", self.base))
+            .header("x-api-key", &self.key)
+            .header("content-type", "application/json")
+            .send(&body);
+        let mut answer = asked.ok()?;
+        let status = answer.status().as_u16();
+        // Read to its end, so that the connection can be used again.
+        let _ = answer.body_mut().read_to_vec();
+        Some(status)
+    }
+
     /// Posts JSON, with further header fields.
     #[must_use]
     pub fn post(&self, path: &str, body: &str, headers: &[(&str, &str)]) -> Answer {

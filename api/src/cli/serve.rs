@@ -24,7 +24,7 @@ use crate::{
     feeds,
     http::{self, App, HttpSettings, ListenerSettings, Metrics},
     sample::{self, SampleKey},
-    serving::{Bounds, LoadError, Refresher, Service, dead_keys},
+    serving::{Bounds, LoadError, Refresher, Service, SharedLimits, dead_keys},
     settings::{Feeds, Layers, Settings},
 };
 
@@ -130,10 +130,21 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         directory_age: settings.max_directory_age,
         snapshot_age: settings.max_snapshot_age,
     };
+    let limits = match &redis {
+        Some((link, prefix)) => SharedLimits::begin(Arc::clone(&store), link.clone(), prefix).await,
+        None => None,
+    };
+    let limiter = limits.as_ref().map(SharedLimits::limiter).unwrap_or_default();
     let clock = context.clock.clone();
-    let service =
-        Service::load(Arc::clone(&store), clock, settings.cache_bytes, bounds, redis.clone())
-            .await?;
+    let service = Service::load(
+        Arc::clone(&store),
+        clock,
+        settings.cache_bytes,
+        bounds,
+        redis.clone(),
+        limiter,
+    )
+    .await?;
     let app = Arc::new(App {
         service: Arc::clone(&service),
         metrics: Metrics::default(),
@@ -170,6 +181,9 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     refreshing.abort();
     for task in fetching.into_iter().chain(hearing).chain(hinted) {
         task.abort();
+    }
+    if let Some(limits) = limits {
+        limits.end().await;
     }
     refresher().write_records().await;
     refresher().write_key_use().await;

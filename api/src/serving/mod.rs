@@ -11,6 +11,7 @@ mod check;
 mod confirmed;
 pub mod dead_keys;
 mod key_use;
+mod limits;
 mod record;
 mod refresh;
 mod screen;
@@ -38,6 +39,7 @@ pub use catalogue::{Catalogue, catalogue};
 pub use check::CheckOutcome;
 pub use confirmed::Confirmed;
 pub use key_use::KeyUse;
+pub use limits::SharedLimits;
 pub use record::Recorder;
 pub use refresh::{LoadError, Refresher};
 pub use screen::{Screened, screen, subject as screen_subject};
@@ -97,6 +99,7 @@ impl Service {
         cache_bytes: u64,
         bounds: Bounds,
         redis: Option<(Link, String)>,
+        limiter: Limiter,
     ) -> Result<Arc<Self>, LoadError> {
         let (access_confirmed, intel_confirmed) =
             (Confirmed::at(Instant::now()), Confirmed::at(Instant::now()));
@@ -105,7 +108,7 @@ impl Service {
         let chains = Chains::of(&store, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
-            limiter: Limiter::default(),
+            limiter,
             key_use: KeyUse::default(),
             recorder: Recorder::default(),
             store,
