@@ -64,6 +64,7 @@ impl Limiter {
     }
 
     /// Where every limit stands, as far as this replica knows.
+    #[must_use]
     pub fn standings(
         &self,
         account: Account<'_>,
