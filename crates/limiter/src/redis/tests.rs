@@ -232,7 +232,7 @@ fn learning_now(drawn: &Drawn) -> bool {
 async fn the_first_epoch_gives_out_tokens_at_once_and_a_later_one_only_from_its_next_window() {
     let server = TestServer::start();
     let connection = server.connect().await;
-    let bank = RedisBank::new(Arc::new(connection.clone()), 7 << 12, MARGIN);
+    let bank = RedisBank::new(Arc::new(connection.clone()), 7, MARGIN);
     let epochs = NeverSeen::default();
     bank.open(&epochs).await.unwrap();
     let draw = |sequence| Draw { sequence, cells: vec![cell("hour", 3000, 10, 3)] };

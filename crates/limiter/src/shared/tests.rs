@@ -78,7 +78,7 @@ fn patient() -> Settings {
 }
 
 fn replica(number: u64, connection: &Connection, settings: Settings) -> Shared {
-    let short = RedisBank::new(Arc::new(connection.clone()), number << 12, 0);
+    let short = RedisBank::new(Arc::new(connection.clone()), number, 0);
     let shared = Shared::new(Arc::new(short), LongBank::new(), settings);
     shared.set_seats(SeatView { total: 16, held: 3, ..SeatView::default() });
     let kept = shared.clone();
@@ -284,7 +284,7 @@ async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_i
     let (seen, stop) = (Seen::default(), Arc::new(AtomicBool::new(false)));
     let start = |number: u64| {
         let scripts = Redialled(server.port(), tokio::sync::Mutex::default());
-        let short = RedisBank::new(Arc::new(scripts), number << 12, 0);
+        let short = RedisBank::new(Arc::new(scripts), number, 0);
         let replica = Shared::new(Arc::new(short), LongBank::new(), Settings::default());
         let stop = Arc::clone(&stop);
         tokio::spawn(hammer(replica, Arc::clone(&limits), Arc::clone(&seen), stop))
