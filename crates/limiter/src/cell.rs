@@ -10,6 +10,7 @@ use crate::{
     bank::{Back, DrawCell, DrawnCell},
     demand::Demand,
     floor::Floor,
+    lease::Lease,
 };
 
 /// What one replica knows of one limit of one payer.
@@ -30,20 +31,6 @@ pub(crate) struct Cell {
     /// Tokens that somebody waits for.
     waiting: u64,
     asked_at: u64,
-}
-
-/// Tokens of one window.
-#[derive(Clone, Copy, Debug, Default)]
-struct Lease {
-    window: u64,
-    epoch: u64,
-    tokens: u64,
-    /// The local time from which none may be spent: before the window's end by any clock.
-    expires: u64,
-    /// The local time at which the window ends, about.
-    ends: u64,
-    /// What could still be drawn when the bank was asked last.
-    remaining: u64,
 }
 
 /// The bank has nothing to give.
@@ -146,8 +133,7 @@ impl Cell {
 
     /// Spends `count` for which there is room: of the lease first.
     pub(crate) fn spend(&mut self, count: u64, moment: &Moment<'_>) -> (u64, u64) {
-        let leased = count.min(self.leased(moment.now));
-        self.lease.tokens -= leased;
+        let leased = self.lease.spend(count, moment.now);
         let floor = count - leased;
         if floor > 0 {
             self.floor.spend(floor, self.length(), moment.now, moment.settings);
@@ -157,15 +143,12 @@ impl Cell {
 
     /// The window that the lease is of.
     pub(crate) const fn window(&self) -> u64 {
-        self.lease.window
+        self.lease.window()
     }
 
     /// Takes back tokens of the lease that were not needed after all.
     pub(crate) fn unspend(&mut self, spent: &Spent, count: u64) {
-        if self.lease.window == spent.window {
-            let tokens = count.min(spent.leased);
-            self.lease.tokens = self.lease.tokens.saturating_add(tokens);
-        }
+        self.lease.unspend(spent.window, count.min(spent.leased));
     }
 
     /// Whether the bank should be asked for more; `lost` where it could not be reached of late.
@@ -204,12 +187,7 @@ impl Cell {
 
     /// What to give back because the replica stops.
     pub(crate) fn give_back(&mut self, moment: &Moment<'_>) -> Option<DrawCell> {
-        let tokens = self.leased(moment.now);
-        if tokens == 0 {
-            return None;
-        }
-        self.lease.tokens = 0;
-        let back = Back { window: self.lease.window, epoch: self.lease.epoch, tokens };
+        let back = self.lease.give_back(moment.now)?;
         Some(self.draw_cell(0, Some(back), moment))
     }
 
@@ -229,26 +207,12 @@ impl Cell {
             return;
         }
         self.newest = answer.window;
-        let left = moment.settings.shrunk(answer.left);
         #[cfg(test)]
         let sent = match moment.settings.flaw {
             Some(crate::simulation::Flaw::ExpiryFromArrival) => moment.now,
             _ => sent,
         };
-        let (expires, ends) = (sent.saturating_add(left), sent.saturating_add(answer.left));
-        if self.lease.window == answer.window && self.lease.expires > 0 {
-            // Each answer's reckoning is early; the latest of them is the nearest.
-            self.lease.expires = self.lease.expires.max(expires);
-            self.lease.ends = self.lease.ends.max(ends);
-            self.lease.tokens = self.lease.tokens.saturating_add(answer.granted);
-            self.lease.remaining = answer.remaining;
-        } else {
-            let (window, tokens, remaining) = (answer.window, answer.granted, answer.remaining);
-            self.lease = Lease { window, epoch, tokens, expires, ends, remaining };
-        }
-        if answer.granted > 0 {
-            self.lease.epoch = epoch;
-        }
+        self.lease.add(epoch, answer, sent, moment.settings);
         if answer.granted == 0 && (answer.learning || want > 0) {
             self.set_dry(answer, sent, answer.learning, moment);
         } else if answer.granted > 0 {
@@ -268,16 +232,19 @@ impl Cell {
 
     /// Seconds until the next window, at least one.
     pub(crate) const fn resets_in(&self, now: u64) -> u64 {
-        let left = self.lease.ends.saturating_sub(now).div_ceil(SECOND);
+        let left = self.lease.ends().saturating_sub(now).div_ceil(SECOND);
         if left == 0 { 1 } else { left }
     }
 
     /// Where the limit stands. `wall` is the time since 1970 by the replica's own clock: it says when a
     /// window ends that no bank was asked about.
     pub(crate) fn standing(&self, lost: bool, wall: u64, moment: &Moment<'_>) -> Standing {
-        let known = moment.now < self.lease.ends;
+        let known = moment.now < self.lease.ends();
         let remaining = if known {
-            let drawable = if lost || self.is_dry(moment.now) { 0 } else { self.lease.remaining };
+            let drawable = match self.lease.remaining(moment.now) {
+                Some(remaining) if !lost && !self.is_dry(moment.now) => remaining,
+                _ => 0,
+            };
             let own = self.leased(moment.now).saturating_add(self.floor_left(moment));
             drawable.saturating_add(own)
         } else if lost {
@@ -309,13 +276,13 @@ impl Cell {
 
     /// The tokens of the lease that may be spent.
     pub(crate) const fn leased(&self, now: u64) -> u64 {
-        if now < self.lease.expires { self.lease.tokens } else { 0 }
+        self.lease.spendable(now)
     }
 
     /// The tokens of the lease, spendable or not.
     #[cfg(test)]
     pub(crate) const fn tokens(&self) -> u64 {
-        self.lease.tokens
+        self.lease.tokens()
     }
 
     fn set_dry(&mut self, answer: &DrawnCell, sent: u64, learning: bool, moment: &Moment<'_>) {
@@ -357,12 +324,12 @@ impl Cell {
 
     /// The most that is taken at once near the end, by what is known: the others want some too.
     fn fair(&self, moment: &Moment<'_>) -> u64 {
-        let known = moment.now < self.lease.expires;
-        let remaining = if known { self.lease.remaining } else { self.allowed(moment) };
         if self.bank == BankKind::Short {
             // This bank knows better how many replicas ask.
             return u64::MAX;
         }
+        let known = self.lease.remaining(moment.now);
+        let remaining = known.unwrap_or_else(|| self.allowed(moment));
         (remaining / (2 * u64::from(moment.seats.held).max(1))).max(1)
     }
 

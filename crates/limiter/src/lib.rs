@@ -23,6 +23,7 @@ mod decision;
 mod demand;
 mod floor;
 mod in_process;
+mod lease;
 mod ledger;
 mod limiter;
 mod payer;

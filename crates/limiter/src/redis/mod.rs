@@ -83,8 +83,7 @@ impl RedisBank {
     /// than the clocks of a primary and its successor differ, and than a primary goes on that does not
     /// know of its successor.
     pub const fn new(scripts: Arc<dyn Scripts>, replica: u64, margin: u64) -> Self {
-        // Redis reckons in floating point numbers, exact up to 2^53.
-        Self { scripts, replica: replica >> 12, margin }
+        Self { scripts, replica, margin }
     }
 
     /// Sees to it, when a program starts, that every bucket has an epoch, and that the first one of an
@@ -137,8 +136,9 @@ fn question(replica: u64, margin: u64, payer: &Payer, draw: &Draw) -> (Vec<Strin
     (keys, arguments)
 }
 
-/// What the script answers, where that can be understood.
-fn read(answer: &[i64], expected: usize) -> Option<Drawn> {
+/// What the script answers to a draw of so many cells, where that can be understood.
+#[must_use]
+pub fn read(answer: &[i64], expected: usize) -> Option<Drawn> {
     let (head, rest) = answer.split_at_checked(2)?;
     let epoch = u64::try_from(*head.first()?).ok()?;
     let (cells, odd) = rest.as_chunks::<5>();

@@ -43,16 +43,21 @@ impl TestServer {
         self.child = Self::spawn(self.port);
     }
 
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let process = self.child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{name}"), &process]).status().unwrap();
+        assert!(sent.success());
+    }
+
     pub(crate) async fn connect(&self) -> Connection {
-        let client = ::redis::Client::open(format!("redis://127.0.0.1:{}/", self.port)).unwrap();
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
-            // A busy machine must not make a command look lost that was done.
-            let patient = ::redis::AsyncConnectionConfig::new()
-                .set_response_timeout(Some(Duration::from_secs(30)))
-                .set_connection_timeout(Some(Duration::from_secs(30)));
-            match client.get_multiplexed_async_connection_with_config(&patient).await {
-                Ok(connection) => return Connection(connection),
+            match Connection::try_new(self.port).await {
+                Ok(connection) => return connection,
                 Err(error) => assert!(Instant::now() < deadline, "{error}"),
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -71,6 +76,15 @@ impl Drop for TestServer {
 pub(crate) struct Connection(MultiplexedConnection);
 
 impl Connection {
+    pub(crate) async fn try_new(port: u16) -> Result<Self, Failure> {
+        let client = ::redis::Client::open(format!("redis://127.0.0.1:{port}/"))?;
+        // A busy machine must not make a command look lost that was done.
+        let patient = ::redis::AsyncConnectionConfig::new()
+            .set_response_timeout(Some(Duration::from_secs(30)))
+            .set_connection_timeout(Some(Duration::from_secs(30)));
+        Ok(Self(client.get_multiplexed_async_connection_with_config(&patient).await?))
+    }
+
     pub(crate) async fn command(&self, words: &[&str]) -> ::redis::Value {
         let (name, arguments) = words.split_first().unwrap();
         let mut connection = self.0.clone();
@@ -218,7 +232,7 @@ fn learning_now(drawn: &Drawn) -> bool {
 async fn the_first_epoch_gives_out_tokens_at_once_and_a_later_one_only_from_its_next_window() {
     let server = TestServer::start();
     let connection = server.connect().await;
-    let bank = RedisBank::new(Arc::new(connection.clone()), 7 << 12, MARGIN);
+    let bank = RedisBank::new(Arc::new(connection.clone()), 7, MARGIN);
     let epochs = NeverSeen::default();
     bank.open(&epochs).await.unwrap();
     let draw = |sequence| Draw { sequence, cells: vec![cell("hour", 3000, 10, 3)] };

@@ -1,6 +1,7 @@
 //! Given replicas with one real Redis, then they behave as one.
 
 use std::{
+    collections::BTreeMap,
     sync::Mutex,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -15,7 +16,7 @@ use crate::{
     Ledger, OwnSeat, Payer, Server,
     bank::Draw,
     redis::{
-        RedisBank,
+        Failure, RedisBank, Script, Scripts,
         tests::{Connection, NeverSeen, TestServer},
     },
 };
@@ -77,7 +78,7 @@ fn patient() -> Settings {
 }
 
 fn replica(number: u64, connection: &Connection, settings: Settings) -> Shared {
-    let short = RedisBank::new(Arc::new(connection.clone()), number << 12, 0);
+    let short = RedisBank::new(Arc::new(connection.clone()), number, 0);
     let shared = Shared::new(Arc::new(short), LongBank::new(), settings);
     shared.set_seats(SeatView { total: 16, held: 3, ..SeatView::default() });
     let kept = shared.clone();
@@ -228,4 +229,114 @@ async fn windows_of_an_hour_and_more_are_of_the_other_bank() {
     let Decision::Refused { retry_after, .. } = decision else { panic!("{decision:?}") };
     assert!(retry_after <= 86_400);
     assert_eq!(replica.draws(BankKind::Short), 0);
+}
+
+/// Dials again where the connection was lost.
+#[derive(Debug)]
+struct Redialled(u16, tokio::sync::Mutex<Option<Connection>>);
+
+#[async_trait::async_trait]
+impl Scripts for Redialled {
+    async fn run(
+        &self,
+        script: Script,
+        keys: &[String],
+        arguments: &[String],
+    ) -> Result<Vec<i64>, Failure> {
+        let connection = {
+            let mut connection = self.1.lock().await;
+            match &*connection {
+                Some(connection) => connection.clone(),
+                None => connection.insert(Connection::try_new(self.0).await?).clone(),
+            }
+        };
+        let answer = connection.run(script, keys, arguments).await;
+        if answer.is_err() {
+            *self.1.lock().await = None;
+        }
+        answer
+    }
+}
+
+/// What was admitted in each window that a lease was of.
+type Seen = Arc<Mutex<BTreeMap<u64, u64>>>;
+
+/// Asks until it is told to stop. A lease is spent in its window, by the clock that the server has too.
+async fn hammer(replica: Shared, limits: Arc<Vec<Limit>>, seen: Seen, stop: Arc<AtomicBool>) {
+    let length = limits[0].window.seconds() * SECOND;
+    while !stop.load(Ordering::Relaxed) {
+        let before = wall();
+        let decision = replica.admit(ACME, Ask::Check, &limits, CLOSED, 0).await;
+        let after = wall();
+        if let Decision::Admitted { charge } = decision {
+            let spent = &charge.checks[0];
+            assert!((before / length..=after / length).contains(&spent.window));
+            *seen.lock().unwrap().entry(spent.window).or_default() += spent.leased;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_is_exceeded() {
+    let (mut server, connection) = server().await;
+    let limits = Arc::new(vec![limit(60, 1, Counts::Checks)]);
+    let (seen, stop) = (Seen::default(), Arc::new(AtomicBool::new(false)));
+    let start = |number: u64| {
+        let scripts = Redialled(server.port(), tokio::sync::Mutex::default());
+        let short = RedisBank::new(Arc::new(scripts), number, 0);
+        let replica = Shared::new(Arc::new(short), LongBank::new(), Settings::default());
+        let stop = Arc::clone(&stop);
+        tokio::spawn(hammer(replica, Arc::clone(&limits), Arc::clone(&seen), stop))
+    };
+    let mut replicas: Vec<_> = (1..=3).map(start).collect();
+    let admitted = || seen.lock().unwrap().values().sum::<u64>();
+    let more = async |than: u64| {
+        let until = Instant::now() + Duration::from_mins(1);
+        while admitted() <= than {
+            assert!(Instant::now() < until, "nothing more than {than} admitted");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    more(80).await;
+    // A replica is killed, and another one takes its place.
+    replicas.remove(0).abort();
+    replicas.push(start(4));
+    more(admitted() + 60).await;
+    // Redis forgets everything.
+    connection.command(&["FLUSHALL"]).await;
+    more(admitted() + 60).await;
+    // It pauses for two seconds: what was sent meanwhile is done afterwards.
+    server.signal("STOP");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    server.signal("CONT");
+    more(admitted() + 60).await;
+    // It dies and comes back with nothing.
+    server.restart();
+    more(admitted() + 60).await;
+
+    stop.store(true, Ordering::Relaxed);
+    for replica in replicas {
+        replica.await.unwrap();
+    }
+    let most = seen.lock().unwrap().values().copied().max().unwrap();
+    assert!(most <= 60, "{:?}", seen.lock().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payers_that_ask_no_more_are_forgotten_and_what_they_held_is_given_back() {
+    let (_server, connection) = server().await;
+    let replica = replica(1, &connection, patient());
+    let limits = [limit(100, 1, Counts::Requests)];
+    for number in 0..200 {
+        let tenant = format!("tenant-{number}");
+        let account = Account { tenant: &tenant, ..ACME };
+        let _ = replica.admit(account, Ask::Request, &limits, CLOSED, 0).await;
+    }
+    assert!(replica.payers() > 0);
+    let until = Instant::now() + Duration::from_mins(1);
+    while replica.payers() > 0 {
+        assert!(Instant::now() < until, "{} payers are left", replica.payers());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }

@@ -9,6 +9,7 @@ mod observer;
 mod random;
 mod replica;
 mod scenario;
+mod seats;
 mod world;
 
 use std::{

@@ -142,7 +142,7 @@ impl Scenario {
         let pause = 60 * SECOND * replicas as u64 / a_minute;
         let settings = Settings::default();
         let length = 125 * SECOND;
-        Self { limits, settings, pause, length, ..Self::overloaded(replicas, 0, 10) }
+        Self { limits, settings, length, pause, ..Self::overloaded(replicas, 0, 10) }
     }
 }
 

@@ -11,11 +11,11 @@ use super::{
     random::Random,
     replica::{Clock, Replica, SeatAnswer},
     scenario::{Fault, Scenario},
+    seats::Seats,
 };
 use crate::{
     Ask, BankKind, Ledger, SECOND, Server, Spent, Verdict,
     bank::{Draw, Drawn},
-    seats::HELD,
 };
 
 /// True time starts here, so that no clock is ever before its beginning.
@@ -54,13 +54,6 @@ struct Address {
     bank: BankKind,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Seat {
-    holder: Option<u64>,
-    claim: u64,
-    until: u64,
-}
-
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) scenario: Scenario,
@@ -83,8 +76,7 @@ pub(super) struct World {
     long: Ledger,
     long_lost_until: u64,
     long_clock: Clock,
-    seats: Vec<Seat>,
-    claims: u64,
+    seats: Seats,
     end: u64,
     busy: Vec<(u64, u64)>,
 }
@@ -138,8 +130,7 @@ impl World {
             long,
             long_lost_until: 0,
             long_clock,
-            seats: vec![Seat::default(); usize::try_from(scenario.seats).unwrap()],
-            claims: 0,
+            seats: Seats::new(scenario.seats),
             end,
             busy,
             scenario,
@@ -481,26 +472,7 @@ impl World {
             return;
         }
         let now = self.long_clock.at(self.now);
-        let own = |seat: &Seat| seat.holder == Some(incarnation) && seat.until > now;
-        let place = self.seats.iter().position(own);
-        let free = || self.seats.iter().position(|seat| seat.until <= now);
-        let claim = place.or_else(free).map(|place| {
-            let seat = &mut self.seats[place];
-            if !own(seat) {
-                self.claims += 1;
-                (seat.holder, seat.claim) = (Some(incarnation), self.claims);
-            }
-            seat.until = now + HELD;
-            seat.claim
-        });
-        let was_held = |seat: &&Seat| seat.holder.is_some() && seat.until <= now;
-        let answer = SeatAnswer {
-            asked_at,
-            claim,
-            total: self.scenario.seats,
-            held: u32::try_from(self.seats.iter().filter(|seat| seat.until > now).count()).unwrap(),
-            ended: self.seats.iter().filter(was_held).map(|seat| now - seat.until).collect(),
-        };
+        let answer = self.seats.ask(incarnation, asked_at, now);
         for delay in self.ways() {
             let answer = answer.clone();
             self.at(self.now + delay, Event::SeatAnswer { replica, incarnation, answer });
@@ -515,7 +487,8 @@ impl World {
                 if fault == Fault::Restart {
                     let due = self.replicas[replica].due_back(true, &self.scenario, self.now);
                     self.send(replica, due);
-                    self.release(replica);
+                    let now = self.long_clock.at(self.now);
+                    self.seats.release(self.replicas[replica].incarnation, now);
                 }
                 self.replicas[replica].alive = false;
                 self.at(self.now + a_while, Event::Start { replica });
@@ -567,17 +540,6 @@ impl World {
         }
         let age = usize::try_from(self.random.between(0, self.copies.len() as u64)).unwrap();
         self.copies[age].clone()
-    }
-
-    /// A replica that stops in good order stops to use its seat, then gives it up.
-    fn release(&mut self, replica: usize) {
-        let now = self.long_clock.at(self.now);
-        let incarnation = self.replicas[replica].incarnation;
-        for seat in &mut self.seats {
-            if seat.holder == Some(incarnation) {
-                seat.until = seat.until.min(now);
-            }
-        }
     }
 }
 
