@@ -13,10 +13,16 @@ use axum::{
 };
 
 use super::{
-    App,
+    App, legacy,
+    load::{Class, overloaded},
+    metrics::LimiterOutcome,
     problem::{Code, Problem},
+    streamed::until_end,
 };
-use crate::serving::{Caller, Denied};
+use crate::{
+    serving::{Caller, Denied},
+    telemetry::stage,
+};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -31,6 +37,13 @@ pub struct Gate {
     pub ask: Ask,
 }
 
+impl Gate {
+    /// What a request that passed is worth when not all can be answered.
+    fn class(self) -> Class {
+        if self.scope == Scope::Screen { Class::Bulk } else { Class::Single }
+    }
+}
+
 /// Lets a request pass, or says why not. A check that was not answered is not charged.
 pub async fn pass(
     State((app, gate)): State<(Arc<App>, Gate)>,
@@ -39,9 +52,16 @@ pub async fn pass(
 ) -> Response {
     let service = &app.service;
     let now = service.clock.now();
-    let caller = match presented_key(request.headers())
-        .and_then(|key| service.access().authenticate(&key, gate.scope, now).map_err(denied))
-    {
+    let authenticated = stage!("authenticate").in_scope(|| {
+        let key = presented_key(request.headers())?;
+        service.access().authenticate(&key, gate.scope, now).map_err(denied)
+    });
+    let class = authenticated.as_ref().map_or(Class::Unauthenticated, |_| gate.class());
+    let Some(place) = app.load.enter(class) else {
+        app.metrics.shed(class);
+        return overloaded().into_response();
+    };
+    let caller = match authenticated {
         Ok(caller) => caller,
         Err(problem) => return problem.into_response(),
     };
@@ -49,25 +69,29 @@ pub async fn pass(
 
     let limits = caller.tenant.limits(now);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    match service.limiter.admit(&caller.tenant.name, gate.ask, &limits, seconds) {
+    let decision = stage!("limit")
+        .in_scope(|| service.limiter.admit(&caller.tenant.name, gate.ask, &limits, seconds));
+    match decision {
         Decision::Admitted { charge } => {
+            app.metrics.limiter(LimiterOutcome::Admitted);
             let tenant = caller.tenant.name.clone();
             let charge = ChargeGuard { app: &app, caller: caller.clone(), charge, answered: false };
             request.extensions_mut().insert(caller);
             let response = next.run(request).await;
             charge.settle(response.status());
             let standings = service.limiter.standings(&tenant, &limits, seconds);
-            with_limits(response, &standings)
+            let response = until_end(response, place, tracing::Span::current());
+            app.with_limits(response, &standings)
         }
         Decision::Refused { violated, retry_after, standings } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
-            app.metrics.limited();
+            app.metrics.limiter(LimiterOutcome::Refused);
             let detail =
                 format!("{} is used up; try again in {retry_after} seconds", names.join(" and "));
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .header(header::RETRY_AFTER, &retry_after.to_string());
-            with_limits(problem.into_response(), &standings)
+            app.with_limits(problem.into_response(), &standings)
         }
     }
 }
@@ -139,6 +163,17 @@ fn denied(denied: Denied) -> Problem {
         Denied::InsufficientScope => {
             Problem::new(Code::InsufficientScope, "the API key lacks the scope that this needs")
         }
+    }
+}
+
+impl App {
+    /// Shows every limit and where it stands, also as older callers want it where that is set.
+    fn with_limits(&self, response: Response, standings: &[Standing]) -> Response {
+        let mut response = with_limits(response, standings);
+        if self.settings.legacy_rate_limit_headers {
+            legacy::add(response.headers_mut(), standings);
+        }
+        response
     }
 }
 

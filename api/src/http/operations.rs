@@ -80,6 +80,7 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::HeadersTooLarge,
     Code::InternalError,
     Code::Unavailable,
+    Code::Overloaded,
 ];
 
 /// Every operation.

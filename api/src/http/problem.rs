@@ -81,6 +81,7 @@ codes! {
     HeadersTooLarge "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE No "The request's header fields are too large.";
     InternalError "internal_error" INTERNAL_SERVER_ERROR Later "Something went wrong here; it was logged.";
     Unavailable "unavailable" SERVICE_UNAVAILABLE Later "The service cannot answer in time.";
+    Overloaded "overloaded" SERVICE_UNAVAILABLE Later "Too many requests are under way.";
 }
 
 impl Code {
@@ -222,6 +223,7 @@ impl Problem {
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());
         }
+        response.extensions_mut().insert(self.code);
         response
     }
 }

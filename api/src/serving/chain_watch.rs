@@ -43,6 +43,7 @@ impl ChainWatch {
         *manifests = Some(access.revision);
         for (chain, graph) in chains.graphs() {
             let Some(tip) = graph.tip().await? else { continue };
+            service.confirmed.tip(chain, tip.block.time);
             if tips.get(&chain) == Some(&tip.block) {
                 continue;
             }

@@ -10,7 +10,7 @@ use super::{
     Assessed, CacheStatus, Caller, Freshness, Service,
     cache::{CacheKey, Data},
 };
-use crate::chains;
+use crate::{chains, telemetry::stage};
 
 /// An answer and how it came about.
 #[derive(Clone, Debug)]
@@ -58,7 +58,8 @@ impl Service {
         let freshness = Freshness { lifetime, caller_accepts };
         let judge = async || {
             let facts = self.facts(&intel, policy, subject, now).await;
-            Assessed::new(assess(subject, &facts, policy, now), now, generation)
+            let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
+            Assessed::new(assessment, now, generation)
         };
         let touched = self.touched.load_full();
         let data = Data { generation, touched: &touched };

@@ -8,6 +8,7 @@ mod cache;
 mod catalogue;
 mod chain_watch;
 mod check;
+mod confirmed;
 mod key_use;
 mod record;
 mod refresh;
@@ -27,6 +28,7 @@ pub use access::{Access, Caller, Denied};
 pub use cache::{Assessed, CacheStatus, Freshness};
 pub use catalogue::{Catalogue, catalogue};
 pub use check::CheckOutcome;
+pub use confirmed::Confirmed;
 pub use key_use::KeyUse;
 pub use record::Recorder;
 pub use refresh::{LoadError, Refresher};
@@ -45,6 +47,8 @@ pub struct Service {
     pub key_use: KeyUse,
     /// What was charged and answered, written every second.
     pub recorder: Recorder,
+    /// When what is in memory was last seen to be what the store holds.
+    pub confirmed: Confirmed,
     /// What is asked for beyond checks: usage and kept answers.
     pub store: Arc<dyn Store>,
     access: ArcSwap<Access>,
@@ -71,8 +75,10 @@ impl Service {
         let access = refresh::load_access(&*store).await?;
         let intel = IntelSnapshot::load(&*store, None).await?;
         let chains = Chains::of(&store, &access.directory).await?;
+        let confirmed = Confirmed::at(clock.now());
         Ok(Arc::new(Self {
             clock,
+            confirmed,
             limiter: InProcess::default(),
             key_use: KeyUse::default(),
             recorder: Recorder::default(),

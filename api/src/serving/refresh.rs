@@ -105,6 +105,7 @@ impl Refresher {
             );
             self.service.intel.store(Arc::new(snapshot));
         }
+        self.service.confirmed.intel(self.service.clock.now());
         Ok(())
     }
 
@@ -114,6 +115,7 @@ impl Refresher {
             tracing::info!(revision = access.revision, "manifests and keys reloaded");
             self.service.access.store(Arc::new(access));
         }
+        self.service.confirmed.directory(self.service.clock.now());
         Ok(())
     }
 

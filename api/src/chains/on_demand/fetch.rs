@@ -44,7 +44,9 @@ impl Fetching {
             return None;
         }
         let histories = Arc::clone(&self.histories);
-        let asked = tokio::task::spawn_blocking(move || ask(&*histories));
+        // What is logged there belongs to the request.
+        let span = tracing::Span::current();
+        let asked = tokio::task::spawn_blocking(move || span.in_scope(|| ask(&*histories)));
         match timeout_at(self.deadline, asked).await.ok()?.ok()? {
             Ok(answer) => Some(answer),
             Err(error) => {

@@ -18,7 +18,7 @@ use crate::{
     http::{
         App,
         body::read_json,
-        frame::Arrived,
+        frame::{Arrived, Subject},
         problem::{Code, Problem},
     },
     serving::{CacheStatus, Caller, CheckOutcome},
@@ -27,8 +27,6 @@ use crate::{
 
 /// Largest body of a single check.
 pub const LARGEST_BODY: usize = 8 * 1024;
-/// Longest time in which the body must arrive.
-const BODY_TIME: Duration = Duration::from_secs(5);
 /// Longest reference in characters.
 const LONGEST_REFERENCE: usize = 128;
 
@@ -100,7 +98,8 @@ pub async fn check_address(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, BODY_TIME).await?;
+    let time = app.settings.body_timeout;
+    let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, time).await?;
     check_reference(request.reference.as_deref()).map_err(|message| {
         Problem::new(Code::InvalidRequest, format!("reference: {message}"))
             .field("reference", message)
@@ -146,7 +145,11 @@ pub async fn check_address(
         });
     }
     let content_type = [(header::CONTENT_TYPE, "application/json")];
-    Ok(with_cache_fields((content_type, text).into_response(), &outcome, now))
+    let mut response = with_cache_fields((content_type, text).into_response(), &outcome, now);
+    if tracing::enabled!(tracing::Level::INFO) {
+        response.extensions_mut().insert(Subject(app.subjects.hash(&subject)));
+    }
+    Ok(response)
 }
 
 /// Says what is wrong with a reference.
