@@ -38,11 +38,14 @@ const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 pub struct CheckRequest {
     /// The blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any
     /// letter case.
+    #[schemars(length(min = 1))]
     pub blockchain: String,
     /// The address in any form that the blockchain allows.
+    #[schemars(length(min = 1))]
     pub address: String,
     /// Your own reference of up to 128 characters; it is repeated in the answer.
     #[serde(default)]
+    #[schemars(length(max = 128))]
     pub reference: Option<String>,
     /// Whether money is to come from the address or to go there; it is repeated in the answer and does
     /// not change it.

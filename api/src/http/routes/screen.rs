@@ -43,11 +43,14 @@ const BATCH: usize = 256;
 #[serde(deny_unknown_fields)]
 pub struct ScreenRequest {
     /// The blockchain.
+    #[schemars(length(min = 1))]
     pub blockchain: String,
     /// The address in any form that the blockchain allows.
+    #[schemars(length(min = 1))]
     pub address: String,
     /// Your own reference of up to 128 characters; it is repeated in the row's answer.
     #[serde(default)]
+    #[schemars(length(max = 128))]
     pub reference: Option<String>,
 }
 
