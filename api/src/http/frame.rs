@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     system,
-    telemetry::{stage, trace_context},
+    telemetry::{self, stage, trace_context},
 };
 
 /// Names a request in answers and logs.
@@ -87,7 +87,7 @@ pub(super) async fn frame(
     let span = tracing::error_span!("request", request_id = &*id, trace_id = %trace);
 
     let answering = answer(&app, side, request, next, Known { id: &id, route: &route, arrived });
-    let response = answering.instrument(stage.clone()).instrument(span.clone()).await;
+    let response = telemetry::answering(span.clone(), answering.instrument(stage.clone())).await;
     let status = response.status();
     let code = response.extensions().get::<Code>().copied();
     app.metrics.request(&route, status, code, arrived.elapsed());
@@ -199,13 +199,17 @@ fn is_open_to_all(route: &str) -> bool {
 
 /// The caller's identifier where it is a plain one, else a new one.
 fn request_id(headers: &HeaderMap, app: &App) -> Arc<str> {
-    let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|given| {
+    let new = || system::new_id(app.service.clock.now()).to_string().into();
+    given_id(headers).map_or_else(new, Into::into)
+}
+
+/// The caller's identifier, where it is one that may stand in answers and logs.
+pub(super) fn given_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|given| {
         (1..=LONGEST_REQUEST_ID).contains(&given.len())
             && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
-            // It is logged.
             && !may_hold_key(given)
-    });
-    given.map_or_else(|| system::new_id(app.service.clock.now()).to_string().into(), Into::into)
+    })
 }
 
 fn headers_length(headers: &HeaderMap) -> usize {

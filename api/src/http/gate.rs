@@ -119,7 +119,7 @@ impl Drop for ChargeGuard<'_> {
 }
 
 /// The one key that the request presents, by `X-API-Key` or as a Bearer token.
-fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
+pub(super) fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
     let invalid = |detail: &str| {
         Problem::new(Code::InvalidKey, detail)
             .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\"")

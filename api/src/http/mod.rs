@@ -18,6 +18,7 @@ mod operations;
 pub mod problem;
 mod prompt;
 mod quiet;
+pub mod reading;
 pub mod routes;
 mod streamed;
 mod tls;

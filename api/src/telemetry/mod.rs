@@ -17,7 +17,7 @@ use std::io::{self, IsTerminal};
 
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use tracing::{Level, Metadata};
+use tracing::{Instrument, Level, Metadata, Span};
 use tracing_subscriber::{
     EnvFilter, Layer, Registry,
     filter::{FilterExt, filter_fn},
@@ -38,6 +38,23 @@ macro_rules! stage {
     };
 }
 pub(crate) use stage;
+
+tokio::task_local! {
+    /// The span for log lines of the request that a task answers.
+    static REQUEST: Span;
+}
+
+/// Answers a request: what is logged meanwhile, and on threads that [`of_request`] goes along to, is in
+/// `span`.
+pub async fn answering<F: Future>(span: Span, answer: F) -> F::Output {
+    REQUEST.scope(span.clone(), answer.instrument(span)).await
+}
+
+/// The span for log lines of the request that this task answers, for work on another thread.
+#[must_use]
+pub fn of_request() -> Span {
+    REQUEST.try_with(Span::clone).unwrap_or_else(|_| Span::none())
+}
 
 type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 

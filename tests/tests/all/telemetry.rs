@@ -1,6 +1,13 @@
 //! What the program tells about itself: metrics, traces and log lines, and what it keeps to itself.
 
-use std::{fs, net::TcpListener, sync::Arc};
+use std::{
+    fs,
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use assay_tests::{Answer, Caller, Server, assay};
 use opentelemetry_proto::tonic::{metrics::v1::metric::Data, trace::v1::Span};
@@ -222,18 +229,24 @@ fn every_line_of_a_request_names_the_request_and_its_trace() {
 
 #[test]
 fn what_goes_wrong_within_a_request_is_logged_with_its_name_at_any_level() {
-    let world = World::start(&["--log-format", "json", "--log-level", "warn"]);
-    let named = [("x-request-id", "one-of-mine"), ("traceparent", &traceparent())];
-    let answer = world.caller.post(PATH, &body(BTC), &named);
-    assert_eq!(answer.status, 200, "{}", answer.text);
-    let failed = || {
-        let message = "failed to fetch on demand";
-        lines(&world.server).into_iter().find(|line| line["message"] == message)
-    };
-    wait_until("the source's failure is logged", || failed().is_some());
-    let line = failed().unwrap();
-    assert_eq!((&line["request_id"], &line["trace_id"]), (&"one-of-mine".into(), &TRACE.into()));
-    assert!(line["error"].is_string(), "{line}");
+    let collector = Collector::start();
+    let endpoint = collector.endpoint();
+    let quiet = ["--log-format", "json", "--log-level", "warn"];
+    let told = [&quiet[..], &["--otlp-endpoint", &endpoint]].concat();
+    for arguments in [&quiet[..], &told] {
+        let world = World::start(arguments);
+        let named = [("x-request-id", "one-of-mine"), ("traceparent", &traceparent())];
+        let answer = world.caller.post(PATH, &body(BTC), &named);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        // One is written by the task that answers, one by the thread that asks the source.
+        for message in ["failed to fetch on demand", "asking again later"] {
+            let found = || lines(&world.server).into_iter().find(|line| line["message"] == message);
+            wait_until("the source's failure is logged", || found().is_some());
+            let line = found().unwrap();
+            assert_eq!(line["request_id"], "one-of-mine", "{line}");
+            assert_eq!(line["trace_id"], TRACE, "{line}");
+        }
+    }
 }
 
 #[test]
@@ -270,13 +283,27 @@ struct World {
     _source: tokio::runtime::Runtime,
 }
 
+/// One way to fail after the other.
+fn failures(number: usize) -> (axum::http::StatusCode, &'static str) {
+    use axum::http::StatusCode;
+    match number % 4 {
+        0 => (StatusCode::INTERNAL_SERVER_ERROR, "no"),
+        1 => (StatusCode::NOT_FOUND, "no"),
+        2 => (StatusCode::OK, "{}"),
+        _ => (StatusCode::FORBIDDEN, "no"),
+    }
+}
+
 const TENANTS: [&str; 2] = ["zanzibar-exchange", "quokka-payments"];
 
 impl World {
     fn start(arguments: &[&str]) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let failing = axum::Router::new()
-            .fallback(|| async { (axum::http::StatusCode::INTERNAL_SERVER_ERROR, "no") });
+        let asked = Arc::new(AtomicUsize::new(0));
+        let failing = axum::Router::new().fallback(move || {
+            let number = asked.fetch_add(1, Ordering::Relaxed);
+            async move { failures(number) }
+        });
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let endpoint = listener.local_addr().unwrap();
         runtime.spawn(async move { axum::serve(listener, failing).await });

@@ -165,7 +165,7 @@ pub(super) fn check_reference(reference: Option<&str>) -> Result<(), String> {
 }
 
 /// How old an answer the caller accepts: `Cache-Control: no-cache` or `max-age`.
-fn caller_accepts(headers: &HeaderMap) -> Option<SignedDuration> {
+pub(in crate::http) fn caller_accepts(headers: &HeaderMap) -> Option<SignedDuration> {
     let fields = headers.get_all(header::CACHE_CONTROL).iter();
     let directives =
         fields.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));

@@ -128,7 +128,7 @@ struct Screening {
 }
 
 /// A line that was read: the row, or what is wrong with it.
-type Line = Result<ScreenRequest, String>;
+pub(in crate::http) type Line = Result<ScreenRequest, String>;
 
 impl Screening {
     /// The next rows' answers; `None` once all are answered.
@@ -353,7 +353,7 @@ fn too_long() -> String {
     format!("the line is longer than {LONGEST_LINE} bytes")
 }
 
-fn read_row(line: &[u8]) -> Line {
+pub(in crate::http) fn read_row(line: &[u8]) -> Line {
     if line.trim_ascii().first() != Some(&b'{') {
         return Err("expected a JSON object".to_owned());
     }
