@@ -53,13 +53,17 @@ struct Secured {
 
 impl Secured {
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(more: &[&str]) -> Self {
         let directory = Arc::new(tempfile::tempdir().unwrap());
         let authority = Authority::new();
         let (certificate, key) = authority.sign();
         fs::write(directory.path().join("cert.pem"), certificate).unwrap();
         fs::write(directory.path().join("key.pem"), key).unwrap();
         let files = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
-        let (server, caller) = start_in(Arc::clone(&directory), &files);
+        let (server, caller) = start_in(Arc::clone(&directory), &[&files, more].concat());
         Self { server, key: caller.key, authority, directory, runtime: Runtime::new().unwrap() }
     }
 
@@ -100,6 +104,46 @@ fn by_tls_both_versions_are_offered_and_answered() {
     assert_eq!(plain.header("strict-transport-security"), "");
     let answer = ask(api, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     assert!(!answer.contains("200"), "in plain text nothing is answered: {answer}");
+}
+
+#[test]
+fn who_does_not_agree_on_tls_is_sent_away_in_time() {
+    let secured = Secured::start_with(&["--header-timeout", "1s", "--max-connections", "1"]);
+    // Says nothing; begins to agree and falls silent; says something else.
+    for begun in [&b""[..], b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n"] {
+        let mut stream = connect(secured.server.api);
+        stream.write_all(begun).unwrap();
+        let start = Instant::now();
+        let _ = read_until(&mut stream, "\u{0}never");
+        assert!(start.elapsed() < LONG / 2, "{begun:?}");
+    }
+    assert!(!secured.shown().is_empty(), "the place is free again");
+}
+
+#[test]
+fn stopping_finishes_what_is_under_way_over_http2_by_tls() {
+    let mut secured = Secured::start_with(&["--body-timeout", "50s", "--request-timeout", "50s"]);
+    let connected = secured.authority.connect(secured.server.api, "h2");
+    let stream = secured.runtime.block_on(connected).unwrap();
+    let status = secured.runtime.block_on(async {
+        let (client, connection) = h2::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        let mut client = client.ready().await.unwrap();
+        let request = request2("POST", PATH, &fields(&secured.key));
+        let (answer, mut sending) = client.send_request(request, false).unwrap();
+        sending.send_data(BODY[..10].to_owned().into(), false).unwrap();
+        // It is under way once something else on the connection was answered after it.
+        let (other, _) = client.send_request(request2("GET", "/healthz", &[]), true).unwrap();
+        assert_eq!(other.await.unwrap().status(), 200);
+        secured.server.signal("TERM");
+        tokio::task::block_in_place(|| {
+            wait_until("it stops", || secured.server.log().contains("stopping"));
+        });
+        sending.send_data(BODY[10..].to_owned().into(), true).unwrap();
+        answer.await.unwrap().status().as_u16()
+    });
+    assert_eq!(status, 200);
+    assert_eq!(secured.server.wait(), Some(0));
 }
 
 #[test]
