@@ -11,7 +11,7 @@ use axum::{
 };
 use futures_util::FutureExt;
 use opentelemetry::trace::{Status, TraceContextExt, TraceId};
-use tracing::{Instrument, Span};
+use tracing::{Instrument, Span, field::Empty};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use super::{
@@ -78,11 +78,16 @@ pub(super) async fn frame(
         .map_or_else(|| UNMATCHED.into(), |path| path.as_str().into());
     // Only methods that we know: this is told to a collector.
     let shown = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "_OTHER" };
-    let stage = stage!("request", otel.kind = "server", otel.name = format!("{shown} {route}"));
+    let stage = stage!(
+        "request",
+        otel.kind = "server",
+        otel.name = format!("{shown} {route}"),
+        http.request.method = shown,
+        http.route = &*route,
+        http.response.status_code = Empty,
+        assay.request_id = &*id,
+    );
     let trace = begin_trace(&stage, request.headers());
-    stage.set_attribute("http.request.method", shown.to_owned());
-    stage.set_attribute("http.route", String::from(&*route));
-    stage.set_attribute("assay.request_id", String::from(&*id));
     // Of the highest level, so that its identifiers stand on every line that is written at all.
     let span = tracing::error_span!("request", request_id = &*id, trace_id = %trace);
 
@@ -91,7 +96,7 @@ pub(super) async fn frame(
     let status = response.status();
     let code = response.extensions().get::<Code>().copied();
     app.metrics.request(&route, status, code, arrived.elapsed());
-    stage.set_attribute("http.response.status_code", i64::from(status.as_u16()));
+    stage.record("http.response.status_code", status.as_u16());
     if let Some(code) = code.filter(|code| code.status().is_server_error()) {
         stage.set_attribute("error.type", code.as_str());
         stage.set_status(Status::error(code.as_str()));
