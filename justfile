@@ -15,6 +15,10 @@ test *arguments:
 generate:
     UPDATE_GENERATED=1 cargo test -p assay-tests -- --test-threads=1 generated worked readme
 
+# generated cases against the API as it describes itself, 2000 or as many as given
+schemathesis *cases:
+    cargo build && ./tests/schemathesis.sh {{ cases }}
+
 # seconds and peak memory of importing a real list
 bench-import:
     cargo bench -p assay-tests --bench import

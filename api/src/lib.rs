@@ -9,6 +9,7 @@
 //! - [`sample`]: the made-up world for trying Assay out
 //! - [`settings`]: flags, environment and file
 //! - [`system`]: the clock and randomness
+//! - [`telemetry`]: log lines, traces, metrics to a collector
 
 pub mod chains;
 pub mod cli;
@@ -23,3 +24,4 @@ pub mod sample;
 pub mod serving;
 pub mod settings;
 pub mod system;
+pub mod telemetry;

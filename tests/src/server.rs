@@ -20,6 +20,7 @@ pub struct Server {
     directory: Arc<TempDir>,
     greeting: String,
     log: Arc<Mutex<String>>,
+    output: Arc<Mutex<String>>,
     /// Where the API listens.
     pub api: SocketAddr,
     /// Where health and metrics listen.
@@ -54,18 +55,29 @@ impl Server {
             }
         });
         let stdout = child.stdout.take().expect("its output");
-        let Some((greeting, api, admin)) = read_greeting(stdout, arguments.contains(&"--sample"))
-        else {
+        let output = Arc::default();
+        let sample = arguments.contains(&"--sample");
+        let Some((greeting, api, admin)) = read_greeting(stdout, sample, &output) else {
             let status = child.wait();
             panic!("assay did not start ({status:?}): {}", log.lock().expect("the log"));
         };
-        Self { child, directory, greeting, log, api, admin }
+        Self { child, directory, greeting, log, output, api, admin }
     }
 
     /// What the server printed at its start.
     #[must_use]
     pub fn greeting(&self) -> &str {
         &self.greeting
+    }
+
+    /// What the server printed after its greeting.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be read.
+    #[must_use]
+    pub fn output(&self) -> String {
+        self.output.lock().expect("the output").clone()
     }
 
     /// What the server logged so far.
@@ -142,11 +154,15 @@ impl Drop for Server {
 }
 
 /// The greeting, with where the server listens; `None` where the program ended instead.
-fn read_greeting(stdout: ChildStdout, whole: bool) -> Option<(String, SocketAddr, SocketAddr)> {
+fn read_greeting(
+    stdout: ChildStdout,
+    whole: bool,
+    output: &Arc<Mutex<String>>,
+) -> Option<(String, SocketAddr, SocketAddr)> {
     let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let first = lines.next()?;
     let addresses: Vec<SocketAddr> = first
-        .split("http://")
+        .split("://")
         .skip(1)
         .filter_map(|rest| {
             let end = rest.find(|c: char| !(c.is_ascii_digit() || ".:".contains(c)))?;
@@ -166,7 +182,10 @@ fn read_greeting(stdout: ChildStdout, whole: bool) -> Option<(String, SocketAddr
     }
     let (api, admin) = (*api, *admin);
     // What else it prints must not fill the pipe.
-    thread::spawn(move || lines.for_each(drop));
+    let output = Arc::clone(output);
+    thread::spawn(move || {
+        lines.for_each(|line| output.lock().expect("the output").push_str(&(line + "\n")));
+    });
     Some((greeting, api, admin))
 }
 

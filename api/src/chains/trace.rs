@@ -18,8 +18,10 @@ use assay_store::{
     graph::{BATCH, Graph, GraphTip, follow},
 };
 use jiff::{Timestamp, tz::TimeZone};
+use tracing::Instrument;
 
 use super::reader::{ChainReader, Chains};
+use crate::telemetry::stage;
 
 /// How often a trace begins anew because a block came in while it was read.
 const ATTEMPTS: usize = 3;
@@ -80,10 +82,13 @@ pub async fn trace(
     };
     let traced = match reader {
         ChainReader::Graph(graph) => {
-            over_graph(&**graph, intel, (policy, rules), subject, now).await
+            let reading = over_graph(&**graph, intel, (policy, rules), subject, now);
+            reading.instrument(stage!("read_graph", chain = subject.chain().info().id)).await
         }
         ChainReader::OnDemand(source) => {
-            source.trace(intel, policy, rules, subject, now).await.map(Some)
+            let asking = source.trace(intel, policy, rules, subject, now);
+            let stage = stage!("ask_source", chain = subject.chain().info().id);
+            asking.instrument(stage).await.map(Some)
         }
     };
     match traced {

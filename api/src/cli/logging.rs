@@ -1,24 +1,30 @@
-//! Log lines: for people or as JSON, on standard error.
+//! Log lines on standard error, for people or as JSON, and the collector that telemetry goes to.
 
-use std::io::{self, IsTerminal};
+use std::env;
 
 use tracing_subscriber::EnvFilter;
 
 use super::Failure;
-use crate::settings::{LogFormat, Settings};
+use crate::{
+    settings::Settings,
+    system::Clock,
+    telemetry::{self, otlp::Collector},
+};
 
-pub(super) fn start(settings: &Settings) -> Result<(), Failure> {
+/// The collector, where one is named.
+pub(super) fn collector(settings: &Settings) -> Result<Option<Collector>, Failure> {
+    let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
+    let headers = env::var("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
+    let collector = Collector::new(endpoint, &headers, Clock::system());
+    collector.map(Some).map_err(|error| Failure::Usage(format!("otlp-endpoint: {error}")))
+}
+
+pub(super) fn start(settings: &Settings, collector: Option<&Collector>) -> Result<(), Failure> {
     let filter: EnvFilter = settings
         .log_level
         .parse()
         .map_err(|error| Failure::Usage(format!("log-level: {error}")))?;
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal());
-    match settings.log_format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().flatten_event(true).init(),
-    }
-    Ok(())
+    let traces = collector.map(Collector::traces);
+    telemetry::start(filter, settings.log_format, Clock::system(), traces)
+        .map_err(|error| Failure::Failed(format!("failed to begin logging: {error}")))
 }

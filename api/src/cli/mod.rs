@@ -43,6 +43,7 @@ use crate::{
     revocations::{Revocations, usual_place},
     settings::{Layers, Settings, read_file},
     system::Clock,
+    telemetry::otlp::Collector,
 };
 
 /// What the exit codes mean; shown in the help.
@@ -119,7 +120,7 @@ struct CommonFlags {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(serve::ServeArgs),
+    Serve(Box<serve::ServeArgs>),
     Check(check::CheckArgs),
     Screen(screen::ScreenArgs),
     Trace(trace::TraceArgs),
@@ -278,9 +279,11 @@ fn output() -> Output {
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let outcome = settings(&cli).and_then(|settings| {
-        logging::start(&settings)?;
+        let serves = matches!(cli.command, Command::Serve(_));
+        let collector = if serves { logging::collector(&settings)? } else { None };
+        logging::start(&settings, collector.as_ref())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let done = runtime.block_on(execute(cli, settings));
+        let done = runtime.block_on(execute(cli, settings, collector));
         // A thread that waits for a server holds nobody up.
         runtime.shutdown_background();
         done
@@ -297,10 +300,15 @@ pub fn run() -> ExitCode {
     }
 }
 
-async fn execute(cli: Cli, settings: Settings) -> Result<Done, Failure> {
-    let context = Context { settings, sample: cli.common.sample, clock: Clock::system() };
+async fn execute(
+    cli: Cli,
+    settings: Settings,
+    collector: Option<Collector>,
+) -> Result<Done, Failure> {
+    let sample = cli.common.sample;
+    let context = Context { settings, sample, clock: Clock::system(), collector };
     match cli.command {
-        Command::Serve(args) => serve::run(args, context).await,
+        Command::Serve(args) => serve::run(*args, context).await,
         Command::Check(args) => check::run(&args, &context).await,
         Command::Trace(args) => trace::run(&args, &context).await,
         Command::Tx(args) => tx::run(&args, &context).await,
@@ -343,6 +351,8 @@ struct Context {
     settings: Settings,
     sample: bool,
     clock: Clock,
+    /// Where a server sends traces and metrics.
+    collector: Option<Collector>,
 }
 
 impl Context {
@@ -404,6 +414,9 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         }),
     );
+    if let Ok(endpoint) = env::var("OTEL_EXPORTER_OTLP_ENDPOINT") {
+        layers.default_of("otlp-endpoint", &endpoint);
+    }
     let named = common.config.clone().or_else(|| env::var_os("ASSAY_CONFIG").map(PathBuf::from));
     let usual = Path::new("assay.toml");
     let file = named.or_else(|| usual.is_file().then(|| usual.to_owned()));

@@ -17,15 +17,21 @@ use tokio::{
     sync::oneshot,
     task::JoinHandle,
 };
+use tokio_rustls::TlsAcceptor;
 
 use super::{Context, Done, Failure, output};
 use crate::{
     chains::follower,
     feeds,
-    http::{self, App, HttpSettings, ListenerSettings, Metrics},
+    http::{
+        self, App, Cors, HttpSettings, ListenerSettings, Load, Metrics, Patience, Tls, TlsError,
+        TlsFiles,
+    },
     sample::{self, SampleKey},
     serving::{Bounds, LoadError, Refresher, Service, SharedLimits, dead_keys},
-    settings::{Feeds, Layers, Settings},
+    settings::{Feeds, Layers, Settings, Switch},
+    system,
+    telemetry::subject::{KeyError, SubjectKey},
 };
 
 /// One server per data directory holds this file locked.
@@ -78,6 +84,42 @@ pub(super) struct ServeArgs {
     /// How long lists and labels may go unconfirmed; beyond, nothing is allowed [default: 10m]
     #[arg(long, value_name = "TIME")]
     max_snapshot_age: Option<String>,
+    /// Longest time for a connection to be agreed on, and for a request's head to arrive [default: 20s]
+    #[arg(long, value_name = "TIME")]
+    header_timeout: Option<String>,
+    /// Longest time for the body of a check to arrive [default: 5s]
+    #[arg(long, value_name = "TIME")]
+    body_timeout: Option<String>,
+    /// Longest time for a bulk request's next row to arrive, and for answers not to be taken
+    /// [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    stall_timeout: Option<String>,
+    /// Most requests under way at once; strangers may take half of them, bulk requests three quarters
+    /// [default: 1024]
+    #[arg(long, value_name = "NUMBER")]
+    max_requests: Option<String>,
+    /// A certificate and those above it (PEM), to serve the API by TLS; read again when it changes
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<String>,
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<String>,
+    /// An origin of pages in browsers that may call the API; may be given several times
+    #[arg(long, value_name = "ORIGIN")]
+    cors_origin: Vec<String>,
+    /// Whether limits are shown as `X-RateLimit-*` too: on or off [default: off]
+    #[arg(long, value_name = "ON|OFF", num_args = 0..=1, default_missing_value = "on")]
+    legacy_rate_limit_headers: Option<String>,
+    /// A collector to send traces and metrics to by OTLP over HTTP, such as `http://127.0.0.1:4318`
+    /// [default: `OTEL_EXPORTER_OTLP_ENDPOINT`]
+    #[arg(long, value_name = "URL")]
+    otlp_endpoint: Option<String>,
+    /// How often metrics are sent to the collector [default: 15s]
+    #[arg(long, value_name = "TIME")]
+    otlp_interval: Option<String>,
+    /// The key of the hashes that stand for addresses in logs [default: a new one at each start]
+    #[arg(long, value_name = "FILE")]
+    log_hash_key_file: Option<String>,
 }
 
 impl ServeArgs {
@@ -93,6 +135,18 @@ impl ServeArgs {
         layers.flag("feeds", self.feeds.clone());
         layers.flag("max-directory-age", self.max_directory_age.clone());
         layers.flag("max-snapshot-age", self.max_snapshot_age.clone());
+        layers.flag("header-timeout", self.header_timeout.clone());
+        layers.flag("body-timeout", self.body_timeout.clone());
+        layers.flag("stall-timeout", self.stall_timeout.clone());
+        layers.flag("max-requests", self.max_requests.clone());
+        layers.flag("tls-cert", self.tls_cert.clone());
+        layers.flag("tls-key", self.tls_key.clone());
+        let origins = Some(self.cors_origin.join(",")).filter(|origins| !origins.is_empty());
+        layers.flag("cors-origin", origins);
+        layers.flag("legacy-rate-limit-headers", self.legacy_rate_limit_headers.clone());
+        layers.flag("otlp-endpoint", self.otlp_endpoint.clone());
+        layers.flag("otlp-interval", self.otlp_interval.clone());
+        layers.flag("log-hash-key-file", self.log_hash_key_file.clone());
     }
 }
 
@@ -108,8 +162,25 @@ impl From<sample::LoadError> for Failure {
     }
 }
 
+impl From<TlsError> for Failure {
+    fn from(error: TlsError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Failure> {
     let settings = &context.settings;
+    let subjects = match &settings.log_hash_key_file {
+        Some(path) => SubjectKey::read(path)?,
+        None => SubjectKey::new(&system::random_u128().to_be_bytes()),
+    };
+    let tls = tls(settings)?;
     let store = context.open_or_create().await?;
     // Each server counts limits by itself: one database in a folder has one server.
     let _lock = match settings.database() {
@@ -148,7 +219,9 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     let app = Arc::new(App {
         service: Arc::clone(&service),
         metrics: Metrics::default(),
-        settings: HttpSettings { request_timeout: settings.request_timeout },
+        load: Load::new(settings.max_requests),
+        subjects,
+        settings: http_settings(settings),
     });
     let listener = bind(settings.listen, "listen").await?;
     let admin = bind(settings.admin_listen, "admin-listen").await?;
@@ -177,9 +250,18 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     } else {
         Vec::new()
     };
-    serve_until_stopped(&app, settings, listener, admin).await?;
+    let acceptor = tls.as_ref().map(Tls::acceptor).transpose()?;
+    let mut aside = fetching;
+    aside.extend(tls.map(|tls| tokio::spawn(tls.follow())));
+    let counted = Arc::clone(&app);
+    let print = move || counted.metrics.print(&counted.service);
+    if let Some(collector) = context.collector.clone() {
+        let every = settings.otlp_interval;
+        aside.push(tokio::spawn(collector.send_regularly(every, print.clone())));
+    }
+    serve_until_stopped(&app, settings, acceptor, listener, admin).await?;
     refreshing.abort();
-    for task in fetching.into_iter().chain(hearing).chain(hinted) {
+    for task in aside.into_iter().chain(hearing).chain(hinted) {
         task.abort();
     }
     if let Some(limits) = limits {
@@ -189,7 +271,26 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     refresher().write_key_use().await;
     store.close().await;
     tracing::info!("stopped");
+    if let Some(collector) = &context.collector {
+        collector.finish(print()).await;
+    }
     Ok(Done::Well)
+}
+
+fn tls(settings: &Settings) -> Result<Option<Tls>, TlsError> {
+    let files = settings.tls_cert.clone().zip(settings.tls_key.clone());
+    files.map(|(certificate, key)| Tls::load(TlsFiles { certificate, key })).transpose()
+}
+
+fn http_settings(settings: &Settings) -> HttpSettings {
+    HttpSettings {
+        request_timeout: settings.request_timeout,
+        body_timeout: settings.body_timeout,
+        row_timeout: settings.stall_timeout,
+        cors: Cors::new(settings.cors_origin.clone()),
+        legacy_rate_limit_headers: settings.legacy_rate_limit_headers == Switch::On,
+        tls: settings.tls_cert.is_some(),
+    }
 }
 
 /// Serves until SIGTERM or SIGINT; a second signal ends at once.
@@ -198,6 +299,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
 async fn serve_until_stopped(
     app: &Arc<App>,
     settings: &Settings,
+    tls: Option<TlsAcceptor>,
     listener: TcpListener,
     admin: TcpListener,
 ) -> Result<(), Failure> {
@@ -211,13 +313,18 @@ async fn serve_until_stopped(
     };
     let (stop_api, api_stopped) = oneshot::channel();
     let (stop_admin, admin_stopped) = oneshot::channel();
+    let patience = Patience { head: settings.header_timeout, stall: settings.stall_timeout };
     let api_settings = ListenerSettings {
         connections: settings.max_connections,
+        patience,
+        tls,
         drain_delay: settings.drain_delay,
         grace: settings.shutdown_grace,
     };
     let admin_settings = ListenerSettings {
         connections: ADMIN_CONNECTIONS,
+        patience,
+        tls: None,
         drain_delay: Duration::ZERO,
         grace: ADMIN_GRACE,
     };
@@ -288,7 +395,8 @@ async fn greet(
 ) -> Result<(), Failure> {
     tracing::info!(%api, %admin, "serving");
     let mut output = output();
-    writeln!(output, "Assay serves http://{api} (health and metrics: http://{admin})")?;
+    let scheme = if context.settings.tls_cert.is_some() { "https" } else { "http" };
+    writeln!(output, "Assay serves {scheme}://{api} (health and metrics: http://{admin})")?;
     if !context.sample {
         if store.control().await?.keys.is_empty() {
             writeln!(
@@ -308,7 +416,7 @@ async fn greet(
         writeln!(output, "\nTry:\n")?;
         writeln!(
             output,
-            "curl -sS http://{api}/api/v1/check/address -H 'X-API-Key: {}' -H 'Content-Type: \
+            "curl -sS {scheme}://{api}/api/v1/check/address -H 'X-API-Key: {}' -H 'Content-Type: \
              application/json' -d '{{\"blockchain\":\"{}\",\"address\":\"{}\"}}'",
             key.key.expose(),
             example.address.chain(),

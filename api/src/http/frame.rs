@@ -1,22 +1,31 @@
 //! What surrounds every request: an identifier, a bound on header fields and time, problems printed in
-//! one shape, a log line and metrics. A panic becomes an ordinary problem.
+//! one shape, a log line, a trace and metrics. A panic becomes an ordinary problem.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
     middleware::Next,
     response::Response,
 };
 use futures_util::FutureExt;
+use opentelemetry::trace::{Status, TraceContextExt, TraceId};
+use tracing::{Instrument, Span, field::Empty};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use super::{
-    App,
+    App, OPENAPI, Side,
+    cors::Cors,
     leftover::taking_leftovers,
+    load::{Class, overloaded},
     problem::{Code, Problem},
+    streamed::until_end,
 };
-use crate::system;
+use crate::{
+    system,
+    telemetry::{self, stage, trace_context},
+};
 
 /// Names a request in answers and logs.
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -25,64 +34,187 @@ pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 const LARGEST_HEADERS: usize = 16 * 1024;
 /// Longest identifier that a caller may give a request.
 const LONGEST_REQUEST_ID: usize = 128;
+/// Stands for the route where there is none.
+const UNMATCHED: &str = "unmatched";
+/// How paths count that need no key.
+const STRANGER: Class = Class::Unauthenticated;
+const KNOWN_METHODS: [Method; 9] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::DELETE,
+    Method::CONNECT,
+    Method::OPTIONS,
+    Method::TRACE,
+    Method::PATCH,
+];
+/// For a year, whatever links say.
+const KEEP_TO_TLS: &str = "max-age=31536000";
+/// Nothing that is answered is a page.
+const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// When the request arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived(pub Instant);
 
+/// How the address that a request was about appears in logs; goes with the response.
+#[derive(Clone, Debug)]
+pub(super) struct Subject(pub(super) String);
+
 /// The outermost middleware.
-pub async fn frame(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn frame(
+    State((app, side)): State<(Arc<App>, Side)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let arrived = Instant::now();
+    let in_flight = app.metrics.in_flight();
     let id = request_id(request.headers(), &app);
-    let path = request.uri().path().to_owned();
     let method = request.method().clone();
     let route: Arc<str> = request
         .extensions()
         .get::<MatchedPath>()
-        .map_or_else(|| "unmatched".into(), |path| path.as_str().into());
+        .map_or_else(|| UNMATCHED.into(), |path| path.as_str().into());
+    // Only methods that we know: this is told to a collector.
+    let shown = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "_OTHER" };
+    let stage = stage!(
+        "request",
+        otel.kind = "server",
+        otel.name = format!("{shown} {route}"),
+        http.request.method = shown,
+        http.route = &*route,
+        http.response.status_code = Empty,
+        assay.request_id = &*id,
+    );
+    let trace = begin_trace(&stage, request.headers());
+    // Of the highest level, so that its identifiers stand on every line that is written at all.
+    let span = tracing::error_span!("request", request_id = &*id, trace_id = %trace);
+
+    let answering = answer(&app, side, request, next, Known { id: &id, route: &route, arrived });
+    let response = telemetry::answering(span.clone(), answering.instrument(stage.clone())).await;
+    let status = response.status();
+    let code = response.extensions().get::<Code>().copied();
+    app.metrics.request(&route, status, code, arrived.elapsed());
+    stage.record("http.response.status_code", status.as_u16());
+    if let Some(code) = code.filter(|code| code.status().is_server_error()) {
+        stage.set_attribute("error.type", code.as_str());
+        stage.set_status(Status::error(code.as_str()));
+    }
+    let subject = response.extensions().get::<Subject>();
+    span.in_scope(|| {
+        tracing::info!(
+            method = shown,
+            route = &*route,
+            status = status.as_u16(),
+            code = code.map(Code::as_str),
+            duration_us = arrived.elapsed().as_micros(),
+            address_hash = subject.map(|subject| &*subject.0),
+            "request"
+        );
+    });
+    until_end(response, (in_flight, stage), span)
+}
+
+/// The trace that the request belongs to: the caller's, or one that begins here.
+fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
+    let caller = trace_context::of_caller(headers);
+    if stage.is_disabled() {
+        return caller.map_or_else(|| system::random_u128().into(), |caller| caller.trace_id());
+    }
+    if let Some(caller) = caller {
+        // The span was not begun yet.
+        let _ = stage.set_parent(trace_context::beneath(caller));
+    }
+    stage.context().span().span_context().trace_id()
+}
+
+/// What is known of a request from the start.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    id: &'a str,
+    route: &'a str,
+    arrived: Instant,
+}
+
+/// The answer, whatever happens.
+async fn answer(
+    app: &Arc<App>,
+    side: Side,
+    mut request: Request,
+    next: Next,
+    Known { id, route, arrived }: Known<'_>,
+) -> Response {
+    let path = instance(request.uri().path(), route);
+    let cors = (side == Side::Api).then_some(&app.settings.cors);
+    let origin = cors.and_then(|cors| cors.origin(request.headers()));
     request.extensions_mut().insert(Arrived(arrived));
     let request = taking_leftovers(request);
 
     let response = if headers_length(request.headers()) > LARGEST_HEADERS {
         let detail = format!("header fields are larger than {LARGEST_HEADERS} bytes together");
-        Problem::new(Code::HeadersTooLarge, detail).print(&path, &id)
+        Problem::new(Code::HeadersTooLarge, detail).print(&path, id)
+    } else if let Some(permission) = Cors::preflight(origin.as_ref(), &request) {
+        permission
+    } else if side == Side::Api && is_open_to_all(route) && app.load.enter(STRANGER).is_none() {
+        app.metrics.shed(STRANGER);
+        overloaded().print(&path, id)
     } else {
         let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
         match tokio::time::timeout(app.settings.request_timeout, handled).await {
-            Ok(Ok(response)) => printed(response, &path, &id),
+            Ok(Ok(response)) => printed(response, &path, id),
             Ok(Err(_)) => {
-                tracing::error!(request_id = &*id, route = &*route, "a handler panicked");
+                tracing::error!(route, "a handler panicked");
                 let detail = "an unexpected error; please report the request id";
-                Problem::new(Code::InternalError, detail).print(&path, &id)
+                Problem::new(Code::InternalError, detail).print(&path, id)
             }
             Err(_) => {
                 let detail = "the answer took too long";
                 Problem::new(Code::Unavailable, detail)
                     .header(header::RETRY_AFTER, "1")
-                    .print(&path, &id)
+                    .print(&path, id)
             }
         }
     };
-    let response = dressed(response, &id, app.service.is_draining());
-    app.metrics.request(&route, response.status(), arrived.elapsed());
-    tracing::info!(
-        request_id = &*id,
-        method = method.as_str(),
-        route = &*route,
-        status = response.status().as_u16(),
-        duration_us = arrived.elapsed().as_micros(),
-        "request"
-    );
+    let mut response = dressed(response, id, app.service.is_draining());
+    if let Some(cors) = cors {
+        cors.dress(response.headers_mut(), origin);
+        if app.settings.tls {
+            let value = HeaderValue::from_static(KEEP_TO_TLS);
+            response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, value);
+        }
+    }
     response
+}
+
+/// The path as problems repeat it; the route where somebody put a key into the path.
+fn instance(path: &str, route: &str) -> String {
+    if may_hold_key(path) { route.to_owned() } else { path.to_owned() }
+}
+
+/// Whether there is a key in a text, perhaps misspelt.
+fn may_hold_key(text: &str) -> bool {
+    text.contains("assay_")
+}
+
+/// Whether a path needs no key, and is not asked for to see how the program is.
+fn is_open_to_all(route: &str) -> bool {
+    route == UNMATCHED || route == OPENAPI
 }
 
 /// The caller's identifier where it is a plain one, else a new one.
 fn request_id(headers: &HeaderMap, app: &App) -> Arc<str> {
-    let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|given| {
+    let new = || system::new_id(app.service.clock.now()).to_string().into();
+    given_id(headers).map_or_else(new, Into::into)
+}
+
+/// The caller's identifier, where it is one that may stand in answers and logs.
+pub(super) fn given_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|given| {
         (1..=LONGEST_REQUEST_ID).contains(&given.len())
             && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
-    });
-    given.map_or_else(|| system::new_id(app.service.clock.now()).to_string().into(), Into::into)
+            && !may_hold_key(given)
+    })
 }
 
 fn headers_length(headers: &HeaderMap) -> usize {
@@ -128,6 +260,8 @@ fn dressed(mut response: Response, id: &str, is_draining: bool) -> Response {
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NO_PAGE));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     if is_draining {
         // The caller's next request goes to another connection.
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

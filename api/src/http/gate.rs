@@ -11,12 +11,19 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use tracing::Instrument as _;
 
 use super::{
-    App,
+    App, legacy,
+    load::{Class, overloaded},
+    metrics::LimiterOutcome,
     problem::{Code, Problem},
+    streamed::until_end,
 };
-use crate::serving::{Caller, Denied};
+use crate::{
+    serving::{Caller, Denied},
+    telemetry::stage,
+};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -31,6 +38,13 @@ pub struct Gate {
     pub ask: Ask,
 }
 
+impl Gate {
+    /// What a request that passed is worth when not all can be answered.
+    fn class(self) -> Class {
+        if self.scope == Scope::Screen { Class::Bulk } else { Class::Single }
+    }
+}
+
 /// Lets a request pass, or says why not. A check that was not answered is not charged.
 pub async fn pass(
     State((app, gate)): State<(Arc<App>, Gate)>,
@@ -42,9 +56,16 @@ pub async fn pass(
         return directory_stale().into_response();
     }
     let now = service.clock.now();
-    let caller = match presented_key(request.headers())
-        .and_then(|key| service.authenticate(&key, gate.scope, now).map_err(denied))
-    {
+    let authenticated = stage!("authenticate").in_scope(|| {
+        let key = presented_key(request.headers())?;
+        service.authenticate(&key, gate.scope, now).map_err(denied)
+    });
+    let class = authenticated.as_ref().map_or(Class::Unauthenticated, |_| gate.class());
+    let Some(place) = app.load.enter(class) else {
+        app.metrics.shed(class);
+        return overloaded().into_response();
+    };
+    let caller = match authenticated {
         Ok(caller) => caller,
         Err(problem) => return problem.into_response(),
     };
@@ -53,28 +74,31 @@ pub async fn pass(
     let limits = caller.tenant.limits(now);
     let terms = Terms::of(&caller.tenant.plan);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    match service.limiter.admit(caller.account(), gate.ask, &limits, terms, seconds).await {
+    let asked = service.limiter.admit(caller.account(), gate.ask, &limits, terms, seconds);
+    match asked.instrument(stage!("limit")).await {
         Decision::Admitted { charge } => {
+            app.metrics.limiter(LimiterOutcome::Admitted);
             let charge = ChargeGuard { app: &app, caller: caller.clone(), charge, answered: false };
             request.extensions_mut().insert(caller.clone());
             let response = next.run(request).await;
             charge.settle(response.status());
             let standings = service.limiter.standings(caller.account(), &limits, terms, seconds);
-            with_limits(response, &standings)
+            let response = until_end(response, place, tracing::Span::current());
+            app.with_limits(response, &standings)
         }
         Decision::Refused { violated, retry_after, standings } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
-            app.metrics.limited();
+            app.metrics.limiter(LimiterOutcome::Refused);
             let detail =
                 format!("{} is used up; try again in {retry_after} seconds", names.join(" and "));
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .header(header::RETRY_AFTER, &retry_after.to_string());
-            with_limits(problem.into_response(), &standings)
+            app.with_limits(problem.into_response(), &standings)
         }
         Decision::Unavailable { violated, closed, retry_after, standings } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
-            app.metrics.limited();
+            app.metrics.limiter(LimiterOutcome::Unavailable);
             let names_in_words =
                 if names.is_empty() { "limits".to_owned() } else { names.join(" and ") };
             let problem = if closed {
@@ -89,7 +113,7 @@ pub async fn pass(
             };
             let problem =
                 problem.violated(names).header(header::RETRY_AFTER, &retry_after.to_string());
-            with_limits(problem.into_response(), &standings)
+            app.with_limits(problem.into_response(), &standings)
         }
     }
 }
@@ -123,7 +147,7 @@ impl Drop for ChargeGuard<'_> {
 }
 
 /// The one key that the request presents, by `X-API-Key` or as a Bearer token.
-fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
+pub(super) fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
     let invalid = |detail: &str| {
         Problem::new(Code::InvalidKey, detail)
             .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\"")
@@ -167,6 +191,17 @@ fn denied(denied: Denied) -> Problem {
         Denied::InsufficientScope => {
             Problem::new(Code::InsufficientScope, "the API key lacks the scope that this needs")
         }
+    }
+}
+
+impl App {
+    /// Shows every limit and where it stands, also as older callers want it where that is set.
+    fn with_limits(&self, response: Response, standings: &[Standing]) -> Response {
+        let mut response = with_limits(response, standings);
+        if self.settings.legacy_rate_limit_headers {
+            legacy::add(response.headers_mut(), standings);
+        }
+        response
     }
 }
 

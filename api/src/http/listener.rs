@@ -7,34 +7,32 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto::Builder, graceful::GracefulShutdown},
-    service::TowerToHyperService,
-};
 use tokio::{
-    net::TcpListener,
-    sync::Semaphore,
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, watch},
     time::{Instant, sleep, sleep_until, timeout},
 };
+use tokio_rustls::TlsAcceptor;
 
-use super::{prompt::Prompt, quiet::ignore_new_connections};
+use super::{
+    connection::{self, Patience, builder},
+    quiet::ignore_new_connections,
+};
 
-/// Bytes in which a request's head must fit; larger ones are refused by the HTTP library itself.
-const LARGEST_HEAD: usize = 64 * 1024;
-/// Longest time in which a request's head must arrive; silent and idle connections are closed after it.
-const HEAD_TIME: Duration = Duration::from_secs(20);
-const MOST_STREAMS: u32 = 100;
 /// How long to wait where the system has no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long connections that began before new ones were ignored may take to be open.
 const LAST_HANDSHAKES: Duration = Duration::from_millis(50);
 
 /// How connections are accepted and ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct ListenerSettings {
     /// Most connections at once.
     pub connections: usize,
+    /// How long callers may take.
+    pub patience: Patience,
+    /// By whom TLS is spoken; in plain text where nobody does.
+    pub tls: Option<TlsAcceptor>,
     /// How long to go on accepting after the signal to stop, while callers leave.
     pub drain_delay: Duration,
     /// Longest time for requests under way to finish.
@@ -59,9 +57,8 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     draining: impl FnOnce(),
 ) {
-    let builder = builder();
     let connections = Arc::new(Semaphore::new(settings.connections));
-    let graceful = GracefulShutdown::new();
+    let (stopping, stopped) = watch::channel(false);
     let mut draining = Some(draining);
     let mut phase = Phase::Serving;
     tokio::pin!(stop);
@@ -97,13 +94,10 @@ pub async fn serve(
             (permit, accepted) = accepted => match accepted {
                 Ok((stream, _)) => {
                     let _ = stream.set_nodelay(true);
-                    let service = TowerToHyperService::new(router.clone());
-                    let connection =
-                        builder.serve_connection(TokioIo::new(Prompt::new(stream, HEAD_TIME)), service).into_owned();
-                    let connection = graceful.watch(connection);
+                    let (router, settings) = (router.clone(), settings.clone());
+                    let stopped = stopped.clone();
                     tokio::spawn(async move {
-                        // What a caller does to its own connection is not our error.
-                        let _ = connection.await;
+                        greet(stream, router, settings, stopped).await;
                         drop(permit);
                     });
                 }
@@ -114,24 +108,29 @@ pub async fn serve(
             },
         }
     }
-    drop(listener);
-    if timeout(settings.grace, graceful.shutdown()).await.is_err() {
+    drop((listener, stopped));
+    // Where nobody hears it any more, nobody has to.
+    let _ = stopping.send(true);
+    if timeout(settings.grace, stopping.closed()).await.is_err() {
         tracing::warn!("stopped with requests under way: they took longer than the grace time");
     }
 }
 
-fn builder() -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(LARGEST_HEAD);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MOST_STREAMS)
-        .max_header_list_size(16 * 1024)
-        .keep_alive_interval(HEAD_TIME);
-    builder
+/// Agrees on TLS, where it is spoken, and serves the connection.
+async fn greet(
+    stream: TcpStream,
+    router: Router,
+    settings: ListenerSettings,
+    stopped: watch::Receiver<bool>,
+) {
+    let patience = settings.patience;
+    let builder = builder(patience);
+    match settings.tls {
+        None => connection::run(stream, router, &builder, patience, stopped).await,
+        Some(tls) => match timeout(patience.head, tls.accept(stream)).await {
+            Ok(Ok(stream)) => connection::run(stream, router, &builder, patience, stopped).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a caller did not agree on TLS"),
+            Err(_) => tracing::debug!("a caller did not agree on TLS in time"),
+        },
+    }
 }

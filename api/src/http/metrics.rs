@@ -1,5 +1,5 @@
-//! Counting what happens, in Prometheus' text format. Labels come from closed sets: routes, statuses,
-//! verdicts; never a tenant, a key or an address.
+//! Counting what happens, in Prometheus' text format. Labels come from closed sets (routes, classes of
+//! statuses, codes, chains): never a tenant, a key or an address.
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 
@@ -7,25 +7,34 @@ use assay_engine::score::Verdict;
 use axum::http::StatusCode;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
     registry::Registry,
 };
 
+use super::{load::Class, problem::Code};
 use crate::serving::{CacheStatus, Service};
 
-/// Bounds in seconds, dense around what an answer takes and around the 300 ms promise.
-const DURATION_BOUNDS: [f64; 14] =
-    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 10.0];
+/// Bounds in seconds, dense around what an answer takes, and with the promises of 100 and 300 ms among
+/// them: alerts on burnt budgets count what is above one bound.
+const DURATION_BOUNDS: [f64; 16] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5,
+    10.0,
+];
+
+/// What stands for the code of an answer that is no problem.
+const NO_PROBLEM: &str = "ok";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     route: String,
-    status: u16,
+    class: &'static str,
+    code: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RouteLabels {
+struct DurationLabels {
     route: String,
+    class: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -34,16 +43,82 @@ struct CheckLabels {
     cache: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabels {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabels {
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PartLabels {
+    part: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ChainLabels {
+    chain: &'static str,
+}
+
+/// What the limiter decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimiterOutcome {
+    /// The request passed.
+    Admitted,
+    /// A limit was used up.
+    Refused,
+    /// Limits could not be counted.
+    Unavailable,
+}
+
+impl LimiterOutcome {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admitted => "admitted",
+            Self::Refused => "refused",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// An outside part that is needed, or that helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The database.
+    Store,
+    /// Redis or Valkey.
+    Redis,
+}
+
+impl Part {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::Redis => "redis",
+        }
+    }
+}
+
+type Seconds = Gauge<f64, AtomicU64>;
+
 /// Everything that is counted.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
-    durations: Family<RouteLabels, Histogram>,
+    durations: Family<DurationLabels, Histogram>,
+    in_flight: Gauge,
+    shed: Family<ClassLabels, Counter>,
     checks: Family<CheckLabels, Counter>,
-    limited: Counter,
+    limiter: Family<OutcomeLabels, Counter>,
+    reachable: Family<PartLabels, Gauge>,
+    directory_age: Seconds,
+    intel_age: Seconds,
+    tip_ages: Family<ChainLabels, Seconds>,
     ready: Gauge,
-    store_reachable: Gauge,
     intel_generation: Gauge<u64, AtomicU64>,
     known_addresses: Gauge,
 }
@@ -51,59 +126,118 @@ pub struct Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("assay");
-        let requests = Family::default();
-        registry.register("http_requests", "HTTP requests by route and status", requests.clone());
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The program that runs", build);
         let durations =
             Family::new_with_constructor((|| Histogram::new(DURATION_BOUNDS)) as fn() -> Histogram);
-        registry.register(
-            "http_request_duration_seconds",
-            "Time from a request's arrival to its answer",
-            durations.clone(),
-        );
-        let checks = Family::default();
-        registry.register("checks", "Checks by verdict and cache", checks.clone());
-        let limited = Counter::default();
-        registry.register("rate_limited", "Requests refused by a limit", limited.clone());
-        let ready = Gauge::default();
-        registry.register("ready", "Whether the program is ready", ready.clone());
-        let store_reachable = Gauge::default();
-        registry.register(
-            "store_reachable",
-            "Whether the store answered the last time it was asked",
-            store_reachable.clone(),
-        );
-        let intel_generation = Gauge::default();
-        registry.register(
-            "intel_generation",
-            "Changes of sources, listings and labels that are loaded",
-            intel_generation.clone(),
-        );
-        let known_addresses = Gauge::default();
-        registry.register(
-            "known_addresses",
-            "Addresses that a listing or label names",
-            known_addresses.clone(),
-        );
-        Self {
-            registry,
-            requests,
+        let metrics = Self {
+            requests: Family::default(),
             durations,
-            checks,
-            limited,
-            ready,
-            store_reachable,
-            intel_generation,
-            known_addresses,
-        }
+            in_flight: Gauge::default(),
+            shed: Family::default(),
+            checks: Family::default(),
+            limiter: Family::default(),
+            reachable: Family::default(),
+            directory_age: Seconds::default(),
+            intel_age: Seconds::default(),
+            tip_ages: Family::default(),
+            ready: Gauge::default(),
+            intel_generation: Gauge::default(),
+            known_addresses: Gauge::default(),
+            registry: Registry::default(),
+        };
+        metrics.register_requests(&mut registry);
+        metrics.register_state(&mut registry);
+        Self { registry, ..metrics }
     }
 }
 
 impl Metrics {
-    pub(super) fn request(&self, route: &str, status: StatusCode, took: Duration) {
-        let labels = RequestLabels { route: route.to_owned(), status: status.as_u16() };
-        self.requests.get_or_create(&labels).inc();
-        let labels = RouteLabels { route: route.to_owned() };
+    fn register_requests(&self, registry: &mut Registry) {
+        registry.register(
+            "http_requests",
+            "HTTP requests by route, class of status and code",
+            self.requests.clone(),
+        );
+        registry.register(
+            "http_request_duration_seconds",
+            "Time from a request's arrival to its answer",
+            self.durations.clone(),
+        );
+        registry.register(
+            "http_requests_in_flight",
+            "HTTP requests that are being answered",
+            self.in_flight.clone(),
+        );
+        registry.register(
+            "http_requests_shed",
+            "HTTP requests refused because too many were in flight, by class",
+            self.shed.clone(),
+        );
+        registry.register("checks", "Checks by verdict and cache", self.checks.clone());
+        registry.register(
+            "limiter_decisions",
+            "Decisions of the limiter by outcome",
+            self.limiter.clone(),
+        );
+    }
+
+    fn register_state(&self, registry: &mut Registry) {
+        registry.register("ready", "Whether the program is ready", self.ready.clone());
+        registry.register(
+            "reachable",
+            "Whether an outside part answered the last time it was asked",
+            self.reachable.clone(),
+        );
+        registry.register(
+            "directory_age_seconds",
+            "Time since keys, tenants and plans were confirmed",
+            self.directory_age.clone(),
+        );
+        registry.register(
+            "intel_age_seconds",
+            "Time since listings and labels were confirmed",
+            self.intel_age.clone(),
+        );
+        registry.register(
+            "chain_tip_age_seconds",
+            "Time since the newest block that is known of a chain",
+            self.tip_ages.clone(),
+        );
+        registry.register(
+            "intel_generation",
+            "Changes of sources, listings and labels that are loaded",
+            self.intel_generation.clone(),
+        );
+        registry.register(
+            "known_addresses",
+            "Addresses that a listing or label names",
+            self.known_addresses.clone(),
+        );
+    }
+
+    pub(super) fn request(
+        &self,
+        route: &str,
+        status: StatusCode,
+        code: Option<Code>,
+        took: Duration,
+    ) {
+        let (route, class) = (route.to_owned(), class_of(status));
+        let labels = DurationLabels { route: route.clone(), class };
         self.durations.get_or_create(&labels).observe(took.as_secs_f64());
+        let labels = RequestLabels { route, class, code: code.map_or(NO_PROBLEM, Code::as_str) };
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Counts a request as being answered for as long as the guard lives.
+    pub(super) fn in_flight(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight(self.in_flight.clone())
+    }
+
+    pub(super) fn shed(&self, class: Class) {
+        self.shed.get_or_create(&ClassLabels { class: class.as_str() }).inc();
     }
 
     pub(super) fn check(&self, verdict: Verdict, cache: CacheStatus) {
@@ -115,20 +249,53 @@ impl Metrics {
         self.checks.get_or_create(&CheckLabels { verdict: verdict.as_str(), cache }).inc();
     }
 
-    pub(super) fn limited(&self) {
-        self.limited.inc();
+    pub(super) fn limiter(&self, outcome: LimiterOutcome) {
+        self.limiter.get_or_create(&OutcomeLabels { outcome: outcome.as_str() }).inc();
+    }
+
+    /// Takes note of whether an outside part answered the last time it was asked.
+    pub fn reachable(&self, part: Part, answered: bool) {
+        let labels = PartLabels { part: part.as_str() };
+        self.reachable.get_or_create(&labels).set(i64::from(answered));
     }
 
     /// All metrics as text.
-    pub(super) fn print(&self, service: &Service) -> String {
-        let intel = service.intel();
+    pub fn print(&self, service: &Service) -> String {
+        let (intel, now) = (service.intel(), service.clock.now());
         self.ready.set(i64::from(!service.is_draining()));
-        self.store_reachable.set(i64::from(service.store_reachable()));
+        self.reachable(Part::Store, service.store_reachable());
+        self.directory_age
+            .set(service.confirmed.directory_age(std::time::Instant::now()).as_secs_f64());
+        self.intel_age.set(service.confirmed.intel_age(std::time::Instant::now()).as_secs_f64());
+        for (chain, age) in service.confirmed.tip_ages(now) {
+            let labels = ChainLabels { chain: chain.info().id };
+            self.tip_ages.get_or_create(&labels).set(age.as_secs_f64());
+        }
         self.intel_generation.set(intel.generation());
         self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(super) struct InFlight(Gauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+const fn class_of(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        ..=199 => "1xx",
+        200..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        _ => "5xx",
     }
 }

@@ -4,17 +4,24 @@
 //! plan, limits), then its handler in [`routes`].
 
 mod body;
+mod connection;
+mod cors;
 mod frame;
 mod gate;
 mod leftover;
+mod legacy;
 mod listener;
+mod load;
 mod metrics;
 pub mod openapi;
 mod operations;
 pub mod problem;
 mod prompt;
 mod quiet;
+pub mod reading;
 pub mod routes;
+mod streamed;
+mod tls;
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,12 +34,16 @@ use axum::{
     routing::get,
 };
 
+pub use connection::Patience;
+pub use cors::Cors;
 pub use listener::{ListenerSettings, serve};
-pub use metrics::Metrics;
+pub use load::{Class, Load};
+pub use metrics::{LimiterOutcome, Metrics, Part};
 pub use operations::PREFIXES;
 use operations::operations;
+pub use tls::{Tls, TlsError, TlsFiles};
 
-use crate::serving::Service;
+use crate::{serving::Service, telemetry::subject::SubjectKey};
 
 /// What all handlers share.
 #[derive(Debug)]
@@ -41,15 +52,29 @@ pub struct App {
     pub service: Arc<Service>,
     /// What is counted.
     pub metrics: Metrics,
-    /// Bounds.
+    /// How many requests are under way.
+    pub load: Load,
+    /// How addresses appear in logs.
+    pub subjects: SubjectKey,
+    /// Bounds, and what is told to whom.
     pub settings: HttpSettings,
 }
 
-/// Bounds of a request.
-#[derive(Clone, Copy, Debug)]
+/// Bounds of a request, and what is told to whom.
+#[derive(Clone, Debug)]
 pub struct HttpSettings {
     /// Longest time until an answer.
     pub request_timeout: Duration,
+    /// Longest time in which the body of a check must arrive.
+    pub body_timeout: Duration,
+    /// Longest time for the next row of a bulk request to arrive.
+    pub row_timeout: Duration,
+    /// Pages in browsers that may call.
+    pub cors: Cors,
+    /// Whether limits are shown as `X-RateLimit-*` too.
+    pub legacy_rate_limit_headers: bool,
+    /// Whether callers reach the API by TLS, and should keep to it.
+    pub tls: bool,
 }
 
 /// The API as callers see it.
@@ -63,26 +88,40 @@ pub fn api(app: &Arc<App>) -> Router {
         }
     }
     let router = router
-        .route("/openapi.json", get(openapi::serve))
-        .route("/healthz", get(routes::health::healthz))
-        .route("/readyz", get(routes::health::readyz));
-    framed(router, app)
+        .route(OPENAPI, get(openapi::serve))
+        .route(HEALTH, get(routes::health::healthz))
+        .route(READY, get(routes::health::readyz));
+    framed(router, app, Side::Api)
 }
 
 /// What is for whoever runs the program.
 pub fn admin(app: &Arc<App>) -> Router {
     let router = Router::new()
-        .route("/healthz", get(routes::health::healthz))
-        .route("/readyz", get(routes::health::readyz))
+        .route(HEALTH, get(routes::health::healthz))
+        .route(READY, get(routes::health::readyz))
         .route("/metrics", get(print_metrics));
-    framed(router, app)
+    framed(router, app, Side::Admin)
 }
 
-fn framed(router: Router<Arc<App>>, app: &Arc<App>) -> Router {
+const OPENAPI: &str = "/openapi.json";
+/// Paths that are answered whatever the load.
+const HEALTH: &str = "/healthz";
+const READY: &str = "/readyz";
+
+/// Who is on the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// Callers.
+    Api,
+    /// Whoever runs the program.
+    Admin,
+}
+
+fn framed(router: Router<Arc<App>>, app: &Arc<App>, side: Side) -> Router {
     router
         // Bodies are bounded where they are read.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(Arc::clone(app), frame::frame))
+        .layer(from_fn_with_state((Arc::clone(app), side), frame::frame))
         .with_state(Arc::clone(app))
 }
 

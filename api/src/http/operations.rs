@@ -55,6 +55,8 @@ pub(super) struct Parameter {
     pub(super) name: &'static str,
     /// What it means.
     pub(super) description: &'static str,
+    /// Its format (JSON Schema), where it has one.
+    pub(super) format: Option<&'static str>,
     /// An example.
     pub(super) example: &'static str,
 }
@@ -81,6 +83,7 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::HeadersTooLarge,
     Code::InternalError,
     Code::Unavailable,
+    Code::Overloaded,
 ];
 
 /// Every operation.
@@ -134,6 +137,7 @@ fn assessing() -> Vec<Operation> {
                 place: "path",
                 name: "check_id",
                 description: "The check's `check_id`.",
+                format: None,
                 example: examples::IDENTIFIER,
             }],
             media_type: JSON,
@@ -181,12 +185,14 @@ fn telling() -> Vec<Operation> {
                     place: "query",
                     name: "from",
                     description: "First day (UTC); 30 days before the last where left out.",
+                    format: Some("date"),
                     example: "2026-02-01",
                 },
                 Parameter {
                     place: "query",
                     name: "to",
                     description: "Last day (UTC); today where left out.",
+                    format: Some("date"),
                     example: "2026-02-11",
                 },
             ],

@@ -83,6 +83,7 @@ codes! {
     InternalError "internal_error" INTERNAL_SERVER_ERROR Later "Something went wrong here; it was logged.";
     DirectoryStale "directory_stale" SERVICE_UNAVAILABLE Later "Keys could not be confirmed for too long.";
     Unavailable "unavailable" SERVICE_UNAVAILABLE Later "The service cannot answer in time.";
+    Overloaded "overloaded" SERVICE_UNAVAILABLE Later "Too many requests are under way.";
 }
 
 impl Code {
@@ -227,6 +228,7 @@ impl Problem {
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());
         }
+        response.extensions_mut().insert(self.code);
         response
     }
 }

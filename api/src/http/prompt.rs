@@ -1,7 +1,9 @@
-//! Connections must begin to speak: one that is silent is closed and gives its place to another.
+//! Connections must keep moving: one that is silent at its start, or takes next to nothing of what it is
+//! sent, is closed and gives its place to another.
 //!
 //! The HTTP library bounds how long a request's head may take once it knows which version of HTTP is
-//! spoken. Until then it waits for ever; this bounds that time.
+//! spoken. Until then it waits for ever, and for ever too where what it writes is not taken; this bounds
+//! both.
 
 use std::{
     future::Future,
@@ -18,19 +20,50 @@ use tokio::{
 
 /// After so many bytes the version is known: the length of HTTP/2's preface.
 const VERSION_KNOWN: usize = 24;
+/// A caller who makes us wait takes at least so many bytes in the time it has.
+const FEWEST_TAKEN: usize = 16 * 1024;
 
-/// A stream whose first bytes must arrive in time.
+/// A stream whose first bytes must arrive in time, and whose reader must take what it is sent.
 #[derive(Debug)]
 pub(super) struct Prompt<S> {
     stream: S,
     read: usize,
     /// Dropped once the version is known.
-    deadline: Option<Pin<Box<Sleep>>>,
+    begun: Option<Pin<Box<Sleep>>>,
+    /// Longest time without a reader's taking its least.
+    stall: Duration,
+    /// Since writing had to wait: when it ends, and what was taken since.
+    waiting: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl<S> Prompt<S> {
-    pub(super) fn new(stream: S, within: Duration) -> Self {
-        Self { stream, read: 0, deadline: Some(Box::pin(sleep(within))) }
+    /// `begin`: longest time until the version is known; `stall`: see [`FEWEST_TAKEN`].
+    pub(super) fn new(stream: S, begin: Duration, stall: Duration) -> Self {
+        Self { stream, read: 0, begun: Some(Box::pin(sleep(begin))), stall, waiting: None }
+    }
+
+    /// What came of writing, or that it took too long.
+    fn written(
+        &mut self,
+        outcome: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        match (&outcome, &mut self.waiting) {
+            (Poll::Ready(Ok(count)), Some((_, taken))) => {
+                *taken += count;
+                if *taken >= FEWEST_TAKEN {
+                    self.waiting = None;
+                }
+            }
+            (Poll::Ready(_), _) => {}
+            (Poll::Pending, _) => return self.wait(context),
+        }
+        outcome
+    }
+
+    fn wait<T>(&mut self, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        let (end, _) = self.waiting.get_or_insert_with(|| (Box::pin(sleep(self.stall)), 0));
+        end.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -40,7 +73,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Prompt<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Some(deadline) = &mut self.deadline
+        if let Some(deadline) = &mut self.begun
             && deadline.as_mut().poll(context).is_ready()
         {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
@@ -49,7 +82,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Prompt<S> {
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         self.read += buffer.filled().len() - before;
         if self.read >= VERSION_KNOWN {
-            self.deadline = None;
+            self.begun = None;
         }
         outcome
     }
@@ -61,15 +94,23 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Prompt<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.written(outcome, context)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let outcome = Pin::new(&mut self.stream).poll_flush(context);
+        if outcome.is_pending() {
+            return self.wait(context);
+        }
+        // Everything was taken.
+        self.waiting = None;
+        outcome
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let outcome = Pin::new(&mut self.stream).poll_shutdown(context);
+        if outcome.is_pending() { self.wait(context) } else { outcome }
     }
 
     fn poll_write_vectored(
@@ -77,7 +118,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Prompt<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.written(outcome, context)
     }
 
     fn is_write_vectored(&self) -> bool {

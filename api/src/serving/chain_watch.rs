@@ -62,6 +62,7 @@ impl ChainWatch {
         service: &Service,
     ) -> Result<(), StoreError> {
         let Some(tip) = graph.tip().await? else { return Ok(()) };
+        service.confirmed.tip(chain, tip.block.time);
         if tips.get(&chain) == Some(&tip.block) {
             return Ok(());
         }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use assay_engine::{address::CanonicalAddress, assess};
 use jiff::{SignedDuration, Timestamp};
+use tracing::Instrument;
 
 use super::{
     Assessed, CacheStatus, Caller, Freshness, Service,
     cache::{CacheKey, Data},
 };
-use crate::chains;
+use crate::{chains, telemetry::stage};
 
 /// An answer and how it came about.
 #[derive(Clone, Debug)]
@@ -51,9 +52,11 @@ impl Service {
         let generation = intel.generation();
         let freshness = Freshness { lifetime, caller_accepts };
         let judge = async || {
-            let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
+            let facts = chains::facts(&chains, &intel, policy, subject, now);
+            let mut facts = facts.instrument(stage!("facts")).await;
             facts.snapshot_stale = key.snapshot_stale;
-            Assessed::new(&assess(subject, &facts, policy, now), now, generation)
+            let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
+            Assessed::new(&assessment, now, generation)
         };
         let touched = self.touched.load_full();
         let data = Data { generation, touched: &touched };

@@ -57,6 +57,8 @@ pub struct Service {
     pub key_use: KeyUse,
     /// What was charged and answered, written every second.
     pub recorder: Recorder,
+    /// When what is in memory was last seen to be what the store holds.
+    pub confirmed: Confirmed,
     /// What is asked for beyond checks: usage and kept answers.
     pub store: Arc<dyn Store>,
     /// Keys that somebody said are dead.
@@ -66,8 +68,6 @@ pub struct Service {
     /// How old what is in memory may be.
     pub bounds: Bounds,
     redis: Option<Link>,
-    access_confirmed: Confirmed,
-    intel_confirmed: Confirmed,
     access: ArcSwap<Access>,
     intel: ArcSwap<IntelSnapshot>,
     chains: ArcSwap<Chains>,
@@ -101,13 +101,13 @@ impl Service {
         redis: Option<(Link, String)>,
         limiter: Limiter,
     ) -> Result<Arc<Self>, LoadError> {
-        let (access_confirmed, intel_confirmed) =
-            (Confirmed::at(Instant::now()), Confirmed::at(Instant::now()));
+        let confirmed = Confirmed::at(Instant::now());
         let access = refresh::load_access(&*store).await?;
         let intel = IntelSnapshot::load(&*store, None).await?;
         let chains = Chains::of(&store, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
+            confirmed,
             limiter,
             key_use: KeyUse::default(),
             recorder: Recorder::default(),
@@ -116,8 +116,6 @@ impl Service {
             look_again: Notify::new(),
             bounds,
             redis: redis.as_ref().map(|(link, _)| link.clone()),
-            access_confirmed,
-            intel_confirmed,
             access: ArcSwap::from_pointee(access),
             intel: ArcSwap::from_pointee(intel),
             chains: ArcSwap::from_pointee(chains),
@@ -165,12 +163,12 @@ impl Service {
 
     /// Whether it could not be confirmed for too long who may ask.
     pub fn is_directory_stale(&self) -> bool {
-        self.access_confirmed.age(Instant::now()) > self.bounds.directory_age
+        self.confirmed.directory_age(Instant::now()) > self.bounds.directory_age
     }
 
     /// Whether it could not be confirmed for too long what lists and labels say.
     pub fn is_snapshot_stale(&self) -> bool {
-        self.intel_confirmed.age(Instant::now()) > self.bounds.snapshot_age
+        self.confirmed.intel_age(Instant::now()) > self.bounds.snapshot_age
     }
 
     /// Whether Redis is there; `None` where there is to be none.

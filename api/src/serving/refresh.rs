@@ -7,11 +7,13 @@ use std::{
 
 use assay_store::{IntelSnapshot, Store, StoreError, control::ManifestRecord};
 use assay_tenancy::{Problem, manifest::Document};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::{Access, Service, chain_watch::ChainWatch};
 use crate::manifests;
 
+/// Longest wait for the store to say whether anything changed.
+const LONGEST_LOOK: Duration = Duration::from_secs(5);
 /// How often usage and answers are written.
 const RECORD_INTERVAL: Duration = Duration::from_secs(1);
 /// How often uses of keys are written.
@@ -20,6 +22,9 @@ const KEY_USE_INTERVAL: Duration = Duration::from_secs(30);
 /// Why the service could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// The store does not answer.
+    #[error("the store does not say in time whether anything changed")]
+    NoAnswer,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -91,14 +96,16 @@ impl Refresher {
     /// Where the store fails or its manifests do not resolve; then the last good state stays.
     pub async fn refresh(&self) -> Result<(), LoadError> {
         let asked = std::time::Instant::now();
-        let revisions = self.store().revisions().await?;
+        // On a network that is cut, an answer that is under way would be waited for very long.
+        let revisions = timeout(LONGEST_LOOK, self.store().revisions());
+        let revisions = revisions.await.map_err(|_| LoadError::NoAnswer)??;
         let intel = self.refresh_intel(revisions.intel).await;
         if intel.is_ok() {
-            self.service.intel_confirmed.confirm(asked);
+            self.service.confirmed.intel(asked);
         }
         let access = self.refresh_access(revisions.control).await;
         if access.is_ok() {
-            self.service.access_confirmed.confirm(asked);
+            self.service.confirmed.directory(asked);
         }
         let chains = self.chains.refresh(&self.service).await;
         intel.and(access).and(chains.map_err(LoadError::from))

@@ -96,6 +96,10 @@ impl Layers {
         self.file.extend(table.into_iter().map(|(key, value)| {
             let text = match value {
                 toml::Value::String(text) => text,
+                toml::Value::Array(items) => {
+                    let texts = items.iter().map(|item| item.as_str().unwrap_or_default());
+                    texts.collect::<Vec<_>>().join(",")
+                }
                 other => other.to_string(),
             };
             (key, text)

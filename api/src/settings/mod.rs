@@ -67,6 +67,37 @@ pub struct Settings {
     pub max_directory_age: Duration,
     /// How long lists and labels may go unconfirmed.
     pub max_snapshot_age: Duration,
+    /// Longest time for a connection to be agreed on, and for a request's head to arrive.
+    pub header_timeout: Duration,
+    /// Longest time for the body of a check to arrive.
+    pub body_timeout: Duration,
+    /// Longest time for a bulk request's next row to arrive, and for answers not to be taken.
+    pub stall_timeout: Duration,
+    /// Most requests under way at once.
+    pub max_requests: usize,
+    /// The certificate for TLS; in plain text where left out.
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key.
+    pub tls_key: Option<PathBuf>,
+    /// Origins of pages in browsers that may call.
+    pub cors_origin: Vec<String>,
+    /// Whether limits are shown as `X-RateLimit-*` too.
+    pub legacy_rate_limit_headers: Switch,
+    /// Where traces and metrics are sent by OTLP over HTTP; nowhere where left out.
+    pub otlp_endpoint: Option<String>,
+    /// How often metrics are sent there.
+    pub otlp_interval: Duration,
+    /// The key of the hashes that stand for addresses in logs.
+    pub log_hash_key_file: Option<PathBuf>,
+}
+
+/// Whether something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
 }
 
 /// Where a PostgreSQL database is. It may hold a password, so that it is never shown.
@@ -116,7 +147,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 22] = [
+pub const DEFINITIONS: [Definition; 33] = [
     definition("data-dir", "assay-data", "where the embedded database lives"),
     definition(
         "database-url",
@@ -185,6 +216,48 @@ pub const DEFINITIONS: [Definition; 22] = [
         "10m",
         "how long lists and labels may go unconfirmed; beyond, nothing is allowed",
     ),
+    definition(
+        "header-timeout",
+        "20s",
+        "longest time for a connection to be agreed on, and for a request's head to arrive",
+    ),
+    definition("body-timeout", "5s", "longest time for the body of a check to arrive"),
+    definition(
+        "stall-timeout",
+        "30s",
+        "longest time for a bulk request's next row to arrive, and for answers not to be taken",
+    ),
+    definition(
+        "max-requests",
+        "1024",
+        "most requests under way at once; strangers may take half of them, bulk requests three \
+         quarters",
+    ),
+    definition("tls-cert", "", "a certificate and those above it (PEM), to serve the API by TLS"),
+    definition("tls-key", "", "the certificate's private key (PEM)"),
+    definition(
+        "cors-origin",
+        "",
+        "origins of pages in browsers that may call the API, separated by commas",
+    ),
+    definition(
+        "legacy-rate-limit-headers",
+        "off",
+        "whether limits are shown as X-RateLimit-* too: on or off",
+    ),
+    definition(
+        "otlp-endpoint",
+        "",
+        "a collector to send traces and metrics to by OTLP over HTTP, such as \
+         http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_ENDPOINT where left out",
+    ),
+    definition("otlp-interval", "15s", "how often metrics are sent to the collector"),
+    definition(
+        "log-hash-key-file",
+        "",
+        "the key of the hashes that stand for addresses in logs; a new one at each start where \
+         left out",
+    ),
 ];
 
 /// A setting that is wrong.
@@ -228,7 +301,7 @@ impl Settings {
             request_timeout: take.value("request-timeout", value::positive_duration),
             drain_delay: take.value("drain-delay", value::duration),
             shutdown_grace: take.value("shutdown-grace", value::duration),
-            max_connections: take.value("max-connections", value::connections),
+            max_connections: take.value("max-connections", value::many),
             cache_bytes: take.value("cache-bytes", value::bytes),
             refresh_interval: take.value("refresh-interval", value::positive_duration),
             feeds: take.value("feeds", value::feeds),
@@ -238,7 +311,27 @@ impl Settings {
             redis_prefix: take.value("redis-prefix", value::prefix),
             max_directory_age: take.value("max-directory-age", value::positive_duration),
             max_snapshot_age: take.value("max-snapshot-age", value::positive_duration),
+            header_timeout: take.value("header-timeout", value::positive_duration),
+            body_timeout: take.value("body-timeout", value::positive_duration),
+            stall_timeout: take.value("stall-timeout", value::positive_duration),
+            max_requests: take.value("max-requests", value::many),
+            tls_cert: take.value("tls-cert", value::optional_path),
+            tls_key: take.value("tls-key", value::optional_path),
+            cors_origin: take.value("cors-origin", value::origins),
+            legacy_rate_limit_headers: take.value("legacy-rate-limit-headers", value::switch),
+            otlp_endpoint: take.value("otlp-endpoint", value::collector),
+            otlp_interval: take.value("otlp-interval", value::positive_duration),
+            log_hash_key_file: take.value("log-hash-key-file", value::optional_path),
         };
+        for (given, missing) in [("tls-cert", "tls-key"), ("tls-key", "tls-cert")] {
+            let is_empty = |name| layers.find(name).0.is_empty();
+            if !is_empty(given) && is_empty(missing) {
+                problems.push(SettingProblem {
+                    origin: layers.origin(given),
+                    message: format!("needs --{missing} too"),
+                });
+            }
+        }
         if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
             problems.push(SettingProblem {
                 origin: layers.origin("admin-listen"),
@@ -318,6 +411,9 @@ fallback! {
     SocketAddr => SocketAddr::from(([127, 0, 0, 1], 0)),
     Duration => Self::ZERO,
     Feeds => Self::Off,
+    Switch => Self::Off,
+    Vec<String> => Self::new(),
+    Option<String> => None,
     Option<DatabaseUrl> => None,
     Option<PathBuf> => None,
     Option<Place> => None,
@@ -404,6 +500,25 @@ mod tests {
                 "--database-password-file: there is no database-url or database-url-file to go with it"
             ]
         );
+    }
+
+    #[test]
+    fn origins_are_a_list_wherever_they_are_set() {
+        let origins = |layers: &Layers| Settings::resolve(layers).unwrap().cors_origin;
+        let two = ["https://a.example", "http://localhost:3000"];
+        let flag = "https://a.example,http://localhost:3000";
+        assert_eq!(origins(&layers(&[("cors-origin", flag)], &[], "")), two);
+        let file = "cors-origin = [\"https://a.example\", \"http://localhost:3000\"]";
+        assert_eq!(origins(&layers(&[], &[], file)), two);
+        let wrong = layers(&[("cors-origin", "https://a.example/path")], &[], "");
+        let problems = Settings::resolve(&wrong).unwrap_err();
+        assert!(problems[0].to_string().starts_with("--cors-origin: `https://a.example/path`"));
+    }
+
+    #[test]
+    fn a_certificate_needs_its_key() {
+        let problems = Settings::resolve(&layers(&[("tls-cert", "a.pem")], &[], "")).unwrap_err();
+        assert_eq!(problems[0].to_string(), "--tls-cert: needs --tls-key too");
     }
 
     #[test]

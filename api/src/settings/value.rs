@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use assay_redis::{Place, PlaceError};
 use tracing_subscriber::EnvFilter;
 
-use super::{DatabaseUrl, Feeds, LogFormat};
+use super::{DatabaseUrl, Feeds, LogFormat, Switch};
 
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(PathBuf::from(text)) }
@@ -72,7 +72,46 @@ pub(super) fn feeds(text: &str) -> Result<Feeds, String> {
     }
 }
 
-pub(super) fn connections(text: &str) -> Result<usize, String> {
+pub(super) fn switch(text: &str) -> Result<Switch, String> {
+    match text {
+        "on" => Ok(Switch::On),
+        "off" => Ok(Switch::Off),
+        other => Err(format!("`{other}` is neither on nor off")),
+    }
+}
+
+/// Origins, separated by commas.
+pub(super) fn origins(text: &str) -> Result<Vec<String>, String> {
+    text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(origin).collect()
+}
+
+/// Reads an origin as browsers write it: scheme, host and port, nothing after them.
+fn origin(text: &str) -> Result<String, String> {
+    let error = || {
+        format!(
+            "`{text}` is not an origin, such as https://console.example or http://localhost:3000"
+        )
+    };
+    let (scheme, host) = text.split_once("://").ok_or_else(error)?;
+    let plain = host
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-:[]".contains(&byte));
+    let right = ["http", "https"].contains(&scheme) && plain && !host.is_empty();
+    if right { Ok(text.to_owned()) } else { Err(error()) }
+}
+
+/// The base of a collector's URLs. The message never repeats the text: it may hold a password.
+pub(super) fn collector(text: &str) -> Result<Option<String>, String> {
+    match text {
+        "" => Ok(None),
+        url if url.starts_with("http://") || url.starts_with("https://") => {
+            Ok(Some(url.to_owned()))
+        }
+        _ => Err("must begin with http:// or https://, such as http://127.0.0.1:4318".into()),
+    }
+}
+
+pub(super) fn many(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number @ 1..=1_000_000) => Ok(number),
         _ => Err(format!("`{text}` is not a number from 1 to 1000000")),
@@ -118,4 +157,19 @@ fn split(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;
     Some((number.parse().ok()?, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        for right in ["https://console.example", "http://localhost:3000", "http://[::1]:80"] {
+            assert_eq!(origin(right).unwrap(), right);
+        }
+        for wrong in ["*", "null", "https://", "https://a.example/", "HTTPS://A", "ftp://a"] {
+            assert!(origin(wrong).unwrap_err().contains("is not an origin"), "{wrong}");
+        }
+    }
 }

@@ -24,6 +24,7 @@ use super::{
     Found, FullTransaction, Histories, Totals,
     kept::{Kept, KeptHistory, KeptSpends, KeptTransaction},
 };
+use crate::telemetry;
 
 /// Requests at once.
 const AT_ONCE: usize = 8;
@@ -45,7 +46,9 @@ impl Fetching {
             return None;
         }
         let histories = Arc::clone(&self.histories);
-        let asked = tokio::task::spawn_blocking(move || ask(&*histories));
+        // What is logged there belongs to the request.
+        let span = telemetry::of_request();
+        let asked = tokio::task::spawn_blocking(move || span.in_scope(|| ask(&*histories)));
         match timeout_at(self.deadline, asked).await.ok()?.ok()? {
             Ok(answer) => Some(answer),
             Err(error) => {

@@ -99,12 +99,16 @@ fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator
         .parameters
         .iter()
         .map(|parameter| {
+            let schema = match parameter.format {
+                Some(format) => json!({ "type": "string", "format": format }),
+                None => json!({ "type": "string" }),
+            };
             json!({
                 "in": parameter.place,
                 "name": parameter.name,
                 "required": parameter.place == "path",
                 "description": parameter.description,
-                "schema": { "type": "string" },
+                "schema": schema,
                 "example": parameter.example,
             })
         })

@@ -18,7 +18,7 @@ use crate::{
     http::{
         App,
         body::read_json,
-        frame::Arrived,
+        frame::{Arrived, Subject},
         problem::{Code, Problem},
     },
     serving::{CacheStatus, Caller, CheckOutcome},
@@ -27,8 +27,6 @@ use crate::{
 
 /// Largest body of a single check.
 pub const LARGEST_BODY: usize = 8 * 1024;
-/// Longest time in which the body must arrive.
-const BODY_TIME: Duration = Duration::from_secs(5);
 /// Longest reference in characters.
 const LONGEST_REFERENCE: usize = 128;
 
@@ -40,11 +38,14 @@ const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 pub struct CheckRequest {
     /// The blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any
     /// letter case.
+    #[schemars(length(min = 1))]
     pub blockchain: String,
     /// The address in any form that the blockchain allows.
+    #[schemars(length(min = 1))]
     pub address: String,
     /// Your own reference of up to 128 characters; it is repeated in the answer.
     #[serde(default)]
+    #[schemars(length(max = 128))]
     pub reference: Option<String>,
     /// Whether money is to come from the address or to go there; it is repeated in the answer and does
     /// not change it.
@@ -100,7 +101,8 @@ pub async fn check_address(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, BODY_TIME).await?;
+    let time = app.settings.body_timeout;
+    let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, time).await?;
     check_reference(request.reference.as_deref()).map_err(|message| {
         Problem::new(Code::InvalidRequest, format!("reference: {message}"))
             .field("reference", message)
@@ -149,7 +151,11 @@ pub async fn check_address(
         });
     }
     let content_type = [(header::CONTENT_TYPE, "application/json")];
-    Ok(with_cache_fields((content_type, text).into_response(), &outcome, now))
+    let mut response = with_cache_fields((content_type, text).into_response(), &outcome, now);
+    if tracing::enabled!(tracing::Level::INFO) {
+        response.extensions_mut().insert(Subject(app.subjects.hash(&subject)));
+    }
+    Ok(response)
 }
 
 /// What comes before the assessment in an answer.
@@ -195,7 +201,7 @@ pub(super) fn check_reference(reference: Option<&str>) -> Result<(), String> {
 }
 
 /// How old an answer the caller accepts: `Cache-Control: no-cache` or `max-age`.
-fn caller_accepts(headers: &HeaderMap) -> Option<SignedDuration> {
+pub(in crate::http) fn caller_accepts(headers: &HeaderMap) -> Option<SignedDuration> {
     let fields = headers.get_all(header::CACHE_CONTROL).iter();
     let directives =
         fields.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));

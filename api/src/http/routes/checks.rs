@@ -8,6 +8,7 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
+use tracing::Instrument;
 
 use crate::{
     http::{
@@ -15,6 +16,7 @@ use crate::{
         problem::{Code, Problem},
     },
     serving::Caller,
+    telemetry::stage,
 };
 
 /// Shows an answer that was given to the caller's tenant, to the byte.
@@ -28,13 +30,14 @@ pub async fn show_check(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let tenant = &caller.tenant.name;
-    let found = match app.service.recorder.waiting(tenant, &id) {
-        Some(check) => Some(check),
-        None => app.service.store.kept_check(tenant, &id).await.map_err(|error| {
+    let mut found = app.service.recorder.waiting(tenant, &id);
+    if found.is_none() {
+        let read = app.service.store.kept_check(tenant, &id);
+        found = read.instrument(stage!("read_kept_answer")).await.map_err(|error| {
             tracing::error!(%error, "failed to read a kept answer");
             Problem::new(Code::Unavailable, "kept answers cannot be read now")
-        })?,
-    };
+        })?;
+    }
     let kept = caller.tenant.plan.retention.checks;
     let now = app.service.clock.now();
     // What is older may not be purged yet.

@@ -22,7 +22,7 @@ use axum::{
 use http_body_util::BodyExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     http::{
@@ -35,8 +35,6 @@ use crate::{
 
 /// Longest line of a request in bytes.
 const LONGEST_LINE: usize = 8 * 1024;
-/// Longest time without a byte from the caller.
-const SILENCE: Duration = Duration::from_secs(30);
 /// Rows that are answered together.
 const BATCH: usize = 256;
 
@@ -45,11 +43,14 @@ const BATCH: usize = 256;
 #[serde(deny_unknown_fields)]
 pub struct ScreenRequest {
     /// The blockchain.
+    #[schemars(length(min = 1))]
     pub blockchain: String,
     /// The address in any form that the blockchain allows.
+    #[schemars(length(min = 1))]
     pub address: String,
     /// Your own reference of up to 128 characters; it is repeated in the row's answer.
     #[serde(default)]
+    #[schemars(length(max = 128))]
     pub reference: Option<String>,
 }
 
@@ -95,7 +96,8 @@ pub async fn screen_rows(
     body: Body,
 ) -> Result<Response, Problem> {
     require_ndjson(&headers)?;
-    let rows = Rows { body, buffer: Vec::new(), over: false, too_long: false };
+    let time = app.settings.row_timeout;
+    let rows = Rows { body, time, buffer: Vec::new(), over: false, too_long: false };
     let state = Screening { app, caller, rows, row: 0, ended: false };
     let answers = futures_util::stream::unfold(state, |mut state| async move {
         let lines = state.next().await?;
@@ -126,7 +128,7 @@ struct Screening {
 }
 
 /// A line that was read: the row, or what is wrong with it.
-type Line = Result<ScreenRequest, String>;
+pub(in crate::http) type Line = Result<ScreenRequest, String>;
 
 impl Screening {
     /// The next rows' answers; `None` once all are answered.
@@ -271,6 +273,8 @@ fn failed(row: u64, request: Option<ScreenRequest>, error: String) -> ScreenResp
 /// Lines of a body, as they arrive.
 struct Rows {
     body: Body,
+    /// Longest time for the next row to arrive, however many bytes of it come meanwhile.
+    time: Duration,
     buffer: Vec<u8>,
     over: bool,
     /// The line that arrives now is too long: what is left of it is not kept.
@@ -290,6 +294,7 @@ impl Rows {
     /// The lines that are there, at most `most`; waits for one where there is none.
     async fn next(&mut self, most: usize) -> Arrived {
         let mut lines = Vec::new();
+        let deadline = Instant::now() + self.time;
         loop {
             self.take_lines(&mut lines, most);
             if self.over && self.buffer.is_empty() && std::mem::take(&mut self.too_long) {
@@ -299,7 +304,7 @@ impl Rows {
                 let ended = self.over && self.buffer.is_empty();
                 return Arrived { lines, ended, error: None };
             }
-            match timeout(SILENCE, self.body.frame()).await {
+            match timeout_at(deadline, self.body.frame()).await {
                 Ok(Some(Ok(frame))) => {
                     if let Some(data) = frame.data_ref() {
                         self.buffer.extend_from_slice(data);
@@ -308,7 +313,7 @@ impl Rows {
                 Ok(None) => self.over = true,
                 Ok(Some(Err(_))) => return self.broken(lines, "the body ended too early".into()),
                 Err(_) => {
-                    let error = format!("nothing arrived for {} seconds", SILENCE.as_secs());
+                    let error = format!("no row arrived for {} seconds", self.time.as_secs());
                     return self.broken(lines, error);
                 }
             }
@@ -351,7 +356,7 @@ fn too_long() -> String {
     format!("the line is longer than {LONGEST_LINE} bytes")
 }
 
-fn read_row(line: &[u8]) -> Line {
+pub(in crate::http) fn read_row(line: &[u8]) -> Line {
     if line.trim_ascii().first() != Some(&b'{') {
         return Err("expected a JSON object".to_owned());
     }

@@ -9,8 +9,9 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use tracing::Instrument;
 
-use crate::{chains::trace::tips, http::App, serving::Caller};
+use crate::{chains::trace::tips, http::App, serving::Caller, telemetry::stage};
 
 /// What answers rest on.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -31,7 +32,7 @@ pub async fn list_sources(
     let intel = app.service.intel();
     let now = app.service.clock.now();
     let mut sources = judge_sources(intel.sources(), &caller.tenant.policy, now);
-    match tips(&app.service.chains()).await {
+    match tips(&app.service.chains()).instrument(stage!("read_tips")).await {
         Ok(tips) => sources.extend(
             tips.iter().filter_map(|(chain, tip)| judge_tip(*chain, intel.environment(), tip, now)),
         ),

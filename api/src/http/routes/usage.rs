@@ -10,6 +10,7 @@ use axum::{
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tracing::Instrument;
 
 use crate::{
     http::{
@@ -17,6 +18,7 @@ use crate::{
         problem::{Code, Problem},
     },
     serving::Caller,
+    telemetry::stage,
 };
 
 /// Longest time that one answer covers.
@@ -90,7 +92,8 @@ pub async fn show_usage(
     let tenant = &caller.tenant.name;
     // Read before the store is asked: what is written in between is missed rather than counted twice.
     let unwritten = app.service.recorder.unwritten_usage(tenant);
-    let written = app.service.store.usage(Some(tenant), from, to).await.map_err(|error| {
+    let read = app.service.store.usage(Some(tenant), from, to);
+    let written = read.instrument(stage!("read_usage")).await.map_err(|error| {
         tracing::error!(%error, "failed to read usage");
         Problem::new(Code::Unavailable, "usage cannot be read now")
     })?;

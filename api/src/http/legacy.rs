@@ -1,0 +1,20 @@
+//! `X-RateLimit-*`, for callers that know no other way: the limit that leaves least room.
+
+use assay_limiter::Standing;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// Adds the fields; the reset is in seconds from now.
+pub(super) fn add(headers: &mut HeaderMap, standings: &[Standing]) {
+    // Of two that leave as little, the one that lasts longer.
+    let tightest = standings
+        .iter()
+        .min_by_key(|standing| (standing.remaining, std::cmp::Reverse(standing.resets_in)));
+    let Some(Standing { requests, remaining, resets_in, .. }) = tightest else { return };
+    headers.insert(LIMIT, HeaderValue::from(*requests));
+    headers.insert(REMAINING, HeaderValue::from(*remaining));
+    headers.insert(RESET, HeaderValue::from(*resets_in));
+}

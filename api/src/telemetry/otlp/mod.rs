@@ -1,0 +1,122 @@
+//! Telemetry to a collector by OTLP over HTTP: traces as they end, metrics every so often.
+//!
+//! A collector that is slow or away disturbs nothing: it is spoken to from threads of its own, within a
+//! time, and what cannot be delivered is dropped.
+
+mod client;
+mod message;
+mod text;
+
+use std::time::Duration;
+
+use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::{
+    Resource,
+    trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracerProvider},
+};
+use tokio::{task::spawn_blocking, time::timeout};
+
+use crate::system::Clock;
+use client::Client;
+
+/// How often traces are sent at least.
+const TRACE_INTERVAL: Duration = Duration::from_secs(1);
+/// Longest time to send what is left when the program ends.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Why nothing can be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectorError {
+    /// The endpoint is no URL, or cannot be used.
+    #[error("failed to prepare sending traces to the collector: {0}")]
+    Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
+}
+
+/// Where telemetry is sent.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    client: Client,
+    metrics: String,
+    traces: SdkTracerProvider,
+    resource: Resource,
+    began: u64,
+    clock: Clock,
+}
+
+impl Collector {
+    /// A collector at `endpoint` (its base, without `/v1/…`). `headers` go with everything that is sent,
+    /// as `OTEL_EXPORTER_OTLP_HEADERS` has them: `name=value,name=value`.
+    ///
+    /// # Errors
+    ///
+    /// Where the endpoint cannot be used.
+    pub fn new(endpoint: &str, headers: &str, clock: Clock) -> Result<Self, CollectorError> {
+        let base = endpoint.trim_end_matches('/');
+        let client = Client::new(headers);
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(client.clone())
+            .with_endpoint(format!("{base}/v1/traces"))
+            .build()?;
+        let resource = Resource::builder()
+            .with_service_name(
+                std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "assay".into()),
+            )
+            .with_attribute(opentelemetry::KeyValue::new(
+                "service.version",
+                env!("CARGO_PKG_VERSION"),
+            ))
+            .build();
+        let batches = BatchConfigBuilder::default().with_scheduled_delay(TRACE_INTERVAL).build();
+        let processor = BatchSpanProcessor::builder(exporter).with_batch_config(batches).build();
+        let traces = SdkTracerProvider::builder()
+            .with_span_processor(processor)
+            .with_resource(resource.clone())
+            .build();
+        let began = nanoseconds(&clock);
+        Ok(Self { client, metrics: format!("{base}/v1/metrics"), traces, resource, began, clock })
+    }
+
+    /// Where spans go.
+    #[must_use]
+    pub const fn traces(&self) -> &SdkTracerProvider {
+        &self.traces
+    }
+
+    /// Sends metrics, given as `OpenMetrics` text; what is not delivered is not sent again: figures count
+    /// from the start of the program, so that the next ones say it all.
+    pub async fn send_metrics(&self, text: String) {
+        let this = self.clone();
+        let sent = spawn_blocking(move || {
+            let families = text::families(&text);
+            let message =
+                message::request(&families, &this.resource, this.began, nanoseconds(&this.clock));
+            this.client.post(&this.metrics, message);
+        });
+        // A thread that could not be joined sent nothing.
+        let _ = sent.await;
+    }
+
+    /// Sends metrics every so often, as `print` has them, until it is dropped.
+    pub async fn send_regularly(self, every: Duration, print: impl Fn() -> String + Send) {
+        let mut ticks = tokio::time::interval(every);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.send_metrics(print()).await;
+        }
+    }
+
+    /// Sends what is left, for a while.
+    pub async fn finish(&self, metrics: String) {
+        let traces = self.traces.clone();
+        let spans = spawn_blocking(move || traces.shutdown_with_timeout(LAST_WORDS));
+        let both = async { tokio::join!(self.send_metrics(metrics), spans) };
+        // Who is not there by now misses the end.
+        let _ = timeout(LAST_WORDS, both).await;
+    }
+}
+
+fn nanoseconds(clock: &Clock) -> u64 {
+    u64::try_from(clock.now().as_nanosecond()).unwrap_or_default()
+}

@@ -1,0 +1,120 @@
+//! Addresses as they appear in logs: a keyed hash. Whoever holds the key can find an address's lines;
+//! nobody else can tell which address they are about, not even by trying all addresses.
+
+use std::{fmt, io, path::Path};
+
+use assay_engine::address::CanonicalAddress;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
+/// Fewest bytes of a key that comes from a file.
+const SHORTEST_KEY: usize = 16;
+/// Bytes of the hash that are shown.
+const SHOWN: usize = 8;
+
+/// Why a key cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file cannot be read.
+    #[error("failed to read the key of log hashes in {path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// What happened.
+        #[source]
+        source: io::Error,
+    },
+    /// It is too short to keep anything secret.
+    #[error(
+        "the key of log hashes in {path} has {length} bytes: at least {SHORTEST_KEY} are needed"
+    )]
+    Short {
+        /// The file.
+        path: String,
+        /// Its length, without white space around it.
+        length: usize,
+    },
+}
+
+/// The key of the hashes.
+#[derive(Clone)]
+pub struct SubjectKey(Hmac<Sha256>);
+
+impl SubjectKey {
+    /// A key of these bytes.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Self {
+        let keyed = Hmac::new_from_slice(bytes);
+        // HMAC takes keys of any length.
+        Self(keyed.unwrap_or_else(|_| Hmac::new(&hmac::digest::Key::<Hmac<Sha256>>::default())))
+    }
+
+    /// The key in a file, without white space around it.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read or is too short.
+    pub fn read(path: &Path) -> Result<Self, KeyError> {
+        let shown = || path.display().to_string();
+        let bytes =
+            std::fs::read(path).map_err(|source| KeyError::Read { path: shown(), source })?;
+        let key = bytes.trim_ascii();
+        if key.len() < SHORTEST_KEY {
+            return Err(KeyError::Short { path: shown(), length: key.len() });
+        }
+        Ok(Self::new(key))
+    }
+
+    /// How an address appears in logs: the first 16 hexadecimal digits of the HMAC-SHA256 of
+    /// `chain:address`, the address in canonical form.
+    #[must_use]
+    pub fn hash(&self, subject: &CanonicalAddress) -> String {
+        let mut keyed = self.0.clone();
+        keyed.update(format!("{}:{subject}", subject.chain()).as_bytes());
+        let bytes = keyed.finalize().into_bytes();
+        hex::encode(bytes.get(..SHOWN).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for SubjectKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SubjectKey")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::chain::ChainId;
+
+    use super::*;
+
+    fn subject() -> CanonicalAddress {
+        CanonicalAddress::parse(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap()
+    }
+
+    #[test]
+    fn a_hash_is_what_openssl_says_it_is() {
+        // printf 'btc:1A1z…' | openssl dgst -sha256 -hmac 'a key of our own'
+        assert_eq!(SubjectKey::new(b"a key of our own").hash(&subject()), "09692985cc7a1f97");
+    }
+
+    #[test]
+    fn another_key_gives_another_hash() {
+        let hash = |key: &[u8]| SubjectKey::new(key).hash(&subject());
+        assert_ne!(hash(b"one key"), hash(b"another key"));
+    }
+
+    #[test]
+    fn a_key_from_a_file_is_long_enough_to_be_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        let missing = SubjectKey::read(&path).unwrap_err().to_string();
+        assert!(missing.starts_with("failed to read the key of log hashes"), "{missing}");
+        std::fs::write(&path, "short\n").unwrap();
+        let short = SubjectKey::read(&path).unwrap_err().to_string();
+        assert!(short.ends_with("has 5 bytes: at least 16 are needed"), "{short}");
+        std::fs::write(&path, "a key of our own\n").unwrap();
+        let key = SubjectKey::read(&path).unwrap();
+        assert_eq!(key.hash(&subject()), SubjectKey::new(b"a key of our own").hash(&subject()));
+    }
+}

@@ -1,0 +1,38 @@
+//! Any header fields, one a line: no panic; a key is one that was sent, a name or trace that is taken on
+//! may stand in a log.
+#![no_main]
+
+use assay_api::http::reading;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut headers = HeaderMap::new();
+    for line in bytes.split(|byte| *byte == b'\n').take(100) {
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let (name, value) = line.split_at(colon);
+        if let (Ok(name), Ok(value)) = (
+            HeaderName::from_bytes(name),
+            HeaderValue::from_bytes(value.get(1..).unwrap_or_default()),
+        ) {
+            headers.append(name, value);
+        }
+    }
+    let head = reading::head(&headers);
+    match head.key {
+        Ok(key) => {
+            let sent = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains(&key));
+            let fields = ["x-api-key", "authorization"];
+            assert!(fields.iter().all(|name| headers.get_all(*name).iter().all(sent)));
+        }
+        Err(problem) => assert_eq!(problem.details("/", "id").status, 401),
+    }
+    if let Some(id) = head.request_id {
+        assert!((1..=128).contains(&id.len()) && !id.contains("assay_"));
+        assert!(id.bytes().all(|byte| byte.is_ascii_graphic()));
+    }
+    if let Some(trace) = head.trace {
+        assert!(trace.len() == 32 && trace.bytes().any(|byte| byte != b'0'));
+    }
+    assert!(head.accepts.is_none_or(|accepts| !accepts.is_negative()));
+});

@@ -1,0 +1,217 @@
+//! Callers that are slow, and callers that are too many.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_tests::{Caller, Server};
+use tokio::{runtime::Runtime, time::timeout};
+
+use super::{BODY, PATH, start};
+use crate::{
+    support::wait_until,
+    wire::{LONG, connect, read_until, request2},
+};
+
+const SCREEN: &str = "/api/v1/screen";
+const ROW: &str = "{\"blockchain\":\"btc\",\"address\":\"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\"}\n";
+
+/// Writes a letter now and then until the server closes; tells how long that took, and what came back.
+fn dribble(mut stream: TcpStream, letter: &[u8]) -> (Duration, String) {
+    let start = Instant::now();
+    let mut sending = stream.try_clone().unwrap();
+    let letter = letter.to_owned();
+    let sender = thread::spawn(move || {
+        while sending.write_all(&letter).is_ok() && start.elapsed() < LONG {
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let answer = read_until(&mut stream, "\u{0}never");
+    // What is still sent meets a closed door.
+    let _ = stream.shutdown(std::net::Shutdown::Both);
+    sender.join().unwrap();
+    (start.elapsed(), answer)
+}
+
+fn post(path: &str, key: &str, media_type: &str, more: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\ncontent-type: {media_type}\r\n{more}\r\n"
+    )
+}
+
+#[test]
+fn who_sends_letter_by_letter_is_sent_away_in_time() {
+    let (server, caller) =
+        start(&["--header-timeout", "1s", "--body-timeout", "1s", "--stall-timeout", "1s"]);
+    let open = |text: &str| {
+        let mut stream = connect(server.api);
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    };
+    // In the head, before and after it is known which version is spoken.
+    for begun in ["", "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: "] {
+        let (took, answer) = dribble(open(begun), b"x");
+        assert!(took < LONG / 2, "{begun}: {took:?}");
+        assert!(!answer.contains("200 OK"), "{answer}");
+    }
+    // In a check's body.
+    let begun = post(PATH, &caller.key, "application/json", "content-length: 8000\r\n");
+    let (took, answer) = dribble(open(&begun), b" ");
+    assert!(took < LONG / 2, "{took:?}");
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    // In a row that never ends.
+    let begun = post(SCREEN, &caller.key, "application/x-ndjson", "transfer-encoding: chunked\r\n");
+    let (took, answer) = dribble(open(&begun), b"1\r\n \r\n");
+    assert!(took < LONG / 2, "{took:?}");
+    assert!(answer.contains("no row arrived for 1 seconds"), "{answer}");
+    // In HTTP/2's own frames, of which the first never becomes whole.
+    let (took, _) = dribble(open("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), b"\x00");
+    assert!(took < LONG / 2, "{took:?}");
+    assert_eq!(caller.post(PATH, BODY, &[]).status, 200);
+}
+
+#[test]
+fn who_takes_no_answers_is_sent_away_and_costs_little() {
+    let (server, caller) = start(&["--stall-timeout", "1s"]);
+    let before = server.peak_resident_bytes();
+    let mut streams: Vec<_> = (0..8)
+        .map(|_| {
+            let head = "transfer-encoding: chunked\r\n";
+            let mut stream = connect(server.api);
+            let head = post(SCREEN, &caller.key, "application/x-ndjson", head);
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.set_write_timeout(Some(LONG)).unwrap();
+            stream
+        })
+        .collect();
+    let rows = ROW.repeat(500);
+    let chunk = format!("{:x}\r\n{rows}\r\n", rows.len());
+    let start = Instant::now();
+    for stream in &mut streams {
+        // Until the server takes no more, and closes: a write that waits for ever would time out.
+        let error = loop {
+            if let Err(error) = stream.write_all(chunk.as_bytes()) {
+                break error.kind();
+            }
+            assert!(start.elapsed() < LONG * 2, "it reads on and on");
+        };
+        assert_ne!(error, std::io::ErrorKind::WouldBlock, "it is not closed");
+    }
+    let grown = server.peak_resident_bytes().saturating_sub(before);
+    assert!(grown < 64 << 20, "{grown} bytes more");
+    assert_eq!(caller.post(PATH, BODY, &[]).status, 200);
+}
+
+#[test]
+fn who_takes_no_answers_by_http2_is_sent_away_too() {
+    let (server, caller) = start(&["--stall-timeout", "1s"]);
+    Runtime::new().unwrap().block_on(async {
+        let stream = tokio::net::TcpStream::connect(server.api).await.unwrap();
+        let (client, connection) = h2::client::handshake(stream).await.unwrap();
+        let ended = tokio::spawn(connection);
+        let mut client = client.ready().await.unwrap();
+        let fields = [("x-api-key", caller.key.as_str()), ("content-type", "application/x-ndjson")];
+        let request = request2("POST", SCREEN, &fields);
+        let (answer, mut sending) = client.send_request(request, false).unwrap();
+        let rows = ROW.repeat(500);
+        sending.send_data(rows.repeat(20).into(), false).unwrap();
+        let answer = answer.await.unwrap();
+        assert_eq!(answer.status(), 200);
+        // No capacity is ever given back: the answer waits.
+        let ended = timeout(LONG, ended).await;
+        assert!(ended.is_ok(), "the connection is closed");
+        drop(answer);
+    });
+    assert_eq!(caller.post(PATH, BODY, &[]).status, 200);
+}
+
+/// A bulk request that takes up a place: its first row is answered, more may come.
+fn bulk(server: &Server, key: &str) -> (TcpStream, String) {
+    let mut stream = connect(server.api);
+    let head = post(SCREEN, key, "application/x-ndjson", "transfer-encoding: chunked\r\n");
+    let row = format!("{:x}\r\n{ROW}\r\n", ROW.len());
+    stream.write_all((head + &row).as_bytes()).unwrap();
+    let answer = read_until(&mut stream, "\"error\":null}");
+    (stream, answer)
+}
+
+#[test]
+fn when_too_many_ask_strangers_are_refused_first_then_bulk_then_single_checks() {
+    let (server, caller) = start(&["--max-requests", "8", "--body-timeout", "50s"]);
+    let stranger = || caller.post(PATH, BODY, &[("x-api-key", "")]);
+    let single = || caller.post(PATH, BODY, &[]);
+    let lost = || caller.send("GET", "/nowhere", "", []);
+    assert_eq!((stranger().status, lost().status, single().status), (401, 404, 200));
+
+    let mut held = Vec::new();
+    let mut hold_bulk = |count: usize| {
+        for _ in 0..count {
+            let (stream, answer) = bulk(&server, &caller.key);
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            held.push(stream);
+        }
+    };
+    hold_bulk(4);
+    let refused = stranger();
+    assert_eq!(refused.problem(), (503, "overloaded".into()));
+    assert_eq!(refused.header("retry-after"), "1");
+    assert_eq!(lost().problem(), (503, "overloaded".into()));
+    assert_eq!(single().status, 200);
+    hold_bulk(2);
+    let (_, answer) = bulk(&server, &caller.key);
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("\"overloaded\""), "{answer}");
+    assert_eq!(single().status, 200);
+
+    // Two single checks whose bodies do not come.
+    for _ in 0..2 {
+        let mut stream = connect(server.api);
+        let begun = post(PATH, &caller.key, "application/json", "content-length: 80\r\n");
+        stream.write_all(begun.as_bytes()).unwrap();
+        held.push(stream);
+    }
+    wait_until("single checks are refused", || single().problem_or_status() == "overloaded");
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(caller.send("GET", path, "", []).status, 200, "{path}");
+    }
+    let metrics = Caller::new(server.admin, "").send("GET", "/metrics", "", []).text;
+    for class in ["unauthenticated", "bulk", "single"] {
+        let line = format!("assay_http_requests_shed_total{{class=\"{class}\"}}");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
+    drop(held);
+    wait_until("all are answered again", || {
+        (stranger().status, lost().status, single().status) == (401, 404, 200)
+    });
+}
+
+#[test]
+fn an_open_http2_connection_that_asks_nothing_gives_its_place_to_another() {
+    let (server, _) = start(&["--max-connections", "1", "--header-timeout", "1s"]);
+    Runtime::new().unwrap().block_on(async {
+        let stream = tokio::net::TcpStream::connect(server.api).await.unwrap();
+        let (client, connection) = h2::client::handshake(stream).await.unwrap();
+        // It answers pings for as long as it is asked.
+        let ended = tokio::spawn(connection);
+        let ended = timeout(LONG, ended).await;
+        assert!(ended.is_ok(), "it is closed");
+        drop(client);
+    });
+    let mut stream = connect(server.api);
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+}
+
+trait ProblemOrStatus {
+    fn problem_or_status(&self) -> String;
+}
+
+impl ProblemOrStatus for assay_tests::Answer {
+    fn problem_or_status(&self) -> String {
+        if self.status == 200 { "200".into() } else { self.problem().1 }
+    }
+}

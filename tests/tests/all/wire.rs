@@ -1,0 +1,165 @@
+//! Speaking HTTP by hand: in plain text or by TLS, HTTP/1.1 or HTTP/2.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::http::{HeaderMap, Request, Version};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+/// Longest time that a test waits for an answer.
+pub(crate) const LONG: Duration = Duration::from_mins(1);
+
+/// A connection in plain text.
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream
+}
+
+/// Reads until the other side closes, or until `mark` was read.
+pub(crate) fn read_until(stream: &mut TcpStream, mark: &str) -> String {
+    let mut text = Vec::new();
+    let mut buffer = [0; 4096];
+    while !String::from_utf8_lossy(&text).contains(mark) {
+        match stream.read(&mut buffer) {
+            Ok(count @ 1..) => text.extend_from_slice(&buffer[..count]),
+            // The other side is gone, one way or another.
+            _ => break,
+        }
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Sends bytes and reads the head of what comes back.
+pub(crate) fn ask(address: SocketAddr, bytes: &[u8]) -> String {
+    let mut stream = connect(address);
+    stream.write_all(bytes).unwrap();
+    read_until(&mut stream, "\r\n\r\n")
+}
+
+/// Somebody who signs certificates.
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    /// A certificate for `localhost` and its key, both as PEM.
+    pub(crate) fn sign(&self) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &self.0).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    /// A caller by TLS that trusts this authority only, and speaks `protocol`.
+    pub(crate) async fn connect(
+        &self,
+        address: SocketAddr,
+        protocol: &str,
+    ) -> std::io::Result<TlsStream<tokio::net::TcpStream>> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.0.der().clone()).unwrap();
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        let stream = tokio::net::TcpStream::connect(address).await?;
+        let name = ServerName::try_from("localhost").unwrap();
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await
+    }
+}
+
+/// The certificate that the other side showed.
+pub(crate) fn shown(stream: &TlsStream<tokio::net::TcpStream>) -> Vec<u8> {
+    stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
+}
+
+/// One request by HTTP/1.1 over any stream; gives the head of the answer and its body.
+pub(crate) async fn http1<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    method: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+    body: &str,
+) -> (String, String) {
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{}content-length: {}\r\n\r\n{body}",
+        fields.concat(),
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            if body.len() >= length.unwrap_or("0").parse::<usize>().unwrap() {
+                return (head.to_owned(), body.to_owned());
+            }
+        }
+        let mut buffer = [0; 4096];
+        let count = stream.read(&mut buffer).await.unwrap();
+        assert!(count > 0, "closed after {text}");
+        bytes.extend_from_slice(&buffer[..count]);
+    }
+}
+
+/// An answer by HTTP/2.
+pub(crate) struct Answer2 {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+/// A request for HTTP/2.
+pub(crate) fn request2(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
+    let mut request = Request::builder()
+        .version(Version::HTTP_2)
+        .method(method)
+        .uri(format!("http://localhost{path}"));
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    request.body(()).unwrap()
+}
+
+/// One request by HTTP/2 over any stream.
+pub(crate) async fn http2<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    request: Request<()>,
+    body: &str,
+) -> Answer2 {
+    let (client, connection) = h2::client::handshake(stream).await.unwrap();
+    let driven = tokio::spawn(connection);
+    let mut client = client.ready().await.unwrap();
+    let (response, mut sending) = client.send_request(request, body.is_empty()).unwrap();
+    if !body.is_empty() {
+        sending.send_data(body.to_owned().into(), true).unwrap();
+    }
+    let response = response.await.unwrap();
+    let (parts, mut answer) = response.into_parts();
+    let mut bytes = Vec::new();
+    while let Some(data) = answer.data().await {
+        let data = data.unwrap();
+        answer.flow_control().release_capacity(data.len()).unwrap();
+        bytes.extend_from_slice(&data);
+    }
+    driven.abort();
+    let text = String::from_utf8(bytes).unwrap();
+    Answer2 { status: parts.status.as_u16(), headers: parts.headers, text }
+}
