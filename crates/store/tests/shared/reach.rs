@@ -265,7 +265,15 @@ async fn the_primary_is_found_again_after_a_failover() {
     tokio::time::timeout(PATIENCE, replicated).await.expect("the standby follows");
 
     drop(primary);
-    let error = store.revisions().await.unwrap_err();
+    // It takes a moment to go.
+    let gone = async {
+        loop {
+            if let Err(error) = store.revisions().await {
+                return error;
+            }
+        }
+    };
+    let error = tokio::time::timeout(PATIENCE, gone).await.expect("the primary is gone");
     assert!(!format!("{error} {error:?}").contains(PASSWORD), "{error}");
     connection.execute("SELECT pg_promote()").await.unwrap();
     in_the_end(async || store.add_key(&key(2, "acme"), None).await).await;
