@@ -43,6 +43,15 @@ impl Platform {
         assay(self.directory.path(), arguments)
     }
 
+    /// Writes a file beside the servers.
+    ///
+    /// # Panics
+    ///
+    /// Where that fails.
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.directory.path().join(name), text).expect("a file");
+    }
+
     /// Applies a manifest.
     ///
     /// # Panics

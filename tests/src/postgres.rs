@@ -3,12 +3,10 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 /// Where Debian keeps the programs of each version.
@@ -19,6 +17,8 @@ const SCRIPT: &str = include_str!("../../crates/store/tests/backends/server.sh")
 #[derive(Debug)]
 pub struct Postgres {
     child: Child,
+    /// What the script says; it would stop if nobody listened.
+    said: BufReader<ChildStdout>,
     programs: PathBuf,
     port: u16,
 }
@@ -54,11 +54,10 @@ impl Postgres {
             .stderr(Stdio::null())
             .spawn()
             .expect("the script runs");
-        let mut said = String::new();
-        let stdout = child.stdout.take().expect("its output");
-        BufReader::new(stdout).read_line(&mut said).expect("a word");
-        assert_eq!(said.trim(), "ready", "PostgreSQL does not start");
-        Self { child, programs, port }
+        let said = BufReader::new(child.stdout.take().expect("its output"));
+        let mut server = Self { child, said, programs, port };
+        server.hear_ready();
+        server
     }
 
     /// Stops the server; what is in it stays.
@@ -68,7 +67,6 @@ impl Postgres {
     /// Where it does not stop.
     pub fn stop(&mut self) {
         self.tell("stop");
-        self.wait_until(false);
     }
 
     /// Starts the server again after it was stopped.
@@ -78,20 +76,18 @@ impl Postgres {
     /// Where it does not start.
     pub fn go_on(&mut self) {
         self.tell("start");
-        self.wait_until(true);
     }
 
     fn tell(&mut self, command: &str) {
         let script = self.child.stdin.as_mut().expect("the script's input");
         writeln!(script, "{command}").and_then(|()| script.flush()).expect("the script listens");
+        self.hear_ready();
     }
 
-    fn wait_until(&self, takes_connections: bool) {
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_ok() != takes_connections {
-            assert!(begun.elapsed() < Duration::from_mins(1), "PostgreSQL does not obey");
-            thread::sleep(Duration::from_millis(20));
-        }
+    fn hear_ready(&mut self) {
+        let mut said = String::new();
+        self.said.read_line(&mut said).expect("a word");
+        assert_eq!(said.trim(), "ready", "PostgreSQL does not obey");
     }
 
     /// The URL of its database.

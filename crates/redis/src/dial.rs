@@ -63,7 +63,7 @@ pub(crate) async fn listen(settings: &RedisSettings) -> Result<PubSub, LinkError
                     Err(error) => last = Some(error),
                 }
             }
-            return Err(last.map_or(LinkError::Away, LinkError::Redis));
+            return Err(last.map_or(LinkError::Silent, LinkError::Redis));
         }
     };
     Ok(client.get_async_pubsub().await?)

@@ -10,7 +10,7 @@ use std::{
 };
 
 use redis::{Cmd, FromRedisValue, Pipeline, RedisError, Script};
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     RedisSettings,
@@ -23,14 +23,17 @@ const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// Answers that may be late in a row before the connection is given up: a server that pauses for a moment
 /// is not a lost one.
-const MOST_LATE: u32 = 4;
+const MOST_LATE: u32 = 16;
 
 /// Why Redis gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// It is away, and it is not yet time to try again.
-    #[error("Redis is away")]
-    Away,
+    /// It is away, for the reason that was met last, and it is not yet time to try again.
+    #[error("Redis is away: {0}")]
+    Away(Arc<str>),
+    /// It cannot be reached in time.
+    #[error("Redis cannot be reached in time")]
+    Silent,
     /// Credentials or certificates cannot be read.
     #[error("failed to read credentials for Redis: {0}")]
     Credentials(#[source] io::Error),
@@ -46,8 +49,8 @@ pub struct Link(Arc<Inner>);
 struct Inner {
     settings: RedisSettings,
     state: Mutex<State>,
-    /// Held by whoever makes a connection.
-    dialling: tokio::sync::Mutex<()>,
+    /// Tells when a connection was made, or could not be.
+    dialled: Notify,
     commands: AtomicU64,
 }
 
@@ -58,9 +61,11 @@ struct State {
     number: u64,
     /// Late answers in a row.
     late: u32,
+    /// Whether a connection is being made.
+    dialling: bool,
     /// Failures to connect in a row, and when to try again.
     failures: u32,
-    not_before: Option<Instant>,
+    not_before: Option<(Instant, Arc<str>)>,
 }
 
 impl fmt::Debug for Link {
@@ -76,7 +81,7 @@ impl Link {
         Self(Arc::new(Inner {
             settings,
             state: Mutex::new(State::default()),
-            dialling: tokio::sync::Mutex::new(()),
+            dialled: Notify::new(),
             commands: AtomicU64::new(0),
         }))
     }
@@ -106,8 +111,8 @@ impl Link {
     /// Where Redis is away or refuses.
     pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LinkError> {
         let (mut connection, number) = self.connection().await?;
-        self.count(1);
-        self.judge(number, command.query_async(&mut connection).await)
+        let asked = self.ask(number, 1);
+        asked.judge(command.query_async(&mut connection).await)
     }
 
     /// Sends several commands at once. In a Cluster all of their keys must have one hash tag.
@@ -117,8 +122,9 @@ impl Link {
     /// Where Redis is away or refuses.
     pub async fn run_all<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, LinkError> {
         let (mut connection, number) = self.connection().await?;
-        self.count(u64::try_from(commands.cmd_iter().count()).unwrap_or(u64::MAX));
-        self.judge(number, commands.query_async(&mut connection).await)
+        let count = u64::try_from(commands.cmd_iter().count()).unwrap_or(u64::MAX);
+        let asked = self.ask(number, count);
+        asked.judge(commands.query_async(&mut connection).await)
     }
 
     /// Runs a script, which the server is told where it does not know it. In a Cluster all keys must have
@@ -134,7 +140,7 @@ impl Link {
         arguments: &[Vec<u8>],
     ) -> Result<T, LinkError> {
         let (mut connection, number) = self.connection().await?;
-        self.count(1);
+        let asked = self.ask(number, 1);
         let mut call = script.prepare_invoke();
         for key in keys {
             call.key(key);
@@ -142,62 +148,87 @@ impl Link {
         for argument in arguments {
             call.arg(argument.as_slice());
         }
-        self.judge(number, call.invoke_async(&mut connection).await)
+        asked.judge(call.invoke_async(&mut connection).await)
     }
 
-    fn count(&self, commands: u64) {
+    fn ask(&self, number: u64, commands: u64) -> Asked<'_> {
         self.0.commands.fetch_add(commands, Ordering::Relaxed);
+        Asked { inner: &self.0, number, answered: false }
     }
 
-    /// The connection there is, or a new one where it is time for that. One makes it, the others wait
-    /// for it.
+    /// The connection there is, or a new one where it is time for that. Who is tired of waiting for it
+    /// may go: it is made all the same.
     async fn connection(&self) -> Result<(Connection, u64), LinkError> {
-        if let Some(connection) = self.0.state().there_is()? {
-            return Ok(connection);
-        }
-        let _dialling = self.0.dialling.lock().await;
-        if let Some(connection) = self.0.state().there_is()? {
-            return Ok(connection);
-        }
-        let limit = self.0.settings.connect_timeout + self.0.settings.answer_timeout;
-        let made = tokio::time::timeout(limit, dial::connect(&self.0.settings)).await;
-        let mut state = self.0.state();
-        match made {
-            Ok(Ok(connection)) => {
-                if state.failures > 0 {
-                    tracing::info!(redis = %self.0.settings.place, "Redis answers again");
+        loop {
+            let dialled = self.0.dialled.notified();
+            tokio::pin!(dialled);
+            // From here on nothing that is told is missed.
+            dialled.as_mut().enable();
+            {
+                let mut state = self.0.state();
+                if let Some(connection) = state.there_is()? {
+                    return Ok(connection);
                 }
-                Ok(state.connected(connection))
+                if !state.dialling {
+                    state.dialling = true;
+                    tokio::spawn(dial(Arc::clone(&self.0)));
+                }
             }
-            Ok(Err(error)) => {
-                self.0.failed(&mut state, &error);
-                Err(error)
-            }
-            Err(_) => {
-                self.0.failed(&mut state, &LinkError::Away);
-                Err(LinkError::Away)
-            }
+            dialled.await;
         }
     }
+}
 
-    /// Gives the connection up where the outcome says that it is lost.
-    fn judge<T>(&self, number: u64, outcome: Result<T, RedisError>) -> Result<T, LinkError> {
-        let mut state = self.0.state();
-        if state.number == number {
-            match &outcome {
-                Ok(_) => state.late = 0,
-                Err(error) if error.is_timeout() => {
-                    state.late += 1;
-                    if state.late >= MOST_LATE {
-                        state.lose();
-                    }
+/// Makes a connection, or notes that there is none.
+async fn dial(inner: Arc<Inner>) {
+    let limit = inner.settings.connect_timeout + inner.settings.answer_timeout;
+    let made = tokio::time::timeout(limit, dial::connect(&inner.settings)).await;
+    let made = made.unwrap_or(Err(LinkError::Silent));
+    {
+        let mut state = inner.state();
+        state.dialling = false;
+        match made {
+            Ok(connection) => {
+                if state.failures > 0 {
+                    tracing::info!(redis = %inner.settings.place, "Redis answers again");
                 }
-                Err(error) if is_lost(error) => state.lose(),
-                Err(_) => {}
+                state.connected(connection);
+            }
+            Err(error) => inner.failed(&mut state, &error),
+        }
+    }
+    inner.dialled.notify_waiters();
+}
+
+/// A question that was sent over a connection. Where whoever sent it stops waiting, its answer is late.
+struct Asked<'a> {
+    inner: &'a Inner,
+    number: u64,
+    answered: bool,
+}
+
+impl Asked<'_> {
+    /// Gives the connection up where the outcome says that it is lost.
+    fn judge<T>(mut self, outcome: Result<T, RedisError>) -> Result<T, LinkError> {
+        self.answered = !matches!(&outcome, Err(error) if error.is_timeout());
+        if self.answered {
+            let mut state = self.inner.state();
+            if state.number == self.number {
+                match &outcome {
+                    Err(error) if is_lost(error) => state.lose(),
+                    _ => state.late = 0,
+                }
             }
         }
-        drop(state);
         outcome.map_err(LinkError::Redis)
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.inner.state().late(self.number);
+        }
     }
 }
 
@@ -226,7 +257,7 @@ impl Inner {
         }
         let wait = FIRST_WAIT.saturating_mul(1 << state.failures.min(10)).min(LONGEST_WAIT);
         state.failures = state.failures.saturating_add(1);
-        state.not_before = Some(Instant::now() + wait);
+        state.not_before = Some((Instant::now() + wait, error.to_string().into()));
     }
 }
 
@@ -235,19 +266,30 @@ impl State {
         if let Some(connection) = &self.connection {
             return Ok(Some((connection.clone(), self.number)));
         }
-        match self.not_before {
-            Some(not_before) if Instant::now() < not_before => Err(LinkError::Away),
+        match &self.not_before {
+            Some((not_before, why)) if Instant::now() < *not_before => {
+                Err(LinkError::Away(Arc::clone(why)))
+            }
             _ => Ok(None),
         }
     }
 
-    fn connected(&mut self, connection: Connection) -> (Connection, u64) {
-        let number = self.number + 1;
-        *self = Self { connection: Some(connection.clone()), number, ..Self::default() };
-        (connection, number)
+    fn connected(&mut self, connection: Connection) {
+        *self = Self { connection: Some(connection), number: self.number + 1, ..Self::default() };
+    }
+
+    /// An answer over a connection came late, or nobody waited for it any more.
+    fn late(&mut self, number: u64) {
+        if self.number == number {
+            self.late += 1;
+            if self.late >= MOST_LATE {
+                self.lose();
+            }
+        }
     }
 
     fn lose(&mut self) {
         self.connection = None;
+        self.late = 0;
     }
 }

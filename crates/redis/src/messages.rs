@@ -84,6 +84,6 @@ impl Messages {
             heard.subscribe(&self.channels).await?;
             Ok(heard)
         };
-        tokio::time::timeout(limit, listening).await.unwrap_or(Err(crate::LinkError::Away))
+        tokio::time::timeout(limit, listening).await.unwrap_or(Err(crate::LinkError::Silent))
     }
 }

@@ -6,22 +6,25 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use assay_tests::{Caller, Server, platform::Platform};
 
-const LIMIT: u64 = 300;
+const LIMIT: u64 = 1_000;
 const WINDOW: Duration = Duration::from_secs(6);
 const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 const MANIFESTS: &str = "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {name: tight}\n\
     spec:\n  displayName: Tight\n  apiAccess: true\n  limits:\n  \
-    - {name: burst, requests: 300, window: 6s, counts: requests}\n---\n\
+    - {name: burst, requests: 1000, window: 6s, counts: requests}\n---\n\
     apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
     spec: {displayName: Acme, plan: tight, policy: default}\n";
 
+/// The time by the clock that Redis has too.
+#[expect(clippy::disallowed_methods, reason = "windows are those of the servers' own clock")]
 fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap()
+    let now = jiff::Timestamp::now();
+    Duration::from_micros(u64::try_from(now.as_microsecond()).unwrap())
 }
 
 /// Sleeps until a window is this old.
@@ -46,7 +49,7 @@ struct Counted {
 fn crowd(servers: &[(Server, Caller)], shares: &[usize], happening: impl FnOnce()) -> Counted {
     sleep_until(Duration::from_millis(50));
     let (counted, over) = (Arc::new(Counted::default()), Arc::new(AtomicBool::new(false)));
-    let end = since_1970() + WINDOW - Duration::from_millis(600);
+    let end = since_1970() + WINDOW.saturating_sub(Duration::from_millis(600));
     thread::scope(|scope| {
         for ((_, caller), share) in servers.iter().zip(shares) {
             for _ in 0..*share {
@@ -54,13 +57,13 @@ fn crowd(servers: &[(Server, Caller)], shares: &[usize], happening: impl FnOnce(
                     (Arc::clone(&counted), Arc::clone(&over), caller.clone());
                 scope.spawn(move || {
                     while !over.load(Ordering::Relaxed) && since_1970() < end {
-                        let counter = match caller.try_check("btc", ADDRESS) {
+                        let outcome = match caller.try_check("btc", ADDRESS) {
                             Some(200) => &counted.admitted,
                             Some(429) => &counted.refused,
                             Some(503) => &counted.unavailable,
                             _ => &counted.other,
                         };
-                        counter.fetch_add(1, Ordering::Relaxed);
+                        outcome.fetch_add(1, Ordering::Relaxed);
                         thread::sleep(Duration::from_millis(2));
                     }
                 });
@@ -81,7 +84,8 @@ fn count(counter: &AtomicU64) -> u64 {
 
 fn ready(servers: &[(Server, Caller)]) {
     for (_, caller) in servers {
-        assert_eq!(caller.check("btc", ADDRESS).status, 200);
+        let status = caller.check("btc", ADDRESS).status;
+        assert!(status == 200 || status == 429, "{status}");
     }
 }
 
@@ -97,6 +101,8 @@ fn one_three_or_ten_servers_admit_the_limit() {
             servers.extend(platform.servers(1, &key, &[]));
         }
         ready(&servers);
+        // By then every server may spend its seat's share.
+        thread::sleep(Duration::from_secs(20));
         let counted = crowd(&servers, &shares, || {});
         let admitted = count(&counted.admitted);
         eprintln!(
@@ -119,7 +125,7 @@ fn whatever_happens_to_redis_or_a_server_the_limit_is_never_exceeded() {
     let key = platform.key();
     let mut servers = platform.servers(3, &key, &[]);
     ready(&servers);
-    let mut see = |what: &str, counted: &Counted| {
+    let see = |what: &str, counted: &Counted| {
         let admitted = count(&counted.admitted);
         eprintln!(
             "{what}: {admitted} of {LIMIT} admitted, {} refused, {} unavailable",
@@ -172,11 +178,11 @@ fn a_quota_of_a_day_outlives_redis() {
         .apply(&MANIFESTS.replace("window: 6s, counts: requests", "window: 1d, counts: checks"));
     let servers = platform.servers(3, &platform.key(), &[]);
     let mut admitted = 0;
-    for round in 0..200 {
+    for round in 0..500 {
         for (_, caller) in &servers {
             admitted += u64::from(caller.check("btc", ADDRESS).status == 200);
         }
-        if round == 50 {
+        if round == 150 {
             let _ = platform.redis.cli(&["flushall"]);
         }
     }

@@ -66,7 +66,7 @@ async fn a_server_that_is_away_costs_a_bounded_time_once_and_is_found_again() {
     let begun = Instant::now();
     let mut away = 0;
     for _ in 0..1_000 {
-        if let Err(LinkError::Away) = link.run::<String>(&get("a")).await {
+        if let Err(LinkError::Away(_)) = link.run::<String>(&get("a")).await {
             away += 1;
         }
     }
@@ -128,7 +128,7 @@ async fn connections_are_encrypted_and_the_server_is_who_it_says() {
     let others = Certificates::new();
     settings.tls.authorities = Some(others.path("ca.pem").into());
     let error = Link::new(settings.clone()).run::<()>(&set("a", "1")).await.unwrap_err();
-    assert!(matches!(error, LinkError::Redis(_)), "{error}");
+    assert!(error.to_string().contains("certificate"), "{error}");
     settings.tls.authorities = Some("/nowhere/ca.pem".into());
     let error = Link::new(settings).run::<()>(&set("a", "1")).await.unwrap_err().to_string();
     assert!(error.contains("/nowhere/ca.pem"), "{error}");

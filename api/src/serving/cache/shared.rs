@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{Assessed, CacheKey};
 
 /// Longest time that an answer from Redis is waited for.
-const PATIENCE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_millis(200);
 /// For how long a server may assess before another one does the same.
 const CLAIM: Duration = Duration::from_secs(3);
 /// How often it is looked whether somebody else has assessed.
