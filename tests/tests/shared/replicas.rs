@@ -165,10 +165,12 @@ fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
     let answer = check(caller);
     assert_eq!(answer["final"], false);
     assert_eq!(answer["reasons"][0]["code"], "snapshot_stale");
-    let (status, health) = ready(server);
-    assert_eq!((status, &health["status"]), (200, &"degraded".into()));
-    let degraded = health["degraded"].to_string();
-    assert!(degraded.contains("snapshot_stale") && degraded.contains("store_unreachable"));
+    until("it is told", || {
+        let (status, health) = ready(server);
+        assert_eq!((status, &health["status"]), (200, &"degraded".into()));
+        let degraded = health["degraded"].to_string();
+        degraded.contains("snapshot_stale") && degraded.contains("store_unreachable")
+    });
     platform.postgres.go_on();
     until("it heals", || check(caller)["verdict"] == "allow");
 }
