@@ -59,7 +59,7 @@ impl Service {
             Assessed::new(&assessment, now, generation)
         };
         let touched = self.touched.load_full();
-        let data = Data { generation, touched: &touched };
+        let data = Data { generation, revision: intel.data_revision(), touched: &touched };
         let (assessed, cache) = self.cache.get(key.clone(), data, freshness, now, judge).await?;
         let left = lifetime.saturating_sub(assessed.age(now)).max(SignedDuration::ZERO);
         let holds = assessed.valid_until.map(|until| until.duration_since(now));

@@ -79,6 +79,8 @@ impl Weighter<CacheKey, Arc<Assessed>> for ByBytes {
 pub(super) struct Data<'a> {
     /// How often lists and labels changed.
     pub(super) generation: u64,
+    /// Names what they say.
+    pub(super) revision: &'a str,
     /// Whom the newest blocks touched.
     pub(super) touched: &'a Touched,
 }
@@ -118,7 +120,7 @@ impl ResultCache {
         };
         if freshness.wants_new() {
             let assessed = Arc::new(assess().await?);
-            self.share(&key, &assessed, freshness, now).await;
+            self.share(&key, data, &assessed, freshness, now).await;
             self.cache.insert(key, Arc::clone(&assessed));
             return Ok((assessed, CacheStatus::Bypass));
         }
@@ -134,7 +136,7 @@ impl ResultCache {
                         None => (Arc::new(assess().await?), CacheStatus::Miss),
                     };
                     if status == CacheStatus::Miss {
-                        self.share(&key, &assessed, freshness, now).await;
+                        self.share(&key, data, &assessed, freshness, now).await;
                     }
                     // Where the placeholder was removed meanwhile, the next caller makes it again.
                     let _ = guard.insert(Arc::clone(&assessed));
@@ -152,10 +154,10 @@ impl ResultCache {
         repeatable: impl Fn(&Assessed) -> bool,
     ) -> Option<Assessed> {
         let shared = self.shared.as_ref()?;
-        if let Some(known) = shared.find(key, data.generation).await.filter(&repeatable) {
+        if let Some(known) = shared.find(key, data).await.filter(&repeatable) {
             return Some(known);
         }
-        match shared.claim(key, data.generation, repeatable).await {
+        match shared.claim(key, data, repeatable).await {
             Claim::Done(known) => Some(*known),
             Claim::Ours | Claim::Alone => None,
         }
@@ -165,6 +167,7 @@ impl ResultCache {
     async fn share(
         &self,
         key: &CacheKey,
+        data: Data<'_>,
         assessed: &Assessed,
         freshness: Freshness,
         now: Timestamp,
@@ -172,7 +175,7 @@ impl ResultCache {
         let Some(shared) = &self.shared else { return };
         let holds = assessed.valid_until.map(|until| until.duration_since(now));
         let lifetime = holds.map_or(freshness.lifetime, |holds| holds.min(freshness.lifetime));
-        shared.keep(key, assessed, Duration::try_from(lifetime).unwrap_or_default()).await;
+        shared.keep(key, data, assessed, Duration::try_from(lifetime).unwrap_or_default()).await;
     }
 }
 
@@ -218,7 +221,7 @@ mod tests {
         now: Timestamp,
     ) -> CacheStatus {
         let touched = Touched::default();
-        let data = Data { generation, touched: &touched };
+        let data = Data { generation, revision: "1-0", touched: &touched };
         let assess = async || Ok::<_, ()>(assessed(generation, now));
         cache.get(key(tenant), data, freshness, now, assess).await.unwrap().1
     }
@@ -267,7 +270,7 @@ mod tests {
                         Ok::<_, ()>(assessed(1, at(0)))
                     };
                     let touched = Touched::default();
-                    let data = Data { generation: 1, touched: &touched };
+                    let data = Data { generation: 1, revision: "1-0", touched: &touched };
                     cache.get(key("a"), data, PLAN, at(0), assess).await.unwrap().0.digest.clone()
                 })
             })

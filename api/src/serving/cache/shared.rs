@@ -2,7 +2,8 @@
 //!
 //! Nothing here decides anything: what is found is judged like what a server remembers itself, and where
 //! Redis is away or slow, servers assess for themselves. A key names everything that an answer depends
-//! on, the tenant and the generation of lists and labels included, so that what changed is never found.
+//! on, the tenant and the state of lists and labels included, so that what changed is never found, nor what
+//! another installation knows.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use redis::{Cmd, cmd, pipe};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Assessed, CacheKey};
+use super::{Assessed, CacheKey, Data};
 
 /// Longest time that an answer from Redis is waited for.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -47,7 +48,7 @@ impl SharedAnswers {
         Self { link, prefix }
     }
 
-    fn key(&self, key: &CacheKey, generation: u64) -> String {
+    fn key(&self, key: &CacheKey, data: Data<'_>) -> String {
         let mut hash = Sha256::new();
         let CacheKey { tenant, policy_revision, chains_revision, snapshot_stale, address } = key;
         let parts = [
@@ -57,7 +58,8 @@ impl SharedAnswers {
             policy_revision,
             chains_revision,
             if *snapshot_stale { "stale" } else { "fresh" },
-            &generation.to_string(),
+            data.revision,
+            &data.generation.to_string(),
             address.chain().as_str(),
             address.as_str(),
         ];
@@ -74,9 +76,9 @@ impl SharedAnswers {
     }
 
     /// What was kept; `None` where there is nothing, or Redis does not say.
-    pub(super) async fn find(&self, key: &CacheKey, generation: u64) -> Option<Assessed> {
+    pub(super) async fn find(&self, key: &CacheKey, data: Data<'_>) -> Option<Assessed> {
         let mut get = cmd("GET");
-        get.arg(self.key(key, generation));
+        get.arg(self.key(key, data));
         let kept: Option<Vec<u8>> = self.run(&get).await?;
         serde_json::from_slice(&kept?).ok()
     }
@@ -86,11 +88,11 @@ impl SharedAnswers {
     pub(super) async fn claim(
         &self,
         key: &CacheKey,
-        generation: u64,
+        data: Data<'_>,
         repeatable: impl Fn(&Assessed) -> bool,
     ) -> Claim {
         let begun = Instant::now();
-        let claim = format!("{}:claim", self.key(key, generation));
+        let claim = format!("{}:claim", self.key(key, data));
         loop {
             let mut set = cmd("SET");
             set.arg(&claim).arg(1).arg("NX").arg("PX").arg(CLAIM.as_millis().to_string());
@@ -103,15 +105,21 @@ impl SharedAnswers {
                 return Claim::Alone;
             }
             sleep(LOOK_EVERY).await;
-            if let Some(done) = self.find(key, generation).await.filter(&repeatable) {
+            if let Some(done) = self.find(key, data).await.filter(&repeatable) {
                 return Claim::Done(Box::new(done));
             }
         }
     }
 
     /// Keeps an answer for others, for as long as `lifetime`, and gives the claim up.
-    pub(super) async fn keep(&self, key: &CacheKey, assessed: &Assessed, lifetime: Duration) {
-        let name = self.key(key, assessed.generation);
+    pub(super) async fn keep(
+        &self,
+        key: &CacheKey,
+        data: Data<'_>,
+        assessed: &Assessed,
+        lifetime: Duration,
+    ) {
+        let name = self.key(key, data);
         let mut commands = pipe();
         match serde_json::to_vec(assessed) {
             Ok(text) if !lifetime.is_zero() => {
