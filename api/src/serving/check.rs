@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use assay_engine::{address::CanonicalAddress, assess};
 use jiff::{SignedDuration, Timestamp};
-use tracing::Instrument;
 
 use super::{
     Assessed, CacheStatus, Caller, Freshness, Service,
@@ -52,8 +51,7 @@ impl Service {
         let generation = intel.generation();
         let freshness = Freshness { lifetime, caller_accepts };
         let judge = async || {
-            let facts = chains::facts(&chains, &intel, policy, subject, now);
-            let mut facts = facts.instrument(stage!("facts")).await;
+            let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
             facts.snapshot_stale = key.snapshot_stale;
             let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
             Assessed::new(&assessment, now, generation)
