@@ -189,7 +189,7 @@ BEGIN
     SELECT (SELECT sum(value) FROM expense),
            array(SELECT ROW(tx_id, place, holder_id, part)::bench.state FROM split WHERE part > 0)
     INTO seen, states;
-    RETURN QUERY SELECT 'held', 1, (whole - given) * 4294967296 WHERE whole > given;
+    RETURN QUERY SELECT 'held', 0, (whole - given) * 4294967296 WHERE whole > given;
     RETURN QUERY SELECT 'budget', 1, (given - coalesce(seen, 0)) * 4294967296 WHERE given > coalesce(seen, 0);
 
     WHILE cardinality(states) > 0 LOOP
