@@ -69,9 +69,14 @@ fn subjects(chain: &BigChain) -> Vec<Person> {
 async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
     let store = PostgresStore::open(&database.url()).await.expect("a store");
     let graph = store.graph(CHAIN).await.expect("a graph").expect("a graph");
-    // Everything counts as asked for, and as old: the function knows neither difference.
-    let rules =
-        TraceRules { unsolicited_below: 0, ..TraceRules::new(&Policy::default(), CHAIN.info()) };
+    // Everything counts as asked for, and as old, and a level has no bound but its addresses': the
+    // function knows none of these.
+    let rules = TraceRules {
+        unsolicited_below: 0,
+        states_per_level: u32::MAX,
+        legs_per_level: u32::MAX,
+        ..TraceRules::new(&Policy::default(), CHAIN.info())
+    };
     let mut function = Function::make(database, known).await;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let subjects = subjects(chain);
