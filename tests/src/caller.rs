@@ -71,22 +71,21 @@ impl Caller {
         self.post("/api/v1/check/address", &body.to_string(), &[])
     }
 
-    /// Checks an address where the server may be about to go: the status, or nothing where there was no
-    /// answer.
-    #[must_use]
-    pub fn try_check(&self, chain: &str, address: &str) -> Option<u16> {
+    /// Checks an address; an error where there is no answer.
+    ///
+    /// # Errors
+    ///
+    /// What happened to the connection.
+    pub fn try_check(&self, chain: &str, address: &str) -> Result<Answer, ureq::Error> {
         let body = json!({ "blockchain": chain, "address": address }).to_string();
-        let asked = self
-            .agent
-            .post(format!("{}/api/v1/check/address", self.base))
-            .header("x-api-key", &self.key)
-            .header("content-type", "application/json")
-            .send(&body);
-        let mut answer = asked.ok()?;
-        let status = answer.status().as_u16();
-        // Read to its end, so that the connection can be used again.
-        let _ = answer.body_mut().read_to_vec();
-        Some(status)
+        let fields = [("x-api-key", self.key.as_str()), ("content-type", "application/json")];
+        self.try_send("POST", "/api/v1/check/address", &body, fields)
+    }
+
+    /// Whether it calls the same server as another.
+    #[must_use]
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.base == other.base
     }
 
     /// Posts JSON, with further header fields.

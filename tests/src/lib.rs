@@ -22,6 +22,8 @@ pub mod raw_node;
 pub mod redis;
 mod server;
 pub mod story;
+mod times;
+mod wait;
 
 pub use caller::{Answer, Caller};
 pub use data::TestData;
@@ -30,3 +32,5 @@ pub use process::{
     Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,
 };
 pub use server::{Server, production, sample};
+pub use times::Times;
+pub use wait::{wait_at_most, wait_until};

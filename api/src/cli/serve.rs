@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use assay_store::Store;
+use assay_store::{Store, watch::Hints};
 use clap::Args;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
     sync::oneshot,
-    task::JoinHandle,
+    task::JoinSet,
 };
 use tokio_rustls::TlsAcceptor;
 
@@ -28,7 +28,7 @@ use crate::{
         TlsFiles,
     },
     sample::{self, SampleKey},
-    serving::{Bounds, LoadError, Refresher, Service, SharedLimits, dead_keys},
+    serving::{Bounds, LoadError, Refresher, Service, SharedLimits, dead_keys, write_regularly},
     settings::{Feeds, Layers, Settings, Switch},
     system,
     telemetry::subject::{KeyError, SubjectKey},
@@ -228,53 +228,55 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     let (api_address, admin_address) = (listener.local_addr()?, admin.local_addr()?);
     greet(&context, &*store, &keys, api_address, admin_address).await?;
 
-    let refresher = || Refresher::new(Arc::clone(&service), settings.refresh_interval);
-    let refreshing = tokio::spawn(refresher().run());
-    let hinted = store.watch().map(|mut hints| {
-        let service = Arc::clone(&service);
-        tokio::spawn(async move {
-            loop {
-                let _ = hints.next().await;
-                service.look_again.notify_one();
-            }
-        })
-    });
-    let hearing = redis
-        .map(|(link, prefix)| tokio::spawn(dead_keys::hear(Arc::clone(&service), link, prefix)));
-    // The sample world needs nothing from outside.
-    let fetching: Vec<JoinHandle<()>> = if settings.feeds == Feeds::On && !context.sample {
-        vec![
-            tokio::spawn(feeds::run(Arc::clone(&service))),
-            tokio::spawn(follower::run(Arc::clone(&service))),
-        ]
-    } else {
-        Vec::new()
-    };
+    let (stop_writing, stopped) = oneshot::channel();
+    let writing = tokio::spawn(write_regularly(Arc::clone(&service), stopped));
     let acceptor = tls.as_ref().map(Tls::acceptor).transpose()?;
-    let mut aside = fetching;
-    aside.extend(tls.map(|tls| tokio::spawn(tls.follow())));
     let counted = Arc::clone(&app);
     let print = move || counted.metrics.print(&counted.service);
+    // What runs beside requests, and ends when this is dropped.
+    let mut beside = JoinSet::new();
+    beside.spawn(Refresher::new(Arc::clone(&service), settings.refresh_interval).run());
+    if let Some(hints) = store.watch() {
+        beside.spawn(look_when_hinted(Arc::clone(&service), hints));
+    }
+    if let Some((link, prefix)) = redis {
+        beside.spawn(dead_keys::hear(Arc::clone(&service), link, prefix));
+    }
+    // The sample world needs nothing from outside.
+    if settings.feeds == Feeds::On && !context.sample {
+        beside.spawn(feeds::run(Arc::clone(&service)));
+        beside.spawn(follower::run(Arc::clone(&service)));
+    }
+    if let Some(tls) = tls {
+        beside.spawn(tls.follow());
+    }
     if let Some(collector) = context.collector.clone() {
-        let every = settings.otlp_interval;
-        aside.push(tokio::spawn(collector.send_regularly(every, print.clone())));
+        beside.spawn(collector.send_regularly(settings.otlp_interval, print.clone()));
     }
     serve_until_stopped(&app, settings, acceptor, listener, admin).await?;
-    refreshing.abort();
-    for task in aside.into_iter().chain(hearing).chain(hinted) {
-        task.abort();
-    }
+    drop(beside);
     if let Some(limits) = limits {
         limits.end().await;
     }
-    refresher().write_records().await;
-    refresher().write_key_use().await;
+    // Who waits for it may be gone, where it broke down.
+    let _ = stop_writing.send(());
+    if let Err(error) = writing.await {
+        tracing::error!(%error, "failed to write what was left");
+    }
     store.close().await;
     tracing::info!("stopped");
     if let Some(collector) = &context.collector {
         collector.finish(print()).await;
     }
     Ok(Done::Well)
+}
+
+/// Lets the store be looked at as soon as it says that something changed, until it is dropped.
+async fn look_when_hinted(service: Arc<Service>, mut hints: Hints) {
+    loop {
+        let _ = hints.next().await;
+        service.look_again.notify_one();
+    }
 }
 
 fn tls(settings: &Settings) -> Result<Option<Tls>, TlsError> {

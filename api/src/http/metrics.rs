@@ -1,7 +1,10 @@
 //! Counting what happens, in Prometheus' text format. Labels come from closed sets (routes, classes of
 //! statuses, codes, chains): never a tenant, a key or an address.
 
-use std::{sync::atomic::AtomicU64, time::Duration};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
 
 use assay_engine::score::Verdict;
 use axum::http::StatusCode;
@@ -119,6 +122,7 @@ pub struct Metrics {
     intel_age: Seconds,
     tip_ages: Family<ChainLabels, Seconds>,
     ready: Gauge,
+    redis_commands: Counter,
     intel_generation: Gauge<u64, AtomicU64>,
     known_addresses: Gauge,
 }
@@ -142,6 +146,7 @@ impl Default for Metrics {
             intel_age: Seconds::default(),
             tip_ages: Family::default(),
             ready: Gauge::default(),
+            redis_commands: Counter::default(),
             intel_generation: Gauge::default(),
             known_addresses: Gauge::default(),
             registry: Registry::default(),
@@ -188,6 +193,11 @@ impl Metrics {
             "reachable",
             "Whether an outside part answered the last time it was asked",
             self.reachable.clone(),
+        );
+        registry.register(
+            "redis_commands",
+            "Commands and scripts sent to Redis",
+            self.redis_commands.clone(),
         );
         registry.register(
             "directory_age_seconds",
@@ -262,11 +272,15 @@ impl Metrics {
     /// All metrics as text.
     pub fn print(&self, service: &Service) -> String {
         let (intel, now) = (service.intel(), service.clock.now());
-        self.ready.set(i64::from(!service.is_draining()));
+        self.ready.set(i64::from(!service.is_draining() && !service.is_directory_stale()));
         self.reachable(Part::Store, service.store_reachable());
-        self.directory_age
-            .set(service.confirmed.directory_age(std::time::Instant::now()).as_secs_f64());
-        self.intel_age.set(service.confirmed.intel_age(std::time::Instant::now()).as_secs_f64());
+        if let Some(link) = service.redis() {
+            self.reachable(Part::Redis, link.is_connected());
+            self.redis_commands.inner().store(link.commands(), Ordering::Relaxed);
+        }
+        let monotonic = Instant::now();
+        self.directory_age.set(service.confirmed.directory_age(monotonic).as_secs_f64());
+        self.intel_age.set(service.confirmed.intel_age(monotonic).as_secs_f64());
         for (chain, age) in service.confirmed.tip_ages(now) {
             let labels = ChainLabels { chain: chain.info().id };
             self.tip_ages.get_or_create(&labels).set(age.as_secs_f64());

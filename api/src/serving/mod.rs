@@ -16,6 +16,7 @@ mod record;
 mod refresh;
 mod screen;
 mod touched;
+mod write;
 
 use std::{
     sync::{
@@ -43,6 +44,7 @@ pub use limits::SharedLimits;
 pub use record::Recorder;
 pub use refresh::{LoadError, Refresher};
 pub use screen::{Screened, screen, subject as screen_subject};
+pub use write::write_regularly;
 
 use crate::{chains::reader::Chains, system::Clock};
 
@@ -171,9 +173,9 @@ impl Service {
         self.confirmed.intel_age(Instant::now()) > self.bounds.snapshot_age
     }
 
-    /// Whether Redis is there; `None` where there is to be none.
-    pub fn redis_reachable(&self) -> Option<bool> {
-        self.redis.as_ref().map(Link::is_connected)
+    /// What reaches Redis, where there is to be one.
+    pub const fn redis(&self) -> Option<&Link> {
+        self.redis.as_ref()
     }
 
     /// What lists and labels say, as it is now.

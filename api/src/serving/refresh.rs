@@ -2,22 +2,18 @@
 
 use std::{
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use assay_store::{IntelSnapshot, Store, StoreError, control::ManifestRecord};
 use assay_tenancy::{Problem, manifest::Document};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::{Access, Service, chain_watch::ChainWatch};
 use crate::manifests;
 
 /// Longest wait for the store to say whether anything changed.
 const LONGEST_LOOK: Duration = Duration::from_secs(5);
-/// How often usage and answers are written.
-const RECORD_INTERVAL: Duration = Duration::from_secs(1);
-/// How often uses of keys are written.
-const KEY_USE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Why the service could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -68,8 +64,6 @@ impl Refresher {
     pub async fn run(self) {
         let mut ticks = interval(self.every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut key_use_written = Instant::now();
-        let mut records_written = Instant::now();
         loop {
             tokio::select! {
                 _ = ticks.tick() => {}
@@ -77,14 +71,6 @@ impl Refresher {
             }
             let outcome = self.refresh().await;
             self.report(&outcome);
-            if records_written.elapsed() >= RECORD_INTERVAL {
-                records_written = Instant::now();
-                self.write_records().await;
-            }
-            if key_use_written.elapsed() >= KEY_USE_INTERVAL {
-                key_use_written = Instant::now();
-                self.write_key_use().await;
-            }
         }
     }
 
@@ -95,7 +81,7 @@ impl Refresher {
     ///
     /// Where the store fails or its manifests do not resolve; then the last good state stays.
     pub async fn refresh(&self) -> Result<(), LoadError> {
-        let asked = std::time::Instant::now();
+        let asked = Instant::now();
         // On a network that is cut, an answer that is under way would be waited for very long.
         let revisions = timeout(LONGEST_LOOK, self.store().revisions());
         let revisions = revisions.await.map_err(|_| LoadError::NoAnswer)??;
@@ -132,24 +118,6 @@ impl Refresher {
             self.service.access.store(Arc::new(access));
         }
         Ok(())
-    }
-
-    /// Writes what was charged and answered and was not written yet.
-    pub async fn write_records(&self) {
-        if let Err(error) = self.service.recorder.write(self.store()).await {
-            tracing::warn!(%error, "failed to write usage and answers; they wait");
-        }
-    }
-
-    /// Writes uses of keys that were not written yet.
-    pub async fn write_key_use(&self) {
-        let used = self.service.key_use.take();
-        if used.is_empty() {
-            return;
-        }
-        if let Err(error) = self.store().touch_keys(&used).await {
-            tracing::warn!(%error, "failed to note when keys were used");
-        }
     }
 
     /// Logs when the store stops answering and when it answers again, not every time.

@@ -30,7 +30,7 @@ use assay_store::{
     graph::{BATCH, Graph, Graphs, follow},
 };
 use assay_tests::{
-    Postgres,
+    Postgres, Times,
     big_chain::{BigChain, Hub, Person, Shape},
     release_program,
 };
@@ -126,37 +126,4 @@ async fn flows(
     let mut trace = Trace::new(CHAIN, holder, &history, rules, today, &attribute);
     follow(graph, &mut trace, BATCH).await.expect("flows");
     trace.finish()
-}
-
-/// How long things took, the shortest first.
-struct Times(Vec<f64>);
-
-impl Times {
-    fn of(times: impl IntoIterator<Item = std::time::Duration>) -> Self {
-        let mut times: Vec<f64> =
-            times.into_iter().map(|time| time.as_secs_f64() * 1_000.0).collect();
-        times.sort_by(f64::total_cmp);
-        Self(times)
-    }
-
-    /// The time that so many of a hundred took at most, in milliseconds.
-    fn part(&self, percent: usize) -> f64 {
-        let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;
-        self.0.get(place).copied().unwrap_or(0.0)
-    }
-
-    fn sum(&self) -> f64 {
-        self.0.iter().sum()
-    }
-}
-
-impl std::fmt::Display for Times {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (p50, p99, most) = (self.part(50), self.part(99), self.part(100));
-        write!(
-            formatter,
-            "p50 {p50:.1} ms, p99 {p99:.1} ms ({:.1} times as long), most {most:.1} ms",
-            p99 / p50
-        )
-    }
 }

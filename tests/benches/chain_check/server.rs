@@ -10,13 +10,13 @@ use std::{
 
 use assay_engine::coins::Holder;
 use assay_tests::{
-    Caller, Postgres, Server, assay,
+    Caller, Postgres, Server, Times, assay,
     big_chain::{BigChain, Hub, Label, Person},
     to_megabytes,
 };
 use serde_json::Value;
 
-use super::{CHAIN, Times};
+use super::CHAIN;
 
 const TENANT: &str = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
                       spec: {displayName: Acme, plan: enterprise, policy: default}\n";

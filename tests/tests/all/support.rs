@@ -1,21 +1,7 @@
 //! Small helpers.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
-
+pub(crate) use assay_tests::wait_until;
 use serde_json::Value;
-
-/// Waits until `holds`, for at most ten seconds, and tells how long it took.
-pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(10), "waited in vain: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-    start.elapsed()
-}
 
 /// An answer without what differs from run to run, for snapshots.
 pub(crate) fn steady(mut answer: Value) -> Value {

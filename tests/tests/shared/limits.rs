@@ -57,10 +57,11 @@ fn crowd(servers: &[(Server, Caller)], shares: &[usize], happening: impl FnOnce(
                     (Arc::clone(&counted), Arc::clone(&over), caller.clone());
                 scope.spawn(move || {
                     while !over.load(Ordering::Relaxed) && since_1970() < end {
-                        let outcome = match caller.try_check("btc", ADDRESS) {
-                            Some(200) => &counted.admitted,
-                            Some(429) => &counted.refused,
-                            Some(503) => &counted.unavailable,
+                        let status = caller.try_check("btc", ADDRESS).map(|answer| answer.status);
+                        let outcome = match status {
+                            Ok(200) => &counted.admitted,
+                            Ok(429) => &counted.refused,
+                            Ok(503) => &counted.unavailable,
                             _ => &counted.other,
                         };
                         outcome.fetch_add(1, Ordering::Relaxed);

@@ -6,3 +6,7 @@
 mod limits;
 mod reaching_redis;
 mod replicas;
+mod restart;
+mod spread;
+mod support;
+mod usage;

@@ -1,44 +1,19 @@
 //! What servers know of each other, and what they do when they cannot.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::{thread, time::Duration};
 
-use assay_tests::{Caller, Server, platform::Platform};
+use assay_tests::{Caller, platform::Platform, wait_at_most};
 use serde_json::Value;
 
-/// Addresses that nothing is known of.
-const ADDRESSES: [&str; 3] = [
-    "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
-    "12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S",
-    "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
-];
-
-/// A plan whose limits are no matter, with `acme` on it: nothing but short windows.
-const ROOMY: &str = "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {name: roomy}\n\
-    spec:\n  displayName: Roomy\n  apiAccess: true\n  limits:\n  \
-    - {name: burst, requests: 100000, window: 5s, counts: requests}\n---\n\
-    apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-    spec: {displayName: Acme, plan: roomy, policy: default}\n";
+use crate::support::{ADDRESSES, ROOMY, health};
 
 fn check(caller: &Caller) -> Value {
     caller.check("btc", ADDRESSES[0]).json()
 }
 
-/// Waits until something holds.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "waited in vain: {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// The health that a server tells, and with which status.
-fn ready(server: &Server) -> (u16, Value) {
-    let answer = Caller::new(server.admin, "").get("/readyz");
-    (answer.status, answer.json())
+/// What heals or fails may take this long.
+fn until(what: &str, holds: impl FnMut() -> bool) {
+    let _ = wait_at_most(Duration::from_mins(2), what, holds);
 }
 
 #[test]
@@ -87,21 +62,6 @@ fn of_many_servers_that_are_asked_at_once_one_assesses() {
 }
 
 #[test]
-fn a_cached_check_asks_neither_database_nor_cache() {
-    let platform = Platform::start();
-    let servers = platform.servers(1, &platform.key(), &["--refresh-interval", "1h"]);
-    let (_, caller) = &servers[0];
-    assert_eq!(check(caller)["cached"], false);
-    let gets = || platform.redis.calls("get") + platform.redis.calls("set");
-    let before = gets();
-    for _ in 0..500 {
-        let answer = caller.check("btc", ADDRESSES[0]);
-        assert!(answer.status == 429 || answer.json()["cached"] == true);
-    }
-    assert_eq!(gets(), before);
-}
-
-#[test]
 fn a_revoked_key_is_dead_everywhere_whether_redis_is_there_or_not() {
     let mut platform = Platform::start();
     let servers = platform.servers(3, &platform.key(), &[]);
@@ -137,10 +97,10 @@ fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
     let answer = caller.check("btc", ADDRESSES[0]);
     assert_eq!(answer.problem(), (503, "directory_stale".into()));
     assert!(!answer.header("retry-after").is_empty());
-    assert_eq!(ready(server).0, 503);
+    assert_eq!(health(server).0, 503);
     platform.postgres.go_on();
     until("it heals", || caller.check("btc", ADDRESSES[0]).status == 200);
-    assert_eq!(ready(server).0, 200);
+    assert_eq!(health(server).0, 200);
 }
 
 #[test]
@@ -166,7 +126,7 @@ fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
     assert_eq!(answer["final"], false);
     assert_eq!(answer["reasons"][0]["code"], "snapshot_stale");
     until("it is told", || {
-        let (status, health) = ready(server);
+        let (status, health) = health(server);
         assert_eq!((status, &health["status"]), (200, &"degraded".into()));
         let degraded = health["degraded"].to_string();
         degraded.contains("snapshot_stale") && degraded.contains("store_unreachable")
@@ -194,9 +154,9 @@ fn without_redis_every_answer_is_the_same() {
             false
         });
         until("it is told", || {
-            ready(server).1["degraded"].to_string().contains("redis_unreachable")
+            health(server).1["degraded"].to_string().contains("redis_unreachable")
         });
-        assert_eq!(ready(server).0, 200, "degraded is not unready");
+        assert_eq!(health(server).0, 200, "degraded is not unready");
     }
     platform.redis.again();
     for (server, caller) in &servers {
@@ -206,7 +166,7 @@ fn without_redis_every_answer_is_the_same() {
                 &format!("{{\"blockchain\":\"btc\",\"address\":\"{}\"}}", ADDRESSES[2]),
                 &[("cache-control", "no-cache")],
             );
-            !ready(server).1["degraded"].to_string().contains("redis_unreachable")
+            !health(server).1["degraded"].to_string().contains("redis_unreachable")
         });
     }
 }

@@ -42,7 +42,7 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem
     if !app.service.store_reachable() {
         degraded.push("store_unreachable");
     }
-    if app.service.redis_reachable() == Some(false) {
+    if app.service.redis().is_some_and(|link| !link.is_connected()) {
         degraded.push("redis_unreachable");
     }
     if app.service.is_snapshot_stale() {

@@ -1,0 +1,29 @@
+//! Waiting for what is to happen.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Waits until `holds`, for at most ten seconds, and tells how long it took.
+///
+/// # Panics
+///
+/// Where it never does.
+pub fn wait_until(what: &str, holds: impl FnMut() -> bool) -> Duration {
+    wait_at_most(Duration::from_secs(10), what, holds)
+}
+
+/// Waits until `holds`, for at most `patience`, and tells how long it took.
+///
+/// # Panics
+///
+/// Where it never does.
+pub fn wait_at_most(patience: Duration, what: &str, mut holds: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < patience, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+    start.elapsed()
+}

@@ -1,0 +1,80 @@
+//! Servers are replaced one by one under load, and nobody who calls them notices.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use assay_tests::{Caller, platform::Platform, wait_until};
+
+use crate::support::{ADDRESSES, ROOMY, is_ready};
+
+/// Whom requests are sent to: what a load balancer knows, which learns of a server that goes only after
+/// it was told to go.
+#[derive(Debug, Default)]
+struct Balancer {
+    servers: Mutex<Vec<Caller>>,
+    next: AtomicUsize,
+}
+
+impl Balancer {
+    fn pick(&self) -> Caller {
+        let servers = self.servers.lock().unwrap();
+        let nth = self.next.fetch_add(1, Ordering::Relaxed);
+        servers.iter().cycle().nth(nth % servers.len()).unwrap().clone()
+    }
+}
+
+#[test]
+fn a_rolling_restart_loses_no_request() {
+    let platform = Platform::start();
+    platform.apply(ROOMY);
+    let key = platform.key();
+    let mut servers = platform.servers(3, &key, &[]);
+    let balancer = Arc::new(Balancer::default());
+    balancer.servers.lock().unwrap().extend(servers.iter().map(|(_, caller)| caller.clone()));
+    let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let callers: Vec<_> = (0..6)
+        .map(|_| {
+            let (balancer, over, answered) =
+                (Arc::clone(&balancer), Arc::clone(&over), Arc::clone(&answered));
+            thread::spawn(move || {
+                let mut lost = Vec::new();
+                while !over.load(Ordering::Relaxed) {
+                    match balancer.pick().try_check("btc", ADDRESSES[0]) {
+                        Ok(answer) if answer.status == 200 => {
+                            answered.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Ok(answer) => lost.push(format!("{}: {}", answer.status, answer.text)),
+                        Err(error) => lost.push(format!("{error:?}")),
+                    }
+                }
+                lost
+            })
+        })
+        .collect();
+    for _ in 0..servers.len() {
+        let before = answered.load(Ordering::Relaxed);
+        wait_until("there is load", || answered.load(Ordering::Relaxed) > before + 200);
+        let (mut old, old_caller) = servers.remove(0);
+        let new = platform.server(&[]);
+        wait_until("the new one is ready", || is_ready(&new));
+        let caller = new.caller(&key);
+        balancer.servers.lock().unwrap().push(caller.clone());
+        servers.push((new, caller));
+        old.signal("TERM");
+        // The balancer hears of it late.
+        thread::sleep(Duration::from_millis(300));
+        let gone = |caller: &Caller| caller.is_of(&old_caller);
+        balancer.servers.lock().unwrap().retain(|caller| !gone(caller));
+        assert_eq!(old.wait(), Some(0), "{}", old.log());
+    }
+    over.store(true, Ordering::Relaxed);
+    let lost: Vec<String> = callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
+    eprintln!("three servers replaced: {} answers", answered.load(Ordering::Relaxed));
+    assert!(lost.is_empty(), "{} lost, such as {}", lost.len(), lost[0]);
+}

@@ -1,0 +1,60 @@
+//! What several servers charged, against what their callers counted.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_tests::platform::Platform;
+
+use crate::support::{ADDRESSES, ROOMY};
+
+/// What the store knows to be charged.
+fn charged(platform: &Platform) -> u64 {
+    let rows = platform.assay(&["usage", "--json"]).ok().json();
+    let counts = rows.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap());
+    counts.sum()
+}
+
+#[test]
+fn servers_that_stop_lose_nothing_and_one_that_is_killed_less_than_a_second() {
+    let platform = Platform::start();
+    platform.apply(ROOMY);
+    let mut servers = platform.servers(3, &platform.key(), &[]);
+    let answered: u64 = thread::scope(|scope| {
+        let asking: Vec<_> = servers
+            .iter()
+            .map(|(_, caller)| {
+                scope.spawn(move || {
+                    let answers = (0..400).map(|_| caller.check("btc", ADDRESSES[0]).status);
+                    answers.filter(|status| *status == 200).count() as u64
+                })
+            })
+            .collect();
+        asking.into_iter().map(|asking| asking.join().unwrap()).sum()
+    });
+    assert_eq!(answered, 3 * 400);
+    for (server, _) in &mut servers {
+        server.signal("TERM");
+        assert_eq!(server.wait(), Some(0));
+    }
+    assert_eq!(charged(&platform), answered, "stopped: to the last one");
+
+    // Given a server that is killed amid its answers.
+    let (mut server, caller) = platform.servers(1, &platform.key(), &[]).remove(0);
+    let mut times = Vec::new();
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(4) {
+        assert_eq!(caller.check("btc", ADDRESSES[0]).status, 200);
+        times.push(Instant::now());
+    }
+    let killed = Instant::now();
+    server.signal("KILL");
+    let _ = server.wait();
+    let written = charged(&platform) - answered;
+    let lost = times.len() as u64 - written;
+    let of_last_second =
+        times.iter().filter(|at| killed.duration_since(**at) < Duration::from_secs(1)).count();
+    eprintln!("killed: {lost} of {} lost; {of_last_second} were of the last second", times.len());
+    assert!(lost <= of_last_second as u64, "{lost} lost");
+}
