@@ -24,6 +24,7 @@ mod server;
 pub mod story;
 mod times;
 mod wait;
+pub mod wire;
 
 pub use caller::{Answer, Caller};
 pub use data::TestData;

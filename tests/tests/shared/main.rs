@@ -9,4 +9,5 @@ mod replicas;
 mod restart;
 mod spread;
 mod support;
+mod thrift;
 mod usage;

@@ -1,8 +1,8 @@
-//! How soon all servers know what one command changed, and what it costs them that nothing changed.
+//! How soon all servers know what one command changed.
 
-use std::{env, thread, time::Instant};
+use std::env;
 
-use assay_tests::{Caller, Server, Times, platform::Platform, wait_until};
+use assay_tests::{Caller, Times, platform::Platform, wait_until};
 
 use crate::support::{ADDRESSES, ROOMY};
 
@@ -67,48 +67,4 @@ fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
         }
     }
     eprintln!("from an import to the last of 3 servers, {} times: {}", took.len(), Times::of(took));
-}
-
-#[test]
-fn a_cached_check_waits_for_nothing() {
-    // Given a check that was answered, and then no database at all.
-    let mut platform = Platform::start();
-    platform.apply(ROOMY);
-    let servers = platform.servers(1, &platform.key(), &[]);
-    let (server, caller) = &servers[0];
-    assert_eq!(caller.check("btc", ADDRESSES[0]).json()["cached"], false);
-    platform.postgres.stop();
-    let (before, draws_before) = (commands(server), platform.redis.calls("evalsha"));
-    let checks = 10_000_u32;
-    let took = thread::scope(|scope| {
-        let begun = Instant::now();
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..checks / 4 {
-                    let answer = caller.check("btc", ADDRESSES[0]);
-                    assert_eq!(answer.json()["cached"], true, "{}", answer.text);
-                }
-            });
-        }
-        begun
-    })
-    .elapsed();
-    let draws = platform.redis.calls("evalsha") - draws_before;
-    assert_eq!(commands(server) - before, draws, "beside leases nothing was asked of Redis");
-    let draws = f64::from(u32::try_from(draws).unwrap());
-    let draws_a_check = draws / f64::from(checks);
-    eprintln!(
-        "{checks} cached checks without a database: 0 commands for answers; beside them {draws} draws of \
-         leases, {:.1} a second, {draws_a_check:.4} a check",
-        draws / took.as_secs_f64(),
-    );
-    // Many checks share a lease.
-    assert!(draws_a_check < 0.1, "{draws} draws");
-}
-
-/// Commands and scripts that a server says it sent to Redis.
-fn commands(server: &Server) -> u64 {
-    let metrics = Caller::new(server.admin, "").get("/metrics").text;
-    let count = metrics.lines().find_map(|line| line.strip_prefix("assay_redis_commands_total "));
-    count.unwrap().parse().unwrap()
 }

@@ -1,0 +1,115 @@
+//! How little servers ask of what they share.
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_tests::{Caller, Server, platform::Platform, wire, wire::Wire};
+
+use crate::support::{ADDRESSES, ROOMY};
+
+#[test]
+fn a_cached_check_waits_for_nothing() {
+    // Given a check that was answered, and then no database at all.
+    let mut platform = Platform::start();
+    platform.apply(ROOMY);
+    let servers = platform.servers(1, &platform.key(), &[]);
+    let (server, caller) = &servers[0];
+    assert_eq!(caller.check("btc", ADDRESSES[0]).json()["cached"], false);
+    platform.postgres.stop();
+    let (before, draws_before) = (commands(server), platform.redis.calls("evalsha"));
+    let checks = 10_000_u32;
+    let took = thread::scope(|scope| {
+        let begun = Instant::now();
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..checks / 4 {
+                    let answer = caller.check("btc", ADDRESSES[0]);
+                    assert_eq!(answer.json()["cached"], true, "{}", answer.text);
+                }
+            });
+        }
+        begun
+    })
+    .elapsed();
+    let draws = platform.redis.calls("evalsha") - draws_before;
+    assert_eq!(commands(server) - before, draws, "beside leases nothing was asked of Redis");
+    let draws = f64::from(u32::try_from(draws).unwrap());
+    let draws_a_check = draws / f64::from(checks);
+    eprintln!(
+        "{checks} cached checks without a database: 0 commands for answers; beside them {draws} draws of \
+         leases, {:.1} a second, {draws_a_check:.4} a check",
+        draws / took.as_secs_f64(),
+    );
+    // Many checks share a lease.
+    assert!(draws_a_check < 0.1, "{draws} draws");
+}
+
+/// So many requests in so many seconds are asked of three servers for as long: of each admitted one, so
+/// many commands may have been sent to Redis.
+fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) {
+    const SERVERS: u32 = 3;
+    let platform = Platform::start();
+    platform.apply(&format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {{name: full}}\nspec:\n  \
+         displayName: Full\n  apiAccess: true\n  limits:\n  \
+         - {{name: burst, requests: {requests}, window: {seconds}s, counts: requests}}\n---\n\
+         apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: acme}}\n\
+         spec: {{displayName: Acme, plan: full, policy: default}}\n"
+    ));
+    let key = platform.key();
+    let servers = platform.servers(3, &key, &[]);
+    let request = wire::check(&key, "btc", ADDRESSES[0]);
+    for (server, _) in &servers {
+        assert_eq!(Wire::to(server.api).ask(&request), 200);
+    }
+    let sent = || servers.iter().map(|(server, _)| commands(server)).sum::<u64>();
+    let (before, admitted, refused) = (sent(), AtomicU32::new(0), AtomicU32::new(0));
+    let each = requests / SERVERS;
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        for (server, _) in &servers {
+            scope.spawn(|| {
+                let mut wire = Wire::to(server.api);
+                for nth in 0..each {
+                    let due = Duration::from_secs(seconds.into()) * nth / each;
+                    thread::sleep(due.saturating_sub(begun.elapsed()));
+                    let status = wire.ask(&request);
+                    assert!([200, 429].contains(&status), "{status}");
+                    let counted = if status == 200 { &admitted } else { &refused };
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let commands = u32::try_from(sent() - before).unwrap();
+    let admitted = f64::from(admitted.into_inner());
+    let ratio = f64::from(commands) / admitted;
+    eprintln!(
+        "a limit of {} a minute, as much asked of 3 servers: {admitted} admitted, {} refused, {:.0} a \
+         minute; {commands} commands sent to Redis, {ratio:.4} a request",
+        requests * 60 / seconds,
+        refused.into_inner(),
+        admitted * 60.0 / begun.elapsed().as_secs_f64(),
+    );
+    assert!(ratio <= at_most, "{ratio}");
+}
+
+#[test]
+fn at_10_000_requests_a_minute_redis_is_asked_for_one_in_ten_at_most() {
+    commands_of_requests_at_the_limit(2_000, 12, 0.1);
+}
+
+#[test]
+fn at_100_000_requests_a_minute_redis_is_asked_for_one_in_fifty_at_most() {
+    commands_of_requests_at_the_limit(20_000, 12, 0.02);
+}
+
+/// Commands and scripts that a server says it sent to Redis.
+fn commands(server: &Server) -> u64 {
+    let metrics = Caller::new(server.admin, "").get("/metrics").text;
+    let count = metrics.lines().find_map(|line| line.strip_prefix("assay_redis_commands_total "));
+    count.unwrap().parse().unwrap()
+}
