@@ -12,6 +12,7 @@ pub mod big_chain;
 mod caller;
 mod data;
 pub mod esplora;
+mod figures;
 pub mod maker;
 pub mod nodes;
 pub mod oracle;
@@ -22,16 +23,15 @@ pub mod raw_node;
 pub mod redis;
 mod server;
 pub mod story;
-mod times;
 mod wait;
 pub mod wire;
 
 pub use caller::{Answer, Caller};
 pub use data::TestData;
+pub use figures::Figures;
 pub use postgres::Postgres;
 pub use process::{
     Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,
 };
 pub use server::{Server, production, sample};
-pub use times::Times;
 pub use wait::{wait_at_most, wait_until};

@@ -30,7 +30,7 @@ use assay_store::{
     graph::{BATCH, Graph, Graphs, follow},
 };
 use assay_tests::{
-    Postgres, Times,
+    Figures, Postgres,
     big_chain::{BigChain, Hub, Person, Shape},
     release_program,
 };
@@ -105,10 +105,10 @@ async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
         "{} subjects, both directions, the same amounts at the same ends to the last unit",
         subjects.len()
     );
-    let ours = Times::of(ours);
-    let theirs = Times::of(theirs);
-    println!("trace over PostgreSQL: {ours}");
-    println!("PL/pgSQL function: {theirs}");
+    let ours = Figures::of_times(ours);
+    let theirs = Figures::of_times(theirs);
+    println!("trace over PostgreSQL, in ms: {ours}");
+    println!("PL/pgSQL function, in ms: {theirs}");
     println!("ratio of the medians, function to trace: {:.2}", theirs.part(50) / ours.part(50));
     println!("ratio of the sums, function to trace: {:.2}", theirs.sum() / ours.sum());
 }

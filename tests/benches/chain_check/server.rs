@@ -10,7 +10,7 @@ use std::{
 
 use assay_engine::coins::Holder;
 use assay_tests::{
-    Caller, Postgres, Server, Times, assay,
+    Caller, Figures, Postgres, Server, assay,
     big_chain::{BigChain, Hub, Label, Person},
     to_megabytes,
 };
@@ -47,8 +47,12 @@ pub(super) fn check(database: &Postgres, chain: &BigChain, hub: Hub) {
             shares.push(share_followed(&answer, direction));
         }
     }
-    let times = Times::of(times);
-    println!("checks of {} customers of a hub of {} outputs: {times}", chain.leaves(), hub.outputs);
+    let times = Figures::of_times(times);
+    println!(
+        "checks of {} customers of a hub of {} outputs, in ms: {times}",
+        chain.leaves(),
+        hub.outputs
+    );
     for (mut shares, direction) in followed.into_iter().zip(DIRECTIONS) {
         shares.sort_by(f64::total_cmp);
         let at = |place: usize| shares.get(place).copied().unwrap_or(0.0) * 100.0;

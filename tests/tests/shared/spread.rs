@@ -2,7 +2,7 @@
 
 use std::env;
 
-use assay_tests::{Caller, Times, platform::Platform, wait_until};
+use assay_tests::{Caller, Figures, platform::Platform, wait_until};
 
 use crate::support::{ADDRESSES, ROOMY};
 
@@ -31,9 +31,9 @@ fn a_revocation_reaches_every_server() {
         })
         .collect();
     eprintln!(
-        "from a revocation to the last of 3 servers, {} times: {}",
+        "from a revocation to the last of 3 servers, {} times, in ms: {}",
         took.len(),
-        Times::of(took)
+        Figures::of_times(took)
     );
 }
 
@@ -66,5 +66,9 @@ fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
             }));
         }
     }
-    eprintln!("from an import to the last of 3 servers, {} times: {}", took.len(), Times::of(took));
+    eprintln!(
+        "from an import to the last of 3 servers, {} times, in ms: {}",
+        took.len(),
+        Figures::of_times(took)
+    );
 }

@@ -1,0 +1,170 @@
+//! What a check costs over HTTP: `cargo bench -p assay-tests --bench served_check`. Builds and runs the
+//! release program, with PostgreSQL and Redis.
+//!
+//! In turn, over as many connections: a handler of the same HTTP library that reads the request and
+//! returns as many bytes; checks whose answer is repeated; checks of addresses that nobody asked for
+//! before. Printed are times, and ratios to the bare handler in the same round.
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
+
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_tests::{Figures, platform::Platform, release_program, wire, wire::Wire};
+use axum::{Router, body::Bytes, http::header, routing::post};
+
+const ROUNDS: u64 = 12;
+const CONNECTIONS: u64 = 4;
+/// Requests of one connection in one round.
+const REQUESTS: u64 = 1_500;
+/// Tells this program, run again, to be the bare handler: of so many bytes.
+const BARE: &str = "ASSAY_BENCH_BARE";
+
+const PLAN: &str = "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {name: roomy}\nspec:\n  \
+    displayName: Roomy\n  apiAccess: true\n  limits:\n  \
+    - {name: burst, requests: 1000000, window: 5s, counts: requests}\n---\n\
+    apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
+    spec: {displayName: Acme, plan: roomy, policy: default}\n";
+
+fn main() {
+    if let Some(bytes) = env::var(BARE).ok().and_then(|bytes| bytes.parse().ok()) {
+        return bare_handler(bytes);
+    }
+    let _built = release_program();
+    let platform = Platform::start();
+    platform.apply(PLAN);
+    let key = platform.key();
+    let server = platform.server(&[]);
+    let warm = wire::check(&key, "eth", &address(u64::MAX));
+    let mut first = Wire::to(server.api);
+    for _ in 0..2 {
+        assert_eq!(first.ask(&warm), 200, "{}", String::from_utf8_lossy(&first.body));
+    }
+    let bytes = first.body.len();
+    let bare = Bare::start(bytes);
+
+    let (mut bares, mut warms, mut colds) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        bares.push(ask(bare.address, |_, _| warm.clone()));
+        warms.push(ask(server.api, |_, _| warm.clone()));
+        colds.push(ask(server.api, |connection, nth| {
+            let number = (round * CONNECTIONS + connection) * REQUESTS + nth;
+            wire::check(&key, "eth", &address(number))
+        }));
+    }
+    println!(
+        "{ROUNDS} rounds of {CONNECTIONS} connections with {REQUESTS} requests each; {bytes} bytes a body"
+    );
+    for (what, rounds) in [("bare handler", &bares), ("warm check", &warms), ("cold check", &colds)]
+    {
+        let times = rounds.iter().flat_map(|round| round.times.iter().copied());
+        let a_second = Figures::of(rounds.iter().map(Round::a_second));
+        println!(
+            "{what}, in ms: {}; {:.0} a second (median)",
+            Figures::of_times(times),
+            a_second.part(50)
+        );
+    }
+    for (what, rounds) in [("warm", &warms), ("cold", &colds)] {
+        let ratios = rounds
+            .iter()
+            .zip(&bares)
+            .map(|(round, bare)| round.took.as_secs_f64() / bare.took.as_secs_f64());
+        let ratios = Figures::of(ratios);
+        println!(
+            "ratio of time, {what} check to bare handler: {:.2} (median of the rounds; {:.2} to {:.2})",
+            ratios.part(50),
+            ratios.part(0),
+            ratios.part(100)
+        );
+    }
+}
+
+/// An address that nothing is known of.
+fn address(number: u64) -> String {
+    format!("0x{number:040x}")
+}
+
+/// What one round took.
+struct Round {
+    took: Duration,
+    times: Vec<Duration>,
+}
+
+impl Round {
+    fn a_second(&self) -> f64 {
+        f64::from(u32::try_from(self.times.len()).unwrap_or(u32::MAX)) / self.took.as_secs_f64()
+    }
+}
+
+/// Asks over all connections at once; `request` says what, by the numbers of connection and request.
+fn ask(server: SocketAddr, request: impl Fn(u64, u64) -> Vec<u8> + Sync) -> Round {
+    let begun = Instant::now();
+    let times = thread::scope(|scope| {
+        let request = &request;
+        let connections: Vec<_> = (0..CONNECTIONS)
+            .map(|connection| {
+                scope.spawn(move || {
+                    let mut wire = Wire::to(server);
+                    let requests: Vec<_> =
+                        (0..REQUESTS).map(|nth| request(connection, nth)).collect();
+                    let times = requests.iter().map(|request| {
+                        let asked = Instant::now();
+                        assert_eq!(wire.ask(request), 200);
+                        asked.elapsed()
+                    });
+                    times.collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        connections.into_iter().flat_map(|one| one.join().expect("a connection")).collect()
+    });
+    Round { took: begun.elapsed(), times }
+}
+
+/// This program again, as the bare handler.
+struct Bare {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Bare {
+    fn start(bytes: usize) -> Self {
+        let mut child = Command::new(env::current_exe().expect("a path"))
+            .env(BARE, bytes.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this program");
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("its output"));
+        output.read_line(&mut line).expect("where it listens");
+        Self { child, address: line.trim().parse().expect("where it listens") }
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn bare_handler(bytes: usize) {
+    let answer = Bytes::from(vec![b' '; bytes]);
+    let handler = move |_request: Bytes| async move {
+        ([(header::CONTENT_TYPE, "application/json")], answer)
+    };
+    let router = Router::new().route("/api/v1/check/address", post(handler));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        println!("{}", listener.local_addr().expect("a port"));
+        axum::serve(listener, router).await.expect("it serves");
+    });
+}

@@ -1,0 +1,44 @@
+//! Figures that are printed and never asserted.
+
+use std::{fmt, time::Duration};
+
+/// Numbers that were measured, the smallest first.
+#[derive(Clone, Debug)]
+pub struct Figures(Vec<f64>);
+
+impl Figures {
+    /// Puts them in order.
+    #[must_use]
+    pub fn of(numbers: impl IntoIterator<Item = f64>) -> Self {
+        let mut numbers: Vec<f64> = numbers.into_iter().collect();
+        numbers.sort_by(f64::total_cmp);
+        Self(numbers)
+    }
+
+    /// How long things took, in milliseconds.
+    #[must_use]
+    pub fn of_times(times: impl IntoIterator<Item = Duration>) -> Self {
+        Self::of(times.into_iter().map(|time| time.as_secs_f64() * 1_000.0))
+    }
+
+    /// What so many of a hundred were at most.
+    #[must_use]
+    pub fn part(&self, percent: usize) -> f64 {
+        let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;
+        self.0.get(place).copied().unwrap_or(0.0)
+    }
+
+    /// All together.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (p50, p99, most) = (self.part(50), self.part(99), self.part(100));
+        let ratio = p99 / p50;
+        write!(formatter, "p50 {p50:.2}, p99 {p99:.2} ({ratio:.1} times as much), most {most:.2}")
+    }
+}
