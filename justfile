@@ -19,10 +19,6 @@ generate:
 schemathesis *cases:
     cargo build && ./tests/schemathesis.sh {{ cases }}
 
-# seconds and peak memory of importing a real list
-bench-import:
-    cargo bench -p assay-tests --bench import
-
-# memory and seconds of half a million labels; rows a second and memory of screening a million rows
-bench-screen:
-    cargo bench -p assay-tests --bench screen
+# a measurement of the release program: chain_check, chain_ingest, engine_instructions, import, limits, screen, served_check
+bench name:
+    cargo bench -p assay-tests --bench {{ name }}

@@ -34,7 +34,7 @@ pub struct Chains {
     /// Chains that have a source, whether it gave anything yet or not.
     declared: BTreeSet<ChainId>,
     /// Names what is followed and how: another set may answer otherwise.
-    revision: String,
+    revision: Arc<str>,
 }
 
 impl Chains {
@@ -69,7 +69,7 @@ impl Chains {
                 readers.insert(chain, ChainReader::Graph(graph));
             }
         }
-        let revision = hex::encode(revision.finalize());
+        let revision = hex::encode(revision.finalize()).into();
         Ok(Self { readers, declared, revision })
     }
 
@@ -81,7 +81,7 @@ impl Chains {
 
     /// Names what is followed and how. Answers under one name rest on the same sources.
     #[must_use]
-    pub fn revision(&self) -> &str {
+    pub const fn revision(&self) -> &Arc<str> {
         &self.revision
     }
 

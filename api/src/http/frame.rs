@@ -169,7 +169,7 @@ async fn answer(
                 Problem::new(Code::InternalError, detail).print(&path, id)
             }
             Err(_) => {
-                let detail = "the answer took too long";
+                let detail = "the answer took too long; ask again";
                 Problem::new(Code::Unavailable, detail)
                     .header(header::RETRY_AFTER, "1")
                     .print(&path, id)

@@ -123,7 +123,7 @@ pub fn catalogue(policy: &Policy) -> Catalogue {
     let Thresholds { medium, high, severe, review, block } = policy.spec().thresholds;
     Catalogue {
         model_version: MODEL_VERSION.to_owned(),
-        policy_revision: policy.revision().to_owned(),
+        policy_revision: policy.revision().to_string(),
         thresholds: CatalogueThresholds { medium, high, severe, review, block },
         categories: Category::ALL
             .iter()

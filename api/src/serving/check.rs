@@ -23,42 +23,51 @@ pub struct CheckOutcome {
 }
 
 impl Service {
-    /// Checks one address for a caller.
+    /// Checks one address for a caller. What has to be assessed for it is assessed to its end also where
+    /// this is dropped: who asks again finds it.
     ///
     /// # Errors
     ///
     /// Where the assessment cannot be printed, which never happens.
     pub async fn check(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller,
         subject: &CanonicalAddress,
         caller_accepts: Option<SignedDuration>,
         now: Timestamp,
     ) -> Result<CheckOutcome, serde_json::Error> {
         let tenant = &caller.tenant;
-        let policy = &tenant.policy;
         let seconds = i64::try_from(tenant.plan.cache_lifetime.seconds()).unwrap_or(i64::MAX);
         let lifetime = SignedDuration::from_secs(seconds);
-        let intel = self.intel();
-        let chains = self.chains();
+        let freshness = Freshness { lifetime, caller_accepts };
+        let (intel, chains) = (self.intel(), self.chains());
         let key = CacheKey {
             tenant: tenant.name.clone(),
-            policy_revision: policy.revision().to_owned(),
-            chains_revision: chains.revision().to_owned(),
+            policy_revision: Arc::clone(tenant.policy.revision()),
+            chains_revision: Arc::clone(chains.revision()),
             snapshot_stale: self.is_snapshot_stale(),
             address: subject.clone(),
         };
-        let generation = intel.generation();
-        let freshness = Freshness { lifetime, caller_accepts };
-        let judge = async || {
-            let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
-            facts.snapshot_stale = key.snapshot_stale;
-            let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
-            Assessed::new(&assessment, now, generation)
-        };
         let touched = self.touched.load_full();
-        let data = Data { generation, revision: intel.data_revision(), touched: &touched };
-        let (assessed, cache) = self.cache.get(key.clone(), data, freshness, now, judge).await?;
+        let data = Data::of(&intel, &touched);
+        let known = self.cache.known(&key, data, freshness, now);
+        let (assessed, cache) = if let Some(known) = known {
+            (known, CacheStatus::Hit)
+        } else {
+            let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
+            let assessing = async move {
+                let data = Data::of(&intel, &touched);
+                let judge = async || {
+                    let (policy, subject) = (&tenant.policy, &key.address);
+                    let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
+                    facts.snapshot_stale = key.snapshot_stale;
+                    let assess = || assess(subject, &facts, policy, now);
+                    Assessed::new(&stage!("assess").in_scope(assess), now, data.generation)
+                };
+                service.cache.get(&key, data, freshness, now, judge).await
+            };
+            self.finishing.run(assessing).await?
+        };
         let left = lifetime.saturating_sub(assessed.age(now)).max(SignedDuration::ZERO);
         let holds = assessed.valid_until.map(|until| until.duration_since(now));
         let time_to_live = holds.map_or(left, |holds| holds.min(left));

@@ -10,6 +10,7 @@ mod chain_watch;
 mod check;
 mod confirmed;
 pub mod dead_keys;
+mod finishing;
 mod key_use;
 mod limits;
 mod record;
@@ -75,6 +76,7 @@ pub struct Service {
     chains: ArcSwap<Chains>,
     touched: ArcSwap<touched::Touched>,
     cache: cache::ResultCache,
+    finishing: finishing::Finishing,
     draining: AtomicBool,
     /// Whether the store answered the last time it was asked.
     store_reachable: AtomicBool,
@@ -126,6 +128,7 @@ impl Service {
                 cache_bytes,
                 redis.map(|(link, prefix)| SharedAnswers::new(link, prefix)),
             ),
+            finishing: finishing::Finishing::default(),
             draining: AtomicBool::new(false),
             store_reachable: AtomicBool::new(true),
         }))

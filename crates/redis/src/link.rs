@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use redis::{Cmd, FromRedisValue, Pipeline, RedisError, Script};
+use redis::{Cmd, FromRedisValue, RedisError, Script};
 use tokio::{sync::Notify, time::Instant};
 
 use crate::{
@@ -111,20 +111,8 @@ impl Link {
     /// Where Redis is away or refuses.
     pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LinkError> {
         let (mut connection, number) = self.connection().await?;
-        let asked = self.ask(number, 1);
+        let asked = self.ask(number);
         asked.judge(command.query_async(&mut connection).await)
-    }
-
-    /// Sends several commands at once. In a Cluster all of their keys must have one hash tag.
-    ///
-    /// # Errors
-    ///
-    /// Where Redis is away or refuses.
-    pub async fn run_all<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, LinkError> {
-        let (mut connection, number) = self.connection().await?;
-        let count = u64::try_from(commands.cmd_iter().count()).unwrap_or(u64::MAX);
-        let asked = self.ask(number, count);
-        asked.judge(commands.query_async(&mut connection).await)
     }
 
     /// Runs a script, which the server is told where it does not know it. In a Cluster all keys must have
@@ -140,7 +128,7 @@ impl Link {
         arguments: &[Vec<u8>],
     ) -> Result<T, LinkError> {
         let (mut connection, number) = self.connection().await?;
-        let asked = self.ask(number, 1);
+        let asked = self.ask(number);
         let mut call = script.prepare_invoke();
         for key in keys {
             call.key(key);
@@ -151,8 +139,8 @@ impl Link {
         asked.judge(call.invoke_async(&mut connection).await)
     }
 
-    fn ask(&self, number: u64, commands: u64) -> Asked<'_> {
-        self.0.commands.fetch_add(commands, Ordering::Relaxed);
+    fn ask(&self, number: u64) -> Asked<'_> {
+        self.0.commands.fetch_add(1, Ordering::Relaxed);
         Asked { inner: &self.0, number, answered: false }
     }
 

@@ -60,6 +60,14 @@ fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, further: 
     let _ = assay(directory, ["apply", "--file", "chain.yaml"]).ok();
 }
 
+/// Makes the tenant `acme`.
+fn apply_tenant(directory: &Path) {
+    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\nspec: \
+                  {displayName: Acme, plan: business, policy: default}\n";
+    std::fs::write(directory.join("tenant.yaml"), tenant).unwrap();
+    let _ = assay(directory, ["apply", "--file", "tenant.yaml"]).ok();
+}
+
 #[test]
 fn every_source_gives_the_same_chain() {
     let story = story();
@@ -271,6 +279,32 @@ fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
 }
 
 #[test]
+fn an_answer_that_took_too_long_is_there_when_it_is_asked_for_again() {
+    let story = story();
+    let esplora = esplora(&story, Moment::End);
+    let directory = Arc::new(prepared(&story));
+    apply(directory.path(), "on_demand", "esplora", &esplora.url(), "  timeBound: 30s\n");
+    apply_tenant(directory.path());
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(directory, &["--request-timeout", "500ms"]);
+    let caller = server.caller(key.trim());
+    let south = address("btc".parse().unwrap(), "south");
+    esplora.behave(|behaviour| behaviour.latency = Duration::from_millis(200));
+    let late = caller.check("btc", south.as_str());
+    assert_eq!(late.problem(), (503, "unavailable".into()));
+    assert_eq!(late.header("retry-after"), "1");
+    // No one request has the time for it, however often it is asked.
+    let mut answer = late;
+    patiently("it is there", || {
+        answer = caller.check("btc", south.as_str());
+        answer.status == 200
+    });
+    let answer = answer.json();
+    assert_eq!(answer["cached"], true, "{answer}");
+    assert_eq!(answer["coverage"]["exposure"]["status"], "assessed");
+}
+
+#[test]
 fn an_api_that_is_down_is_no_clean_address() {
     let story = story();
     let server = esplora(&story, Moment::End);
@@ -330,10 +364,7 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
     std::fs::write(&credentials, user).unwrap();
     let more = format!("  credentialsFile: {}\n", credentials.display());
     apply(directory.path(), "follow", "rpc", &node.url(), &more);
-    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\nspec: \
-                  {displayName: Acme, plan: business, policy: default}\n";
-    std::fs::write(directory.path().join("tenant.yaml"), tenant).unwrap();
-    let _ = assay(directory.path(), ["apply", "--file", "tenant.yaml"]).ok();
+    apply_tenant(directory.path());
 
     let server = Server::start(Arc::clone(&directory), &["--feeds", "on"]);
     let key = server.assay(&["keys", "create", "--tenant", "acme", "--name", "test"]).ok().stdout;

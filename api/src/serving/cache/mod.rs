@@ -7,6 +7,7 @@ mod shared;
 use std::{mem::size_of, sync::Arc, time::Duration};
 
 use assay_engine::address::CanonicalAddress;
+use assay_store::IntelSnapshot;
 use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
@@ -55,9 +56,9 @@ impl Freshness {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CacheKey {
     pub(super) tenant: Name,
-    pub(super) policy_revision: String,
+    pub(super) policy_revision: Arc<str>,
     /// Names the chains that are followed, and how.
-    pub(super) chains_revision: String,
+    pub(super) chains_revision: Arc<str>,
     /// Whether it could not be confirmed lately that lists and labels are those of the store.
     pub(super) snapshot_stale: bool,
     pub(super) address: CanonicalAddress,
@@ -85,6 +86,26 @@ pub(super) struct Data<'a> {
     pub(super) touched: &'a Touched,
 }
 
+impl<'a> Data<'a> {
+    pub(super) fn of(intel: &'a IntelSnapshot, touched: &'a Touched) -> Self {
+        Self { generation: intel.generation(), revision: intel.data_revision(), touched }
+    }
+
+    /// Whether an answer may be repeated now.
+    fn allows(
+        &self,
+        known: &Assessed,
+        address: &CanonicalAddress,
+        freshness: Freshness,
+        now: Timestamp,
+    ) -> bool {
+        known.generation == self.generation
+            && self.touched.holds(address, known.tip.as_deref())
+            && known.valid_until.is_none_or(|until| now < until)
+            && freshness.allows(known.age(now))
+    }
+}
+
 /// The cache of one process, and what it shares with others.
 #[derive(Debug)]
 pub(super) struct ResultCache {
@@ -99,6 +120,18 @@ impl ResultCache {
         Self { cache: Cache::with_weighter(items, bytes, ByBytes), shared }
     }
 
+    /// An answer of ours that may be repeated. Nobody is asked and nothing waited for.
+    pub(super) fn known(
+        &self,
+        key: &CacheKey,
+        data: Data<'_>,
+        freshness: Freshness,
+        now: Timestamp,
+    ) -> Option<Arc<Assessed>> {
+        let known = self.cache.get(key).filter(|_| !freshness.wants_new())?;
+        data.allows(&known, &key.address, freshness, now).then_some(known)
+    }
+
     /// An answer that may be repeated, or a new one. Of many who ask at once, one makes it.
     ///
     /// # Errors
@@ -106,38 +139,35 @@ impl ResultCache {
     /// Where a new one cannot be made; those who waited for it make their own.
     pub(super) async fn get<E, F: Future<Output = Result<Assessed, E>>>(
         &self,
-        key: CacheKey,
+        key: &CacheKey,
         data: Data<'_>,
         freshness: Freshness,
         now: Timestamp,
         assess: impl Fn() -> F,
     ) -> Result<(Arc<Assessed>, CacheStatus), E> {
-        let repeatable = |known: &Assessed| {
-            known.generation == data.generation
-                && data.touched.holds(&key.address, known.tip.as_deref())
-                && known.valid_until.is_none_or(|until| now < until)
-                && freshness.allows(known.age(now))
-        };
+        let repeatable = |known: &Assessed| data.allows(known, &key.address, freshness, now);
         if freshness.wants_new() {
             let assessed = Arc::new(assess().await?);
-            self.share(&key, data, &assessed, freshness, now).await;
-            self.cache.insert(key, Arc::clone(&assessed));
+            self.share(key, data, &assessed, freshness, now).await;
+            self.cache.insert(key.clone(), Arc::clone(&assessed));
             return Ok((assessed, CacheStatus::Bypass));
         }
         loop {
-            match self.cache.get_value_or_guard_async(&key).await {
+            match self.cache.get_value_or_guard_async(key).await {
                 Ok(known) if repeatable(&known) => return Ok((known, CacheStatus::Hit)),
                 Ok(stale) => {
-                    self.cache.remove_if(&key, |current| Arc::ptr_eq(current, &stale));
+                    self.cache.remove_if(key, |current| Arc::ptr_eq(current, &stale));
                 }
                 Err(guard) => {
-                    let (assessed, status) = match self.of_others(&key, data, repeatable).await {
-                        Some(known) => (Arc::new(known), CacheStatus::Hit),
-                        None => (Arc::new(assess().await?), CacheStatus::Miss),
+                    let (assessed, status) = match self.of_others(key, data, repeatable).await {
+                        Ok(known) => (Arc::new(known), CacheStatus::Hit),
+                        Err(claim) => {
+                            let assessed = Arc::new(assess().await?);
+                            self.share(key, data, &assessed, freshness, now).await;
+                            drop(claim);
+                            (assessed, CacheStatus::Miss)
+                        }
                     };
-                    if status == CacheStatus::Miss {
-                        self.share(&key, data, &assessed, freshness, now).await;
-                    }
                     // Where the placeholder was removed meanwhile, the next caller makes it again.
                     let _ = guard.insert(Arc::clone(&assessed));
                     return Ok((assessed, status));
@@ -146,21 +176,19 @@ impl ResultCache {
         }
     }
 
-    /// What another server made; `None` where it is on us to make it.
+    /// What another server made. Where there is nothing it is on us to make it, and meanwhile to hold the
+    /// claim to it, if we could make one.
     async fn of_others(
         &self,
         key: &CacheKey,
         data: Data<'_>,
         repeatable: impl Fn(&Assessed) -> bool,
-    ) -> Option<Assessed> {
-        let shared = self.shared.as_ref()?;
+    ) -> Result<Assessed, Option<Claim>> {
+        let Some(shared) = &self.shared else { return Err(None) };
         if let Some(known) = shared.find(key, data).await.filter(&repeatable) {
-            return Some(known);
+            return Ok(known);
         }
-        match shared.claim(key, data, repeatable).await {
-            Claim::Done(known) => Some(*known),
-            Claim::Ours | Claim::Alone => None,
-        }
+        shared.claim(key, data, repeatable).await
     }
 
     /// Lets other servers repeat an answer for as long as it may be.
@@ -184,7 +212,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use assay_engine::{chain::ChainId, policy::Policy};
-    use assay_store::IntelSnapshot;
 
     use super::*;
 
@@ -223,7 +250,7 @@ mod tests {
         let touched = Touched::default();
         let data = Data { generation, revision: "1-0", touched: &touched };
         let assess = async || Ok::<_, ()>(assessed(generation, now));
-        cache.get(key(tenant), data, freshness, now, assess).await.unwrap().1
+        cache.get(&key(tenant), data, freshness, now, assess).await.unwrap().1
     }
 
     #[tokio::test]
@@ -271,7 +298,7 @@ mod tests {
                     };
                     let touched = Touched::default();
                     let data = Data { generation: 1, revision: "1-0", touched: &touched };
-                    cache.get(key("a"), data, PLAN, at(0), assess).await.unwrap().0.digest.clone()
+                    cache.get(&key("a"), data, PLAN, at(0), assess).await.unwrap().0.digest.clone()
                 })
             })
             .collect();

@@ -8,9 +8,12 @@
 use std::time::Duration;
 
 use assay_redis::Link;
-use redis::{Cmd, cmd, pipe};
+use redis::{Cmd, cmd};
 use sha2::{Digest, Sha256};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, sleep, timeout},
+};
 
 use super::{Assessed, CacheKey, Data};
 
@@ -30,15 +33,23 @@ pub struct SharedAnswers {
     prefix: String,
 }
 
-/// Who assesses.
+/// The claim to an answer that others wait for. It is given up when this is dropped: also where nothing
+/// came of it.
 #[derive(Debug)]
-pub(super) enum Claim {
-    /// We do, and say when we are done.
-    Ours,
-    /// Somebody else did meanwhile.
-    Done(Box<Assessed>),
-    /// We do, without a word: Redis is away, or somebody else takes too long.
-    Alone,
+pub(super) struct Claim {
+    link: Link,
+    name: String,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let link = self.link.clone();
+        let mut delete = cmd("DEL");
+        delete.arg(&self.name);
+        // Where it fails, the claim ends by itself.
+        runtime.spawn(async move { timeout(PATIENCE, link.run::<()>(&delete)).await });
+    }
 }
 
 impl SharedAnswers {
@@ -83,35 +94,36 @@ impl SharedAnswers {
         serde_json::from_slice(&kept?).ok()
     }
 
-    /// Sees to it that of several servers one assesses; `repeatable` says whether what another one kept
-    /// may be repeated.
+    /// Sees to it that of several servers one assesses: gives what another one made meanwhile (where
+    /// `repeatable` says that it may be repeated), or leaves it to us. There is no claim where Redis is
+    /// away, or another one takes too long.
     pub(super) async fn claim(
         &self,
         key: &CacheKey,
         data: Data<'_>,
         repeatable: impl Fn(&Assessed) -> bool,
-    ) -> Claim {
+    ) -> Result<Assessed, Option<Claim>> {
         let begun = Instant::now();
-        let claim = format!("{}:claim", self.key(key, data));
+        let name = format!("{}:claim", self.key(key, data));
         loop {
             let mut set = cmd("SET");
-            set.arg(&claim).arg(1).arg("NX").arg("PX").arg(CLAIM.as_millis().to_string());
+            set.arg(&name).arg(1).arg("NX").arg("PX").arg(CLAIM.as_millis().to_string());
             match self.run::<Option<String>>(&set).await {
-                None => return Claim::Alone,
-                Some(Some(_)) => return Claim::Ours,
+                None => return Err(None),
+                Some(Some(_)) => return Err(Some(Claim { link: self.link.clone(), name })),
                 Some(None) => {}
             }
             if begun.elapsed() > CLAIM {
-                return Claim::Alone;
+                return Err(None);
             }
             sleep(LOOK_EVERY).await;
             if let Some(done) = self.find(key, data).await.filter(&repeatable) {
-                return Claim::Done(Box::new(done));
+                return Ok(done);
             }
         }
     }
 
-    /// Keeps an answer for others, for as long as `lifetime`, and gives the claim up.
+    /// Keeps an answer for others, for as long as `lifetime`.
     pub(super) async fn keep(
         &self,
         key: &CacheKey,
@@ -119,17 +131,14 @@ impl SharedAnswers {
         assessed: &Assessed,
         lifetime: Duration,
     ) {
-        let name = self.key(key, data);
-        let mut commands = pipe();
-        match serde_json::to_vec(assessed) {
-            Ok(text) if !lifetime.is_zero() => {
-                let milliseconds = lifetime.as_millis().max(1).to_string();
-                commands.cmd("SET").arg(&name).arg(text).arg("PX").arg(milliseconds).ignore();
-            }
-            _ => {}
+        let Ok(text) = serde_json::to_vec(assessed) else { return };
+        if lifetime.is_zero() {
+            return;
         }
-        commands.cmd("DEL").arg(format!("{name}:claim")).ignore();
+        let milliseconds = lifetime.as_millis().max(1).to_string();
+        let mut set = cmd("SET");
+        set.arg(self.key(key, data)).arg(text).arg("PX").arg(milliseconds);
         // Where it fails, others assess for themselves.
-        let _ = timeout(PATIENCE, self.link.run_all::<()>(&commands)).await;
+        let _ = self.run::<()>(&set).await;
     }
 }

@@ -112,7 +112,7 @@ pub fn assess(
         environment: facts.environment,
         data_revision: facts.data_revision.clone(),
         model_version: MODEL_VERSION.to_owned(),
-        policy_revision: policy.revision().to_owned(),
+        policy_revision: policy.revision().to_string(),
         valid_until: valid_until(facts, today, knowledge.holds_until),
     }
 }

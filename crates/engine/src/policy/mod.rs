@@ -5,7 +5,7 @@ mod curve;
 mod quantity;
 mod spec;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use sha2::{Digest, Sha256};
 
@@ -48,7 +48,7 @@ pub struct Policy {
     pattern_severities: BTreeMap<Pattern, u8>,
     decay: Vec<Fraction>,
     amounts: BTreeMap<String, AmountCurve>,
-    revision: String,
+    revision: Arc<str>,
 }
 
 impl Policy {
@@ -107,7 +107,7 @@ impl Policy {
 
     /// Names what the policy decides: the same for every policy that decides alike.
     #[must_use]
-    pub fn revision(&self) -> &str {
+    pub const fn revision(&self) -> &Arc<str> {
         &self.revision
     }
 
@@ -206,11 +206,11 @@ impl Default for Policy {
     }
 }
 
-fn revision(spec: &PolicySpec) -> String {
+fn revision(spec: &PolicySpec) -> Arc<str> {
     let canonical = serde_json_canonicalizer::to_vec(spec).unwrap_or_default();
     let mut revision = hex::encode(Sha256::digest(canonical));
     revision.truncate(REVISION_DIGITS);
-    revision
+    revision.into()
 }
 
 #[cfg(test)]
