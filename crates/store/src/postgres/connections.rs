@@ -156,7 +156,8 @@ impl Connections {
     /// A connection of the pool.
     pub(super) async fn get(&self) -> Result<PoolConnection<Postgres>, StoreError> {
         self.look_at_files();
-        let waited = timeout(ACQUIRE_TIMEOUT, self.acquire()).await;
+        // Boxed: every call of the store would be as large as a search for the server.
+        let waited = timeout(ACQUIRE_TIMEOUT, Box::pin(self.acquire())).await;
         waited.unwrap_or_else(|_elapsed| {
             Err(StoreError::Connect { place: self.place(), source: sqlx::Error::PoolTimedOut })
         })
