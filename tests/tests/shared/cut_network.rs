@@ -10,7 +10,7 @@ use crate::support::{ADDRESSES, ROOMY, charged, health, import_labels};
 /// What heals or fails may take this long.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// Longest that anybody who stops a server waits for it before it is killed, beyond what it is given.
-const STOP: Duration = Duration::from_secs(60);
+const STOP: Duration = Duration::from_mins(1);
 
 /// A platform, and a server that reaches it by wires.
 struct Wired {
@@ -45,7 +45,7 @@ impl Wired {
         let answer = self.caller.check("btc", address);
         if answer.status == 200 {
             self.answered += 1;
-            assert_eq!(answer.json()["verdict"], "allow", "{}", answer.text);
+            assert!(answer.text.contains(r#""verdict":"allow""#), "{}", answer.text);
         }
         answer.status
     }
@@ -53,7 +53,7 @@ impl Wired {
     /// Waits until the server says of itself that something is not there, or is again.
     fn until_told(&self, what: &str, is_degraded: bool) {
         let _ = wait_at_most(PATIENCE, what, || {
-            health(&self.server).1["degraded"].to_string().contains(what) == is_degraded
+            health(&self.server).1.to_string().contains(what) == is_degraded
         });
     }
 
@@ -130,7 +130,7 @@ fn without_a_way_to_the_cache_checks_go_on_and_answers_are_shared_again_once_it_
         let body = format!("{{\"blockchain\":\"btc\",\"address\":\"{}\"}}", ADDRESSES[2]);
         let fresh = [("cache-control", "no-cache")];
         let _ = wired.caller.post("/api/v1/check/address", &body, &fresh);
-        !health(&wired.server).1["degraded"].to_string().contains("redis_unreachable")
+        !health(&wired.server).1.to_string().contains("redis_unreachable")
     });
     assert_eq!(wired.status(ADDRESSES[0]), 200);
 }
