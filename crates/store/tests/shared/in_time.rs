@@ -6,21 +6,22 @@ use assay_engine::{chain::ChainId, facts::Environment};
 use assay_store::{
     PostgresStore, Store, StoreError, fetched::FetchedKind, postgres::DatabaseAddress,
 };
-use sqlx::{Connection, Executor, PgConnection};
+use sqlx::{Connection, Executor, PgConnection, Row};
 
 use crate::{PATIENCE, backends::server::Server};
 
 /// A store whose tables somebody else can lock.
-async fn lockable(readers: u32) -> (Arc<PostgresStore>, PgConnection) {
+async fn lockable(readers: u32) -> (String, Arc<PostgresStore>, PgConnection) {
     let url = Server::of_this_process().database().await;
     let address = DatabaseAddress::at(&url).with_readers(readers);
     let store = PostgresStore::open_or_create(address, Environment::Production).await.unwrap();
-    (Arc::new(store), PgConnection::connect(&url).await.unwrap())
+    let other = PgConnection::connect(&url).await.unwrap();
+    (url, Arc::new(store), other)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_answered_in_time_is_broken_off_and_keeps_no_connection() {
-    let (store, mut other) = lockable(1).await;
+    let (_, store, mut other) = lockable(1).await;
     let mut lock = other.begin().await.unwrap();
     lock.execute("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE").await.unwrap();
     // More than there are connections.
@@ -52,7 +53,7 @@ async fn what_is_not_answered_in_time_is_broken_off_and_keeps_no_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn checks_that_read_chains_do_not_hold_up_limits_and_revocations() {
-    let (store, mut other) = lockable(2).await;
+    let (url, store, mut other) = lockable(2).await;
     let mut lock = other.begin().await.unwrap();
     lock.execute("LOCK TABLE fetched IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let reading: Vec<_> = (0..20)
@@ -66,8 +67,10 @@ async fn checks_that_read_chains_do_not_hold_up_limits_and_revocations() {
         .collect();
     let waiting = "SELECT count(*) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    // A transaction would see the same activity again and again.
+    let mut watcher = PgConnection::connect(&url).await.unwrap();
     let busy = async {
-        while sqlx::Row::get::<i64, _>(&lock.fetch_one(waiting).await.unwrap(), 0) < 2 {
+        while watcher.fetch_one(waiting).await.unwrap().get::<i64, _>(0) < 2 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };

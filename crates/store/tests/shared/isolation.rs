@@ -354,12 +354,12 @@ async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it()
 
 /// What each role may do to each table: s(elect), i(nsert), d(elete), and the columns that it may update.
 /// Every table must be here.
-const RIGHTS: [(&str, [&str; 3]); 16] = [
+const RIGHTS: [(&str, [&str; 3]); 17] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
     ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at"]),
     ("checks", ["si", "", "sd"]),
-    ("fetched", ["si content fetched_at", "", ""]),
+    ("fetched", ["si content fetched_at", "", "sd fetched_at"]),
     (
         "installation",
         [
@@ -376,9 +376,10 @@ const RIGHTS: [(&str, [&str; 3]); 16] = [
     ("publications", ["s", "si", "s"]),
     ("quota_windows", ["si allowed granted reserved", "", "sd reserved"]),
     ("schema_versions", ["s", "s", "s"]),
-    ("seats", ["s claimed_at expires_at holder previous_expiry", "", "sid"]),
+    ("seats", ["s claimed_at expires_at holder previous_expiry", "", ""]),
     ("sources", ["s", "si etag fetched_at last_modified url", "s"]),
     ("usage", ["si count", "", "sd"]),
+    ("usage_writers", ["si batch written_at", "", "sd"]),
 ];
 
 /// Whether the server lets somebody do something. What is explained is planned and checked, not done.
