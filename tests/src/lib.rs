@@ -10,6 +10,7 @@
 
 pub mod big_chain;
 mod caller;
+pub mod cut;
 mod data;
 pub mod esplora;
 mod figures;

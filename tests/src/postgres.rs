@@ -93,7 +93,19 @@ impl Postgres {
     /// The URL of its database.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("postgres://assay:secret@127.0.0.1:{}/postgres", self.port)
+        self.url_by(self.port)
+    }
+
+    /// The same, for whoever reaches it through another port.
+    #[must_use]
+    pub fn url_by(&self, port: u16) -> String {
+        format!("postgres://assay:secret@127.0.0.1:{port}/postgres")
+    }
+
+    /// Its port.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Lets a data directory use the database.

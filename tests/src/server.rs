@@ -135,6 +135,15 @@ impl Server {
         assert!(sent.expect("sh runs").success());
     }
 
+    /// Whether the server has ended.
+    ///
+    /// # Panics
+    ///
+    /// Where that cannot be told.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("the server can be waited for").is_some()
+    }
+
     /// Waits for the server to end and gives its exit code.
     ///
     /// # Panics

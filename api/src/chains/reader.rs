@@ -1,10 +1,6 @@
 //! The chains that can be read now.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_engine::{chain::ChainId, facts::Environment, policy::Policy};
 use assay_ingest::chain::TestNetworks;
@@ -31,8 +27,8 @@ pub enum ChainReader {
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
     readers: BTreeMap<ChainId, ChainReader>,
-    /// Chains that have a source, whether it gave anything yet or not.
-    declared: BTreeSet<ChainId>,
+    /// The source of each chain that has one, whether it gave anything yet or not.
+    declared: BTreeMap<ChainId, ChainSourceSpec>,
     /// Names what is followed and how: another set may answer otherwise.
     revision: Arc<str>,
 }
@@ -48,17 +44,31 @@ impl Chains {
         store: &Arc<dyn Store>,
         directory: &Directory<Policy>,
     ) -> Result<Self, StoreError> {
+        Self::default().renewed(store, directory).await
+    }
+
+    /// The same as they are now. A reader whose source says what it said is kept, with what it knows.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails.
+    pub async fn renewed(
+        &self,
+        store: &Arc<dyn Store>,
+        directory: &Directory<Policy>,
+    ) -> Result<Self, StoreError> {
         let sample = store.environment().await? == Environment::Sample;
         let mut readers = BTreeMap::new();
-        let mut declared = BTreeSet::new();
+        let mut declared = BTreeMap::new();
         let mut revision = Sha256::new();
         for feed in directory.chains.values().filter(|feed| !feed.spec.suspended) {
             let spec = &feed.spec;
             let Ok(chain) = spec.chain.parse::<ChainId>() else { continue };
-            declared.insert(chain);
+            declared.insert(chain, spec.clone());
             revision.update(format!("{spec:?}"));
             if spec.mode == ChainMode::OnDemand
-                && let Some(reader) = on_demand(chain, spec, store, sample)
+                && let Some(reader) =
+                    self.kept(chain, spec).or_else(|| on_demand(chain, spec, store, sample))
             {
                 readers.insert(chain, ChainReader::OnDemand(reader));
             }
@@ -73,10 +83,20 @@ impl Chains {
         Ok(Self { readers, declared, revision })
     }
 
+    /// The reader of a source that says what it said.
+    fn kept(&self, chain: ChainId, spec: &ChainSourceSpec) -> Option<Arc<OnDemand>> {
+        match self.readers.get(&chain) {
+            Some(ChainReader::OnDemand(reader)) if self.declared.get(&chain) == Some(spec) => {
+                Some(Arc::clone(reader))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a chain is to be followed: its flows are then mandatory.
     #[must_use]
     pub fn is_followed(&self, chain: ChainId) -> bool {
-        self.declared.contains(&chain) || self.readers.contains_key(&chain)
+        self.declared.contains_key(&chain) || self.readers.contains_key(&chain)
     }
 
     /// Names what is followed and how. Answers under one name rest on the same sources.

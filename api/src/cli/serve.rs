@@ -57,6 +57,10 @@ pub(super) struct ServeArgs {
     /// Where health and metrics listen [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS:PORT")]
     admin_listen: Option<String>,
+    /// Most connections to PostgreSQL that read chains for checks; everything else has five of its own
+    /// [default: 10]
+    #[arg(long, value_name = "NUMBER")]
+    database_readers: Option<String>,
     /// Longest time until an answer [default: 10s]
     #[arg(long, value_name = "TIME")]
     request_timeout: Option<String>,
@@ -125,6 +129,7 @@ pub(super) struct ServeArgs {
 impl ServeArgs {
     pub(super) fn flags(&self, layers: &mut Layers) {
         layers.flag("listen", self.listen.clone());
+        layers.flag("database-readers", self.database_readers.clone());
         layers.flag("admin-listen", self.admin_listen.clone());
         layers.flag("request-timeout", self.request_timeout.clone());
         layers.flag("drain-delay", self.drain_delay.clone());
@@ -255,12 +260,16 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     }
     serve_until_stopped(&app, settings, acceptor, listener, admin).await?;
     drop(beside);
-    if let Some(limits) = limits {
-        limits.end().await;
-    }
     // Who waits for it may be gone, where it broke down.
     let _ = stop_writing.send(());
-    if let Err(error) = writing.await {
+    let giving_back = async {
+        if let Some(limits) = limits {
+            limits.end().await;
+        }
+    };
+    // Side by side: each waits for a while where the network is cut.
+    let (written, ()) = tokio::join!(writing, giving_back);
+    if let Err(error) = written {
         tracing::error!(%error, "failed to write what was left");
     }
     store.close().await;
@@ -274,7 +283,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
 /// Lets the store be looked at as soon as it says that something changed, until it is dropped.
 async fn look_when_hinted(service: Arc<Service>, mut hints: Hints) {
     loop {
-        let _ = hints.next().await;
+        hints.next().await;
         service.look_again.notify_one();
     }
 }

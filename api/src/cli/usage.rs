@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 use super::{Context, Done, Failure, check::directory, output};
 use crate::render::table;
 
+/// How long what is no tenant's is kept. Fetched histories are used for less than a day; a settled
+/// transaction could be used for good, and is fetched again in the end. No server goes on with writing
+/// usage after so long a silence.
+const COMMON_RETENTION: Period = Period::from_seconds(30 * 86_400);
 /// Days that are shown where nothing is said.
 const USUAL_DAYS: i32 = 30;
 
@@ -37,6 +41,9 @@ Examples:
   assay purge --tenant acme --all  everything recorded about acme's requests";
 
 /// Delete answers and usage that are older than the tenants' plans keep them
+///
+/// For all tenants, it also deletes what was fetched on demand more than 30 days ago, and counters of
+/// limits whose windows ended long ago.
 #[derive(Debug, Args)]
 #[command(after_help = PURGE_EXAMPLES)]
 pub(super) struct PurgeArgs {
@@ -126,6 +133,10 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
             "{}: {} answers older than {}, {} rows of usage older than {}",
             tenant.name, purged.checks, retention.checks, purged.usage, retention.usage
         )?;
+    }
+    if args.tenant.is_none() {
+        let fetched = store.purge_common(earlier(now, COMMON_RETENTION)).await?;
+        writeln!(output, "on demand: {fetched} fetched texts older than {COMMON_RETENTION}")?;
     }
     Ok(Done::Well)
 }

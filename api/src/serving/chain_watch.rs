@@ -10,20 +10,24 @@ use assay_store::{
 use tokio::sync::Mutex;
 
 use super::{Service, touched::Touched};
-use crate::chains::reader::Chains;
 
 /// The most addresses that are looked up for one step; where more were touched, nothing is repeated.
 const MOST_TOUCHED: u32 = 100_000;
 
 /// What was seen of every chain last.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ChainWatch {
     tips: Mutex<BTreeMap<ChainId, BlockRef>>,
     /// The revision of the manifests that sources were read from.
-    manifests: Mutex<Option<u64>>,
+    manifests: Mutex<u64>,
 }
 
 impl ChainWatch {
+    /// Watches chains whose sources were read from manifests of this revision.
+    pub(super) fn of(manifests: u64) -> Self {
+        Self { tips: Mutex::default(), manifests: Mutex::new(manifests) }
+    }
+
     /// Takes note of what came in since the last time.
     pub(super) async fn refresh(&self, service: &Service) -> Result<(), StoreError> {
         let mut tips = self.tips.lock().await;
@@ -32,15 +36,15 @@ impl ChainWatch {
         let access = service.access();
         let mut manifests = self.manifests.lock().await;
         let unchanged = known.graphs().map(|(chain, _)| chain).eq(present.iter().copied())
-            && manifests.is_none_or(|revision| revision == access.revision);
+            && *manifests == access.revision;
         let chains = if unchanged {
             known
         } else {
-            let chains = Arc::new(Chains::of(&service.store, &access.directory).await?);
+            let chains = Arc::new(known.renewed(&service.store, &access.directory).await?);
             service.chains.store(Arc::clone(&chains));
             chains
         };
-        *manifests = Some(access.revision);
+        *manifests = access.revision;
         for (chain, graph) in chains.graphs() {
             let seen = self.look(&mut tips, chain, &**graph, service).await;
             if let Err(error) = seen {

@@ -240,7 +240,7 @@ impl SeatKeeper {
         let asked_at = self.shared.local_now();
         if own.is_some() {
             let seated = seats.renew_seat(&self.holder, lease).await?;
-            if seated.seat.is_some() {
+            if seated.has_seat {
                 return Ok(self.view(&seated, asked_at, own));
             }
         }
@@ -261,7 +261,7 @@ impl SeatKeeper {
         let claimed_at = own.map_or_else(|| self.shared.local_now(), |own| own.claimed_at);
         // A clock that runs slow by a thousandth takes the seat for held too long by as much.
         let until = asked_at.saturating_add(HELD - HELD / 1000 - 1);
-        let own = seated.seat.map(|_| OwnSeat { claimed_at, until });
+        let own = seated.has_seat.then_some(OwnSeat { claimed_at, until });
         SeatView { total: seated.seating.total, held, ended, asked_at, own }
     }
 }

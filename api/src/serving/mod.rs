@@ -47,7 +47,10 @@ pub use refresh::{LoadError, Refresher};
 pub use screen::{Screened, screen, subject as screen_subject};
 pub use write::write_regularly;
 
-use crate::{chains::reader::Chains, system::Clock};
+use crate::{
+    chains::reader::Chains,
+    system::{self, Clock},
+};
 
 /// The state that all requests share.
 #[derive(Debug)]
@@ -58,7 +61,7 @@ pub struct Service {
     pub limiter: Limiter,
     /// When keys were last used, written now and then.
     pub key_use: KeyUse,
-    /// What was charged and answered, written every second.
+    /// What was charged and answered, written twice a second.
     pub recorder: Recorder,
     /// When what is in memory was last seen to be what the store holds.
     pub confirmed: Confirmed,
@@ -114,7 +117,7 @@ impl Service {
             confirmed,
             limiter,
             key_use: KeyUse::default(),
-            recorder: Recorder::default(),
+            recorder: Recorder::new(system::random_u128()),
             store,
             dead_keys: dead_keys::DeadKeys::default(),
             look_again: Notify::new(),

@@ -1,4 +1,4 @@
-//! What was charged and answered: noted in memory, written every second, off the path of a check.
+//! What was charged and answered: noted in memory, written twice a second, off the path of a check.
 //!
 //! A program that is killed loses at most what was noted since the last write; one that is stopped
 //! writes all.
@@ -11,7 +11,7 @@ use std::{
 use assay_engine::score::Verdict;
 use assay_store::{
     Store, StoreError,
-    usage::{Charged, KeptCheck, Operation, UsageCount},
+    usage::{Charged, KeptCheck, Operation, UsageBatch, UsageCount},
 };
 use assay_tenancy::Name;
 use jiff::{Timestamp, tz::TimeZone};
@@ -25,20 +25,33 @@ const MOST_WAITING: usize = 10_000;
 const BATCH: usize = 500;
 
 /// What was not written yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Recorder {
+    /// Names this program to the store.
+    writer: u128,
     waiting: Mutex<Waiting>,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     usage: HashMap<Charged, u64>,
+    /// What is on its way to the store. It is sent again, and unchanged, until the store says that it has
+    /// it: an answer may be lost.
+    sent: Option<UsageBatch>,
+    /// How many batches there were.
+    batches: u64,
     checks: VecDeque<KeptCheck>,
     /// Answers that could not be kept.
     dropped: u64,
 }
 
 impl Recorder {
+    /// A recorder that the store knows as `writer`, drawn for its life.
+    #[must_use]
+    pub fn new(writer: u128) -> Self {
+        Self { writer, waiting: Mutex::default() }
+    }
+
     /// Notes that one answer was charged, by its verdict.
     pub fn charge(&self, caller: &Caller, operation: Operation, verdict: Verdict, now: Timestamp) {
         let charged = Charged {
@@ -49,11 +62,7 @@ impl Recorder {
             operation,
             outcome: verdict.as_str().to_owned(),
         };
-        self.add(charged, 1);
-    }
-
-    fn add(&self, charged: Charged, count: u64) {
-        *self.lock().usage.entry(charged).or_default() += count;
+        *self.lock().usage.entry(charged).or_default() += 1;
     }
 
     /// Notes an answer that is to be kept.
@@ -75,10 +84,11 @@ impl Recorder {
     /// What was charged to a tenant and waits to be written.
     pub fn unwritten_usage(&self, tenant: &Name) -> Vec<UsageCount> {
         let waiting = self.lock();
-        let of_tenant = waiting.usage.iter().filter(|(charged, _)| charged.tenant == *tenant);
-        of_tenant
-            .map(|(charged, count)| UsageCount { charged: charged.clone(), count: *count })
-            .collect()
+        let sent = waiting.sent.iter().flat_map(|batch| &batch.counts).cloned();
+        let rest = waiting.usage.iter();
+        let rest =
+            rest.map(|(charged, count)| UsageCount { charged: charged.clone(), count: *count });
+        sent.chain(rest).filter(|count| count.charged.tenant == *tenant).collect()
     }
 
     /// Writes what waits. What could not be written waits on.
@@ -86,23 +96,16 @@ impl Recorder {
     /// # Errors
     ///
     /// Where the store fails.
-    pub async fn write(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let (usage, dropped) = {
-            let mut waiting = self.lock();
-            (std::mem::take(&mut waiting.usage), std::mem::take(&mut waiting.dropped))
-        };
+    pub async fn write(&self, store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
+        let dropped = std::mem::take(&mut self.lock().dropped);
         if dropped > 0 {
             tracing::warn!(dropped, "answers were not kept: the store was too slow");
         }
-        if !usage.is_empty() {
-            let counts: Vec<UsageCount> =
-                usage.into_iter().map(|(charged, count)| UsageCount { charged, count }).collect();
-            if let Err(error) = store.add_usage(&counts).await {
-                for UsageCount { charged, count } in counts {
-                    self.add(charged, count);
-                }
-                return Err(error);
-            }
+        // What was sent before, if anything, and what came since.
+        for _ in 0..2 {
+            let Some(batch) = self.next_batch(now) else { break };
+            store.add_usage(&batch).await?;
+            self.lock().sent = None;
         }
         loop {
             let batch: Vec<KeptCheck> = self.lock().checks.iter().take(BATCH).cloned().collect();
@@ -113,6 +116,19 @@ impl Recorder {
             // They are removed only now, so that they can be looked up all the time.
             self.lock().checks.drain(..batch.len());
         }
+    }
+
+    /// What is to be sent.
+    fn next_batch(&self, now: Timestamp) -> Option<UsageBatch> {
+        let mut waiting = self.lock();
+        if waiting.sent.is_none() && !waiting.usage.is_empty() {
+            waiting.batches += 1;
+            let number = waiting.batches;
+            let usage = std::mem::take(&mut waiting.usage).into_iter();
+            let counts = usage.map(|(charged, count)| UsageCount { charged, count }).collect();
+            waiting.sent = Some(UsageBatch { writer: self.writer, number, made_at: now, counts });
+        }
+        waiting.sent.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {

@@ -39,7 +39,7 @@ pub async fn write_regularly(service: Arc<Service>, mut stop: oneshot::Receiver<
 
 /// Writes what was charged and answered and was not written yet.
 async fn write_records(service: &Service) {
-    if let Err(error) = service.recorder.write(&*service.store).await {
+    if let Err(error) = service.recorder.write(&*service.store, service.clock.now()).await {
         tracing::warn!(%error, "failed to write usage and answers; they wait");
     }
 }

@@ -31,6 +31,8 @@ pub struct Settings {
     pub database_url_file: Option<PathBuf>,
     /// A file that holds the password for it.
     pub database_password_file: Option<PathBuf>,
+    /// Most connections to it that read chains.
+    pub database_readers: u32,
     /// Where dead keys are noted outside the database; beside the embedded one where left out.
     pub revocations: Option<PathBuf>,
     /// Which log lines are written.
@@ -147,7 +149,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 33] = [
+pub const DEFINITIONS: [Definition; 34] = [
     definition("data-dir", "assay-data", "where the embedded database lives"),
     definition(
         "database-url",
@@ -159,6 +161,11 @@ pub const DEFINITIONS: [Definition; 33] = [
         "database-password-file",
         "",
         "a file with the password for that URL, which is read again as it changes",
+    ),
+    definition(
+        "database-readers",
+        "10",
+        "most connections to PostgreSQL that read chains for checks; everything else has five of its own",
     ),
     definition(
         "revocations",
@@ -293,6 +300,7 @@ impl Settings {
             database_url: take.value("database-url", value::database_url),
             database_url_file: take.value("database-url-file", value::optional_path),
             database_password_file: take.value("database-password-file", value::optional_path),
+            database_readers: take.value("database-readers", value::connections),
             revocations: take.value("revocations", value::optional_path),
             log_level: take.value("log-level", value::log_level),
             log_format: take.value("log-format", value::log_format),
@@ -362,6 +370,7 @@ impl Settings {
             (None, Some(file)) => DatabaseAddress::in_file(file),
             (None, None) => return None,
         };
+        let address = address.with_readers(self.database_readers);
         Some(match &self.database_password_file {
             Some(file) => address.with_password_file(file),
             None => address,
@@ -418,6 +427,7 @@ fallback! {
     Option<PathBuf> => None,
     Option<Place> => None,
     usize => 0,
+    u32 => 1,
     u64 => 0,
 }
 

@@ -118,6 +118,13 @@ pub(super) fn many(text: &str) -> Result<usize, String> {
     }
 }
 
+pub(super) fn connections(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(number @ 1..=1_000) => Ok(number),
+        _ => Err(format!("`{text}` is not a number from 1 to 1000")),
+    }
+}
+
 pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
     match duration(text) {
         Ok(Duration::ZERO) => Err("must be longer than nothing".into()),

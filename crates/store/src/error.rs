@@ -1,6 +1,6 @@
 //! What can go wrong with a store.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use assay_engine::{
     chain::ChainId,
@@ -8,7 +8,7 @@ use assay_engine::{
 };
 use assay_tenancy::key::KeyId;
 
-/// Why a store could not do what was asked. Nothing changed then.
+/// Why a store could not do what was asked. Nothing changed then, unless the answer was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database failed.
@@ -34,6 +34,14 @@ pub enum StoreError {
         /// What happened.
         #[source]
         source: sqlx::Error,
+    },
+    /// The database does not answer: the network may be cut. What was to be written may be written.
+    #[error("the database {place} did not answer for {} s", .limit.as_secs())]
+    NoAnswer {
+        /// Server and database, without the password.
+        place: String,
+        /// How long it was waited.
+        limit: Duration,
     },
     /// None of several servers takes writes: what became of each.
     #[error("none of the database's servers takes writes: {}", told(.0))]
@@ -104,12 +112,6 @@ pub enum StoreError {
     /// Something else changed the store meanwhile.
     #[error("the data changed while the change was being prepared")]
     Conflict,
-    /// The number of seats cannot be changed now.
-    #[error(
-        "{0} seat(s) of the limits are held or were until just now: stop the servers and wait for the \
-         longest window before changing how many there are"
-    )]
-    SeatsInUse(u32),
     /// No key has this id.
     #[error("there is no key `{0}`")]
     UnknownKey(KeyId),

@@ -47,7 +47,7 @@ use intel::{
 pub use postgres::PostgresStore;
 pub use snapshot::{IntelSnapshot, LabelIndex, LabelIndexBuilder};
 pub use sqlite::SqliteStore;
-use usage::{KeptCheck, Purge, Purged, UsageCount};
+use usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount};
 use watch::Hints;
 
 /// How often each part changed. A program that serves from memory reloads the part whose counter moved.
@@ -169,8 +169,8 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
     /// Notes when keys were last used. Not a change of the control revision.
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
 
-    /// Adds to what was charged.
-    async fn add_usage(&self, counts: &[UsageCount]) -> Result<(), StoreError>;
+    /// Adds to what was charged; nothing where the batch was added before.
+    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError>;
 
     /// What was charged from one day to another, both included, by tenant and day.
     async fn usage(
@@ -197,8 +197,12 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
     /// Keeps what was fetched, in the place of what was kept under the same keys.
     async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError>;
 
-    /// Deletes what is older than it is kept.
+    /// Deletes what of a tenant's is older than it is kept.
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError>;
+
+    /// Deletes what is no tenant's: what was fetched before a moment, writers of usage that wrote nothing
+    /// since then, and windows of limits that ended long ago. Says how many fetched texts that were.
+    async fn purge_common(&self, before: Timestamp) -> Result<u64, StoreError>;
 
     /// Closes the store once everything under way is done.
     async fn close(&self);

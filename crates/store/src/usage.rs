@@ -12,6 +12,30 @@ pub struct UsageCount {
     pub count: u64,
 }
 
+/// Counts that are written together: once, however often they are sent.
+///
+/// A writer numbers its batches upwards from 1 and sends none before it knows that the one before was
+/// written. So it can send a batch again whose answer was lost: the store remembers the last number of
+/// each writer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageBatch {
+    /// Whoever writes it, by a number that is drawn for its life.
+    pub writer: u128,
+    /// Its place among the writer's batches.
+    pub number: u64,
+    /// When it was made.
+    pub made_at: Timestamp,
+    /// The counts.
+    pub counts: Vec<UsageCount>,
+}
+
+impl UsageBatch {
+    /// The writer, as stores write it.
+    pub(crate) fn writer_text(&self) -> String {
+        format!("{:032x}", self.writer)
+    }
+}
+
 /// What is counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Charged {

@@ -27,7 +27,7 @@ use assay_engine::{
     taxonomy::Category,
 };
 use assay_store::fetched::{Fetched, FetchedKind};
-use assay_store::usage::{Charged, KeptCheck, Operation, Purge, Purged, UsageCount};
+use assay_store::usage::{Charged, KeptCheck, Operation, Purge, Purged, UsageBatch, UsageCount};
 use assay_store::{
     IntelSnapshot, Store, StoreError,
     control::{KeyRecord, ManifestRecord},
@@ -415,7 +415,7 @@ async fn rows_come_in_the_order_of_their_bytes(store: Arc<dyn Store>) {
     // In a dictionary `a` comes before `B`.
     let outcomes = ["a", "B", "b", "Z", "\u{fc}", "~"];
     let count = |outcome| UsageCount { charged: charged("a", 1, outcome), count: 1 };
-    store.add_usage(&outcomes.map(count)).await.unwrap();
+    store.add_usage(&batch(&outcomes.map(count))).await.unwrap();
     let found = store.usage(None, date(2026, 1, 1), date(2026, 1, 1)).await.unwrap();
     let found: Vec<_> = found.iter().map(|count| count.charged.outcome.as_str()).collect();
     assert_eq!(found, ["B", "Z", "a", "b", "~", "\u{fc}"]);
@@ -476,6 +476,7 @@ macro_rules! contract {
             labels_are_read_anew_only_where_they_changed,
             a_withdrawn_label_stays_withdrawn,
             usage_adds_up,
+            usage_that_is_sent_again_counts_once,
             a_kept_answer_is_its_tenants_only,
             what_was_fetched_is_kept_by_chain_kind_and_key,
             the_same_imports_in_the_same_order_give_the_same_revision,

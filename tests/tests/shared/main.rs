@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 
+mod cut_network;
 mod limits;
 mod reaching_redis;
 mod replicas;

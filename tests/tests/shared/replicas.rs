@@ -5,7 +5,7 @@ use std::{thread, time::Duration};
 use assay_tests::{Caller, platform::Platform, wait_at_most};
 use serde_json::Value;
 
-use crate::support::{ADDRESSES, ROOMY, health};
+use crate::support::{ADDRESSES, ROOMY, health, import_labels};
 
 fn check(caller: &Caller) -> Value {
     caller.check("btc", ADDRESSES[0]).json()
@@ -107,16 +107,7 @@ fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
 fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
     let mut platform = Platform::start();
     platform.apply(ROOMY);
-    platform.write(
-        "labels.csv",
-        "blockchain,address,category\nbtc,1BitcoinEaterAddressDontSendf59kuE,burn\n",
-    );
-    let labels = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "made-up"];
-    let _ = platform.assay(&labels).ok();
-    platform.apply(
-        "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: default}\n\
-         spec: {mandatorySources: [{name: made-up}]}\n",
-    );
+    import_labels(&platform);
     let servers = platform.servers(1, &platform.key(), &["--max-snapshot-age", "2s"]);
     let (server, caller) = &servers[0];
     assert_eq!(check(caller)["verdict"], "allow");

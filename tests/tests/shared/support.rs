@@ -1,6 +1,6 @@
 //! Small helpers.
 
-use assay_tests::{Caller, Server};
+use assay_tests::{Caller, Server, platform::Platform};
 use serde_json::Value;
 
 /// Addresses that nothing is known of.
@@ -26,4 +26,25 @@ pub(crate) fn health(server: &Server) -> (u16, Value) {
 /// Whether a server is ready.
 pub(crate) fn is_ready(server: &Server) -> bool {
     health(server).0 == 200
+}
+
+/// What the store knows to be charged.
+pub(crate) fn charged(platform: &Platform) -> u64 {
+    let rows = platform.assay(&["usage", "--json"]).ok().json();
+    let counts = rows.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap());
+    counts.sum()
+}
+
+/// Imports labels that the policy needs: addresses of which nothing is known are allowed from then on.
+pub(crate) fn import_labels(platform: &Platform) {
+    platform.write(
+        "labels.csv",
+        "blockchain,address,category\nbtc,1BitcoinEaterAddressDontSendf59kuE,burn\n",
+    );
+    let labels = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "made-up"];
+    let _ = platform.assay(&labels).ok();
+    platform.apply(
+        "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: default}\n\
+         spec: {mandatorySources: [{name: made-up}]}\n",
+    );
 }

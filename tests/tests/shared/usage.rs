@@ -7,14 +7,7 @@ use std::{
 
 use assay_tests::platform::Platform;
 
-use crate::support::{ADDRESSES, ROOMY};
-
-/// What the store knows to be charged.
-fn charged(platform: &Platform) -> u64 {
-    let rows = platform.assay(&["usage", "--json"]).ok().json();
-    let counts = rows.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap());
-    counts.sum()
-}
+use crate::support::{ADDRESSES, ROOMY, charged};
 
 #[test]
 fn servers_that_stop_lose_nothing_and_one_that_is_killed_less_than_a_second() {

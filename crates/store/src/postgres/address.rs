@@ -13,6 +13,8 @@ use crate::StoreError;
 /// After how long a connection is replaced by a new one: so that what changed where the database is
 /// (a password, an address, a certificate) is used in the end, whatever happens.
 const LIFETIME: Duration = Duration::from_mins(30);
+/// How many connections read chains at once, where nothing is said.
+const READERS: u32 = 10;
 
 /// Where a database is, and how to get in. What it says is never shown: there may be a password in it.
 #[derive(Clone)]
@@ -20,6 +22,7 @@ pub struct DatabaseAddress {
     url: Url,
     password_file: Option<PathBuf>,
     pub(super) lifetime: Duration,
+    pub(super) readers: u32,
 }
 
 #[derive(Clone)]
@@ -43,7 +46,7 @@ impl DatabaseAddress {
     }
 
     const fn of(url: Url) -> Self {
-        Self { url, password_file: None, lifetime: LIFETIME }
+        Self { url, password_file: None, lifetime: LIFETIME, readers: READERS }
     }
 
     /// With the password from a file, which is read again as it changes.
@@ -57,6 +60,14 @@ impl DatabaseAddress {
     #[must_use]
     pub const fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;
+        self
+    }
+
+    /// With at most `readers` connections that read chains and what was fetched of them; 10 where nothing
+    /// is said. What else a program does has a few of its own.
+    #[must_use]
+    pub const fn with_readers(mut self, readers: u32) -> Self {
+        self.readers = readers;
         self
     }
 

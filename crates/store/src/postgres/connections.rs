@@ -3,7 +3,8 @@
 //! The pool knows one server at a time. Where it cannot connect, or is slow to, the servers of the address
 //! are tried in their order with what the files say now, and the pool is told which one it is. A server
 //! that takes no writes is left: it is a standby, or was the primary until a moment ago. Every connection
-//! is asked as it is handed out, which is also how it is found that it still lives.
+//! is asked as it comes back, and again as it is handed out where that was a while ago, which is also how
+//! it is found that it still lives.
 
 use std::{
     fmt,
@@ -27,8 +28,12 @@ use tokio::time::timeout;
 use super::{address::DatabaseAddress, place::Server};
 use crate::StoreError;
 
-/// Connections of one program at once.
-const CONNECTIONS: u32 = 10;
+/// How long the server has for one answer of the control plane, and a store to close. Every such
+/// statement takes milliseconds; whatever takes this long is lost on a network that was cut, where
+/// nothing else would ever say so.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the server may be silent while it sends what is long: it may have to sort all of it first.
+const SILENCE: Duration = Duration::from_mins(1);
 /// How long a call waits for a connection: for a server to take one, or for one to be free.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long all servers of an address together have to answer; each has its share.
@@ -37,6 +42,9 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 const SLOW: Duration = Duration::from_millis(300);
 /// How long a connection has to say whether its server takes writes.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
+/// For how long what it said is taken for true: a busy connection is not asked before each statement, and
+/// what a server says that was demoted meanwhile is soon noticed.
+const BELIEVED: Duration = Duration::from_millis(250);
 /// How often the files are looked at, and a server that was found right is searched for again.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -73,13 +81,12 @@ struct Current {
 }
 
 impl Connections {
-    /// Finds the server of an address; gives a connection to it, too.
-    pub(super) async fn open(address: DatabaseAddress) -> Result<(Self, PgConnection), StoreError> {
-        let (connection, server) = search(&address).await?;
+    /// At most `count` connections to a server of an address, wherever that is later.
+    pub(super) fn to(server: Server, address: DatabaseAddress, count: u32) -> Self {
         let moved = Moved::default();
         let seen = Arc::clone(&moved);
         let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
+            .max_connections(count)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .max_lifetime(address.lifetime)
             .after_connect(|connection, _| {
@@ -88,10 +95,18 @@ impl Connections {
                     if takes_writes(connection).await? { Ok(()) } else { Err(read_only()) }
                 })
             })
+            // What was broken off may wait for an answer that never comes: it must not keep its place.
+            .after_release(|connection, _| {
+                Box::pin(async { Ok(takes_writes(connection).await.unwrap_or(false)) })
+            })
             .test_before_acquire(false)
             .before_acquire(move |connection, about| {
                 let is_elsewhere = moved_since(&seen, about.age);
-                Box::pin(async move { Ok(!is_elsewhere && takes_writes(connection).await?) })
+                // It was asked when it came back.
+                let is_believed = about.idle_for < BELIEVED;
+                Box::pin(async move {
+                    Ok(!is_elsewhere && (is_believed || takes_writes(connection).await?))
+                })
             })
             .connect_lazy_with(server.options.clone());
         let shared = Shared {
@@ -101,13 +116,48 @@ impl Connections {
             moved,
             searching: tokio::sync::Mutex::new(None),
         };
-        Ok((Self { pool, shared: Arc::new(shared) }, connection))
+        Self { pool, shared: Arc::new(shared) }
+    }
+
+    /// What the control plane asks, where it is answered in time. Otherwise it is broken off, and its
+    /// connection goes with it. Whether something that was to be written was written is not known then.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoAnswer`] where there is no answer in time.
+    pub(super) async fn in_time<T>(
+        &self,
+        asking: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        self.within(ANSWER_TIMEOUT, asking).await
+    }
+
+    /// The next part of an answer that is long.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoAnswer`] where the server falls silent.
+    pub(super) async fn heard<T>(
+        &self,
+        part: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, StoreError> {
+        self.within(SILENCE, async { Ok(part.await?) }).await
+    }
+
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        asking: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let no_answer = |_elapsed| Err(StoreError::NoAnswer { place: self.place(), limit });
+        timeout(limit, asking).await.unwrap_or_else(no_answer)
     }
 
     /// A connection of the pool.
     pub(super) async fn get(&self) -> Result<PoolConnection<Postgres>, StoreError> {
         self.look_at_files();
-        let waited = timeout(ACQUIRE_TIMEOUT, self.acquire()).await;
+        // Boxed: every call of the store would be as large as a search for the server.
+        let waited = timeout(ACQUIRE_TIMEOUT, Box::pin(self.acquire())).await;
         waited.unwrap_or_else(|_elapsed| {
             Err(StoreError::Connect { place: self.place(), source: sqlx::Error::PoolTimedOut })
         })
@@ -135,8 +185,9 @@ impl Connections {
         Ok(self.current().server.options.clone())
     }
 
+    /// Closes them, those in use once they come back: on a network that was cut, they may not.
     pub(super) async fn close(&self) {
-        self.pool.close().await;
+        let _ = timeout(ANSWER_TIMEOUT, self.pool.close()).await;
     }
 
     async fn acquire(&self) -> Result<PoolConnection<Postgres>, StoreError> {
@@ -241,8 +292,10 @@ impl fmt::Debug for Connections {
     }
 }
 
-/// The first server that takes writes, with what the files say now.
-async fn search(address: &DatabaseAddress) -> Result<(PgConnection, Server), StoreError> {
+/// The first server that takes writes, with what the files say now, and a connection to it.
+pub(super) async fn search(
+    address: &DatabaseAddress,
+) -> Result<(PgConnection, Server), StoreError> {
     let servers = address.servers()?;
     let several = servers.len() > 1;
     let share = SEARCH_TIMEOUT / u32::try_from(servers.len()).unwrap_or(u32::MAX).max(1);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_engine::chain::ChainId;
+use jiff::Timestamp;
 use sqlx::{PgConnection, Row};
 
 use crate::{
@@ -66,4 +67,16 @@ pub(super) async fn keep(write: &mut PgConnection, records: &[Fetched]) -> Resul
     .execute(write)
     .await?;
     Ok(())
+}
+
+/// Deletes what was fetched before a moment. What is just being fetched anew stays, and is not waited for.
+pub(super) async fn purge(write: &mut PgConnection, before: Timestamp) -> Result<u64, StoreError> {
+    let purged = sqlx::query(
+        "DELETE FROM fetched WHERE (chain, kind, key) IN (
+             SELECT chain, kind, key FROM fetched WHERE fetched_at < $1 FOR UPDATE SKIP LOCKED)",
+    )
+    .bind(value::milliseconds(before))
+    .execute(write)
+    .await?;
+    Ok(purged.rows_affected())
 }

@@ -11,8 +11,11 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
-use super::intel::{
-    change_data, confirm_fetch, insert_publication, note_fetched, publications, upsert_source,
+use super::{
+    connections::Connections,
+    intel::{
+        change_data, confirm_fetch, insert_publication, note_fetched, publications, upsert_source,
+    },
 };
 use crate::{
     StoreError,
@@ -33,6 +36,7 @@ const BATCH: usize = 5_000;
 /// Hands out every label that stands.
 pub(super) async fn standing(
     read: &mut PgConnection,
+    connections: &Connections,
     each: &mut LabelSink<'_>,
 ) -> Result<(), StoreError> {
     let query = format!(
@@ -40,7 +44,7 @@ pub(super) async fn standing(
          ORDER BY chain, address, source, id"
     );
     let mut rows = sqlx::query(AssertSqlSafe(query)).fetch(read);
-    while let Some(row) = rows.try_next().await? {
+    while let Some(row) = connections.heard(rows.try_next()).await? {
         each(row::labels::address_label(&row)?);
     }
     Ok(())

@@ -3,20 +3,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use assay_engine::chain::ChainId;
 use sqlx::{
     Executor,
     postgres::{PgListener, PgPoolOptions},
 };
-use tokio::time::{sleep, timeout};
-
-use super::connections::Connections;
-use crate::{
-    StoreError,
-    watch::{Hints, Mailbox},
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
 };
 
-/// The channel; what it says is in the migrations.
+use super::connections::Connections;
+use crate::{StoreError, watch::Hints};
+
+/// The channel. Migrations say what is told on it; whoever hears anything looks at everything.
 const CHANNEL: &str = "assay";
 /// How long to wait before connecting again; twice as long after each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -28,19 +27,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts listening.
 pub(super) fn start(connections: Connections) -> Hints {
-    let mailbox = Arc::new(Mailbox::default());
-    let task = tokio::spawn(listen(connections, Arc::clone(&mailbox)));
-    Hints::new(mailbox, task)
+    let arrived = Arc::new(Notify::new());
+    let task = tokio::spawn(listen(connections, Arc::clone(&arrived)));
+    Hints::new(arrived, task)
 }
 
-async fn listen(connections: Connections, mailbox: Arc<Mailbox>) {
+async fn listen(connections: Connections, arrived: Arc<Notify>) {
     let mut pause = FIRST_PAUSE;
     loop {
         if let Ok(Ok(mut listener)) = timeout(PATIENCE, connect(&connections)).await {
             pause = FIRST_PAUSE;
-            mailbox.connected();
-            hear(&mut listener, &mailbox).await;
-            mailbox.lost();
+            // What changed before was not heard.
+            arrived.notify_one();
+            hear(&mut listener, &arrived).await;
         }
         // Whoever polls meanwhile says what is wrong with the database.
         sleep(pause).await;
@@ -62,10 +61,10 @@ async fn connect(connections: &Connections) -> Result<PgListener, StoreError> {
 }
 
 /// Passes on what is heard, until the connection is lost.
-async fn hear(listener: &mut PgListener, mailbox: &Mailbox) {
+async fn hear(listener: &mut PgListener, arrived: &Notify) {
     loop {
         match timeout(SILENCE, listener.try_recv()).await {
-            Ok(Ok(Some(notification))) => note(mailbox, notification.payload()),
+            Ok(Ok(Some(_))) => arrived.notify_one(),
             Ok(Ok(None) | Err(_)) => return,
             Err(_elapsed) => {
                 let asked = timeout(PATIENCE, listener.execute("SELECT 1")).await;
@@ -74,23 +73,5 @@ async fn hear(listener: &mut PgListener, mailbox: &Mailbox) {
                 }
             }
         }
-    }
-}
-
-/// Notes what a notification says. One that is not understood comes from a newer program, and concerns
-/// something that this one does not know.
-fn note(mailbox: &Mailbox, payload: &str) {
-    let Some((what, value)) = payload.split_once(' ') else { return };
-    match (what, value.parse::<u64>(), value.parse::<ChainId>()) {
-        ("control", Ok(revision), _) => {
-            mailbox.add(|hint| hint.control = hint.control.max(Some(revision)));
-        }
-        ("intel", Ok(revision), _) => {
-            mailbox.add(|hint| hint.intel = hint.intel.max(Some(revision)));
-        }
-        ("chain", _, Ok(chain)) => mailbox.add(|hint| {
-            hint.chains.insert(chain);
-        }),
-        _ => {}
     }
 }

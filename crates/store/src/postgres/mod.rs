@@ -42,7 +42,7 @@ use crate::{
         PublicationImport, RecordedHistory, RecordedLabel, Suppression,
     },
     row,
-    usage::{KeptCheck, Purge, Purged, UsageCount},
+    usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount},
     watch::Hints,
 };
 
@@ -55,10 +55,19 @@ const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const WRITE: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
 
+/// Connections for everything but reading chains: a few statements at once, all of them short, and one
+/// that loads or imports.
+const CONTROL: u32 = 5;
+
 /// A store in a PostgreSQL database.
+///
+/// However many checks read chains at once, limits, revocations and usage do not wait for them: they have
+/// connections of their own.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    connections: Connections,
+    control: Connections,
+    /// For chains, and what was fetched of them.
+    reads: Connections,
 }
 
 impl PostgresStore {
@@ -91,12 +100,16 @@ impl PostgresStore {
     ) -> Result<Self, StoreError> {
         // A connection of its own: the pool would try again and again and not tell why it cannot
         // connect, and a failed migration must not leave its lock with a connection that lives on.
-        let (connections, mut connection) = Connections::open(address).await?;
-        let prepared = prepare(&mut connection, &connections.place(), create).await;
+        let (mut connection, server) = connections::search(&address).await?;
+        let prepared = prepare(&mut connection, &server.place, create).await;
         // The lock goes with the connection, said goodbye to or not.
         let _closed = connection.close().await;
         prepared?;
-        Ok(Self { connections })
+        let readers = address.readers;
+        Ok(Self {
+            control: Connections::to(server.clone(), address.clone(), CONTROL),
+            reads: Connections::to(server, address, readers),
+        })
     }
 
     /// Makes the roles of the programs, where this login may, and gives them their rights.
@@ -105,13 +118,13 @@ impl PostgresStore {
     ///
     /// Where the database fails.
     pub async fn arrange_roles(&self) -> Result<Roles, StoreError> {
-        let mut connection = self.connections.get().await?;
+        let mut connection = self.control.get().await?;
         roles::arrange(&mut connection).await
     }
 
     /// A transaction in which every statement reads the same state.
     async fn read(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        self.connections.begin(READ).await
+        self.control.begin(READ).await
     }
 
     /// The same, of tenants' rows.
@@ -123,7 +136,7 @@ impl PostgresStore {
 
     /// A transaction for what changes no counter.
     async fn write(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        self.connections.begin(WRITE).await
+        self.control.begin(WRITE).await
     }
 
     /// The same, of tenants' rows.
@@ -169,21 +182,27 @@ async fn prepare(
 #[async_trait]
 impl Store for PostgresStore {
     async fn environment(&self) -> Result<Environment, StoreError> {
-        let row = sqlx::query("SELECT environment FROM installation")
-            .fetch_one(&mut *self.connections.get().await?)
-            .await?;
-        row::control::environment(&row)
+        let asking = async {
+            let row = sqlx::query("SELECT environment FROM installation")
+                .fetch_one(&mut *self.control.get().await?)
+                .await?;
+            row::control::environment(&row)
+        };
+        self.control.in_time(asking).await
     }
 
     async fn revisions(&self) -> Result<Revisions, StoreError> {
-        let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
-            .fetch_one(&mut *self.connections.get().await?)
-            .await?;
-        row::control::revisions(&row)
+        let asking = async {
+            let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
+                .fetch_one(&mut *self.control.get().await?)
+                .await?;
+            row::control::revisions(&row)
+        };
+        self.control.in_time(asking).await
     }
 
     fn watch(&self) -> Option<Hints> {
-        Some(listen::start(self.connections.clone()))
+        Some(listen::start(self.control.clone()))
     }
 
     fn shared(&self) -> Option<&dyn Shared> {
@@ -191,19 +210,26 @@ impl Store for PostgresStore {
     }
 
     async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
-        let mut transaction = self.read().await?;
-        let intel = intel::load(&mut transaction).await?;
+        let loading = async {
+            let mut transaction = self.read().await?;
+            let intel = intel::load(&mut transaction).await?;
+            Ok((transaction, intel))
+        };
+        let (mut transaction, intel) = self.control.in_time(loading).await?;
         if let Some(reading) = labels
             && reading.known != Some(intel.label_generation)
         {
-            labels::standing(&mut transaction, reading.each).await?;
+            labels::standing(&mut transaction, &self.control, reading.each).await?;
         }
         Ok(intel)
     }
 
     async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError> {
-        let mut transaction = self.read().await?;
-        intel::history(&mut transaction, source).await
+        let asking = async {
+            let mut transaction = self.read().await?;
+            intel::history(&mut transaction, source).await
+        };
+        self.control.in_time(asking).await
     }
 
     async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
@@ -224,7 +250,7 @@ impl Store for PostgresStore {
         filter: &LabelFilter,
         each: &mut (dyn FnMut(RecordedLabel) + Send),
     ) -> Result<(), StoreError> {
-        labels::all(&mut *self.connections.get().await?, filter, each).await
+        labels::all(&mut *self.control.get().await?, filter, each).await
     }
 
     async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
@@ -247,7 +273,7 @@ impl Store for PostgresStore {
     }
 
     async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
-        labels::suppressions(&mut *self.connections.get().await?).await
+        labels::suppressions(&mut *self.control.get().await?).await
     }
 
     async fn fetch_conditions(
@@ -255,7 +281,9 @@ impl Store for PostgresStore {
         source: &SourceId,
         url: &str,
     ) -> Result<FetchConditions, StoreError> {
-        intel::fetch_conditions(&mut *self.connections.get().await?, source, url).await
+        let asking =
+            async { intel::fetch_conditions(&mut *self.control.get().await?, source, url).await };
+        self.control.in_time(asking).await
     }
 
     async fn confirm_fetch(
@@ -270,8 +298,11 @@ impl Store for PostgresStore {
     }
 
     async fn control(&self) -> Result<Control, StoreError> {
-        let mut transaction = self.read_in(Scope::Directory).await?;
-        control::load(&mut transaction).await
+        let asking = async {
+            let mut transaction = self.read_in(Scope::Directory).await?;
+            control::load(&mut transaction).await
+        };
+        self.control.in_time(asking).await
     }
 
     async fn put_manifests(
@@ -304,15 +335,23 @@ impl Store for PostgresStore {
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        let mut transaction = self.write_in(Scope::Record).await?;
-        control::touch_keys(&mut transaction, used).await?;
-        Ok(transaction.commit().await?)
+        let asking = async {
+            let mut transaction = self.write_in(Scope::Record).await?;
+            control::touch_keys(&mut transaction, used).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.in_time(asking).await
     }
 
-    async fn add_usage(&self, counts: &[UsageCount]) -> Result<(), StoreError> {
-        let mut transaction = self.write_in(Scope::Record).await?;
-        usage::add(&mut transaction, counts).await?;
-        Ok(transaction.commit().await?)
+    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
+        let asking = async {
+            let mut transaction = self.write_in(Scope::Record).await?;
+            if usage::is_new(&mut transaction, batch).await? {
+                usage::add(&mut transaction, &batch.counts).await?;
+            }
+            Ok(transaction.commit().await?)
+        };
+        self.control.in_time(asking).await
     }
 
     async fn usage(
@@ -326,14 +365,20 @@ impl Store for PostgresStore {
     }
 
     async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
-        let mut transaction = self.write_in(Scope::Record).await?;
-        usage::keep(&mut transaction, checks).await?;
-        Ok(transaction.commit().await?)
+        let asking = async {
+            let mut transaction = self.write_in(Scope::Record).await?;
+            usage::keep(&mut transaction, checks).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.in_time(asking).await
     }
 
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
-        let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
-        usage::kept(&mut transaction, tenant, id).await
+        let asking = async {
+            let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
+            usage::kept(&mut transaction, tenant, id).await
+        };
+        self.control.in_time(asking).await
     }
 
     async fn fetched(
@@ -342,11 +387,11 @@ impl Store for PostgresStore {
         kind: FetchedKind,
         keys: &[String],
     ) -> Result<Vec<Fetched>, StoreError> {
-        fetched::read(&mut *self.connections.get().await?, chain, kind, keys).await
+        fetched::read(&mut *self.reads.get().await?, chain, kind, keys).await
     }
 
     async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
+        let mut transaction = self.reads.begin(WRITE).await?;
         fetched::keep(&mut transaction, records).await?;
         Ok(transaction.commit().await?)
     }
@@ -354,12 +399,20 @@ impl Store for PostgresStore {
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
         let mut transaction = self.write_in(Scope::Tenant(&purge.tenant)).await?;
         let purged = usage::purge(&mut transaction, purge).await?;
-        quotas::purge(&mut transaction).await?;
         transaction.commit().await?;
         Ok(purged)
     }
 
+    async fn purge_common(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut transaction = self.write().await?;
+        let fetched = fetched::purge(&mut transaction, before).await?;
+        usage::purge_writers(&mut transaction, before).await?;
+        quotas::purge(&mut transaction).await?;
+        transaction.commit().await?;
+        Ok(fetched)
+    }
+
     async fn close(&self) {
-        self.connections.close().await;
+        tokio::join!(self.control.close(), self.reads.close());
     }
 }

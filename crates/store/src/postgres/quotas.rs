@@ -74,14 +74,16 @@ impl Quotas for PostgresStore {
             cells.entry(&request.cell).or_insert(request);
         }
         let Columned { payers, limits, seconds } = columned(cells.keys().copied());
-        let rows = sqlx::query(RESERVE)
-            .bind(payers)
-            .bind(limits)
-            .bind(seconds)
-            .bind(cells.values().map(|asked| value::signed(asked.allowed)).collect::<Vec<_>>())
-            .bind(cells.values().map(|asked| value::signed(asked.want)).collect::<Vec<_>>())
-            .fetch_all(&mut *self.connections.get().await?)
-            .await?;
+        let reserving = async {
+            let query = sqlx::query(RESERVE)
+                .bind(payers)
+                .bind(limits)
+                .bind(seconds)
+                .bind(cells.values().map(|asked| value::signed(asked.allowed)).collect::<Vec<_>>())
+                .bind(cells.values().map(|asked| value::signed(asked.want)).collect::<Vec<_>>());
+            Ok(query.fetch_all(&mut *self.control.get().await?).await?)
+        };
+        let rows = self.control.in_time(reserving).await?;
         let mut grants: BTreeMap<QuotaCell, QuotaGrant> =
             rows.iter().map(grant).collect::<Result<_, _>>()?;
         requests
@@ -105,27 +107,30 @@ impl Quotas for PostgresStore {
             *sum = sum.saturating_add(*count);
         }
         let Columned { payers, limits, seconds } = columned(sums.keys().map(|(cell, _)| *cell));
-        sqlx::query(GIVE_BACK)
-            .bind(payers)
-            .bind(limits)
-            .bind(seconds)
-            .bind(sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>())
-            .bind(sums.values().map(|count| value::signed(*count)).collect::<Vec<_>>())
-            .execute(&mut *self.connections.get().await?)
-            .await?;
-        Ok(())
+        let giving = async {
+            sqlx::query(GIVE_BACK)
+                .bind(payers)
+                .bind(limits)
+                .bind(seconds)
+                .bind(sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>())
+                .bind(sums.values().map(|count| value::signed(*count)).collect::<Vec<_>>())
+                .execute(&mut *self.control.get().await?)
+                .await?;
+            Ok(())
+        };
+        self.control.in_time(giving).await
     }
 
     async fn first_epoch(&self, bucket: &str) -> Result<bool, StoreError> {
-        let noted = sqlx::query(
-            "INSERT INTO limiter_epochs_seen (bucket, first_at)
-             VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
-             ON CONFLICT (bucket) DO NOTHING",
-        )
-        .bind(bucket)
-        .execute(&mut *self.connections.get().await?)
-        .await?;
-        Ok(noted.rows_affected() == 1)
+        let noting = async {
+            let query = sqlx::query(
+                "INSERT INTO limiter_epochs_seen (bucket, first_at)
+                 VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                 ON CONFLICT (bucket) DO NOTHING",
+            );
+            Ok(query.bind(bucket).execute(&mut *self.control.get().await?).await?)
+        };
+        Ok(self.control.in_time(noting).await?.rows_affected() == 1)
     }
 }
 

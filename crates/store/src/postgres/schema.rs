@@ -15,13 +15,14 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// The migrations that this program knows. They are only ever appended, and each says in
 /// `schema_versions` what it means for programs that do not know it.
-const MIGRATIONS: [(&str, &str); 6] = [
+const MIGRATIONS: [(&str, &str); 7] = [
     ("installation", include_str!("../../migrations/postgres/0001_installation.sql")),
     ("fetched", include_str!("../../migrations/postgres/0002_fetched.sql")),
     ("schema versions", include_str!("../../migrations/postgres/0003_schema_versions.sql")),
     ("change feed", include_str!("../../migrations/postgres/0004_change_feed.sql")),
     ("limits", include_str!("../../migrations/postgres/0005_limits.sql")),
     ("isolation", include_str!("../../migrations/postgres/0006_isolation.sql")),
+    ("usage writers", include_str!("../../migrations/postgres/0007_usage_writers.sql")),
 ];
 
 fn migrations() -> Vec<Migration> {

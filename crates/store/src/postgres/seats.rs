@@ -9,7 +9,7 @@ use super::PostgresStore;
 use crate::{
     StoreError,
     row::Columns,
-    seats::{Seat, Seated, Seating, Seats},
+    seats::{Seated, Seating, Seats},
     value,
 };
 
@@ -27,12 +27,11 @@ const CLAIMED: &str = "free AS
      WHERE (holder IS NULL OR expires_at <= clock.now) AND NOT EXISTS (SELECT FROM renewed)
      ORDER BY number LIMIT 1 FOR UPDATE OF seats SKIP LOCKED),
     claimed AS
-    (UPDATE seats SET holder = $1, claimed_at = clock.now, expires_at = clock.now + $2,
-                      previous_expiry = seats.expires_at
+    (UPDATE seats SET holder = $1, claimed_at = clock.now, expires_at = clock.now + $2
      FROM free, clock WHERE seats.number = free.number RETURNING seats.*)";
 /// All seats, with what this statement changed.
-const ALL: &str = "SELECT clock.now, seats.number, own.claimed_at, own.previous_expiry,
-        own.number IS NOT NULL AS is_own, coalesce(own.expires_at, seats.expires_at) AS expires_at
+const ALL: &str = "SELECT clock.now, own.number IS NOT NULL AS is_own,
+        coalesce(own.expires_at, seats.expires_at) AS expires_at
     FROM clock CROSS JOIN seats LEFT JOIN own ON own.number = seats.number ORDER BY seats.number";
 
 #[async_trait]
@@ -53,43 +52,12 @@ impl Seats for PostgresStore {
             "WITH {CLOCK} UPDATE seats SET expires_at = clock.now FROM clock
              WHERE holder = $1 AND expires_at > clock.now"
         );
-        sqlx::query(AssertSqlSafe(query))
-            .bind(holder)
-            .execute(&mut *self.connections.get().await?)
-            .await?;
-        Ok(())
-    }
-
-    async fn seating(&self) -> Result<Seating, StoreError> {
-        let own = "own AS (SELECT * FROM seats WHERE false)";
-        let query = format!("WITH {CLOCK}, {own} {ALL}");
-        let rows = sqlx::query(AssertSqlSafe(query))
-            .fetch_all(&mut *self.connections.get().await?)
-            .await?;
-        Ok(seated(&rows)?.seating)
-    }
-
-    async fn set_seats(&self, total: u32, longest: Duration) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        // Nobody claims one meanwhile.
-        sqlx::query("LOCK TABLE seats IN EXCLUSIVE MODE").execute(&mut *transaction).await?;
-        let own = "own AS (SELECT * FROM seats WHERE false)";
-        let query = format!("WITH {CLOCK}, {own} {ALL}");
-        let rows = sqlx::query(AssertSqlSafe(query)).fetch_all(&mut *transaction).await?;
-        let seating = seated(&rows)?.seating;
-        if seating.total == total {
-            return Ok(());
-        }
-        match seating.live(longest) {
-            0 => {}
-            live => return Err(StoreError::SeatsInUse(live)),
-        }
-        sqlx::query("DELETE FROM seats").execute(&mut *transaction).await?;
-        sqlx::query("INSERT INTO seats (number) SELECT generate_series(0, $1 - 1)")
-            .bind(i64::from(total))
-            .execute(&mut *transaction)
-            .await?;
-        Ok(transaction.commit().await?)
+        let releasing = async {
+            let query = sqlx::query(AssertSqlSafe(query)).bind(holder);
+            query.execute(&mut *self.control.get().await?).await?;
+            Ok(())
+        };
+        self.control.in_time(releasing).await
     }
 }
 
@@ -100,12 +68,12 @@ impl PostgresStore {
         holder: &str,
         lease: Duration,
     ) -> Result<Seated, StoreError> {
-        let rows = sqlx::query(AssertSqlSafe(query))
-            .bind(holder)
-            .bind(i64::try_from(lease.as_micros()).unwrap_or(i64::MAX / 2))
-            .fetch_all(&mut *self.connections.get().await?)
-            .await?;
-        seated(&rows)
+        let lease = i64::try_from(lease.as_micros()).unwrap_or(i64::MAX / 2);
+        let asking = async {
+            let query = sqlx::query(AssertSqlSafe(query)).bind(holder).bind(lease);
+            Ok(query.fetch_all(&mut *self.control.get().await?).await?)
+        };
+        seated(&self.control.in_time(asking).await?)
     }
 }
 
@@ -114,26 +82,13 @@ fn seated(rows: &[PgRow]) -> Result<Seated, StoreError> {
         return Err(StoreError::unreadable("seats", "there is none"));
     };
     let now = value::microseconds("seats.now", first.integer("now")?)?;
-    let mut seat = None;
+    let mut has_seat = false;
     let mut expiries = Vec::new();
     for row in rows {
+        has_seat |= row.flag("is_own")?;
         let expires_at = row.optional_integer("expires_at")?;
-        let expires_at = value::optional_microseconds("seats.expires_at", expires_at)?;
-        expiries.extend(expires_at);
-        if let (true, Some(expires_at)) = (row.flag("is_own")?, expires_at) {
-            let previous_expiry = row.optional_integer("previous_expiry")?;
-            seat = Some(Seat {
-                number: u32::try_from(row.integer("number")?)
-                    .map_err(|error| StoreError::unreadable("seats.number", error))?,
-                claimed_at: value::microseconds("seats.claimed_at", row.integer("claimed_at")?)?,
-                expires_at,
-                previous_expiry: value::optional_microseconds(
-                    "seats.previous_expiry",
-                    previous_expiry,
-                )?,
-            });
-        }
+        expiries.extend(value::optional_microseconds("seats.expires_at", expires_at)?);
     }
     let total = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-    Ok(Seated { seat, seating: Seating { now, total, expiries } })
+    Ok(Seated { has_seat, seating: Seating { now, total, expiries } })
 }

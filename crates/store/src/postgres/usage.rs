@@ -4,14 +4,33 @@
 use std::collections::BTreeMap;
 
 use assay_tenancy::Name;
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date};
 use sqlx::PgConnection;
 
 use crate::{
     StoreError, row,
-    usage::{Charged, KeptCheck, Purge, Purged, UsageCount},
+    usage::{Charged, KeptCheck, Purge, Purged, UsageBatch, UsageCount},
     value,
 };
+
+/// Notes a batch as written; false where it was noted before. Where the one who sent it first is just
+/// being committed, that is waited for.
+pub(super) async fn is_new(
+    write: &mut PgConnection,
+    batch: &UsageBatch,
+) -> Result<bool, StoreError> {
+    let noted = sqlx::query(
+        "INSERT INTO usage_writers (writer, batch, written_at) VALUES ($1, $2, $3)
+         ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at
+             WHERE usage_writers.batch < excluded.batch",
+    )
+    .bind(batch.writer_text())
+    .bind(value::signed(batch.number))
+    .bind(value::milliseconds(batch.made_at))
+    .execute(write)
+    .await?;
+    Ok(noted.rows_affected() == 1)
+}
 
 /// Adds counts in one statement. Each row once, as PostgreSQL demands; and in one order, so that
 /// programs that count the same never wait for each other in a circle.
@@ -123,4 +142,16 @@ pub(super) async fn purge(write: &mut PgConnection, purge: &Purge) -> Result<Pur
         .await?
         .rows_affected();
     Ok(Purged { checks, usage })
+}
+
+/// Forgets writers that wrote nothing since a moment: none of them will send a batch again.
+pub(super) async fn purge_writers(
+    write: &mut PgConnection,
+    before: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM usage_writers WHERE written_at < $1")
+        .bind(value::milliseconds(before))
+        .execute(write)
+        .await?;
+    Ok(())
 }

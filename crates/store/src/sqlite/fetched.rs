@@ -1,6 +1,7 @@
 //! What was fetched on demand, in `SQLite`.
 
 use assay_engine::chain::ChainId;
+use jiff::Timestamp;
 use sqlx::{QueryBuilder, Row, Sqlite, SqlitePool, Transaction};
 
 use crate::{
@@ -61,4 +62,16 @@ pub(super) async fn keep(
         .await?;
     }
     Ok(())
+}
+
+/// Deletes what was fetched before a moment.
+pub(super) async fn purge(
+    write: &mut Transaction<'_, Sqlite>,
+    before: Timestamp,
+) -> Result<u64, StoreError> {
+    let purged = sqlx::query("DELETE FROM fetched WHERE fetched_at < ?")
+        .bind(value::milliseconds(before))
+        .execute(&mut **write)
+        .await?;
+    Ok(purged.rows_affected())
 }

@@ -36,7 +36,7 @@ use crate::{
         PublicationImport, RecordedHistory, RecordedLabel, Suppression,
     },
     row,
-    usage::{KeptCheck, Purge, Purged, UsageCount},
+    usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount},
     watch::Hints,
 };
 
@@ -339,9 +339,11 @@ impl Store for SqliteStore {
         Ok(transaction.commit().await?)
     }
 
-    async fn add_usage(&self, counts: &[UsageCount]) -> Result<(), StoreError> {
+    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
         let mut transaction = self.write().await?;
-        usage::add(&mut transaction, counts).await?;
+        if usage::is_new(&mut transaction, batch).await? {
+            usage::add(&mut transaction, &batch.counts).await?;
+        }
         Ok(transaction.commit().await?)
     }
 
@@ -384,6 +386,14 @@ impl Store for SqliteStore {
         let purged = usage::purge(&mut transaction, purge).await?;
         transaction.commit().await?;
         Ok(purged)
+    }
+
+    async fn purge_common(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut transaction = self.write().await?;
+        let fetched = fetched::purge(&mut transaction, before).await?;
+        usage::purge_writers(&mut transaction, before).await?;
+        transaction.commit().await?;
+        Ok(fetched)
     }
 
     async fn close(&self) {

@@ -20,6 +20,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
             include_str!("../../migrations/sqlite/0002_labels_usage_checks.sql"),
         ),
         simple(3, "fetched", include_str!("../../migrations/sqlite/0003_fetched.sql")),
+        simple(4, "usage writers", include_str!("../../migrations/sqlite/0004_usage_writers.sql")),
     ]);
     migrator.run(pool).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),

@@ -1,16 +1,31 @@
 //! Usage and kept answers in `SQLite`.
 
 use assay_tenancy::Name;
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date};
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
 use crate::{
     StoreError, row,
-    usage::{KeptCheck, Purge, Purged, UsageCount},
+    usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount},
     value,
 };
 
 type Write<'a> = Transaction<'a, Sqlite>;
+
+/// Notes a batch as written; false where it was noted before.
+pub(super) async fn is_new(write: &mut Write<'_>, batch: &UsageBatch) -> Result<bool, StoreError> {
+    let noted = sqlx::query(
+        "INSERT INTO usage_writers (writer, batch, written_at) VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at
+             WHERE batch < excluded.batch",
+    )
+    .bind(batch.writer_text())
+    .bind(value::signed(batch.number))
+    .bind(value::milliseconds(batch.made_at))
+    .execute(&mut **write)
+    .await?;
+    Ok(noted.rows_affected() == 1)
+}
 
 pub(super) async fn add(write: &mut Write<'_>, counts: &[UsageCount]) -> Result<(), StoreError> {
     for UsageCount { charged, count } in counts {
@@ -94,4 +109,16 @@ pub(super) async fn purge(write: &mut Write<'_>, purge: &Purge) -> Result<Purged
         .await?
         .rows_affected();
     Ok(Purged { checks, usage })
+}
+
+/// Forgets writers that wrote nothing since a moment: none of them will send a batch again.
+pub(super) async fn purge_writers(
+    write: &mut Write<'_>,
+    before: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM usage_writers WHERE written_at < ?")
+        .bind(value::milliseconds(before))
+        .execute(&mut **write)
+        .await?;
+    Ok(())
 }

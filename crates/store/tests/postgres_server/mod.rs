@@ -20,7 +20,8 @@ use sqlx::{Connection, Executor, PgConnection, Row};
 use crate::{
     at,
     backends::server::{PASSWORD, Server},
-    charged, import, import_first, key, label, labels, labels_of, ofac, plan, read, reference,
+    batch, charged, import, import_first, key, label, labels, labels_of, ofac, plan, read,
+    reference,
 };
 
 async fn open_or_create(url: &str) -> Result<PostgresStore, StoreError> {
@@ -243,7 +244,7 @@ async fn what_programs_count_adds_up_whatever_their_order() {
                 used.reverse();
             }
             tokio::spawn(async move {
-                store.add_usage(&counts).await?;
+                store.add_usage(&batch(&counts)).await?;
                 store.touch_keys(&used).await
             })
         })
@@ -269,7 +270,7 @@ async fn what_is_counted_does_not_wait_for_an_import() {
     change.execute("SELECT FROM installation FOR UPDATE").await.unwrap();
     let count = UsageCount { charged: charged("a", 1, "allow"), count: 1 };
     let work = async {
-        store.add_usage(&[count]).await?;
+        store.add_usage(&batch(&[count])).await?;
         store.touch_keys(&[(key(1).id, at(1))]).await?;
         read(&store).await;
         store.control().await

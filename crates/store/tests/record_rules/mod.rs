@@ -1,5 +1,7 @@
 //! What every backend does with usage and kept answers.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::*;
 
 pub(crate) fn charged(tenant: &str, day: i8, outcome: &str) -> Charged {
@@ -13,13 +15,20 @@ pub(crate) fn charged(tenant: &str, day: i8, outcome: &str) -> Charged {
     }
 }
 
+/// Counts that nobody sent before.
+pub(crate) fn batch(counts: &[UsageCount]) -> UsageBatch {
+    static WRITERS: AtomicU64 = AtomicU64::new(1_000);
+    let writer = WRITERS.fetch_add(1, Ordering::Relaxed).into();
+    UsageBatch { writer, number: 1, made_at: at(0), counts: counts.to_vec() }
+}
+
 pub(crate) async fn usage_adds_up(store: Arc<dyn Store>) {
     let count = |charged: Charged, count| UsageCount { charged, count };
     let (a, b) = (charged("a", 1, "allow"), charged("b", 1, "allow"));
-    store.add_usage(&[count(a.clone(), 2), count(b.clone(), 1)]).await.unwrap();
-    store.add_usage(&[count(a.clone(), 3)]).await.unwrap();
+    store.add_usage(&batch(&[count(a.clone(), 2), count(b.clone(), 1)])).await.unwrap();
+    store.add_usage(&batch(&[count(a.clone(), 3)])).await.unwrap();
     let later = charged("a", 3, "block");
-    store.add_usage(&[count(later.clone(), 1)]).await.unwrap();
+    store.add_usage(&batch(&[count(later.clone(), 1)])).await.unwrap();
     let of = |tenant: Option<&str>, from: i8, to: i8| {
         let (store, tenant) = (Arc::clone(&store), tenant.map(|tenant| tenant.parse().unwrap()));
         async move {
@@ -36,6 +45,33 @@ pub(crate) async fn usage_adds_up(store: Arc<dyn Store>) {
     };
     assert_eq!(store.purge(&purge).await.unwrap(), Purged { checks: 0, usage: 1 });
     assert_eq!(of(None, 1, 9).await, [count(later, 1), count(b, 1)]);
+}
+
+pub(crate) async fn usage_that_is_sent_again_counts_once(store: Arc<dyn Store>) {
+    let send = async |writer, number: u32, count| {
+        let counts = vec![UsageCount { charged: charged("a", 1, "allow"), count }];
+        let made_at = at(number.into());
+        let batch = UsageBatch { writer, number: number.into(), made_at, counts };
+        store.add_usage(&batch).await.unwrap();
+    };
+    let sum = async || {
+        let counts = store.usage(None, date(2026, 1, 1), date(2026, 1, 1)).await.unwrap();
+        counts.iter().map(|count| count.count).sum::<u64>()
+    };
+    send(1, 1, 10).await;
+    send(1, 1, 10).await;
+    assert_eq!(sum().await, 10, "its answer was lost");
+    send(2, 1, 100).await;
+    send(1, 2, 1_000).await;
+    send(1, 1, 10).await;
+    send(1, 2, 1_000).await;
+    assert_eq!(sum().await, 1_110, "each writer has numbers of its own");
+    // Writers are forgotten by age: the first one wrote last at minute 2, the second one at minute 1.
+    store.purge_common(at(2)).await.unwrap();
+    send(1, 2, 1_000).await;
+    assert_eq!(sum().await, 1_110, "the first one is remembered");
+    send(2, 1, 100).await;
+    assert_eq!(sum().await, 1_210, "the second one is not");
 }
 
 pub(crate) async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
@@ -88,4 +124,10 @@ pub(crate) async fn what_was_fetched_is_kept_by_chain_kind_and_key(store: Arc<dy
     assert_eq!(found[0], fetched("btc", kind, "0000", "[4]", 5), "the last one counts");
     assert_eq!(found[1], fetched("btc", kind, "0001", "{}", 1));
     assert_eq!(store.fetched(btc, FetchedKind::History, &keys).await.unwrap(), []);
+    // What is older than it is kept goes.
+    assert_eq!(store.purge_common(at(1)).await.unwrap(), 0);
+    assert_eq!(store.purge_common(at(3)).await.unwrap(), 1_200, "of minute 1 and of minute 2");
+    let left = store.fetched(btc, kind, &keys).await.unwrap();
+    assert_eq!(left, [fetched("btc", kind, "0000", "[4]", 5)]);
+    assert_eq!(store.fetched(btc, FetchedKind::Spends, &keys).await.unwrap().len(), 1);
 }

@@ -10,7 +10,7 @@ use assay_store::{
     postgres::Roles,
     quotas::Quotas,
     seats::Seats,
-    usage::{Charged, KeptCheck, Operation, Purge, UsageCount},
+    usage::{Charged, KeptCheck, Operation, Purge, UsageBatch, UsageCount},
 };
 use assay_tenancy::{Name, key::KeyId};
 use jiff::civil::date;
@@ -97,7 +97,9 @@ async fn inhabited() -> Database {
     serve.keep_checks(&checks).await.unwrap();
     let counts: Vec<UsageCount> =
         (0..TENANTS).map(|number| UsageCount { charged: charged(number), count: 1 }).collect();
-    serve.add_usage(&counts).await.unwrap();
+    let batch = UsageBatch { writer: 1, number: 1, made_at: at(0), counts };
+    serve.add_usage(&batch).await.unwrap();
+    serve.add_usage(&batch).await.unwrap();
     database
 }
 
@@ -289,8 +291,8 @@ async fn each_program_does_its_task_with_its_role() {
     };
     serve.keep_fetched(std::slice::from_ref(&fetched)).await.unwrap();
     serve.keep_fetched(&[fetched]).await.unwrap();
-    assert!(serve.claim_seat("one", PATIENCE).await.unwrap().seat.is_some());
-    assert!(serve.renew_seat("one", PATIENCE).await.unwrap().seat.is_some());
+    assert!(serve.claim_seat("one", PATIENCE).await.unwrap().has_seat);
+    assert!(serve.renew_seat("one", PATIENCE).await.unwrap().has_seat);
     serve.release_seat("one").await.unwrap();
     serve.reserve(&[]).await.unwrap();
     assert!(serve.first_epoch("bucket").await.unwrap());
@@ -305,6 +307,7 @@ async fn each_program_does_its_task_with_its_role() {
     let purge = Purge { tenant: tenant(3), checks_before: at(10), usage_before: date(2026, 1, 2) };
     let purged = control.purge(&purge).await.unwrap();
     assert_eq!((purged.checks, purged.usage), (u64::try_from(CHECKS).unwrap(), 1));
+    assert_eq!(control.purge_common(at(1)).await.unwrap(), 1, "what was fetched");
     let keys = control.control().await.unwrap().keys;
     let of = |number: u64| keys.iter().find(|found| found.id == key(number, "any").id).unwrap();
     assert_eq!((of(0).last_used_at, of(1).revoked_at), (Some(at(5)), Some(at(6))));
@@ -351,12 +354,12 @@ async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it()
 
 /// What each role may do to each table: s(elect), i(nsert), d(elete), and the columns that it may update.
 /// Every table must be here.
-const RIGHTS: [(&str, [&str; 3]); 16] = [
+const RIGHTS: [(&str, [&str; 3]); 17] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
     ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at"]),
     ("checks", ["si", "", "sd"]),
-    ("fetched", ["si content fetched_at", "", ""]),
+    ("fetched", ["si content fetched_at", "", "sd fetched_at"]),
     (
         "installation",
         [
@@ -373,9 +376,10 @@ const RIGHTS: [(&str, [&str; 3]); 16] = [
     ("publications", ["s", "si", "s"]),
     ("quota_windows", ["si allowed granted reserved", "", "sd reserved"]),
     ("schema_versions", ["s", "s", "s"]),
-    ("seats", ["s claimed_at expires_at holder previous_expiry", "", "sid"]),
+    ("seats", ["s claimed_at expires_at holder previous_expiry", "", ""]),
     ("sources", ["s", "si etag fetched_at last_modified url", "s"]),
     ("usage", ["si count", "", "sd"]),
+    ("usage_writers", ["si batch written_at", "", "sd"]),
 ];
 
 /// Whether the server lets somebody do something. What is explained is planned and checked, not done.
@@ -482,4 +486,45 @@ async fn whoever_may_not_make_roles_is_told_so_and_works_without() {
     let serve = PostgresStore::open(&serve).await.unwrap();
     assert_eq!(serve.control().await.unwrap().keys.len(), 1);
     assert!(serve.add_key(&key(2, "acme"), None).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
+    // Given a chain that was ingested where there were no roles yet, by a login that may make none.
+    let server = Server::start();
+    let superuser = server.database().await;
+    let (_, name) = superuser.rsplit_once('/').unwrap();
+    let plain = server.login(&superuser, "plain", "").await;
+    let mut connection = PgConnection::connect(&superuser).await.unwrap();
+    let give = format!("ALTER DATABASE {name} OWNER TO plain; ALTER SCHEMA public OWNER TO plain");
+    connection.execute(AssertSqlSafe(give)).await.unwrap();
+    let store = open_or_create(&plain).await;
+    let chain = Chain::of(1, 0, 4);
+    let (begun, rest) = chain.blocks.split_at(2);
+    let options = WriterOptions { start: 0, sample: false, backfill: true };
+    let mut graph = store.graph_writer(chain.id, options).await.unwrap();
+    graph.append(begun, 0, at(0)).await.unwrap();
+    drop(graph);
+    assert_eq!(store.arrange_roles().await.unwrap(), Roles::Missing);
+
+    // When somebody who may makes the roles.
+    let store_of_superuser = open_or_create(&superuser).await;
+    assert_eq!(store_of_superuser.arrange_roles().await.unwrap(), Roles::Ready);
+
+    // Then any member of the ingesting role goes on, the one who began included; others read.
+    let ingest = server.login(&superuser, "ingests", "IN ROLE assay_ingest").await;
+    let ingest = PostgresStore::open(&ingest).await.unwrap();
+    let mut graph = ingest.graph_writer(chain.id, options).await.unwrap();
+    graph.append(rest, 0, at(0)).await.unwrap();
+    graph.build_indexes().await.unwrap();
+    drop(graph);
+    let mut graph = store.graph_writer(chain.id, options).await.unwrap();
+    graph.verified(at(1)).await.unwrap();
+    drop(graph);
+    for role in ["serve", "control"] {
+        let login = server.login(&superuser, role, &format!("IN ROLE assay_{role}")).await;
+        let store = PostgresStore::open(&login).await.unwrap();
+        let read = store.graph(chain.id).await.unwrap().unwrap();
+        assert_eq!(read.tip().await.unwrap().unwrap().block.height, 3, "{role}");
+    }
 }

@@ -9,6 +9,7 @@
 
 #[path = "../backends/mod.rs"]
 mod backends;
+mod in_time;
 mod isolation;
 #[expect(dead_code, reason = "shared with the graphs' contract")]
 #[path = "../made_chain/mod.rs"]

@@ -5,7 +5,7 @@ BEGIN;
 -- What stands is taken back first, so that a right that is no longer here ends. Nobody sees the gap.
 REVOKE ALL ON _sqlx_migrations, schema_versions, installation, sources, publications, listings, labels,
     label_suppressions, manifests, api_keys, usage, checks, fetched, seats, quota_windows,
-    limiter_epochs_seen
+    limiter_epochs_seen, usage_writers
     FROM assay_serve, assay_ingest, assay_control;
 GRANT USAGE ON SCHEMA public TO assay_serve, assay_ingest, assay_control, assay_migrate;
 GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sources, publications,
@@ -14,11 +14,12 @@ GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sour
 
 -- Serving: writes what was charged, answered, fetched and used, and its share of limits. It can end a
 -- key (the list of dead keys beside the database is enforced at the start) and make none.
-GRANT SELECT ON api_keys, usage, checks, fetched, seats, quota_windows, limiter_epochs_seen
+GRANT SELECT ON api_keys, usage, checks, fetched, seats, quota_windows, limiter_epochs_seen, usage_writers
     TO assay_serve;
 GRANT UPDATE (last_used_at, revoked_at) ON api_keys TO assay_serve;
 GRANT UPDATE (control_revision) ON installation TO assay_serve;
 GRANT INSERT, UPDATE (count) ON usage TO assay_serve;
+GRANT INSERT, UPDATE (batch, written_at) ON usage_writers TO assay_serve;
 GRANT INSERT ON checks, limiter_epochs_seen TO assay_serve;
 GRANT INSERT, UPDATE (content, fetched_at) ON fetched TO assay_serve;
 GRANT UPDATE (holder, claimed_at, expires_at, previous_expiry) ON seats TO assay_serve;
@@ -32,15 +33,15 @@ GRANT INSERT ON publications TO assay_ingest;
 GRANT INSERT, UPDATE (recorded_to) ON listings, labels TO assay_ingest;
 GRANT INSERT, UPDATE (lifted_at) ON label_suppressions TO assay_ingest;
 
--- Controlling: manifests, keys, the number of seats, and forgetting what is older than it is kept.
-GRANT SELECT ON api_keys, usage, checks, seats, quota_windows TO assay_control;
+-- Controlling: manifests, keys, and forgetting what is older than it is kept.
+GRANT SELECT ON api_keys, usage, checks, fetched, quota_windows, usage_writers TO assay_control;
 GRANT UPDATE (control_revision) ON installation TO assay_control;
 GRANT INSERT, UPDATE (spec, applied_at) ON manifests TO assay_control;
 GRANT INSERT, UPDATE (expires_at, revoked_at) ON api_keys TO assay_control;
-GRANT DELETE ON usage, checks TO assay_control;
+GRANT DELETE ON usage, checks, usage_writers TO assay_control;
 -- Rows are locked before they go.
 GRANT DELETE, UPDATE (reserved) ON quota_windows TO assay_control;
-GRANT INSERT, DELETE ON seats TO assay_control;
+GRANT DELETE, UPDATE (fetched_at) ON fetched TO assay_control;
 
 -- Whoever ingests a chain makes its schema, and owns it: indexes are built when it is loaded.
 DO $$
@@ -74,13 +75,56 @@ BEGIN
           AND pg_has_role(current_user, tableowner, 'MEMBER')
           AND tablename = ANY (ARRAY['_sqlx_migrations', 'schema_versions', 'installation', 'sources',
               'publications', 'listings', 'labels', 'label_suppressions', 'manifests', 'api_keys',
-              'usage', 'checks', 'fetched', 'seats', 'quota_windows', 'limiter_epochs_seen'])
+              'usage', 'checks', 'fetched', 'seats', 'quota_windows', 'limiter_epochs_seen',
+              'usage_writers'])
         UNION ALL
         SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
         WHERE oid = to_regprocedure('public.tell_change()')
           AND proowner <> 'assay_migrate'::regrole AND pg_has_role(current_user, proowner, 'MEMBER')
     LOOP
         EXECUTE format('ALTER %s OWNER TO assay_migrate', thing.name);
+    END LOOP;
+END
+$$;
+
+-- Chains that were ingested before there were roles become the ingesting role's, so that any of its
+-- members goes on with them; those who serve and control read them, whoever's they are.
+DO $$
+DECLARE
+    chain record;
+    thing record;
+BEGIN
+    FOR chain IN
+        SELECT nspname AS name, pg_get_userbyid(nspowner) AS owner FROM pg_namespace
+        WHERE starts_with(nspname, 'chain_') AND pg_has_role(current_user, nspowner, 'MEMBER')
+          AND EXISTS (SELECT FROM pg_tables WHERE schemaname = nspname AND tablename = 'graph')
+    LOOP
+        -- Who ingested them joins the group, and loses nothing.
+        IF NOT pg_has_role(chain.owner, 'assay_ingest', 'MEMBER') THEN
+            BEGIN
+                EXECUTE format('GRANT assay_ingest TO %I', chain.owner);
+            EXCEPTION
+                -- The role was made by somebody else, who decides.
+                WHEN insufficient_privilege THEN NULL;
+            END;
+        END IF;
+        IF pg_has_role(current_user, 'assay_ingest', 'MEMBER') THEN
+            -- The schema first: only there its new owner may own tables.
+            EXECUTE format('ALTER SCHEMA %I OWNER TO assay_ingest', chain.name);
+            FOR thing IN
+                SELECT format('TABLE %I.%I', schemaname, tablename) AS name FROM pg_tables
+                WHERE schemaname = chain.name AND tableowner <> 'assay_ingest'
+                UNION ALL
+                SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
+                WHERE pronamespace = to_regnamespace(quote_ident(chain.name))
+                  AND proowner <> 'assay_ingest'::regrole
+            LOOP
+                EXECUTE format('ALTER %s OWNER TO assay_ingest', thing.name);
+            END LOOP;
+        END IF;
+        EXECUTE format('GRANT USAGE ON SCHEMA %I TO assay_serve, assay_control', chain.name);
+        EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO assay_serve, assay_control',
+                       chain.name);
     END LOOP;
 END
 $$;

@@ -28,7 +28,10 @@ const PREFIX: &str = "chain_";
 #[derive(Debug)]
 struct PostgresGraph {
     chain: ChainId,
-    connections: Connections,
+    /// For where the graph stands, and whom the newest blocks touched.
+    control: Connections,
+    /// For flows.
+    reads: Connections,
     schema: Schema,
     flows: query::Queries,
 }
@@ -52,13 +55,14 @@ impl Schema {
 #[async_trait]
 impl Graphs for PostgresStore {
     async fn graph_chains(&self) -> Result<Vec<ChainId>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT schemaname FROM pg_tables
-             WHERE tablename = 'graph' AND starts_with(schemaname, $1)",
-        )
-        .bind(PREFIX)
-        .fetch_all(&mut *self.connections.get().await?)
-        .await?;
+        let asking = async {
+            let query = sqlx::query(
+                "SELECT schemaname FROM pg_tables
+                 WHERE tablename = 'graph' AND starts_with(schemaname, $1)",
+            );
+            Ok(query.bind(PREFIX).fetch_all(&mut *self.control.get().await?).await?)
+        };
+        let rows = self.control.in_time(asking).await?;
         let mut found = Vec::with_capacity(rows.len());
         for row in rows {
             found.push(row.try_get::<String, _>(0)?);
@@ -68,12 +72,16 @@ impl Graphs for PostgresStore {
 
     async fn graph(&self, chain: ChainId) -> Result<Option<Arc<dyn Graph>>, StoreError> {
         let schema = Schema(chain);
-        let mut connection = self.connections.get().await?;
-        if !schema::is_there(&mut connection, &schema).await? {
+        let asking = async {
+            let mut connection = self.control.get().await?;
+            schema::is_there(&mut connection, &schema).await
+        };
+        if !self.control.in_time(asking).await? {
             return Ok(None);
         }
-        let (connections, flows) = (self.connections.clone(), query::Queries::of(&schema));
-        Ok(Some(Arc::new(PostgresGraph { chain, connections, schema, flows })))
+        let (control, reads) = (self.control.clone(), self.reads.clone());
+        let flows = query::Queries::of(&schema);
+        Ok(Some(Arc::new(PostgresGraph { chain, control, reads, schema, flows })))
     }
 
     async fn graph_writer(
@@ -81,7 +89,7 @@ impl Graphs for PostgresStore {
         chain: ChainId,
         options: WriterOptions,
     ) -> Result<Box<dyn GraphWriter>, StoreError> {
-        let connection = self.connections.own().await?;
+        let connection = self.control.own().await?;
         write::open(connection, Schema(chain), options).await
     }
 }

@@ -30,7 +30,7 @@ impl FlowSource for PostgresGraph {
         holder: &Holder,
         reading: Reading,
     ) -> Result<Option<History>, StoreError> {
-        let mut connection = self.connections.get().await?;
+        let mut connection = self.reads.get().await?;
         let mut rows = sqlx::query(self.flows.history.clone())
             .bind(holder.to_bytes())
             .bind(i64::from(reading.transfers))
@@ -57,7 +57,7 @@ impl FlowSource for PostgresGraph {
         transactions: &[Txid],
         largest: u32,
     ) -> Result<Vec<Option<CoinTransaction>>, StoreError> {
-        let mut connection = self.connections.get().await?;
+        let mut connection = self.reads.get().await?;
         let rows = sqlx::query(self.flows.origins.clone())
             .bind(identifiers(transactions))
             .bind(i64::from(largest))
@@ -71,7 +71,7 @@ impl FlowSource for PostgresGraph {
         largest: u32,
     ) -> Result<Vec<Option<CoinTransaction>>, StoreError> {
         let (txids, indexes) = outpoints(outputs);
-        let mut connection = self.connections.get().await?;
+        let mut connection = self.reads.get().await?;
         let rows = sqlx::query(self.flows.destinations.clone())
             .bind(txids)
             .bind(i64::from(largest))
@@ -87,7 +87,7 @@ pub(super) async fn transaction(
     txid: &Txid,
     largest: u32,
 ) -> Result<Option<CoinTransaction>, StoreError> {
-    let mut connection = graph.connections.get().await?;
+    let mut connection = graph.reads.get().await?;
     let rows = sqlx::query(graph.flows.transaction.clone())
         .bind(identifiers(&[*txid]))
         .bind(i64::from(largest))

@@ -56,8 +56,11 @@ pub(super) async fn state(
 #[async_trait]
 impl Graph for PostgresGraph {
     async fn tip(&self) -> Result<Option<GraphTip>, StoreError> {
-        let mut read = self.connections.get().await?;
-        Ok(state(&mut read, &self.schema).await?.graph_tip())
+        let asking = async {
+            let mut read = self.control.get().await?;
+            Ok(state(&mut read, &self.schema).await?.graph_tip())
+        };
+        self.control.in_time(asking).await
     }
 
     async fn blocks(&self, from: u64, to: u64) -> Result<Vec<BlockRef>, StoreError> {
@@ -65,11 +68,12 @@ impl Graph for PostgresGraph {
             "SELECT {} FROM chain.block WHERE height BETWEEN $1 AND $2 ORDER BY height",
             row::BLOCK
         );
-        let rows = sqlx::query(self.schema.sql(&query))
-            .bind(value::signed(from))
-            .bind(value::signed(to))
-            .fetch_all(&mut *self.connections.get().await?)
-            .await?;
+        let asking = async {
+            let query = sqlx::query(self.schema.sql(&query));
+            let query = query.bind(value::signed(from)).bind(value::signed(to));
+            Ok(query.fetch_all(&mut *self.control.get().await?).await?)
+        };
+        let rows = self.control.in_time(asking).await?;
         rows.iter().map(row::block_ref).collect()
     }
 
@@ -82,47 +86,7 @@ impl Graph for PostgresGraph {
     }
 
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<Holder>, StoreError> {
-        let mut read = self.connections.begin(READ).await?;
-        let row = sqlx::query(self.schema.sql(
-            "SELECT (SELECT first_tx FROM chain.block WHERE height > $1 ORDER BY height LIMIT 1),
-                    next_tx
-             FROM chain.graph",
-        ))
-        .bind(value::signed(height))
-        .fetch_one(&mut *read)
-        .await?;
-        let (Some(mut from), end) = (row.try_get::<Option<i64>, _>(0)?, row.try_get::<i64, _>(1)?)
-        else {
-            return Ok(Vec::new());
-        };
-        let mut touched = Touched::new(most);
-        while from < end && touched.wants_more() {
-            let rows = sqlx::query(self.schema.sql(
-                "SELECT holder_id, tx_id, 0 AS side, place FROM chain.input
-                 WHERE tx_id >= $1 AND tx_id < $2 AND holder_id IS NOT NULL
-                 UNION ALL
-                 SELECT holder_id, tx_id, 1 AS side, place FROM chain.output
-                 WHERE tx_id >= $1 AND tx_id < $2
-                 ORDER BY 2, 3, 4",
-            ))
-            .bind(from)
-            .bind(from + PAGE)
-            .fetch_all(&mut *read)
-            .await?;
-            for row in rows {
-                touched.see(row.try_get(0)?);
-            }
-            from += PAGE;
-        }
-        let rows = sqlx::query(self.schema.sql(
-            "SELECT (SELECT key FROM chain.holder WHERE holder_id = asked.number)
-             FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (number, place)
-             ORDER BY asked.place",
-        ))
-        .bind(touched.numbers())
-        .fetch_all(&mut *read)
-        .await?;
-        rows.iter().map(|row| rows::holder(row.try_get(0)?)).collect()
+        self.control.in_time(touched_above(self, height, most)).await
     }
 
     async fn each_block(
@@ -131,7 +95,7 @@ impl Graph for PostgresGraph {
         to: u64,
         each: &mut (dyn FnMut(GraphBlock) + Send),
     ) -> Result<(), StoreError> {
-        let mut read = self.connections.begin(READ).await?;
+        let mut read = self.reads.begin(READ).await?;
         let mut from = from;
         loop {
             let spans = spans(&mut read, &self.schema, from, to).await?;
@@ -148,7 +112,7 @@ impl Graph for PostgresGraph {
     }
 
     async fn fingerprint(&self) -> Result<[u8; 32], StoreError> {
-        let mut read = self.connections.begin(READ).await?;
+        let mut read = self.reads.begin(READ).await?;
         let State { start, sample, .. } = state(&mut read, &self.schema).await?;
         let mut print = Fingerprint::default();
         let all = |columns, table, order| {
@@ -166,6 +130,55 @@ impl Graph for PostgresGraph {
         each_row(&mut read, query, row::holder, |row| print.holder(&row)).await?;
         Ok(print.of(self.chain, start, sample))
     }
+}
+
+/// Whom the blocks above a height touched.
+async fn touched_above(
+    graph: &PostgresGraph,
+    height: u64,
+    most: u32,
+) -> Result<Vec<Holder>, StoreError> {
+    let mut read = graph.control.begin(READ).await?;
+    let row = sqlx::query(graph.schema.sql(
+        "SELECT (SELECT first_tx FROM chain.block WHERE height > $1 ORDER BY height LIMIT 1),
+                next_tx
+         FROM chain.graph",
+    ))
+    .bind(value::signed(height))
+    .fetch_one(&mut *read)
+    .await?;
+    let (Some(mut from), end) = (row.try_get::<Option<i64>, _>(0)?, row.try_get::<i64, _>(1)?)
+    else {
+        return Ok(Vec::new());
+    };
+    let mut touched = Touched::new(most);
+    while from < end && touched.wants_more() {
+        let rows = sqlx::query(graph.schema.sql(
+            "SELECT holder_id, tx_id, 0 AS side, place FROM chain.input
+             WHERE tx_id >= $1 AND tx_id < $2 AND holder_id IS NOT NULL
+             UNION ALL
+             SELECT holder_id, tx_id, 1 AS side, place FROM chain.output
+             WHERE tx_id >= $1 AND tx_id < $2
+             ORDER BY 2, 3, 4",
+        ))
+        .bind(from)
+        .bind(from + PAGE)
+        .fetch_all(&mut *read)
+        .await?;
+        for row in rows {
+            touched.see(row.try_get(0)?);
+        }
+        from += PAGE;
+    }
+    let rows = sqlx::query(graph.schema.sql(
+        "SELECT (SELECT key FROM chain.holder WHERE holder_id = asked.number)
+         FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (number, place)
+         ORDER BY asked.place",
+    ))
+    .bind(touched.numbers())
+    .fetch_all(&mut *read)
+    .await?;
+    rows.iter().map(|row| rows::holder(row.try_get(0)?)).collect()
 }
 
 /// Reads rows one by one.

@@ -1,0 +1,108 @@
+//! A network that can be cut: between a program and a server, bytes stop without a word, and go on later.
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread,
+};
+
+/// A forwarder to a server on this machine. While it is cut, it closes nothing and passes nothing on:
+/// neither bytes, nor new connections, nor that one side is gone.
+#[derive(Debug)]
+pub struct Wire {
+    address: SocketAddr,
+    gate: Arc<Gate>,
+}
+
+#[derive(Debug, Default)]
+struct Gate {
+    is_cut: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn set(&self, is_cut: bool) {
+        *self.is_cut.lock().unwrap_or_else(PoisonError::into_inner) = is_cut;
+        self.changed.notify_all();
+    }
+
+    fn pass(&self) {
+        let is_cut = self.is_cut.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = self.changed.wait_while(is_cut, |is_cut| *is_cut);
+        drop(passed.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Wire {
+    /// Forwards to a port of this machine.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot listen.
+    #[must_use]
+    pub fn to(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        let gate = Arc::<Gate>::default();
+        let passed = Arc::clone(&gate);
+        // It ends with the test's process.
+        thread::spawn(move || {
+            for caller in listener.incoming().map_while(Result::ok) {
+                let gate = Arc::clone(&passed);
+                thread::spawn(move || {
+                    gate.pass();
+                    connect(&caller, port, &gate);
+                });
+            }
+        });
+        Self { address, gate }
+    }
+
+    /// Its port.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Cuts it.
+    pub fn cut(&self) {
+        self.gate.set(true);
+    }
+
+    /// Heals it: what waited goes on.
+    pub fn heal(&self) {
+        self.gate.set(false);
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        // Nobody waits for ever.
+        self.heal();
+    }
+}
+
+fn connect(caller: &TcpStream, port: u16, gate: &Arc<Gate>) {
+    // Where there is no server, the caller is let go.
+    let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { return };
+    for (from, to) in [(caller, &server), (&server, caller)] {
+        let (Ok(from), Ok(to)) = (from.try_clone(), to.try_clone()) else { return };
+        let gate = Arc::clone(gate);
+        thread::spawn(move || forward(from, to, &gate));
+    }
+}
+
+fn forward(mut from: TcpStream, mut to: TcpStream, gate: &Gate) {
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let read = from.read(&mut buffer).unwrap_or(0);
+        gate.pass();
+        let bytes = buffer.get(..read).unwrap_or_default();
+        if bytes.is_empty() || to.write_all(bytes).is_err() {
+            // The other direction ends by itself.
+            let _ = to.shutdown(Shutdown::Write);
+            return;
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A network that is cut between a server and what it shares with others: nothing is closed, nothing is
+//! refused, nothing answers.
+
+use std::time::Duration;
+
+use assay_tests::{Caller, Server, assay, cut::Wire, platform::Platform, wait_at_most};
+
+use crate::support::{ADDRESSES, ROOMY, charged, health, import_labels};
+
+/// What heals or fails may take this long.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// Longest that anybody who stops a server waits for it before it is killed, beyond what it is given.
+const STOP: Duration = Duration::from_mins(1);
+
+/// A platform, and a server that reaches it by wires.
+struct Wired {
+    platform: Platform,
+    postgres: Wire,
+    redis: Wire,
+    server: Server,
+    caller: Caller,
+    /// How many answers were given.
+    answered: u64,
+}
+
+impl Wired {
+    fn start() -> Self {
+        let platform = Platform::start();
+        platform.apply(ROOMY);
+        import_labels(&platform);
+        let postgres = Wire::to(platform.postgres.port());
+        let redis = Wire::to(platform.redis.port());
+        let server = platform.server(&[
+            "--database-url",
+            &platform.postgres.url_by(postgres.port()),
+            "--redis-url",
+            &format!("redis://127.0.0.1:{}", redis.port()),
+        ]);
+        let caller = server.caller(&platform.key());
+        Self { platform, postgres, redis, server, caller, answered: 0 }
+    }
+
+    /// Asks, and counts the answer: by lists, nothing speaks against any of these addresses.
+    fn status(&mut self, address: &str) -> u16 {
+        let answer = self.caller.check("btc", address);
+        if answer.status == 200 {
+            self.answered += 1;
+            assert!(answer.text.contains(r#""verdict":"allow""#), "{}", answer.text);
+        }
+        answer.status
+    }
+
+    /// Waits until the server says of itself that something is not there, or is again.
+    fn until_told(&self, what: &str, is_degraded: bool) {
+        let _ = wait_at_most(PATIENCE, what, || {
+            health(&self.server).1.to_string().contains(what) == is_degraded
+        });
+    }
+
+    fn until_known(&mut self) {
+        let _ = wait_at_most(PATIENCE, "the key is known", || self.status(ADDRESSES[0]) == 200);
+    }
+}
+
+/// Revokes a key without a word to Redis.
+fn revoke_quietly(platform: &Platform, key: &str) {
+    let elsewhere = tempfile::tempdir().unwrap();
+    platform.postgres.used_by(elsewhere.path());
+    let id = key.split('_').nth(2).unwrap();
+    let _ = assay(elsewhere.path(), ["keys", "revoke", id]).ok();
+}
+
+#[test]
+fn without_a_way_to_the_database_checks_go_on_and_what_waited_takes_effect_once_it_heals() {
+    let mut wired = Wired::start();
+    wired.until_known();
+    let doomed = wired.server.caller(&wired.platform.key());
+    let _ = wait_at_most(PATIENCE, "the other key is known", || {
+        let status = doomed.check("btc", ADDRESSES[0]).status;
+        wired.answered += u64::from(status == 200);
+        status == 200
+    });
+
+    // When the way is cut amid what is written and read all the time.
+    wired.postgres.cut();
+    for _ in 0..50 {
+        // Then what was answered before is answered, and what never was.
+        assert_eq!(wired.status(ADDRESSES[0]), 200);
+        assert_eq!(wired.status(ADDRESSES[1]), 200);
+    }
+    wired.until_told("store_unreachable", true);
+    revoke_quietly(&wired.platform, &doomed.key);
+    assert_eq!(wired.status(ADDRESSES[2]), 200);
+    assert_eq!(health(&wired.server).0, 200, "degraded is not unready");
+    let before = charged(&wired.platform);
+    assert!(before < wired.answered, "what was answered since waits");
+
+    // When it heals, the revocation is heard of, and all that was answered is charged, once.
+    wired.postgres.heal();
+    let _ = wait_at_most(PATIENCE, "the key is dead", || {
+        let status = doomed.check("btc", ADDRESSES[0]).status;
+        wired.answered += u64::from(status == 200);
+        status == 401
+    });
+    wired.until_told("store_unreachable", false);
+    let _ = wait_at_most(PATIENCE, "it is charged", || charged(&wired.platform) >= wired.answered);
+    wired.server.signal("TERM");
+    assert_eq!(wired.server.wait(), Some(0), "{}", wired.server.log());
+    assert_eq!(charged(&wired.platform), wired.answered);
+}
+
+#[test]
+fn without_a_way_to_the_cache_checks_go_on_and_answers_are_shared_again_once_it_heals() {
+    let mut wired = Wired::start();
+    wired.until_known();
+    // A server may spend its share of the limits some time after it began.
+    wired.redis.cut();
+    let _ = wait_at_most(PATIENCE, "its share of the limits is there", || {
+        wired.status(ADDRESSES[0]) == 200 && wired.status(ADDRESSES[1]) == 200
+    });
+    wired.until_told("redis_unreachable", true);
+    // The database says by itself who is dead.
+    let doomed = wired.server.caller(&wired.platform.key());
+    let _ = wait_at_most(PATIENCE, "a new key", || doomed.check("btc", ADDRESSES[0]).status == 200);
+    revoke_quietly(&wired.platform, &doomed.key);
+    let _ =
+        wait_at_most(PATIENCE, "it is dead", || doomed.check("btc", ADDRESSES[0]).status == 401);
+    wired.redis.heal();
+    let _ = wait_at_most(PATIENCE, "it heals", || {
+        let body = format!("{{\"blockchain\":\"btc\",\"address\":\"{}\"}}", ADDRESSES[2]);
+        let fresh = [("cache-control", "no-cache")];
+        let _ = wired.caller.post("/api/v1/check/address", &body, &fresh);
+        !health(&wired.server).1.to_string().contains("redis_unreachable")
+    });
+    assert_eq!(wired.status(ADDRESSES[0]), 200);
+}
+
+#[test]
+fn a_server_that_is_cut_off_from_everything_stops_in_order() {
+    let mut wired = Wired::start();
+    wired.until_known();
+    wired.postgres.cut();
+    wired.redis.cut();
+    let _ = wired.status(ADDRESSES[0]);
+    wired.server.signal("TERM");
+    let took = wait_at_most(STOP, "it stops", || wired.server.has_ended());
+    assert_eq!(wired.server.wait(), Some(0), "{}", wired.server.log());
+    eprintln!("cut off from everything, it stopped after {:.1} s", took.as_secs_f64());
+    let log = wired.server.log();
+    assert!(log.contains("stopped"), "{log}");
+}
