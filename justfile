@@ -19,6 +19,10 @@ generate:
 schemathesis *cases:
     cargo build && ./tests/schemathesis.sh {{ cases }}
 
+# fuzzing: 8 seconds a target, or as told (--seconds N, --runs N, names of targets)
+fuzz *arguments:
+    ./tests/fuzz.sh {{ arguments }}
+
 # seconds and peak memory of importing a real list
 bench-import:
     cargo bench -p assay-tests --bench import
