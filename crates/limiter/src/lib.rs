@@ -15,6 +15,11 @@
 //! nothing; windows are counted by the bank's clock since 1970 (UTC). No two clocks need to agree; each
 //! must run at nearly the right rate.
 
+#![cfg_attr(
+    not(feature = "shared"),
+    expect(dead_code, reason = "the edge alone asks for the rest")
+)]
+
 mod admit;
 pub mod bank;
 #[cfg(feature = "shared")]
