@@ -19,6 +19,10 @@ generate:
 schemathesis *cases:
     cargo build && ./tests/schemathesis.sh {{ cases }}
 
-# a measurement of the release program: chain_check, chain_ingest, engine_instructions, import, limits, screen, served_check
+# fuzzing: 8 seconds a target, or as told (--seconds N, --runs N, names of targets)
+fuzz *arguments:
+    ./tests/fuzz.sh {{ arguments }}
+
+# measure the release program: chain_check, chain_ingest, engine_instructions, import, limits, screen, served_check
 bench name:
     cargo bench -p assay-tests --bench {{ name }}

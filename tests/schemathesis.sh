@@ -88,6 +88,7 @@ while [ "$made" -lt "$cases" ]; do
     exit 1
   fi
   made=$((made + more))
+  echo "-- $made of $cases cases"
   seed=$((seed + 1))
 done
 echo "schemathesis: $made cases, 0 failures (seeds $first to $((seed - 1)))"

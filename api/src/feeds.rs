@@ -10,6 +10,7 @@ use assay_tenancy::{
     manifest::{IntelFormat, Schedule},
 };
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use tracing::Instrument;
 
 use crate::{
     import::{
@@ -17,6 +18,7 @@ use crate::{
         labels::{self, LabelFormat, LabelOutcome, LabelRequest},
     },
     serving::Service,
+    telemetry::stage,
 };
 
 /// How often it is looked whether something is due.
@@ -88,7 +90,7 @@ fn is_due(
 
 async fn fetch(service: &Service, feed: &Feed, so_far: Attempts, now: Timestamp) -> Attempts {
     let source = feed.name.as_str();
-    match import_feed(service, feed, now).await {
+    match import_feed(service, feed, now).instrument(stage!("import", source)).await {
         Ok(outcome) => {
             tracing::info!(source, outcome, "fetched");
             Attempts { succeeded: Some(now), failures: 0, failed: None }

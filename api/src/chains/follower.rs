@@ -16,7 +16,10 @@ use super::{
     ingest::{IngestError, IngestRequest, Watch, ingest},
     source::{self, BlockLocation, Credentials},
 };
-use crate::serving::Service;
+use crate::{
+    serving::Service,
+    telemetry::{on_thread, stage},
+};
 
 /// How often it is looked whether sources changed.
 const TICK: Duration = Duration::from_secs(2);
@@ -95,7 +98,8 @@ async fn follow_once(
     let sample = service.store.environment().await? == Environment::Sample;
     let test_networks = TestNetworks::allowed_if(spec.test_network || sample);
     let open = move || source::open(chain, &location, complete, test_networks);
-    let source = tokio::task::spawn_blocking(open).await.map_err(|_| IngestError::Reader)??;
+    let opening = stage!("open_source", chain = chain.info().id).in_scope(|| on_thread(open));
+    let source = opening.await.map_err(|_| IngestError::Reader)??;
     let request = IngestRequest {
         chain,
         from: Some(spec.start_height),

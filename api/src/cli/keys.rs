@@ -125,11 +125,7 @@ fn view<'a>(record: &'a KeyRecord, key: Option<&'a ApiKey>, now: Timestamp) -> K
         tenant: &record.tenant,
         name: &record.name,
         scopes: &record.scopes,
-        state: match (record.revoked_at, record.is_good(now)) {
-            (Some(_), _) => "revoked",
-            (None, true) => "good",
-            (None, false) => "expired",
-        },
+        state: record.state(now).as_str(),
         created_at: record.created_at,
         expires_at: record.expires_at,
         revoked_at: record.revoked_at,

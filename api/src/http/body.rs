@@ -1,16 +1,18 @@
-//! Reading a JSON body: bounded in size and time, strict about every field.
+//! Reading a JSON body: bounded in size and time.
 
 use std::time::Duration;
 
+use assay_request::{
+    json,
+    problem::{Code, Problem},
+};
 use axum::{
     body::Body,
     http::{HeaderMap, header},
 };
 use http_body_util::BodyExt;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use tokio::time::timeout;
-
-use super::problem::{Code, Problem};
 
 /// Reads and checks a JSON body of at most `limit` bytes that must arrive within `time`.
 ///
@@ -23,7 +25,7 @@ pub async fn read_json<T: DeserializeOwned>(
     limit: usize,
     time: Duration,
 ) -> Result<T, Problem> {
-    require_json(headers)?;
+    json::require_type(headers)?;
     let is_announced_too_large = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
@@ -35,7 +37,7 @@ pub async fn read_json<T: DeserializeOwned>(
         timeout(time, read(body, limit)).await
     };
     match read {
-        Ok(Read::Whole(bytes)) => parse(&bytes),
+        Ok(Read::Whole(bytes)) => json::parse(&bytes),
         Ok(Read::TooLarge) => {
             let detail = format!("the body is larger than {limit} bytes");
             Err(Problem::new(Code::BodyTooLarge, detail))
@@ -65,133 +67,4 @@ async fn read(mut body: Body, limit: usize) -> Read {
         bytes.extend_from_slice(data);
     }
     Read::Whole(bytes)
-}
-
-fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
-    if media_type.trim().eq_ignore_ascii_case("application/json") {
-        return Ok(());
-    }
-    let found = match content_type {
-        Some(found) => format!("`{}`", found.chars().take(100).collect::<String>()),
-        None => "missing".to_owned(),
-    };
-    let detail = format!("Content-Type is {found}; send `Content-Type: application/json`");
-    Err(Problem::new(Code::UnsupportedMediaType, detail))
-}
-
-/// Reads `T` from JSON and names the field that is wrong.
-pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
-        return Err(not_an_object(bytes));
-    }
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let error = error.into_inner();
-        if error.is_data() { invalid_field(&path, &error) } else { malformed(&error) }
-    })?;
-    deserializer.end().map_err(|error| {
-        Problem::new(Code::MalformedJson, format!("there is more after the JSON value: {error}"))
-    })?;
-    Ok(parsed)
-}
-
-/// Other JSON, or none. An array is refused too, although it could be read as fields in order.
-fn not_an_object(bytes: &[u8]) -> Problem {
-    match serde_json::from_slice::<IgnoredAny>(bytes) {
-        Ok(_) => {
-            let message = "expected a JSON object";
-            Problem::new(Code::InvalidRequest, format!("body: {message}")).field("body", message)
-        }
-        Err(error) => malformed(&error),
-    }
-}
-
-fn malformed(error: &serde_json::Error) -> Problem {
-    Problem::new(Code::MalformedJson, format!("the body is not valid JSON: {error}"))
-}
-
-/// A value of the wrong kind, a missing, unknown or repeated field.
-fn invalid_field(path: &str, error: &serde_json::Error) -> Problem {
-    let text = error.to_string();
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    // Missing and repeated fields are about the object; their name stands in the message.
-    let field = match path {
-        "." => message.split('`').nth(1).unwrap_or("body"),
-        path => path,
-    };
-    Problem::new(Code::InvalidRequest, format!("{field}: {message}")).field(field, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde::Deserialize;
-
-    use super::*;
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Request {
-        #[serde(rename = "blockchain")]
-        _blockchain: String,
-        #[serde(rename = "count")]
-        _count: Option<u8>,
-    }
-
-    #[test]
-    fn what_is_wrong_is_named_with_its_field() {
-        let cases: [(&[u8], &str, &str); 10] = [
-            (
-                b"",
-                "malformed_json",
-                "the body is not valid JSON: EOF while parsing a value at line 1 column 0",
-            ),
-            (b"{}", "invalid_request", "blockchain: missing field `blockchain`"),
-            (
-                br#"{"blockchain": 5}"#,
-                "invalid_request",
-                "blockchain: invalid type: integer `5`, expected a string",
-            ),
-            (
-                br#"{"blockchain": "a", "count": 300}"#,
-                "invalid_request",
-                "count: invalid value: integer `300`, expected u8",
-            ),
-            (
-                br#"{"blockchain": "a", "adress": 1}"#,
-                "invalid_request",
-                "adress: unknown field `adress`, expected `blockchain` or `count`",
-            ),
-            (
-                br#"{"blockchain": "a", "blockchain": "b"}"#,
-                "invalid_request",
-                "blockchain: duplicate field `blockchain`",
-            ),
-            (br#"["btc", 1]"#, "invalid_request", "body: expected a JSON object"),
-            (
-                b"{\"blockchain\": \"a\"",
-                "malformed_json",
-                "the body is not valid JSON: EOF while parsing an object at line 1 column 18",
-            ),
-            (
-                b"{\"blockchain\": \"\xFF\"}",
-                "malformed_json",
-                "the body is not valid JSON: invalid unicode code point at line 1 column 17",
-            ),
-            (
-                b"{\"blockchain\": \"a\"} x",
-                "malformed_json",
-                "there is more after the JSON value: trailing characters at line 1 column 21",
-            ),
-        ];
-        for (bytes, code, detail) in cases {
-            let problem = parse::<Request>(bytes).unwrap_err();
-            let details = problem.details("/", "");
-            assert_eq!((details.code.as_str(), details.detail.as_str()), (code, detail));
-        }
-        let deep = vec![b'['; 100_000];
-        assert_eq!(parse::<serde_json::Value>(&deep).unwrap_err().code(), Code::MalformedJson);
-    }
 }

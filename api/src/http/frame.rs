@@ -3,9 +3,14 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
+use assay_request::{
+    head::{self, X_REQUEST_ID},
+    problem::{Code, Problem},
+    trace::CallerSpan,
+};
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderValue, Method, header},
     middleware::Next,
     response::Response,
 };
@@ -19,7 +24,7 @@ use super::{
     cors::Cors,
     leftover::taking_leftovers,
     load::{Class, overloaded},
-    problem::{Code, Problem},
+    problem::{Refusal, print},
     streamed::until_end,
 };
 use crate::{
@@ -27,13 +32,8 @@ use crate::{
     telemetry::{self, stage, trace_context},
 };
 
-/// Names a request in answers and logs.
-pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
 /// Bytes of all header fields together.
 const LARGEST_HEADERS: usize = 16 * 1024;
-/// Longest identifier that a caller may give a request.
-const LONGEST_REQUEST_ID: usize = 128;
 /// Stands for the route where there is none.
 const UNMATCHED: &str = "unmatched";
 /// How paths count that need no key.
@@ -54,6 +54,32 @@ const KEEP_TO_TLS: &str = "max-age=31536000";
 /// Nothing that is answered is a page.
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
 
+/// What the frame of a router knows.
+#[derive(Clone, Debug)]
+pub(super) struct Framed {
+    pub(super) app: Arc<App>,
+    pub(super) side: Side,
+    pub(super) routes: Routes,
+}
+
+/// The paths that a router knows, as one of which a request is told of. They are a closed set, so that
+/// telling costs no memory.
+#[derive(Clone, Debug)]
+pub(super) struct Routes(Arc<[&'static str]>);
+
+impl Routes {
+    pub(super) fn new(mut paths: Vec<&'static str>) -> Self {
+        paths.sort_unstable();
+        Self(paths.into())
+    }
+
+    fn of(&self, request: &Request) -> &'static str {
+        let matched = request.extensions().get::<MatchedPath>();
+        let place = matched.and_then(|path| self.0.binary_search(&path.as_str()).ok());
+        place.and_then(|place| self.0.get(place)).copied().unwrap_or(UNMATCHED)
+    }
+}
+
 /// When the request arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived(pub Instant);
@@ -64,7 +90,7 @@ pub(super) struct Subject(pub(super) String);
 
 /// The outermost middleware.
 pub(super) async fn frame(
-    State((app, side)): State<(Arc<App>, Side)>,
+    State(Framed { app, side, routes }): State<Framed>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -72,10 +98,7 @@ pub(super) async fn frame(
     let in_flight = app.metrics.in_flight();
     let id = request_id(request.headers(), &app);
     let method = request.method().clone();
-    let route: Arc<str> = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or_else(|| UNMATCHED.into(), |path| path.as_str().into());
+    let route = routes.of(&request);
     // Only methods that we know: this is told to a collector.
     let shown = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "_OTHER" };
     let stage = stage!(
@@ -83,7 +106,7 @@ pub(super) async fn frame(
         otel.kind = "server",
         otel.name = format!("{shown} {route}"),
         http.request.method = shown,
-        http.route = &*route,
+        http.route = route,
         http.response.status_code = Empty,
         assay.request_id = &*id,
     );
@@ -91,11 +114,11 @@ pub(super) async fn frame(
     // Of the highest level, so that its identifiers stand on every line that is written at all.
     let span = tracing::error_span!("request", request_id = &*id, trace_id = %trace);
 
-    let answering = answer(&app, side, request, next, Known { id: &id, route: &route, arrived });
+    let answering = answer(&app, side, request, next, Known { id: &id, route, arrived });
     let response = telemetry::answering(span.clone(), answering.instrument(stage.clone())).await;
     let status = response.status();
     let code = response.extensions().get::<Code>().copied();
-    app.metrics.request(&route, status, code, arrived.elapsed());
+    app.metrics.request(route, status, code, arrived.elapsed());
     stage.record("http.response.status_code", status.as_u16());
     if let Some(code) = code.filter(|code| code.status().is_server_error()) {
         stage.set_attribute("error.type", code.as_str());
@@ -105,7 +128,7 @@ pub(super) async fn frame(
     span.in_scope(|| {
         tracing::info!(
             method = shown,
-            route = &*route,
+            route,
             status = status.as_u16(),
             code = code.map(Code::as_str),
             duration_us = arrived.elapsed().as_micros(),
@@ -118,13 +141,16 @@ pub(super) async fn frame(
 
 /// The trace that the request belongs to: the caller's, or one that begins here.
 fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
-    let caller = trace_context::of_caller(headers);
+    let caller = CallerSpan::read(headers);
     if stage.is_disabled() {
-        return caller.map_or_else(|| system::random_u128().into(), |caller| caller.trace_id());
+        return caller.map_or_else(
+            || system::random_u128().into(),
+            |caller| trace_context::trace_of(&caller),
+        );
     }
     if let Some(caller) = caller {
         // The span was not begun yet.
-        let _ = stage.set_parent(trace_context::beneath(caller));
+        let _ = stage.set_parent(trace_context::beneath(&caller));
     }
     stage.context().span().span_context().trace_id()
 }
@@ -133,7 +159,7 @@ fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
 #[derive(Clone, Copy)]
 struct Known<'a> {
     id: &'a str,
-    route: &'a str,
+    route: &'static str,
     arrived: Instant,
 }
 
@@ -153,12 +179,12 @@ async fn answer(
 
     let response = if headers_length(request.headers()) > LARGEST_HEADERS {
         let detail = format!("header fields are larger than {LARGEST_HEADERS} bytes together");
-        Problem::new(Code::HeadersTooLarge, detail).print(&path, id)
+        print(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
     } else if let Some(permission) = Cors::preflight(origin.as_ref(), &request) {
         permission
     } else if side == Side::Api && is_open_to_all(route) && app.load.enter(STRANGER).is_none() {
         app.metrics.shed(STRANGER);
-        overloaded().print(&path, id)
+        print(&overloaded(), &path, id)
     } else {
         let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
         match tokio::time::timeout(app.settings.request_timeout, handled).await {
@@ -166,13 +192,12 @@ async fn answer(
             Ok(Err(_)) => {
                 tracing::error!(route, "a handler panicked");
                 let detail = "an unexpected error; please report the request id";
-                Problem::new(Code::InternalError, detail).print(&path, id)
+                print(&Problem::new(Code::InternalError, detail), &path, id)
             }
             Err(_) => {
                 let detail = "the answer took too long; ask again";
-                Problem::new(Code::Unavailable, detail)
-                    .header(header::RETRY_AFTER, "1")
-                    .print(&path, id)
+                let problem = Problem::new(Code::Unavailable, detail);
+                print(&problem.header(header::RETRY_AFTER, "1"), &path, id)
             }
         }
     };
@@ -189,12 +214,7 @@ async fn answer(
 
 /// The path as problems repeat it; the route where somebody put a key into the path.
 fn instance(path: &str, route: &str) -> String {
-    if may_hold_key(path) { route.to_owned() } else { path.to_owned() }
-}
-
-/// Whether there is a key in a text, perhaps misspelt.
-fn may_hold_key(text: &str) -> bool {
-    text.contains("assay_")
+    if head::may_hold_key(path) { route.to_owned() } else { path.to_owned() }
 }
 
 /// Whether a path needs no key, and is not asked for to see how the program is.
@@ -205,16 +225,7 @@ fn is_open_to_all(route: &str) -> bool {
 /// The caller's identifier where it is a plain one, else a new one.
 fn request_id(headers: &HeaderMap, app: &App) -> Arc<str> {
     let new = || system::new_id(app.service.clock.now()).to_string().into();
-    given_id(headers).map_or_else(new, Into::into)
-}
-
-/// The caller's identifier, where it is one that may stand in answers and logs.
-pub(super) fn given_id(headers: &HeaderMap) -> Option<&str> {
-    headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|given| {
-        (1..=LONGEST_REQUEST_ID).contains(&given.len())
-            && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
-            && !may_hold_key(given)
-    })
+    head::request_id(headers).map_or_else(new, Into::into)
 }
 
 fn headers_length(headers: &HeaderMap) -> usize {
@@ -225,9 +236,8 @@ fn headers_length(headers: &HeaderMap) -> usize {
 /// framework itself in the same shape.
 fn printed(response: Response, path: &str, id: &str) -> Response {
     let status = response.status();
-    if let Some(problem) = response.extensions().get::<Problem>() {
-        let problem = problem.clone();
-        return keeping_headers(&response, problem.print(path, id));
+    if let Some(Refusal(problem)) = response.extensions().get() {
+        return keeping_headers(&response, print(problem, path, id));
     }
     if status.is_client_error() || status.is_server_error() {
         let code = Code::for_status(status);
@@ -236,7 +246,7 @@ fn printed(response: Response, path: &str, id: &str) -> Response {
             Code::MethodNotAllowed => "the `Allow` field lists what is allowed".to_owned(),
             _ => format!("the request was refused with status {}", status.as_u16()),
         };
-        return keeping_headers(&response, Problem::new(code, detail).print(path, id));
+        return keeping_headers(&response, print(&Problem::new(code, detail), path, id));
     }
     response
 }

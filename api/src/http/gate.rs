@@ -4,10 +4,14 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use assay_limiter::{Ask, Charge, Decision, Standing, Terms};
+use assay_request::{
+    head,
+    problem::{Code, Problem},
+};
 use assay_tenancy::key::Scope;
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -17,7 +21,7 @@ use super::{
     App, legacy,
     load::{Class, overloaded},
     metrics::LimiterOutcome,
-    problem::{Code, Problem},
+    problem::Refusal,
     streamed::until_end,
 };
 use crate::{
@@ -25,7 +29,6 @@ use crate::{
     telemetry::stage,
 };
 
-const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
@@ -53,21 +56,21 @@ pub async fn pass(
 ) -> Response {
     let service = &app.service;
     if service.is_directory_stale() {
-        return directory_stale().into_response();
+        return Refusal(directory_stale()).into_response();
     }
     let now = service.clock.now();
     let authenticated = stage!("authenticate").in_scope(|| {
-        let key = presented_key(request.headers())?;
+        let key = head::presented_key(request.headers())?;
         service.authenticate(&key, gate.scope, now).map_err(denied)
     });
     let class = authenticated.as_ref().map_or(Class::Unauthenticated, |_| gate.class());
     let Some(place) = app.load.enter(class) else {
         app.metrics.shed(class);
-        return overloaded().into_response();
+        return Refusal(overloaded()).into_response();
     };
     let caller = match authenticated {
         Ok(caller) => caller,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => return Refusal(problem).into_response(),
     };
     service.key_use.note(&caller.key, now);
 
@@ -94,7 +97,7 @@ pub async fn pass(
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .header(header::RETRY_AFTER, &retry_after.to_string());
-            app.with_limits(problem.into_response(), &standings)
+            app.with_limits(Refusal(problem).into_response(), &standings)
         }
         Decision::Unavailable { violated, closed, retry_after, standings } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
@@ -113,7 +116,7 @@ pub async fn pass(
             };
             let problem =
                 problem.violated(names).header(header::RETRY_AFTER, &retry_after.to_string());
-            app.with_limits(problem.into_response(), &standings)
+            app.with_limits(Refusal(problem).into_response(), &standings)
         }
     }
 }
@@ -143,35 +146,6 @@ impl Drop for ChargeGuard<'_> {
         if !self.answered {
             self.app.service.limiter.give_back(self.caller.account(), &self.charge);
         }
-    }
-}
-
-/// The one key that the request presents, by `X-API-Key` or as a Bearer token.
-pub(super) fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
-    let invalid = |detail: &str| {
-        Problem::new(Code::InvalidKey, detail)
-            .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\"")
-    };
-    let mut keys: Vec<&str> = Vec::new();
-    for value in headers.get_all(X_API_KEY) {
-        keys.push(value.to_str().map_err(|_| invalid("X-API-Key is not plain text"))?.trim());
-    }
-    for value in headers.get_all(header::AUTHORIZATION) {
-        let text = value.to_str().map_err(|_| invalid("Authorization is not plain text"))?;
-        let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(invalid("Authorization must be `Bearer <API key>`"));
-        }
-        keys.push(token.trim());
-    }
-    match keys.split_first() {
-        None => Err(Problem::new(
-            Code::MissingKey,
-            "send the API key as `X-API-Key: <key>` or `Authorization: Bearer <key>`",
-        )
-        .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\"")),
-        Some((first, rest)) if rest.iter().all(|other| other == first) => Ok((*first).to_owned()),
-        Some(_) => Err(invalid("the request presents different API keys")),
     }
 }
 

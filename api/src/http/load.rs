@@ -8,7 +8,7 @@ use std::sync::{
 
 use axum::http::header;
 
-use super::problem::{Code, Problem};
+use assay_request::problem::{Code, Problem};
 
 /// What a request is worth when not all can be answered, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

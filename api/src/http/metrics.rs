@@ -7,6 +7,7 @@ use std::{
 };
 
 use assay_engine::score::Verdict;
+use assay_request::problem::Code;
 use axum::http::StatusCode;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -14,7 +15,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::{load::Class, problem::Code};
+use super::load::Class;
 use crate::serving::{CacheStatus, Service};
 
 /// Bounds in seconds, dense around what an answer takes, and with the promises of 100 and 300 ms among
@@ -29,14 +30,14 @@ const NO_PROBLEM: &str = "ok";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
-    route: String,
+    route: &'static str,
     class: &'static str,
     code: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct DurationLabels {
-    route: String,
+    route: &'static str,
     class: &'static str,
 }
 
@@ -228,13 +229,13 @@ impl Metrics {
 
     pub(super) fn request(
         &self,
-        route: &str,
+        route: &'static str,
         status: StatusCode,
         code: Option<Code>,
         took: Duration,
     ) {
-        let (route, class) = (route.to_owned(), class_of(status));
-        let labels = DurationLabels { route: route.clone(), class };
+        let class = class_of(status);
+        let labels = DurationLabels { route, class };
         self.durations.get_or_create(&labels).observe(took.as_secs_f64());
         let labels = RequestLabels { route, class, code: code.map_or(NO_PROBLEM, Code::as_str) };
         self.requests.get_or_create(&labels).inc();

@@ -18,7 +18,6 @@ mod operations;
 pub mod problem;
 mod prompt;
 mod quiet;
-pub mod reading;
 pub mod routes;
 mod streamed;
 mod tls;
@@ -36,10 +35,10 @@ use axum::{
 
 pub use connection::Patience;
 pub use cors::Cors;
+use frame::{Framed, Routes};
 pub use listener::{ListenerSettings, serve};
 pub use load::{Class, Load};
 pub use metrics::{LimiterOutcome, Metrics, Part};
-pub use operations::PREFIXES;
 use operations::operations;
 pub use tls::{Tls, TlsError, TlsFiles};
 
@@ -79,19 +78,19 @@ pub struct HttpSettings {
 
 /// The API as callers see it.
 pub fn api(app: &Arc<App>) -> Router {
-    let mut router = Router::new();
-    for prefix in PREFIXES {
-        for operation in operations() {
-            let guard = from_fn_with_state((Arc::clone(app), operation.gate), gate::pass);
-            let path = format!("{prefix}{}", operation.path);
-            router = router.route(&path, operation.handler.route_layer(guard));
-        }
-    }
-    let router = router
+    let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))
         .route(HEALTH, get(routes::health::healthz))
         .route(READY, get(routes::health::readyz));
-    framed(router, app, Side::Api)
+    let mut paths = vec![OPENAPI, HEALTH, READY];
+    for operation in operations() {
+        for path in operation.paths {
+            let guard = from_fn_with_state((Arc::clone(app), operation.gate), gate::pass);
+            router = router.route(path, operation.handler.clone().route_layer(guard));
+            paths.push(path);
+        }
+    }
+    framed(router, app, Side::Api, paths)
 }
 
 /// What is for whoever runs the program.
@@ -99,14 +98,15 @@ pub fn admin(app: &Arc<App>) -> Router {
     let router = Router::new()
         .route(HEALTH, get(routes::health::healthz))
         .route(READY, get(routes::health::readyz))
-        .route("/metrics", get(print_metrics));
-    framed(router, app, Side::Admin)
+        .route(METRICS, get(print_metrics));
+    framed(router, app, Side::Admin, vec![HEALTH, READY, METRICS])
 }
 
 const OPENAPI: &str = "/openapi.json";
 /// Paths that are answered whatever the load.
 const HEALTH: &str = "/healthz";
 const READY: &str = "/readyz";
+const METRICS: &str = "/metrics";
 
 /// Who is on the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,11 +117,17 @@ enum Side {
     Admin,
 }
 
-fn framed(router: Router<Arc<App>>, app: &Arc<App>, side: Side) -> Router {
+fn framed(
+    router: Router<Arc<App>>,
+    app: &Arc<App>,
+    side: Side,
+    paths: Vec<&'static str>,
+) -> Router {
+    let frame = Framed { app: Arc::clone(app), side, routes: Routes::new(paths) };
     router
         // Bodies are bounded where they are read.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state((Arc::clone(app), side), frame::frame))
+        .layer(from_fn_with_state(frame, frame::frame))
         .with_state(Arc::clone(app))
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use assay_limiter::Ask;
+use assay_request::{check::CheckRequest, problem::Code, row::ScreenRequest};
 use assay_tenancy::key::Scope;
 use axum::{
     http::Method,
@@ -12,16 +13,20 @@ use axum::{
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::{App, gate::Gate, openapi::examples, problem::Code, routes};
+use super::{App, gate::Gate, openapi::examples, routes};
 use crate::serving::Catalogue;
 
-/// The prefixes under which every operation answers.
-pub const PREFIXES: [&str; 2] = ["/api/v1", "/v1"];
+/// A path below the prefixes under which every operation answers.
+macro_rules! paths {
+    ($path:literal) => {
+        [concat!("/api/v1", $path), concat!("/v1", $path)]
+    };
+}
 
-/// One operation, below each prefix.
+/// One operation.
 pub(super) struct Operation {
-    /// Its path below the prefix.
-    pub(super) path: &'static str,
+    /// Its path, below each prefix; the first is its own, the others are aliases.
+    pub(super) paths: [&'static str; 2],
     /// Its method.
     pub(super) method: Method,
     /// Its name.
@@ -97,7 +102,7 @@ pub(super) fn operations() -> Vec<Operation> {
 fn assessing() -> Vec<Operation> {
     vec![
         Operation {
-            path: "/check/address",
+            paths: paths!("/check/address"),
             method: Method::POST,
             id: "check_address",
             summary: "Assess the risk of a blockchain address",
@@ -109,7 +114,7 @@ fn assessing() -> Vec<Operation> {
             parameters: &[],
             media_type: JSON,
             handler: post(routes::check::check_address),
-            request: Some((schema_of::<routes::check::CheckRequest>, examples::check_request())),
+            request: Some((schema_of::<CheckRequest>, examples::check_request())),
             response: (
                 schema_of::<routes::check::CheckResponse<'static>>,
                 examples::check_response(),
@@ -126,7 +131,7 @@ fn assessing() -> Vec<Operation> {
             ],
         },
         Operation {
-            path: "/checks/{check_id}",
+            paths: paths!("/checks/{check_id}"),
             method: Method::GET,
             id: "show_check",
             summary: "Show an answer as it was given",
@@ -150,7 +155,7 @@ fn assessing() -> Vec<Operation> {
             problems: &[Code::NotFound],
         },
         Operation {
-            path: "/screen",
+            paths: paths!("/screen"),
             method: Method::POST,
             id: "screen",
             summary: "Screen many addresses by lists and labels",
@@ -162,7 +167,7 @@ fn assessing() -> Vec<Operation> {
             parameters: &[],
             media_type: JSON_LINES,
             handler: post(routes::screen::screen_rows),
-            request: Some((schema_of::<routes::screen::ScreenRequest>, examples::screen_request())),
+            request: Some((schema_of::<ScreenRequest>, examples::screen_request())),
             response: (schema_of::<routes::screen::ScreenResponse>, examples::screen_response()),
             problems: &[Code::UnsupportedMediaType],
         },
@@ -173,7 +178,7 @@ fn assessing() -> Vec<Operation> {
 fn telling() -> Vec<Operation> {
     vec![
         Operation {
-            path: "/usage",
+            paths: paths!("/usage"),
             method: Method::GET,
             id: "show_usage",
             summary: "Show what the tenant was charged",
@@ -203,7 +208,22 @@ fn telling() -> Vec<Operation> {
             problems: &[Code::InvalidRequest],
         },
         Operation {
-            path: "/sources",
+            paths: paths!("/account"),
+            method: Method::GET,
+            id: "show_account",
+            summary: "Show the tenant's settings",
+            description: "The tenant, its plan, the limits that hold now and where each comes from, its \
+                          policy, and its keys without their secrets.",
+            gate: Gate { scope: Scope::AdminRead, ask: Ask::Request },
+            parameters: &[],
+            media_type: JSON,
+            handler: get(routes::account::show_account),
+            request: None,
+            response: (schema_of::<routes::account::AccountResponse>, examples::account_response()),
+            problems: &[],
+        },
+        Operation {
+            paths: paths!("/sources"),
             method: Method::GET,
             id: "list_sources",
             summary: "List what answers rest on, and how fresh it is",
@@ -218,7 +238,7 @@ fn telling() -> Vec<Operation> {
             problems: &[],
         },
         Operation {
-            path: "/signals",
+            paths: paths!("/signals"),
             method: Method::GET,
             id: "list_signals",
             summary: "List everything that an answer can name",

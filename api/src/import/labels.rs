@@ -24,6 +24,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{BUFFER_BYTES, ImportError};
+use crate::telemetry;
 
 /// A format of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -127,7 +128,7 @@ pub async fn import(
     };
     let asked = request.clone();
     // Fetching, unpacking and parsing block: they get a thread of their own.
-    let got = tokio::task::spawn_blocking(move || read(&asked, known, &progress));
+    let got = telemetry::on_thread(move || read(&asked, known, &progress));
     let Some(Got { set, digest, files, fetched }) =
         got.await.map_err(|_| ImportError::Stopped)??
     else {

@@ -27,6 +27,8 @@ use clap::ValueEnum;
 use jiff::{Timestamp, civil::Date};
 use serde::Serialize;
 
+use crate::telemetry;
+
 /// How much of a list is buffered.
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -242,7 +244,7 @@ pub async fn import(
     let (location, timeout) = (request.location.clone(), request.timeout);
     let format = request.format.reading(request.published_on);
     // Fetching, unpacking and parsing block: they get a thread of their own.
-    let read = tokio::task::spawn_blocking(move || -> Result<_, ImportError> {
+    let read = telemetry::on_thread(move || -> Result<_, ImportError> {
         let (spooled, fetched) = if is_url {
             let known = Conditions { etag: known.etag, last_modified: known.last_modified };
             match fetch(&location, &known, limits, timeout)? {

@@ -26,6 +26,12 @@ impl KeyUse {
         }
     }
 
+    /// When a key was last used, where that is not written yet.
+    pub fn unwritten(&self, key: &KeyId) -> Option<Timestamp> {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.get(key).copied()
+    }
+
     /// What is to be written now.
     pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);

@@ -44,16 +44,19 @@ tokio::task_local! {
     static REQUEST: Span;
 }
 
-/// Answers a request: what is logged meanwhile, and on threads that [`of_request`] goes along to, is in
-/// `span`.
+/// Answers a request: what is logged meanwhile, and by [`on_thread`], is in `span`.
 pub async fn answering<F: Future>(span: Span, answer: F) -> F::Output {
     REQUEST.scope(span.clone(), answer.instrument(span)).await
 }
 
-/// The span for log lines of the request that this task answers, for work on another thread.
-#[must_use]
-pub fn of_request() -> Span {
-    REQUEST.try_with(Span::clone).unwrap_or_else(|_| Span::none())
+/// Runs what waits on a thread of its own. What is logged there, and what other servers are asked, belongs
+/// to what is under way here.
+pub fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> tokio::task::JoinHandle<T> {
+    let lines = REQUEST.try_with(Span::clone).unwrap_or_else(|_| Span::none());
+    let stage = Span::current();
+    tokio::task::spawn_blocking(move || lines.in_scope(|| stage.in_scope(work)))
 }
 
 type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;

@@ -18,6 +18,8 @@ pub mod labels;
 pub mod plan;
 pub mod sanctions;
 pub mod text;
+#[cfg(feature = "fetch")]
+mod trace_parent;
 mod xml;
 
 pub use xml::XmlError;

@@ -69,7 +69,40 @@ pub struct KeyRecord {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// What a key is good for at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    /// It lets its owner in.
+    Good,
+    /// Its time is over.
+    Expired,
+    /// Somebody said that it is refused.
+    Revoked,
+}
+
+impl KeyState {
+    /// The state in a word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
 impl KeyRecord {
+    /// What the key is at `now`.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> KeyState {
+        match (self.revoked_at, self.is_good(now)) {
+            (Some(_), _) => KeyState::Revoked,
+            (None, true) => KeyState::Good,
+            (None, false) => KeyState::Expired,
+        }
+    }
+
     /// Whether the key is good at `now`.
     #[must_use]
     pub fn is_good(&self, now: Timestamp) -> bool {

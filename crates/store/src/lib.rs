@@ -152,6 +152,9 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
+    /// Every key of one tenant, revoked and expired ones included, the oldest first.
+    async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError>;
+
     /// Adds a key, and in the same transaction lets the one it replaces expire.
     async fn add_key(
         &self,

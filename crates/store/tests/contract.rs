@@ -351,6 +351,13 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     assert_eq!(store.control().await.unwrap().keys[0].last_used_at, Some(at(7)));
     assert_eq!(store.revisions().await.unwrap().control, revision, "use is not a change");
 
+    let others = KeyRecord { tenant: "other".parse().unwrap(), ..key(5) };
+    store.add_key(&others, None).await.unwrap();
+    let used = KeyRecord { last_used_at: Some(at(7)), ..key(1) };
+    assert_eq!(store.keys_of(&used.tenant).await.unwrap(), [used], "of one tenant");
+    assert_eq!(store.keys_of(&others.tenant).await.unwrap(), [others]);
+    assert_eq!(store.keys_of(&"nobody".parse().unwrap()).await.unwrap(), []);
+
     store.revoke_key(&key(1).id, at(8)).await.unwrap();
     store.revoke_key(&key(1).id, at(9)).await.unwrap();
     let revoked = store.control().await.unwrap().keys[0].clone();

@@ -113,6 +113,8 @@ pub struct Limit {
 /// Another number for one limit, for ever or until a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
+    /// The rate limit that says so.
+    pub rate_limit: Name,
     /// The limit.
     pub limit: LimitName,
     /// How many in one window.
@@ -144,21 +146,17 @@ impl<P> Tenant<P> {
     /// The limits that hold at `now`.
     #[must_use]
     pub fn limits(&self, now: Timestamp) -> Vec<Limit> {
+        let changed = |limit: &Limit| match self.change_of(limit, now) {
+            Some(change) => Limit { requests: change.requests, ..limit.clone() },
+            None => limit.clone(),
+        };
+        self.plan.limits.iter().map(changed).collect()
+    }
+
+    /// Why a limit of the plan has another number at `now`; `None` where it has the plan's own.
+    #[must_use]
+    pub fn change_of(&self, limit: &Limit, now: Timestamp) -> Option<&Override> {
         let in_force = |change: &&Override| change.until.is_none_or(|until| now < until);
-        self.plan
-            .limits
-            .iter()
-            .map(|limit| {
-                let changed = self
-                    .overrides
-                    .iter()
-                    .filter(in_force)
-                    .rfind(|change| change.limit == limit.name);
-                match changed {
-                    Some(change) => Limit { requests: change.requests, ..limit.clone() },
-                    None => limit.clone(),
-                }
-            })
-            .collect()
+        self.overrides.iter().filter(in_force).rfind(|change| change.limit == limit.name)
     }
 }

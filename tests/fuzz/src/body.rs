@@ -2,24 +2,20 @@
 //! problem, and what is accepted has what a check needs.
 #![no_main]
 
-use assay_api::http::reading;
-use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use assay_request::{check::CheckRequest, row::ScreenRequest};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    match reading::check(bytes) {
-        Ok(request) => {
-            if let Ok(chain) = request.blockchain.parse::<ChainId>() {
-                let _ = CanonicalAddress::parse(chain, &request.address);
-            }
-        }
-        Err(problem) => {
-            let details = problem.details("/", "id");
-            assert_eq!(details.status, 400);
-            assert!(!details.detail.is_empty() && !details.code.is_empty());
-        }
+    let refused = match CheckRequest::read(bytes) {
+        Ok(request) => request.subject().err().map(|problem| (problem, [400, 422].as_slice())),
+        Err(problem) => Some((problem, [400].as_slice())),
+    };
+    if let Some((problem, statuses)) = refused {
+        let details = problem.details("/", "id");
+        assert!(statuses.contains(&details.status));
+        assert!(!details.detail.is_empty() && !details.code.is_empty());
     }
-    match reading::row(bytes) {
+    match ScreenRequest::read(bytes) {
         Ok(row) => {
             let reference = row.reference.as_deref().unwrap_or_default();
             assert!(reference.chars().count() <= 128);

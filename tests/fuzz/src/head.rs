@@ -2,8 +2,8 @@
 //! may stand in a log.
 #![no_main]
 
-use assay_api::http::reading;
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use assay_request::{head, trace::CallerSpan};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -18,8 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
             headers.append(name, value);
         }
     }
-    let head = reading::head(&headers);
-    match head.key {
+    match head::presented_key(&headers) {
         Ok(key) => {
             let sent = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains(&key));
             let fields = ["x-api-key", "authorization"];
@@ -27,12 +26,12 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Err(problem) => assert_eq!(problem.details("/", "id").status, 401),
     }
-    if let Some(id) = head.request_id {
+    if let Some(id) = head::request_id(&headers) {
         assert!((1..=128).contains(&id.len()) && !id.contains("assay_"));
         assert!(id.bytes().all(|byte| byte.is_ascii_graphic()));
     }
-    if let Some(trace) = head.trace {
-        assert!(trace.len() == 32 && trace.bytes().any(|byte| byte != b'0'));
+    if let Some(caller) = CallerSpan::read(&headers) {
+        assert!(caller.trace != [0; 16] && caller.span != [0; 8]);
     }
-    assert!(head.accepts.is_none_or(|accepts| !accepts.is_negative()));
+    assert!(head::accepts(&headers).is_none_or(|accepts| !accepts.is_negative()));
 });

@@ -11,7 +11,8 @@ fuzz_target!(|bytes: &[u8]| {
         let mut seen = HashSet::new();
         for entry in &publication.entries {
             assert!(!entry.address_as_published.trim().is_empty());
-            let key = (&entry.list, &entry.entity.id, &entry.asset_code, &entry.address_as_published);
+            let key =
+                (&entry.list, &entry.entity.id, &entry.asset_code, &entry.address_as_published);
             assert!(seen.insert(key));
             let _ = entry.addresses();
         }

@@ -33,7 +33,7 @@ fn answers_and_problems_have_the_described_shape() {
         assert_eq!(found.status, 200, "{}", found.text);
         conforms(&description, &answer("post", check, "200"), &found);
     }
-    for path in ["/api/v1/sources", "/api/v1/signals"] {
+    for path in ["/api/v1/account", "/api/v1/sources", "/api/v1/signals"] {
         conforms(&description, &answer("get", path, "200"), &caller.get(path));
     }
 

@@ -2,13 +2,7 @@
 
 use std::{env, fs, path::PathBuf};
 
-use assay_api::{
-    http::{
-        openapi,
-        problem::{Code, Retry},
-    },
-    settings::DEFINITIONS,
-};
+use assay_api::{http::openapi, settings::DEFINITIONS};
 use assay_engine::{
     chain::ChainId,
     evidence::{Pattern, Tier},
@@ -16,6 +10,7 @@ use assay_engine::{
     taxonomy::Category,
 };
 use assay_ingest::labels::terms::{CONFIDENCES, EXPLORER, TAGPACK, TermTable};
+use assay_request::problem::{Code, Retry};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(name)

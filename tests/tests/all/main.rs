@@ -10,6 +10,7 @@
 #![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 
 mod access;
+mod account;
 mod addresses;
 mod answers;
 mod bulk;

@@ -1,5 +1,6 @@
 //! What the program tells about itself: metrics, traces and log lines, and what it keeps to itself.
 
+mod outgoing;
 mod secrets;
 mod world;
 

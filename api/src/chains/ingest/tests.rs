@@ -1,13 +1,17 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use assay_engine::{
     coins::{Holder, Txid},
     facts::Environment,
 };
-use assay_ingest::chain::{ChainTransaction, Coin, Hidden};
+use assay_ingest::chain::{BlockHead, ChainBlock, ChainTransaction, Coin, Hidden, TipRef};
 use assay_store::{SqliteStore, graph::Graphs};
+use jiff::Timestamp;
 
-use super::*;
+use super::{run::RETRIES, *};
 
 /// A source that gives what it was given, from its first block on.
 #[derive(Clone, Default)]

@@ -46,9 +46,7 @@ impl Fetching {
             return None;
         }
         let histories = Arc::clone(&self.histories);
-        // What is logged there belongs to the request.
-        let span = telemetry::of_request();
-        let asked = tokio::task::spawn_blocking(move || span.in_scope(|| ask(&*histories)));
+        let asked = telemetry::on_thread(move || ask(&*histories));
         match timeout_at(self.deadline, asked).await.ok()?.ok()? {
             Ok(answer) => Some(answer),
             Err(error) => {

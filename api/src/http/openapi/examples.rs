@@ -7,12 +7,21 @@ use assay_engine::{
     policy::{Force, Policy, PolicySpec},
     score::Verdict,
 };
-use assay_store::{IntelSnapshot, intel::Intel, usage::Operation};
+use assay_request::check::TransferDirection;
+use assay_store::{IntelSnapshot, control::KeyState, intel::Intel, usage::Operation};
+use assay_tenancy::{
+    key::Scope,
+    manifest::{Counts, Per},
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
     http::routes::{
+        account::{
+            AccountKey, AccountLimit, AccountPlan, AccountPolicy, AccountResponse, AccountTenant,
+            LimitSource,
+        },
         check::CheckResponse,
         sources::SourcesResponse,
         usage::{UsageResponse, UsageRow},
@@ -98,7 +107,7 @@ pub(in crate::http) fn check_response() -> Value {
     let response = CheckResponse {
         check_id: IDENTIFIER.into(),
         reference: Some("order-4711".into()),
-        direction: Some(crate::http::routes::check::TransferDirection::Deposit),
+        direction: Some(TransferDirection::Deposit),
         address_submitted: subject.to_string(),
         assessment: &assessment,
         assessed_at: at(),
@@ -146,6 +155,54 @@ pub(in crate::http) fn screen_response() -> Value {
         found,
     );
     serde_json::to_value(row).unwrap_or_default()
+}
+
+pub(in crate::http) fn account_response() -> Value {
+    let requests = |name: &str, requests, seconds, counts| AccountLimit {
+        name: name.into(),
+        requests,
+        window_seconds: seconds,
+        counts,
+        per: Per::Tenant,
+        source: LimitSource::Plan,
+        rate_limit: None,
+        until: None,
+        plan_requests: requests,
+    };
+    let raised = AccountLimit {
+        requests: 250_000,
+        source: LimitSource::RateLimit,
+        rate_limit: Some("acme-year-end".into()),
+        until: Timestamp::from_second(1_772_323_200).ok(),
+        ..requests("daily", 100_000, 86_400, Counts::Checks)
+    };
+    let response = AccountResponse {
+        tenant: AccountTenant { name: "acme".into(), display_name: "Acme Payments".into() },
+        plan: AccountPlan {
+            name: "business".into(),
+            display_name: "Business".into(),
+            screen_rows: 100_000,
+            cache_seconds: 300,
+            checks_kept_seconds: 30 * 86_400,
+            usage_kept_seconds: 400 * 86_400,
+        },
+        limits: vec![requests("burst", 20, 1, Counts::Requests), raised],
+        policy: AccountPolicy {
+            name: "default".into(),
+            revision: Policy::default().revision().to_string(),
+        },
+        keys: vec![AccountKey {
+            id: "2f8VnJ3kQx1".into(),
+            name: "back end".into(),
+            scopes: vec![Scope::Check.to_string(), Scope::AdminRead.to_string()],
+            state: KeyState::Good.as_str().into(),
+            created_at: Timestamp::from_second(1_767_225_600).unwrap_or_default(),
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: Some(at()),
+        }],
+    };
+    serde_json::to_value(response).unwrap_or_default()
 }
 
 pub(in crate::http) fn usage_response() -> Value {

@@ -4,13 +4,14 @@ pub(super) mod examples;
 
 use std::collections::BTreeMap;
 
+use assay_request::problem::{Code, ProblemDetails};
 use axum::{Json, response::IntoResponse};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{
-    operations::{COMMON_PROBLEMS, Operation, PREFIXES, operations},
-    problem::{Code, PROBLEM_JSON, ProblemDetails},
+    operations::{COMMON_PROBLEMS, Operation, operations},
+    problem::PROBLEM_JSON,
     routes::health::Health,
 };
 
@@ -27,10 +28,10 @@ pub fn document() -> Value {
         .into_generator();
     let mut paths = Map::new();
     for operation in operations() {
-        for prefix in PREFIXES {
-            let path = format!("{prefix}{}", operation.path);
+        for (place, path) in operation.paths.into_iter().enumerate() {
             let method = operation.method.as_str().to_ascii_lowercase();
-            paths.insert(path, json!({ method: describe(&operation, prefix, &mut generator) }));
+            let described = describe(&operation, place > 0, &mut generator);
+            paths.insert(path.into(), json!({ method: described }));
         }
     }
     for (path, id, summary) in [
@@ -68,9 +69,8 @@ pub fn document() -> Value {
     })
 }
 
-fn describe(operation: &Operation, prefix: &str, generator: &mut SchemaGenerator) -> Value {
+fn describe(operation: &Operation, is_alias: bool, generator: &mut SchemaGenerator) -> Value {
     let (response_schema, response_example) = &operation.response;
-    let is_alias = prefix != PREFIXES[0];
     let id = if is_alias { format!("{}_alias", operation.id) } else { operation.id.to_owned() };
     let mut responses = problem_responses(operation.problems.iter().chain(COMMON_PROBLEMS));
     let limited = json!({

@@ -2,7 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use assay_engine::{address::CanonicalAddress, assessment::Assessment, chain::ChainId};
+use assay_engine::assessment::Assessment;
+use assay_request::{
+    check::{CheckRequest, TransferDirection},
+    head,
+    problem::{Code, Problem},
+};
 use assay_store::usage::{KeptCheck, Operation};
 use axum::{
     body::Body,
@@ -10,16 +15,16 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     http::{
         App,
         body::read_json,
         frame::{Arrived, Subject},
-        problem::{Code, Problem},
+        problem::Refusal,
     },
     serving::{CacheStatus, Caller, CheckOutcome},
     system,
@@ -27,41 +32,8 @@ use crate::{
 
 /// Largest body of a single check.
 pub const LARGEST_BODY: usize = 8 * 1024;
-/// Longest reference in characters.
-const LONGEST_REFERENCE: usize = 128;
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
-
-/// A check of one address.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CheckRequest {
-    /// The blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any
-    /// letter case.
-    #[schemars(length(min = 1))]
-    pub blockchain: String,
-    /// The address in any form that the blockchain allows.
-    #[schemars(length(min = 1))]
-    pub address: String,
-    /// Your own reference of up to 128 characters; it is repeated in the answer.
-    #[serde(default)]
-    #[schemars(length(max = 128))]
-    pub reference: Option<String>,
-    /// Whether money is to come from the address or to go there; it is repeated in the answer and does
-    /// not change it.
-    #[serde(default)]
-    pub direction: Option<TransferDirection>,
-}
-
-/// Which way money is to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TransferDirection {
-    /// Money is to come from the address.
-    Deposit,
-    /// Money is to go to the address.
-    Withdrawal,
-}
 
 /// The answer to a check, as it is described; [`print`] writes it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -100,29 +72,17 @@ pub async fn check_address(
     Extension(Arrived(arrived)): Extension<Arrived>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
+) -> Result<Response, Refusal> {
     let time = app.settings.body_timeout;
     let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, time).await?;
-    check_reference(request.reference.as_deref()).map_err(|message| {
-        Problem::new(Code::InvalidRequest, format!("reference: {message}"))
-            .field("reference", message)
-    })?;
-    let chain: ChainId =
-        request.blockchain.parse().map_err(|error: assay_engine::chain::UnsupportedChain| {
-            let message = error.to_string();
-            Problem::new(Code::UnsupportedChain, &message).field("blockchain", message)
-        })?;
-    let subject = CanonicalAddress::parse(chain, &request.address).map_err(|error| {
-        let message = format!("not a valid {chain} address: {error}");
-        Problem::new(Code::InvalidAddress, &message).field("address", message)
-    })?;
+    let subject = request.subject()?;
 
     let now = app.service.clock.now();
     let unprintable = |error| {
         tracing::error!(%error, "failed to print an answer");
         Problem::new(Code::InternalError, "the answer could not be printed")
     };
-    let outcome = app.service.check(&caller, &subject, caller_accepts(&headers), now).await;
+    let outcome = app.service.check(&caller, &subject, head::accepts(&headers), now).await;
     let outcome = outcome.map_err(unprintable)?;
     let assessed = &outcome.assessed;
     app.metrics.check(assessed.verdict, outcome.cache);
@@ -191,37 +151,6 @@ fn print(
     Ok(format!("{{{}}}", pieces.join(",")))
 }
 
-/// Says what is wrong with a reference.
-pub(super) fn check_reference(reference: Option<&str>) -> Result<(), String> {
-    let length = reference.map_or(0, |reference| reference.chars().count());
-    if length <= LONGEST_REFERENCE {
-        return Ok(());
-    }
-    Err(format!("has {length} characters: at most {LONGEST_REFERENCE} are allowed"))
-}
-
-/// How old an answer the caller accepts: `Cache-Control: no-cache` or `max-age`.
-pub(in crate::http) fn caller_accepts(headers: &HeaderMap) -> Option<SignedDuration> {
-    let fields = headers.get_all(header::CACHE_CONTROL).iter();
-    let directives =
-        fields.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
-    directives
-        .filter_map(|directive| {
-            let directive = directive.trim().to_ascii_lowercase();
-            match directive.split_once('=') {
-                None if directive == "no-cache" || directive == "no-store" => {
-                    Some(SignedDuration::ZERO)
-                }
-                Some(("max-age", seconds)) => {
-                    let seconds = seconds.trim_matches('"').parse::<u32>().ok()?;
-                    Some(SignedDuration::from_secs(seconds.into()))
-                }
-                _ => None,
-            }
-        })
-        .min()
-}
-
 /// `Cache-Status` (RFC 9211) and `Age`.
 fn with_cache_fields(mut response: Response, outcome: &CheckOutcome, now: Timestamp) -> Response {
     let seconds = outcome.time_to_live.as_secs();
@@ -246,7 +175,7 @@ fn milliseconds(took: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_engine::{assess, policy::Policy};
+    use assay_engine::{address::CanonicalAddress, assess, chain::ChainId, policy::Policy};
     use assay_store::IntelSnapshot;
 
     use super::*;

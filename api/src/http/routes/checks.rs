@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_request::problem::{Code, Problem};
 use assay_store::usage::KeptCheck;
 use axum::{
     extract::{Extension, Path, State},
@@ -11,10 +12,7 @@ use axum::{
 use tracing::Instrument;
 
 use crate::{
-    http::{
-        App,
-        problem::{Code, Problem},
-    },
+    http::{App, problem::Refusal},
     serving::Caller,
     telemetry::stage,
 };
@@ -28,7 +26,7 @@ pub async fn show_check(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Refusal> {
     let tenant = &caller.tenant.name;
     let mut found = app.service.recorder.waiting(tenant, &id);
     if found.is_none() {

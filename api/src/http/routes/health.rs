@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
+use assay_request::problem::{Code, Problem};
 use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::{
-    App,
-    problem::{Code, Problem},
-};
+use crate::http::{App, problem::Refusal};
 
 /// How the program is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -30,13 +28,13 @@ pub async fn healthz() -> Json<Health> {
 /// # Errors
 ///
 /// [`Code::Unavailable`] while draining, [`Code::DirectoryStale`] where nobody would be let in.
-pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem> {
+pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Refusal> {
     if app.service.is_draining() {
-        return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere"));
+        return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere").into());
     }
     if app.service.is_directory_stale() {
         let detail = "it could not be confirmed for too long who may ask";
-        return Err(Problem::new(Code::DirectoryStale, detail));
+        return Err(Problem::new(Code::DirectoryStale, detail).into());
     }
     let mut degraded = Vec::new();
     if !app.service.store_reachable() {

@@ -1,5 +1,6 @@
 //! The operations, one module each.
 
+pub mod account;
 pub mod check;
 pub mod checks;
 pub mod health;

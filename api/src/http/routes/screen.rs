@@ -11,6 +11,7 @@ use assay_engine::{
     taxonomy::Category,
 };
 use assay_limiter::{Charge, Terms};
+use assay_request::row::{self, Line, ScreenRequest};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
@@ -21,15 +22,11 @@ use axum::{
 };
 use http_body_util::BodyExt;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    http::{
-        App,
-        problem::{Code, Problem},
-        routes::check::check_reference,
-    },
+    http::{App, problem::Refusal},
     serving::{Caller, Screened, screen, screen_subject},
 };
 
@@ -37,22 +34,6 @@ use crate::{
 const LONGEST_LINE: usize = 8 * 1024;
 /// Rows that are answered together.
 const BATCH: usize = 256;
-
-/// One row of a request.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ScreenRequest {
-    /// The blockchain.
-    #[schemars(length(min = 1))]
-    pub blockchain: String,
-    /// The address in any form that the blockchain allows.
-    #[schemars(length(min = 1))]
-    pub address: String,
-    /// Your own reference of up to 128 characters; it is repeated in the row's answer.
-    #[serde(default)]
-    #[schemars(length(max = 128))]
-    pub reference: Option<String>,
-}
 
 /// One row of an answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -94,8 +75,8 @@ pub async fn screen_rows(
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    require_ndjson(&headers)?;
+) -> Result<Response, Refusal> {
+    row::require_type(&headers)?;
     let time = app.settings.row_timeout;
     let rows = Rows { body, time, buffer: Vec::new(), over: false, too_long: false };
     let state = Screening { app, caller, rows, row: 0, ended: false };
@@ -107,17 +88,6 @@ pub async fn screen_rows(
     Ok((content_type, Body::from_stream(answers)).into_response())
 }
 
-fn require_ndjson(headers: &HeaderMap) -> Result<(), Problem> {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let known = ["application/x-ndjson", "application/jsonl", "application/json-lines"];
-    if known.iter().any(|known| media_type.eq_ignore_ascii_case(known)) {
-        return Ok(());
-    }
-    let detail = "send one JSON object a line with `Content-Type: application/x-ndjson`";
-    Err(Problem::new(Code::UnsupportedMediaType, detail))
-}
-
 /// A request on its way.
 struct Screening {
     app: Arc<App>,
@@ -126,9 +96,6 @@ struct Screening {
     row: u64,
     ended: bool,
 }
-
-/// A line that was read: the row, or what is wrong with it.
-pub(in crate::http) type Line = Result<ScreenRequest, String>;
 
 impl Screening {
     /// The next rows' answers; `None` once all are answered.
@@ -340,7 +307,7 @@ impl Rows {
             if std::mem::take(&mut self.too_long) || line.len() > LONGEST_LINE {
                 lines.push(Err(too_long()));
             } else if !line.trim_ascii().is_empty() {
-                lines.push(read_row(line));
+                lines.push(ScreenRequest::read(line));
             }
             start += (length + 1).min(rest.len());
         }
@@ -354,17 +321,4 @@ impl Rows {
 
 fn too_long() -> String {
     format!("the line is longer than {LONGEST_LINE} bytes")
-}
-
-pub(in crate::http) fn read_row(line: &[u8]) -> Line {
-    if line.trim_ascii().first() != Some(&b'{') {
-        return Err("expected a JSON object".to_owned());
-    }
-    let row: ScreenRequest = serde_json::from_slice(line).map_err(|error| {
-        let text = error.to_string();
-        // A row is one line: only the column would be news.
-        text.replace(" at line 1 column ", " at character ")
-    })?;
-    check_reference(row.reference.as_deref()).map_err(|message| format!("reference: {message}"))?;
-    Ok(row)
 }

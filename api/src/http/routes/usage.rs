@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use assay_request::problem::{Code, Problem};
 use assay_store::usage::Operation;
 use axum::{
     Json,
@@ -13,10 +14,7 @@ use serde::{Deserialize, Serialize};
 use tracing::Instrument;
 
 use crate::{
-    http::{
-        App,
-        problem::{Code, Problem},
-    },
+    http::{App, problem::Refusal},
     serving::Caller,
     telemetry::stage,
 };
@@ -77,7 +75,7 @@ pub async fn show_usage(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     query: Result<Query<UsageQuery>, QueryRejection>,
-) -> Result<Json<UsageResponse>, Problem> {
+) -> Result<Json<UsageResponse>, Refusal> {
     let Query(query) = query.map_err(|error| {
         let message = format!("{}; days are written as 2026-01-31", error.body_text());
         Problem::new(Code::InvalidRequest, &message).field("from, to", message)
@@ -87,7 +85,7 @@ pub async fn show_usage(
     let from = query.from.unwrap_or_else(|| to.saturating_sub(USUAL_DAYS.days()));
     if from > to || to.saturating_sub(MOST_DAYS.days()) > from {
         let message = format!("from {from} to {to}: ask for one to {MOST_DAYS} days");
-        return Err(Problem::new(Code::InvalidRequest, &message).field("from", message));
+        return Err(Problem::new(Code::InvalidRequest, &message).field("from", message).into());
     }
     let tenant = &caller.tenant.name;
     // Read before the store is asked: what is written in between is missed rather than counted twice.

@@ -8,6 +8,7 @@ use ureq::{
 };
 
 use super::{InputLimits, SpoolError, Spooled};
+use crate::trace_parent::TraceParent;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;
@@ -77,6 +78,7 @@ pub fn fetch(
         .timeout_connect(Some(CONNECT_TIMEOUT))
         .max_redirects(MOST_REDIRECTS)
         .http_status_as_error(false)
+        .middleware(TraceParent)
         .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
         .build()
         .into();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_tenancy::key::KeyId;
+use assay_tenancy::{Name, key::KeyId};
 use jiff::Timestamp;
 use sqlx::{PgConnection, postgres::PgRow};
 
@@ -25,6 +25,20 @@ pub(super) async fn load(read: &mut PgConnection) -> Result<Control, StoreError>
     .fetch_all(read)
     .await?;
     row::control::control(revision, &manifests, &keys)
+}
+
+pub(super) async fn keys_of(
+    read: &mut PgConnection,
+    tenant: &Name,
+) -> Result<Vec<KeyRecord>, StoreError> {
+    let keys = sqlx::query(
+        "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+         FROM api_keys WHERE tenant = $1 ORDER BY created_at, id",
+    )
+    .bind(tenant.as_str())
+    .fetch_all(read)
+    .await?;
+    keys.iter().map(row::control::key).collect()
 }
 
 async fn revision(read: &mut PgConnection) -> Result<u64, StoreError> {

@@ -316,6 +316,11 @@ impl Store for PostgresStore {
         Ok(transaction.commit().await?)
     }
 
+    async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
+        let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
+        control::keys_of(&mut transaction, tenant).await
+    }
+
     async fn add_key(
         &self,
         key: &KeyRecord,

@@ -52,7 +52,7 @@ fn manifest(row: &impl Columns) -> Result<ManifestRecord, StoreError> {
     })
 }
 
-fn key(row: &impl Columns) -> Result<KeyRecord, StoreError> {
+pub(crate) fn key(row: &impl Columns) -> Result<KeyRecord, StoreError> {
     let hash = row.optional_bytes("hash")?.unwrap_or_default();
     Ok(KeyRecord {
         id: value::parsed("api_keys.id", row.text("id")?)?,

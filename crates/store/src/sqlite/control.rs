@@ -1,8 +1,8 @@
 //! Manifests and API keys in `SQLite`.
 
-use assay_tenancy::key::KeyId;
+use assay_tenancy::{Name, key::KeyId};
 use jiff::Timestamp;
-use sqlx::{Sqlite, Transaction};
+use sqlx::{Sqlite, SqlitePool, Transaction};
 
 use crate::{
     StoreError,
@@ -24,6 +24,20 @@ pub(super) async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
     .fetch_all(&mut **read)
     .await?;
     row::control::control(revision, &manifests, &keys)
+}
+
+pub(super) async fn keys_of(
+    pool: &SqlitePool,
+    tenant: &Name,
+) -> Result<Vec<KeyRecord>, StoreError> {
+    let keys = sqlx::query(
+        "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+         FROM api_keys WHERE tenant = ? ORDER BY created_at, id",
+    )
+    .bind(tenant.as_str())
+    .fetch_all(pool)
+    .await?;
+    keys.iter().map(row::control::key).collect()
 }
 
 async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {

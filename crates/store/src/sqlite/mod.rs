@@ -317,6 +317,10 @@ impl Store for SqliteStore {
         Ok(transaction.commit().await?)
     }
 
+    async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
+        control::keys_of(&self.pool, tenant).await
+    }
+
     async fn add_key(
         &self,
         key: &KeyRecord,

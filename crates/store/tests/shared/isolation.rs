@@ -213,6 +213,9 @@ async fn each_tenant_sees_its_own() {
         let day = date(2026, 1, 1);
         let usage = store.usage(Some(&tenant(number)), day, day).await.unwrap();
         assert_eq!(usage, [UsageCount { charged: charged(number), count: 1 }]);
+        let keys = store.keys_of(&tenant(number)).await.unwrap();
+        assert_eq!(keys.len(), usize::try_from(KEYS).unwrap());
+        assert!(keys.iter().all(|key| key.tenant == tenant(number)));
     }
     let keys = store.control().await.unwrap().keys;
     assert_eq!(keys.len(), TENANTS * usize::try_from(KEYS).unwrap(), "the directory has every key");

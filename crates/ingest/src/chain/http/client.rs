@@ -8,6 +8,7 @@ use ureq::{
 };
 
 use super::{Answer, Http, NoAnswer, Request};
+use crate::trace_parent::TraceParent;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: u32 = 5;
@@ -69,6 +70,7 @@ impl Client {
             .max_idle_connections_per_host(MOST_IDLE)
             .max_idle_connections(MOST_IDLE)
             .http_status_as_error(false)
+            .middleware(TraceParent)
             .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
             .build()
             .into();

@@ -1,0 +1,147 @@
+//! From layers to settings, or to all that is wrong with them.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use assay_redis::Place;
+
+use super::{DatabaseUrl, Feeds, Layers, LogFormat, Origin, Settings, Switch, value};
+
+/// A setting that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}: {message}")]
+pub struct SettingProblem {
+    /// Where it is set.
+    pub origin: Origin,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl Settings {
+    /// Puts the layers together.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong.
+    pub fn resolve(layers: &Layers) -> Result<Self, Vec<SettingProblem>> {
+        let mut problems = layers.unknown();
+        let mut take = Taker { layers, problems: &mut problems };
+        let settings = Self {
+            data_dir: take.value("data-dir", value::path),
+            database_url: take.value("database-url", value::database_url),
+            database_url_file: take.value("database-url-file", value::optional_path),
+            database_password_file: take.value("database-password-file", value::optional_path),
+            database_readers: take.value("database-readers", value::connections),
+            revocations: take.value("revocations", value::optional_path),
+            log_level: take.value("log-level", value::log_level),
+            log_format: take.value("log-format", value::log_format),
+            listen: take.value("listen", value::socket_address),
+            admin_listen: take.value("admin-listen", value::socket_address),
+            request_timeout: take.value("request-timeout", value::positive_duration),
+            drain_delay: take.value("drain-delay", value::duration),
+            shutdown_grace: take.value("shutdown-grace", value::duration),
+            max_connections: take.value("max-connections", value::many),
+            cache_bytes: take.value("cache-bytes", value::bytes),
+            refresh_interval: take.value("refresh-interval", value::positive_duration),
+            feeds: take.value("feeds", value::feeds),
+            redis_url: take.value("redis-url", value::redis_url),
+            redis_password_file: take.value("redis-password-file", value::optional_path),
+            redis_ca_file: take.value("redis-ca-file", value::optional_path),
+            redis_prefix: take.value("redis-prefix", value::prefix),
+            max_directory_age: take.value("max-directory-age", value::positive_duration),
+            max_snapshot_age: take.value("max-snapshot-age", value::positive_duration),
+            header_timeout: take.value("header-timeout", value::positive_duration),
+            body_timeout: take.value("body-timeout", value::positive_duration),
+            stall_timeout: take.value("stall-timeout", value::positive_duration),
+            max_requests: take.value("max-requests", value::many),
+            tls_cert: take.value("tls-cert", value::optional_path),
+            tls_key: take.value("tls-key", value::optional_path),
+            cors_origin: take.value("cors-origin", value::origins),
+            legacy_rate_limit_headers: take.value("legacy-rate-limit-headers", value::switch),
+            otlp_endpoint: take.value("otlp-endpoint", value::collector),
+            otlp_interval: take.value("otlp-interval", value::positive_duration),
+            log_hash_key_file: take.value("log-hash-key-file", value::optional_path),
+        };
+        for (given, missing) in [("tls-cert", "tls-key"), ("tls-key", "tls-cert")] {
+            let is_empty = |name| layers.find(name).0.is_empty();
+            if !is_empty(given) && is_empty(missing) {
+                problems.push(SettingProblem {
+                    origin: layers.origin(given),
+                    message: format!("needs --{missing} too"),
+                });
+            }
+        }
+        if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
+            problems.push(SettingProblem {
+                origin: layers.origin("admin-listen"),
+                message: "must not be where the API listens".into(),
+            });
+        }
+        if settings.database_url.is_some() && settings.database_url_file.is_some() {
+            problems.push(SettingProblem {
+                origin: layers.origin("database-url-file"),
+                message: "database-url says where the database is already: leave one of them out"
+                    .into(),
+            });
+        }
+        if settings.database_password_file.is_some() && settings.database().is_none() {
+            problems.push(SettingProblem {
+                origin: layers.origin("database-password-file"),
+                message: "there is no database-url or database-url-file to go with it".into(),
+            });
+        }
+        if problems.is_empty() { Ok(settings) } else { Err(problems) }
+    }
+}
+
+/// Reads values and collects what is wrong with them.
+struct Taker<'a> {
+    layers: &'a Layers,
+    problems: &'a mut Vec<SettingProblem>,
+}
+
+impl Taker<'_> {
+    /// The value of a setting; the default where what is set is wrong.
+    fn value<T>(&mut self, name: &'static str, read: fn(&str) -> Result<T, String>) -> T
+    where
+        T: Fallback,
+    {
+        let (text, origin) = self.layers.find(name);
+        read(&text).unwrap_or_else(|message| {
+            self.problems.push(SettingProblem { origin, message });
+            T::fallback()
+        })
+    }
+}
+
+/// A value to go on with after something wrong was noted; it is never used.
+trait Fallback {
+    fn fallback() -> Self;
+}
+
+macro_rules! fallback {
+    ($($type:ty => $value:expr),+ $(,)?) => {
+        $(impl Fallback for $type {
+            fn fallback() -> Self {
+                $value
+            }
+        })+
+    };
+}
+
+fallback! {
+    PathBuf => Self::new(),
+    String => Self::new(),
+    LogFormat => Self::Text,
+    SocketAddr => SocketAddr::from(([127, 0, 0, 1], 0)),
+    Duration => Self::ZERO,
+    Feeds => Self::Off,
+    Switch => Self::Off,
+    Vec<String> => Self::new(),
+    Option<String> => None,
+    Option<DatabaseUrl> => None,
+    Option<PathBuf> => None,
+    Option<Place> => None,
+    usize => 0,
+    u32 => 1,
+    u64 => 0,
+}

@@ -1,0 +1,102 @@
+use super::*;
+
+fn layers(flags: &[(&'static str, &str)], env: &[(&str, &str)], file: &str) -> Layers {
+    let mut layers = Layers::default();
+    for (name, value) in flags {
+        layers.flag(name, Some((*value).to_owned()));
+    }
+    let env: Vec<(String, String)> =
+        env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    layers.environment(env.into_iter());
+    layers.file("assay.toml", file).unwrap();
+    layers
+}
+
+#[test]
+fn the_defaults_are_right() {
+    let settings = Settings::resolve(&Layers::default()).unwrap();
+    assert_eq!(settings.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(settings.cache_bytes, 64 * 1024 * 1024);
+    assert_eq!(settings.refresh_interval, Duration::from_millis(250));
+}
+
+#[test]
+fn a_flag_goes_before_the_environment_and_the_environment_before_the_file() {
+    let layers = layers(
+        &[("listen", "127.0.0.1:1")],
+        &[("ASSAY_LISTEN", "127.0.0.1:2"), ("ASSAY_REQUEST_TIMEOUT", "2s")],
+        "listen = \"127.0.0.1:3\"\nrequest-timeout = \"3s\"\nmax-connections = 3\n",
+    );
+    let settings = Settings::resolve(&layers).unwrap();
+    assert_eq!(settings.listen.port(), 1);
+    assert_eq!(settings.request_timeout, Duration::from_secs(2));
+    assert_eq!(settings.max_connections, 3);
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once_with_its_place() {
+    let layers = layers(
+        &[("listen", "here")],
+        &[("ASSAY_LOG_FORMAT", "xml"), ("ASSAY_LISTN", "x")],
+        "cache-bytes = \"lots\"\ncolour = \"red\"\n[nested]\na = 1\n",
+    );
+    let problems: Vec<String> =
+        Settings::resolve(&layers).unwrap_err().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        [
+            "assay.toml: colour: there is no such setting",
+            "assay.toml: nested: there is no such setting",
+            "ASSAY_LOG_FORMAT: `xml` is neither text nor json",
+            "--listen: `here` is not an address and port, such as 127.0.0.1:8080",
+            "assay.toml: cache-bytes: `lots` is not a size, such as 64MiB",
+        ]
+    );
+}
+
+#[test]
+fn the_database_is_said_once() {
+    let problems = |flags: &[(&'static str, &str)]| -> Vec<String> {
+        let layers = layers(flags, &[], "");
+        let problems = Settings::resolve(&layers).err().unwrap_or_default();
+        problems.iter().map(ToString::to_string).collect()
+    };
+    let (url, url_file) = (("database-url", "postgres://x/y"), ("database-url-file", "/url"));
+    let password = ("database-password-file", "/password");
+    assert!(problems(&[url]).is_empty() && problems(&[url_file, password]).is_empty());
+    assert_eq!(
+        problems(&[url, url_file]),
+        ["--database-url-file: database-url says where the database is already: leave one of \
+          them out"]
+    );
+    assert_eq!(
+        problems(&[password]),
+        ["--database-password-file: there is no database-url or database-url-file to go with it"]
+    );
+}
+
+#[test]
+fn origins_are_a_list_wherever_they_are_set() {
+    let origins = |layers: &Layers| Settings::resolve(layers).unwrap().cors_origin;
+    let two = ["https://a.example", "http://localhost:3000"];
+    let flag = "https://a.example,http://localhost:3000";
+    assert_eq!(origins(&layers(&[("cors-origin", flag)], &[], "")), two);
+    let file = "cors-origin = [\"https://a.example\", \"http://localhost:3000\"]";
+    assert_eq!(origins(&layers(&[], &[], file)), two);
+    let wrong = layers(&[("cors-origin", "https://a.example/path")], &[], "");
+    let problems = Settings::resolve(&wrong).unwrap_err();
+    assert!(problems[0].to_string().starts_with("--cors-origin: `https://a.example/path`"));
+}
+
+#[test]
+fn a_certificate_needs_its_key() {
+    let problems = Settings::resolve(&layers(&[("tls-cert", "a.pem")], &[], "")).unwrap_err();
+    assert_eq!(problems[0].to_string(), "--tls-cert: needs --tls-key too");
+}
+
+#[test]
+fn the_two_listeners_differ() {
+    let layers = layers(&[("admin-listen", "127.0.0.1:8080")], &[], "");
+    let problems = Settings::resolve(&layers).unwrap_err();
+    assert_eq!(problems[0].to_string(), "--admin-listen: must not be where the API listens");
+}

@@ -1,0 +1,95 @@
+//! Requests of our own name the span that they are made in, as W3C Trace Context has it.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use assay_ingest::{
+    chain::http::{
+        Http, Request,
+        client::{Client, Credentials},
+    },
+    input::{Conditions, InputLimits, fetch},
+};
+use opentelemetry::{
+    Context,
+    trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState},
+};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const SPAN: &str = "b7ad6b7169203331";
+
+/// A server that answers everything and says which header fields about traces came.
+fn server() -> (String, mpsc::Receiver<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+            let fields = lines.take_while(|line| !line.is_empty());
+            let fields = fields.map(|line| line.to_ascii_lowercase());
+            let mut fields: Vec<String> = fields.filter(|line| line.starts_with("trace")).collect();
+            fields.sort();
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+            stream.write_all(answer.as_bytes()).unwrap();
+            if tell.send(fields).is_err() {
+                break;
+            }
+        }
+    });
+    (url, told)
+}
+
+/// Asks as a list is fetched, as Esplora is asked, and as a node is.
+fn ask_all(url: &str) {
+    let time = Duration::from_secs(5);
+    fetch(url, &Conditions::default(), InputLimits::default(), time).unwrap();
+    let client = Client::new(url, Credentials::None, time).unwrap();
+    client.exchange(Request::get("/blocks/tip/height")).unwrap();
+    client.exchange(Request::post(b"{}")).unwrap();
+}
+
+fn span(flags: TraceFlags, state: &str) -> Context {
+    let (trace, span) = (TraceId::from_hex(TRACE).unwrap(), SpanId::from_hex(SPAN).unwrap());
+    let state: TraceState = state.parse().unwrap();
+    Context::new().with_remote_span_context(SpanContext::new(trace, span, flags, false, state))
+}
+
+#[test]
+fn every_request_names_the_span_it_is_made_in() {
+    let (url, told) = server();
+    let under_way = span(TraceFlags::SAMPLED, "vendor=1").attach();
+    ask_all(&url);
+    drop(under_way);
+    for _ in 0..3 {
+        let fields = [format!("traceparent: 00-{TRACE}-{SPAN}-01"), "tracestate: vendor=1".into()];
+        assert_eq!(told.recv().unwrap(), fields);
+    }
+}
+
+#[test]
+fn a_span_that_is_not_recorded_says_so_and_an_empty_state_is_not_sent() {
+    let (url, told) = server();
+    let under_way = span(TraceFlags::default(), "").attach();
+    ask_all(&url);
+    drop(under_way);
+    for _ in 0..3 {
+        assert_eq!(told.recv().unwrap(), [format!("traceparent: 00-{TRACE}-{SPAN}-00")]);
+    }
+}
+
+#[test]
+fn without_a_span_nothing_is_said() {
+    let (url, told) = server();
+    ask_all(&url);
+    for _ in 0..3 {
+        assert!(told.recv().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! What header fields say to us: the key, the request's name, and how old an answer may be.
+
+use http::{HeaderMap, HeaderName, header};
+use jiff::SignedDuration;
+
+use crate::problem::{Code, Problem};
+
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// Names a request in answers and logs.
+pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longest identifier that a caller may give a request.
+const LONGEST_REQUEST_ID: usize = 128;
+
+/// The one key that the request presents, by `X-API-Key` or as a Bearer token.
+///
+/// # Errors
+///
+/// Where there is none, or more than one.
+pub fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
+    let invalid = |detail: &str| {
+        Problem::new(Code::InvalidKey, detail)
+            .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\"")
+    };
+    let mut keys: Vec<&str> = Vec::new();
+    for value in headers.get_all(X_API_KEY) {
+        keys.push(value.to_str().map_err(|_| invalid("X-API-Key is not plain text"))?.trim());
+    }
+    for value in headers.get_all(header::AUTHORIZATION) {
+        let text = value.to_str().map_err(|_| invalid("Authorization is not plain text"))?;
+        let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(invalid("Authorization must be `Bearer <API key>`"));
+        }
+        keys.push(token.trim());
+    }
+    match keys.split_first() {
+        None => Err(Problem::new(
+            Code::MissingKey,
+            "send the API key as `X-API-Key: <key>` or `Authorization: Bearer <key>`",
+        )
+        .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\"")),
+        Some((first, rest)) if rest.iter().all(|other| other == first) => Ok((*first).to_owned()),
+        Some(_) => Err(invalid("the request presents different API keys")),
+    }
+}
+
+/// The caller's identifier, where it is one that may stand in answers and logs.
+#[must_use]
+pub fn request_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|given| {
+        (1..=LONGEST_REQUEST_ID).contains(&given.len())
+            && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+            && !may_hold_key(given)
+    })
+}
+
+/// Whether there is a key in a text, perhaps misspelt.
+#[must_use]
+pub fn may_hold_key(text: &str) -> bool {
+    text.contains("assay_")
+}
+
+/// How old an answer the caller accepts: `Cache-Control: no-cache` or `max-age`.
+#[must_use]
+pub fn accepts(headers: &HeaderMap) -> Option<SignedDuration> {
+    let fields = headers.get_all(header::CACHE_CONTROL).iter();
+    let directives =
+        fields.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
+    directives
+        .filter_map(|directive| {
+            let directive = directive.trim().to_ascii_lowercase();
+            match directive.split_once('=') {
+                None if directive == "no-cache" || directive == "no-store" => {
+                    Some(SignedDuration::ZERO)
+                }
+                Some(("max-age", seconds)) => {
+                    let seconds = seconds.trim_matches('"').parse::<u32>().ok()?;
+                    Some(SignedDuration::from_secs(seconds.into()))
+                }
+                _ => None,
+            }
+        })
+        .min()
+}

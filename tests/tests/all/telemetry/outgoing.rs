@@ -1,0 +1,108 @@
+//! What the program itself asks of others belongs to the trace in which it asks.
+
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
+
+use assay_tests::{Server, assay};
+
+use super::{BTC, PATH, TRACE, body, traceparent};
+use crate::{collector::Collector, support::wait_until};
+
+/// Whoever is asked: refuses, and remembers the path and `traceparent` of every request.
+struct Asked {
+    endpoint: String,
+    requests: Arc<Mutex<Vec<(String, String)>>>,
+    _server: tokio::runtime::Runtime,
+}
+
+impl Asked {
+    fn start() -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&requests);
+        let refusing = axum::Router::new().fallback(move |request: axum::extract::Request| {
+            let field = request.headers().get("traceparent");
+            let parent = field.map_or("", |value| value.to_str().unwrap()).to_owned();
+            heard.lock().unwrap().push((request.uri().path().to_owned(), parent));
+            async { axum::http::StatusCode::FORBIDDEN }
+        });
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        runtime.spawn(async move { axum::serve(listener, refusing).await });
+        Self { endpoint, requests, _server: runtime }
+    }
+
+    /// What requests below a path named, where they named anything.
+    fn parents(&self, path: &str) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        let below = requests.iter().filter(|(asked, _)| asked.starts_with(path));
+        below.map(|(_, parent)| parent.clone()).filter(|parent| !parent.is_empty()).collect()
+    }
+}
+
+#[test]
+fn lists_nodes_and_explorers_are_asked_in_the_name_of_the_span_that_asks() {
+    let (asked, collector) = (Asked::start(), Collector::start());
+    let endpoint = &asked.endpoint;
+    let manifests = format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {{name: own}}\n\
+         spec: {{location: {endpoint}/list.csv, format: labels-csv, schedule: '* * * * *'}}\n---\n\
+         apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: node}}\n\
+         spec: {{chain: ltc, mode: follow, protocol: rpc, endpoint: \"{endpoint}/node\"}}\n---\n\
+         apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: explorer}}\n\
+         spec: {{chain: btc, mode: on_demand, protocol: esplora, endpoint: \"{endpoint}/explorer\"}}\n---\n\
+         apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: acme}}\n\
+         spec: {{displayName: Acme, plan: enterprise, policy: default}}\n"
+    );
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    fs::write(directory.path().join("world.yaml"), manifests).unwrap();
+    let run = |arguments: &[&str]| assay(directory.path(), arguments).ok().stdout;
+    let _ = run(&["apply", "-f", "world.yaml"]);
+    let key = run(&["keys", "create", "--tenant", "acme"]);
+    let server = Server::start(
+        Arc::clone(&directory),
+        &["--feeds", "on", "--otlp-endpoint", &collector.endpoint()],
+    );
+
+    // Whether the span that a request named is one that the collector was told of, by this name.
+    let is_span = |parent: &str, name: &str| {
+        let [version, trace, span, flags] = parent.split('-').collect::<Vec<_>>()[..] else {
+            panic!("{parent} is no traceparent");
+        };
+        assert_eq!((version, flags), ("00", "01"));
+        let mut spans = collector.spans(trace).into_iter();
+        spans.any(|told| hex::encode(&told.span_id) == span && told.name == name)
+    };
+    for (path, name) in [("/list.csv", "import"), ("/node", "open_source")] {
+        wait_until(name, || asked.parents(path).iter().any(|parent| is_span(parent, name)));
+    }
+
+    // A check on demand asks within the caller's trace.
+    let caller = server.caller(key.trim());
+    let answer = caller.post(PATH, &body(BTC), &[("traceparent", &traceparent())]);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let of_caller: Vec<String> = asked.parents("/explorer");
+    let of_caller: Vec<_> = of_caller.iter().filter(|parent| parent.contains(TRACE)).collect();
+    assert!(!of_caller.is_empty());
+    for parent in of_caller {
+        wait_until("ask_source", || is_span(parent, "ask_source"));
+    }
+}
+
+#[test]
+fn without_a_collector_there_is_no_span_to_name() {
+    let asked = Asked::start();
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    let manifest = format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {{name: own}}\n\
+         spec: {{location: {}/list.csv, format: labels-csv, schedule: '* * * * *'}}\n",
+        asked.endpoint
+    );
+    fs::write(directory.path().join("list.yaml"), manifest).unwrap();
+    let _ = assay(directory.path(), ["apply", "-f", "list.yaml"]).ok();
+    let _server = Server::start(directory, &["--feeds", "on"]);
+    wait_until("the list is asked for", || !asked.requests.lock().unwrap().is_empty());
+    assert!(asked.parents("/").is_empty());
+}
