@@ -26,7 +26,7 @@ impl KeyUse {
         }
     }
 
-    /// What is to be written now.
+    /// What is to be written now; what then cannot be written is noted again.
     pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.drain().collect()
