@@ -11,6 +11,7 @@ use assay_tests::{
         EXPECTATIONS, Moment, Story, address, blocks::Times, check_story, files::Files,
         play::arguments,
     },
+    tenant,
 };
 use serde_json::Value;
 
@@ -330,9 +331,7 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
     std::fs::write(&credentials, user).unwrap();
     let more = format!("  credentialsFile: {}\n", credentials.display());
     apply(directory.path(), "follow", "rpc", &node.url(), &more);
-    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\nspec: \
-                  {displayName: Acme, plan: business, policy: default}\n";
-    std::fs::write(directory.path().join("tenant.yaml"), tenant).unwrap();
+    std::fs::write(directory.path().join("tenant.yaml"), tenant("acme", "business")).unwrap();
     let _ = assay(directory.path(), ["apply", "--file", "tenant.yaml"]).ok();
 
     let server = Server::start(Arc::clone(&directory), &["--feeds", "on"]);

@@ -3,7 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 
+mod all_at_once;
+mod clock_jump;
+mod disaster;
+mod disk_full;
+mod least_rights;
 mod limits;
+mod node_away;
 mod reaching_redis;
 mod replicas;
 mod restart;

@@ -4,7 +4,7 @@ use std::{env, thread, time::Instant};
 
 use assay_tests::{Caller, Server, Times, platform::Platform, wait_until};
 
-use crate::support::{ADDRESSES, ROOMY};
+use crate::support::{ADDRESSES, roomy};
 
 /// Trials of a run; `ASSAY_TRIALS` asks for more.
 fn trials() -> usize {
@@ -14,7 +14,7 @@ fn trials() -> usize {
 #[test]
 fn a_revocation_reaches_every_server() {
     let platform = Platform::start();
-    platform.apply(ROOMY);
+    platform.apply(&roomy());
     let servers = platform.servers(3, &platform.key(), &[]);
     let took: Vec<_> = (0..trials())
         .map(|_| {
@@ -40,7 +40,7 @@ fn a_revocation_reaches_every_server() {
 #[test]
 fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
     let platform = Platform::start();
-    platform.apply(ROOMY);
+    platform.apply(&roomy());
     let servers = platform.servers(3, &platform.key(), &[]);
     let verdicts = || -> Vec<String> {
         let answers = servers.iter().map(|(_, caller)| caller.check("btc", ADDRESSES[0]).json());
@@ -72,8 +72,8 @@ fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
 #[test]
 fn a_cached_check_waits_for_nothing() {
     // Given a check that was answered, and then no database at all.
-    let mut platform = Platform::start();
-    platform.apply(ROOMY);
+    let platform = Platform::start();
+    platform.apply(&roomy());
     let servers = platform.servers(1, &platform.key(), &[]);
     let (server, caller) = &servers[0];
     assert_eq!(caller.check("btc", ADDRESSES[0]).json()["cached"], false);
@@ -108,7 +108,5 @@ fn a_cached_check_waits_for_nothing() {
 
 /// Commands and scripts that a server says it sent to Redis.
 fn commands(server: &Server) -> u64 {
-    let metrics = Caller::new(server.admin, "").get("/metrics").text;
-    let count = metrics.lines().find_map(|line| line.strip_prefix("assay_redis_commands_total "));
-    count.unwrap().parse().unwrap()
+    server.metric("assay_redis_commands_total")
 }

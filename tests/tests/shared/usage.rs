@@ -7,7 +7,7 @@ use std::{
 
 use assay_tests::platform::Platform;
 
-use crate::support::{ADDRESSES, ROOMY};
+use crate::support::{ADDRESSES, roomy};
 
 /// What the store knows to be charged.
 fn charged(platform: &Platform) -> u64 {
@@ -19,7 +19,7 @@ fn charged(platform: &Platform) -> u64 {
 #[test]
 fn servers_that_stop_lose_nothing_and_one_that_is_killed_less_than_a_second() {
     let platform = Platform::start();
-    platform.apply(ROOMY);
+    platform.apply(&roomy());
     let mut servers = platform.servers(3, &platform.key(), &[]);
     let answered: u64 = thread::scope(|scope| {
         let asking: Vec<_> = servers
