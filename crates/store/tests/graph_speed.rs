@@ -6,7 +6,6 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    clippy::panic,
     reason = "a test stops at the first surprise, and tells what it measured"
 )]
 

@@ -1,6 +1,11 @@
 //! Several servers that share PostgreSQL and Redis: what holds of all of them together.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
 #![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 
 mod all_at_once;
