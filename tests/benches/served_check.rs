@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Figures, platform::Platform, release_program, wire, wire::Wire};
+use assay_tests::{Connection, Figures, platform::Platform, release_program, tenant};
 use axum::{Router, body::Bytes, http::header, routing::post};
 
 const ROUNDS: u64 = 12;
@@ -27,9 +27,7 @@ const BARE: &str = "ASSAY_BENCH_BARE";
 
 const PLAN: &str = "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {name: roomy}\nspec:\n  \
     displayName: Roomy\n  apiAccess: true\n  limits:\n  \
-    - {name: burst, requests: 1000000, window: 5s, counts: requests}\n---\n\
-    apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-    spec: {displayName: Acme, plan: roomy, policy: default}\n";
+    - {name: burst, requests: 1000000, window: 5s, counts: requests}\n";
 
 fn main() {
     if let Some(bytes) = env::var(BARE).ok().and_then(|bytes| bytes.parse().ok()) {
@@ -38,10 +36,11 @@ fn main() {
     let _built = release_program();
     let platform = Platform::start();
     platform.apply(PLAN);
+    platform.apply(&tenant("acme", "roomy"));
     let key = platform.key();
     let server = platform.server(&[]);
-    let warm = wire::check(&key, "eth", &address(u64::MAX));
-    let mut first = Wire::to(server.api);
+    let warm = Connection::check(&key, "eth", &address(u64::MAX));
+    let mut first = Connection::to(server.api);
     for _ in 0..2 {
         assert_eq!(first.ask(&warm), 200, "{}", String::from_utf8_lossy(&first.body));
     }
@@ -54,7 +53,7 @@ fn main() {
         warms.push(ask(server.api, |_, _| warm.clone()));
         colds.push(ask(server.api, |connection, nth| {
             let number = (round * CONNECTIONS + connection) * REQUESTS + nth;
-            wire::check(&key, "eth", &address(number))
+            Connection::check(&key, "eth", &address(number))
         }));
     }
     println!(
@@ -110,12 +109,12 @@ fn ask(server: SocketAddr, request: impl Fn(u64, u64) -> Vec<u8> + Sync) -> Roun
         let connections: Vec<_> = (0..CONNECTIONS)
             .map(|connection| {
                 scope.spawn(move || {
-                    let mut wire = Wire::to(server);
+                    let mut connection = Connection::to(server);
                     let requests: Vec<_> =
                         (0..REQUESTS).map(|nth| request(connection, nth)).collect();
                     let times = requests.iter().map(|request| {
                         let asked = Instant::now();
-                        assert_eq!(wire.ask(request), 200);
+                        assert_eq!(connection.ask(request), 200);
                         asked.elapsed()
                     });
                     times.collect::<Vec<_>>()

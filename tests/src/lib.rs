@@ -10,29 +10,36 @@
 
 pub mod big_chain;
 mod caller;
+mod connection;
 pub mod cut;
 mod data;
 pub mod esplora;
 mod figures;
 pub mod maker;
+mod manifest;
 pub mod nodes;
 pub mod oracle;
 pub mod platform;
-mod postgres;
 mod process;
 pub mod raw_node;
-pub mod redis;
 mod server;
+mod small_disk;
 pub mod story;
 mod wait;
-pub mod wire;
+mod wall_clock;
 
+pub use assay_test_servers::{
+    Authority, Certified, Listener, Postgres, Starting, free_port, redis,
+};
 pub use caller::{Answer, Caller};
+pub use connection::Connection;
 pub use data::TestData;
 pub use figures::Figures;
-pub use postgres::Postgres;
+pub use manifest::tenant;
 pub use process::{
     Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,
 };
 pub use server::{Server, production, sample};
+pub use small_disk::SmallDisk;
 pub use wait::{wait_at_most, wait_until};
+pub use wall_clock::WallClock;

@@ -1,13 +1,10 @@
 //! Several servers that share PostgreSQL and Redis, as in production, and one tenant with a key.
 
-use std::{fs, sync::Arc};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use tempfile::TempDir;
 
-use crate::{Caller, Finished, Postgres, Server, assay, redis::Redis};
-
-const TENANT: &str = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-                      spec: {displayName: Acme, plan: enterprise, policy: default}\n";
+use crate::{Caller, Finished, Postgres, Server, assay, redis::Redis, tenant};
 
 /// What servers share.
 #[derive(Debug)]
@@ -27,13 +24,22 @@ impl Platform {
     /// Where something does not start.
     #[must_use]
     pub fn start() -> Self {
-        let (postgres, redis) = (Postgres::start(), Redis::start());
+        Self::on(Postgres::start(), Redis::start())
+    }
+
+    /// As [`Self::start`], on servers that run already.
+    ///
+    /// # Panics
+    ///
+    /// Where the tenant cannot be made.
+    #[must_use]
+    pub fn on(postgres: Postgres, redis: Redis) -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("a directory"));
         let settings =
             format!("database-url = \"{}\"\nredis-url = \"{}\"\n", postgres.url(), redis.url());
         fs::write(directory.path().join("assay.toml"), settings).expect("a file of settings");
         let platform = Self { postgres, redis, directory };
-        platform.apply(TENANT);
+        platform.apply(&tenant("acme", "enterprise"));
         platform
     }
 
@@ -49,7 +55,7 @@ impl Platform {
     ///
     /// Where that fails.
     pub fn write(&self, name: &str, text: &str) {
-        fs::write(self.directory.path().join(name), text).expect("a file");
+        fs::write(self.file(name), text).expect("a file");
     }
 
     /// Applies a manifest.
@@ -58,7 +64,7 @@ impl Platform {
     ///
     /// Where it is refused.
     pub fn apply(&self, manifest: &str) {
-        fs::write(self.directory.path().join("manifest.yaml"), manifest).expect("a manifest");
+        fs::write(self.file("manifest.yaml"), manifest).expect("a manifest");
         let _ = self.assay(&["apply", "-f", "manifest.yaml"]).ok();
     }
 
@@ -70,6 +76,18 @@ impl Platform {
     #[must_use]
     pub fn key(&self) -> String {
         self.assay(&["keys", "create", "--tenant", "acme"]).ok().stdout.trim().to_owned()
+    }
+
+    /// A file beside the servers.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Starts a server whose environment has further variables.
+    #[must_use]
+    pub fn server_in(&self, environment: &[(&str, String)]) -> Server {
+        Server::start_in(Arc::clone(&self.directory), &[], environment)
     }
 
     /// Starts a server.

@@ -5,14 +5,14 @@
 
 use std::{
     io::{self, BufRead, BufReader, BufWriter, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::TcpStream,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
-    thread,
 };
 
+use assay_test_servers::Listener;
 use serde_json::{Value, json};
 
 use crate::maker::{Block, BlockHash, Network, Transaction, TxIn, TxOut, sha256d};
@@ -32,7 +32,7 @@ pub struct Outputs {
 /// A node, stopped when it is dropped.
 #[derive(Debug)]
 pub struct RawNode {
-    address: SocketAddr,
+    listener: Listener,
     shared: Arc<Shared>,
 }
 
@@ -40,7 +40,6 @@ pub struct RawNode {
 struct Shared {
     blocks: Vec<(BlockHash, Vec<u8>)>,
     largest: AtomicU64,
-    stopping: AtomicBool,
 }
 
 impl RawNode {
@@ -61,28 +60,16 @@ impl RawNode {
             parent = made.hash;
             blocks.push((made.hash, made.bytes()));
         }
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
-        let (largest, stopping) = (AtomicU64::new(0), AtomicBool::new(false));
-        let shared = Arc::new(Shared { blocks, largest, stopping });
+        let shared = Arc::new(Shared { blocks, largest: AtomicU64::new(0) });
         let server = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if server.stopping.load(Ordering::Relaxed) {
-                    break;
-                }
-                let server = Arc::clone(&server);
-                // Callers may hang up.
-                thread::spawn(move || while matches!(server.serve(&stream), Ok(true)) {});
-            }
-        });
-        Self { address, shared }
+        let listener = Listener::start(move |stream| server.serve(stream));
+        Self { listener, shared }
     }
 
     /// Where it is.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.listener.address())
     }
 
     /// The height of its newest block.
@@ -95,14 +82,6 @@ impl RawNode {
     #[must_use]
     pub fn largest_answer(&self) -> u64 {
         self.shared.largest.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for RawNode {
-    fn drop(&mut self) {
-        self.shared.stopping.store(true, Ordering::Relaxed);
-        // Wakes whoever waits for connections.
-        let _ = TcpStream::connect(self.address);
     }
 }
 

@@ -5,13 +5,14 @@ use std::{
     io::{BufRead, BufReader, Read},
     net::SocketAddr,
     process::{Child, ChildStdout, Command, Stdio},
+    str::FromStr,
     sync::{Arc, Mutex},
     thread,
 };
 
 use tempfile::TempDir;
 
-use crate::{Caller, Finished, process};
+use crate::{Caller, Finished, process, tenant};
 
 /// A server and its data directory.
 #[derive(Debug)]
@@ -35,11 +36,26 @@ impl Server {
     /// Where it does not start.
     #[must_use]
     pub fn start(directory: Arc<TempDir>, arguments: &[&str]) -> Self {
+        Self::start_in(directory, arguments, &[])
+    }
+
+    /// Starts a server as [`Self::start`] does, with further variables in its environment.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_in(
+        directory: Arc<TempDir>,
+        arguments: &[&str],
+        environment: &[(&str, String)],
+    ) -> Self {
         let listening = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
         // Nothing is fetched from outside unless a test says so.
         let feeds: &[&str] = if arguments.contains(&"--feeds") { &[] } else { &["--feeds", "off"] };
         let all = ["serve"].iter().chain(feeds).chain(&listening).chain(arguments);
         let mut child = process::command(directory.path(), all)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -106,6 +122,20 @@ impl Server {
     #[must_use]
     pub fn caller(&self, key: &str) -> Caller {
         Caller::new(self.api, key)
+    }
+
+    /// The value of a metric, with its labels as they are printed: `name{label="value"}`.
+    ///
+    /// # Panics
+    ///
+    /// Where there is none.
+    #[must_use]
+    pub fn metric<T: FromStr>(&self, name: &str) -> T {
+        let metrics = Caller::new(self.admin, "").get("/metrics").text;
+        let mut values =
+            metrics.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value = values.next().and_then(|value| value.parse().ok());
+        value.unwrap_or_else(|| panic!("there is no {name} in {metrics}"))
     }
 
     /// Memory the server took at most, in bytes.
@@ -224,9 +254,8 @@ pub fn sample() -> (Server, Caller, Caller) {
 #[must_use]
 pub fn production() -> (Server, Caller) {
     let directory = Arc::new(tempfile::tempdir().expect("a directory"));
-    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-                  spec: {displayName: Acme, plan: enterprise, policy: default}\n";
-    fs::write(directory.path().join("acme.yaml"), tenant).expect("a manifest");
+    let acme = tenant("acme", "enterprise");
+    fs::write(directory.path().join("acme.yaml"), acme).expect("a manifest");
     let _ = process::assay(directory.path(), ["apply", "-f", "acme.yaml"]).ok();
     let key = process::assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
     let server = Server::start(directory, &[]);

@@ -16,7 +16,7 @@ use prometheus_client::{
 };
 
 use super::load::Class;
-use crate::serving::{CacheStatus, Service};
+use crate::serving::{Backlog, CacheStatus, Service};
 
 /// Bounds in seconds, dense around what an answer takes, and with the promises of 100 and 300 ms among
 /// them: alerts on burnt budgets count what is above one bound.
@@ -60,6 +60,11 @@ struct ClassLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PartLabels {
     part: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RecordLabels {
+    record: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -122,6 +127,8 @@ pub struct Metrics {
     directory_age: Seconds,
     intel_age: Seconds,
     tip_ages: Family<ChainLabels, Seconds>,
+    unwritten: Family<RecordLabels, Gauge<u64, AtomicU64>>,
+    answers_lost: Counter,
     ready: Gauge,
     redis_commands: Counter,
     intel_generation: Gauge<u64, AtomicU64>,
@@ -146,6 +153,8 @@ impl Default for Metrics {
             directory_age: Seconds::default(),
             intel_age: Seconds::default(),
             tip_ages: Family::default(),
+            unwritten: Family::default(),
+            answers_lost: Counter::default(),
             ready: Gauge::default(),
             redis_commands: Counter::default(),
             intel_generation: Gauge::default(),
@@ -214,6 +223,16 @@ impl Metrics {
             "chain_tip_age_seconds",
             "Time since the newest block that is known of a chain",
             self.tip_ages.clone(),
+        );
+        registry.register(
+            "unwritten",
+            "Answers whose charge, or which themselves, wait to be written to the store",
+            self.unwritten.clone(),
+        );
+        registry.register(
+            "answers_lost",
+            "Answers that were given and not kept, because too many waited to be written",
+            self.answers_lost.clone(),
         );
         registry.register(
             "intel_generation",
@@ -286,6 +305,11 @@ impl Metrics {
             let labels = ChainLabels { chain: chain.info().id };
             self.tip_ages.get_or_create(&labels).set(age.as_secs_f64());
         }
+        let Backlog { usage, answers, lost } = service.recorder.backlog();
+        for (record, count) in [("usage", usage), ("answers", answers)] {
+            self.unwritten.get_or_create(&RecordLabels { record }).set(count);
+        }
+        self.answers_lost.inner().store(lost, Ordering::Relaxed);
         self.intel_generation.set(intel.generation());
         self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));
         let mut text = String::new();

@@ -7,7 +7,6 @@ use tokio::{
     sync::{Semaphore, oneshot},
     time::sleep,
 };
-use tracing::Instrument as _;
 
 use crate::telemetry;
 
@@ -52,8 +51,7 @@ impl Finishing {
                 () = too_long => None,
             }
         };
-        let doing = telemetry::answering(telemetry::of_request(), doing.in_current_span());
-        let done = tokio::spawn(doing).await;
+        let done = telemetry::on_task(doing).await;
         drop(waits);
         match done {
             Ok(Some(done)) => done,

@@ -32,7 +32,7 @@ impl KeyUse {
         used.get(key).copied()
     }
 
-    /// What is to be written now.
+    /// What is to be written now; what then cannot be written is noted again.
     pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.drain().collect()

@@ -42,7 +42,7 @@ pub use check::CheckOutcome;
 pub use confirmed::Confirmed;
 pub use key_use::KeyUse;
 pub use limits::SharedLimits;
-pub use record::Recorder;
+pub use record::{Backlog, Recorder};
 pub use refresh::{LoadError, Refresher};
 pub use screen::{Screened, screen, subject as screen_subject};
 pub use write::write_regularly;

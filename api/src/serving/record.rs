@@ -15,6 +15,7 @@ use assay_store::{
 };
 use assay_tenancy::Name;
 use jiff::{Timestamp, tz::TimeZone};
+use tokio::sync::{RwLock, RwLockReadGuard};
 
 use super::Caller;
 
@@ -30,6 +31,8 @@ pub struct Recorder {
     /// Names this program to the store.
     writer: u128,
     waiting: Mutex<Waiting>,
+    /// Held while usage is on its way to the store.
+    writing: RwLock<()>,
 }
 
 #[derive(Debug, Default)]
@@ -41,15 +44,27 @@ struct Waiting {
     /// How many batches there were.
     batches: u64,
     checks: VecDeque<KeptCheck>,
-    /// Answers that could not be kept.
-    dropped: u64,
+    /// Answers that could not be kept, ever, and those of them that were told.
+    lost: u64,
+    lost_told: u64,
+}
+
+/// How much waits to be written, and what never will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Answers that were charged.
+    pub usage: u64,
+    /// Answers that are to be kept.
+    pub answers: u64,
+    /// Answers that were not kept since the program began: too many waited.
+    pub lost: u64,
 }
 
 impl Recorder {
     /// A recorder that the store knows as `writer`, drawn for its life.
     #[must_use]
     pub fn new(writer: u128) -> Self {
-        Self { writer, waiting: Mutex::default() }
+        Self { writer, waiting: Mutex::default(), writing: RwLock::default() }
     }
 
     /// Notes that one answer was charged, by its verdict.
@@ -71,7 +86,7 @@ impl Recorder {
         if waiting.checks.len() < MOST_WAITING {
             waiting.checks.push_back(check);
         } else {
-            waiting.dropped += 1;
+            waiting.lost += 1;
         }
     }
 
@@ -79,6 +94,11 @@ impl Recorder {
     pub fn waiting(&self, tenant: &Name, id: &str) -> Option<KeptCheck> {
         let waiting = self.lock();
         waiting.checks.iter().find(|check| check.id == id && check.tenant == *tenant).cloned()
+    }
+
+    /// While this is held, all that was charged is either in the store or waits to be written.
+    pub async fn settled(&self) -> RwLockReadGuard<'_, ()> {
+        self.writing.read().await
     }
 
     /// What was charged to a tenant and waits to be written.
@@ -91,26 +111,37 @@ impl Recorder {
         sent.chain(rest).filter(|count| count.charged.tenant == *tenant).collect()
     }
 
-    /// Writes what waits. What could not be written waits on.
+    /// How much waits now.
+    pub fn backlog(&self) -> Backlog {
+        let waiting = self.lock();
+        let answers = u64::try_from(waiting.checks.len()).unwrap_or(u64::MAX);
+        let sent = waiting.sent.iter().flat_map(|batch| &batch.counts).map(|count| count.count);
+        let usage = waiting.usage.values().copied().chain(sent).sum();
+        Backlog { usage, answers, lost: waiting.lost }
+    }
+
+    /// Writes what waits, and says how many answers were lost since it last went well. What could not be
+    /// written waits on.
     ///
     /// # Errors
     ///
     /// Where the store fails.
-    pub async fn write(&self, store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
-        let dropped = std::mem::take(&mut self.lock().dropped);
-        if dropped > 0 {
-            tracing::warn!(dropped, "answers were not kept: the store was too slow");
-        }
+    pub async fn write(&self, store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
+        let unsettled = self.writing.write().await;
         // What was sent before, if anything, and what came since.
         for _ in 0..2 {
             let Some(batch) = self.next_batch(now) else { break };
             store.add_usage(&batch).await?;
             self.lock().sent = None;
         }
+        drop(unsettled);
         loop {
             let batch: Vec<KeptCheck> = self.lock().checks.iter().take(BATCH).cloned().collect();
             if batch.is_empty() {
-                return Ok(());
+                let mut waiting = self.lock();
+                let lost = waiting.lost - waiting.lost_told;
+                waiting.lost_told = waiting.lost;
+                return Ok(lost);
             }
             store.keep_checks(&batch).await?;
             // They are removed only now, so that they can be looked up all the time.

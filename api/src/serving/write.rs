@@ -22,25 +22,42 @@ pub async fn write_regularly(service: Arc<Service>, mut stop: oneshot::Receiver<
     let mut ticks = interval(RECORD_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut key_use_written = Instant::now();
+    let mut failing = false;
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
             _ = &mut stop => break,
         }
-        write_records(&service).await;
+        write_records(&service, &mut failing).await;
         if key_use_written.elapsed() >= KEY_USE_INTERVAL {
             key_use_written = Instant::now();
             write_key_use(&service).await;
         }
     }
-    write_records(&service).await;
+    write_records(&service, &mut failing).await;
     write_key_use(&service).await;
 }
 
-/// Writes what was charged and answered and was not written yet.
-async fn write_records(service: &Service) {
-    if let Err(error) = service.recorder.write(&*service.store, service.clock.now()).await {
-        tracing::warn!(%error, "failed to write usage and answers; they wait");
+/// Writes what was charged and answered and was not written yet. Logs when that begins to fail and when it
+/// works again, not every time.
+async fn write_records(service: &Service, failing: &mut bool) {
+    let before = *failing;
+    match service.recorder.write(&*service.store, service.clock.now()).await {
+        Err(error) => {
+            *failing = true;
+            if !before {
+                tracing::warn!(%error, "failed to write usage and answers; they wait");
+            }
+        }
+        Ok(lost) => {
+            *failing = false;
+            if before {
+                tracing::info!("usage and answers are written again");
+            }
+            if lost > 0 {
+                tracing::warn!(lost, "answers were not kept: too many waited to be written");
+            }
+        }
     }
 }
 
@@ -51,6 +68,9 @@ async fn write_key_use(service: &Service) {
         return;
     }
     if let Err(error) = service.store.touch_keys(&used).await {
-        tracing::warn!(%error, "failed to note when keys were used");
+        for (key, at) in &used {
+            service.key_use.note(key, *at);
+        }
+        tracing::warn!(%error, "failed to note when keys were used; it waits");
     }
 }

@@ -54,9 +54,21 @@ pub async fn answering<F: Future>(span: Span, answer: F) -> F::Output {
 pub fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> tokio::task::JoinHandle<T> {
-    let lines = REQUEST.try_with(Span::clone).unwrap_or_else(|_| Span::none());
-    let stage = Span::current();
+    let (lines, stage) = (of_request(), Span::current());
     tokio::task::spawn_blocking(move || lines.in_scope(|| stage.in_scope(work)))
+}
+
+/// Runs what goes on whether it is waited for or not, as a task of its own that belongs to what is under
+/// way here.
+pub fn on_task<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> tokio::task::JoinHandle<T> {
+    tokio::spawn(answering(of_request(), work.in_current_span()))
+}
+
+/// The span for log lines of the request that this task answers.
+fn of_request() -> Span {
+    REQUEST.try_with(Span::clone).unwrap_or_else(|_| Span::none())
 }
 
 type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;

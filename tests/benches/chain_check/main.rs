@@ -3,8 +3,9 @@
 //! hundred thousand.
 //!
 //! A chain with a hub is loaded into PostgreSQL. Then, of the same subjects in turn: a trace as a check
-//! makes it, and a PL/pgSQL function that follows the same rules inside the database. Both give the
-//! same amounts at the same ends. Last, over HTTP and each for the first time: checks of the hub's
+//! makes it, and a PL/pgSQL function that follows the same rules inside the database. What reached each
+//! end after how many hops is compared: both say the same, or amounts one base unit apart, because they
+//! round at different places. Last, over HTTP and each for the first time: checks of the hub's
 //! customers, and of the hub.
 #![expect(
     clippy::print_stdout,
@@ -102,7 +103,7 @@ async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
         expect_same(&format!("{person:?}"), &traced, &found);
     }
     println!(
-        "{} subjects, both directions, the same amounts at the same ends to the last unit",
+        "{} subjects, both directions: at every end and hop the same amount, or one base unit more or less",
         subjects.len()
     );
     let ours = Figures::of_times(ours);

@@ -12,19 +12,17 @@ use assay_engine::coins::Holder;
 use assay_tests::{
     Caller, Figures, Postgres, Server, assay,
     big_chain::{BigChain, Hub, Label, Person},
-    to_megabytes,
+    tenant, to_megabytes,
 };
 use serde_json::Value;
 
 use super::CHAIN;
 
-const TENANT: &str = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-                      spec: {displayName: Acme, plan: enterprise, policy: default}\n";
-
 pub(super) fn check(database: &Postgres, chain: &BigChain, hub: Hub) {
     let directory = Arc::new(tempfile::tempdir().expect("a directory"));
     database.used_by(directory.path());
-    fs::write(directory.path().join("acme.yaml"), TENANT).expect("a manifest");
+    fs::write(directory.path().join("acme.yaml"), tenant("acme", "enterprise"))
+        .expect("a manifest");
     let mut labels = String::from("blockchain,address,category,entity,tier,confidence\n");
     for (person, label) in chain.labelled() {
         let address = address(&person.holder());

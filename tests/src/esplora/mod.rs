@@ -19,16 +19,12 @@ pub use answers::Reply;
 use std::{
     collections::VecDeque,
     fmt,
-    net::{SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use assay_engine::chain::ChainId;
+use assay_test_servers::Listener;
 use serde_json::Value;
 
 use crate::maker::Block;
@@ -37,7 +33,7 @@ use ledger::Ledger;
 /// A server, stopped when it is dropped.
 #[derive(Debug)]
 pub struct Esplora {
-    address: SocketAddr,
+    listener: Listener,
     shared: Arc<Shared>,
 }
 
@@ -91,7 +87,6 @@ impl fmt::Debug for Behaviour {
 struct Shared {
     chain: ChainId,
     state: Mutex<State>,
-    stopping: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -114,8 +109,6 @@ impl Esplora {
     /// Where it cannot listen.
     #[must_use]
     pub fn start(chain: ChainId, blocks: Vec<Block>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("an address");
         let state = State {
             ledger: Arc::new(Ledger::new(chain, &blocks, &[])),
             blocks,
@@ -123,25 +116,16 @@ impl Esplora {
             behaviour: Behaviour::default(),
             requests: vec![],
         };
-        let (state, stopping) = (Mutex::new(state), AtomicBool::new(false));
-        let shared = Arc::new(Shared { chain, state, stopping });
+        let shared = Arc::new(Shared { chain, state: Mutex::new(state) });
         let server = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if server.stopping.load(Ordering::Relaxed) {
-                    break;
-                }
-                let server = Arc::clone(&server);
-                thread::spawn(move || wire::serve(&stream, &server));
-            }
-        });
-        Self { address, shared }
+        let listener = Listener::start(move |stream| wire::serve(stream, &server));
+        Self { listener, shared }
     }
 
     /// Where its API is.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}/api", self.address)
+        format!("http://{}/api", self.listener.address())
     }
 
     /// Changes how it behaves from now on.
@@ -172,14 +156,6 @@ impl Esplora {
     pub fn answer(&self, path: &str) -> Reply {
         let ledger = Arc::clone(&self.shared.state().ledger);
         answers::answer(&ledger, path)
-    }
-}
-
-impl Drop for Esplora {
-    fn drop(&mut self) {
-        self.shared.stopping.store(true, Ordering::Relaxed);
-        // Wakes whoever waits for connections.
-        let _ = TcpStream::connect(self.address);
     }
 }
 

@@ -1,23 +1,23 @@
 //! HTTP, as little of it as is needed: requests without a body, one after another on a connection.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader, Write},
     net::TcpStream,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     thread,
 };
 
 use super::{Failure, Reply, Shared, answers};
 
-/// Serves a connection until it ends.
-pub(super) fn serve(stream: &TcpStream, shared: &Shared) {
+/// Serves a connection's next request; says whether another one may come.
+pub(super) fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<bool> {
     // Answers are small and written at once.
-    let _ = stream.set_nodelay(true);
+    stream.set_nodelay(true)?;
+    // Nobody asks before they were answered: nothing of a second request is read here.
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    while let Some(path) = read_request(&mut lines) {
-        if shared.stopping.load(Ordering::Relaxed) || !respond(stream, shared, &path) {
-            break;
-        }
+    match read_request(&mut lines) {
+        Some(path) => respond(stream, shared, &path),
+        None => Ok(false),
     }
 }
 
@@ -30,7 +30,7 @@ fn read_request(lines: &mut impl Iterator<Item = String>) -> Option<String> {
 }
 
 /// Answers; `false` where the connection is over.
-fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> bool {
+fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> io::Result<bool> {
     let (ledger, failure, latency, lie) = {
         let mut state = shared.state();
         state.requests.push(path.to_owned());
@@ -40,7 +40,7 @@ fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> bool {
     thread::sleep(latency);
     let mut extra = String::new();
     let (status, kind, body) = match failure {
-        Some(Failure::Dropped) => return false,
+        Some(Failure::Dropped) => return Ok(false),
         Some(Failure::TooManyRequests(after)) => {
             extra = after.map(|after| format!("retry-after: {after}\r\n")).unwrap_or_default();
             (429, "text/plain", b"Too Many Requests".to_vec())
@@ -68,6 +68,6 @@ fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> bool {
     );
     let breaks_off = failure == Some(Failure::Truncated);
     let sent = if breaks_off { body.get(..body.len() / 2).unwrap_or_default() } else { &body };
-    let written = stream.write_all(&[head.as_bytes(), sent].concat());
-    written.is_ok() && !breaks_off
+    stream.write_all(&[head.as_bytes(), sent].concat())?;
+    Ok(!breaks_off)
 }

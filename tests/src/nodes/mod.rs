@@ -15,13 +15,13 @@ pub use rpc::{Credentials, Rpc, RpcError};
 use std::{
     fmt, fs,
     fs::File,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use assay_test_servers::free_port;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -107,9 +107,8 @@ impl Node {
     #[must_use]
     pub fn start(kind: Kind) -> Option<Self> {
         let program = programs::find(kind)?;
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let directory = tempfile::tempdir().expect("a directory");
-        let port = free.expect("a free port").port();
+        let port = free_port();
         let mut node = Self { kind, program, port, directory, child: None };
         node.launch();
         Some(node)

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use assay_tests::{Caller, Server, assay, production, sample};
+use assay_tests::{Caller, Server, assay, production, sample, tenant};
 use serde_json::{Value, json};
 
 use crate::support::wait_until;
@@ -127,7 +127,7 @@ fn usage_is_written_when_the_server_stops() {
 #[test]
 fn a_quota_ends_the_rows_it_has_no_room_for() {
     let (server, _) = production();
-    let manifests = "\
+    let plan = "\
 apiVersion: assay.dev/v1alpha1
 kind: Plan
 metadata: {name: tiny}
@@ -139,11 +139,8 @@ spec:
   limits:
     - {name: daily, requests: 3, window: 1d, counts: checks}
 ---
-apiVersion: assay.dev/v1alpha1
-kind: Tenant
-metadata: {name: tiny}
-spec: {displayName: Tiny, plan: tiny, policy: default}
 ";
+    let manifests = [plan, &tenant("tiny", "tiny")].concat();
     fs::write(server.directory().path().join("tiny.yaml"), manifests).unwrap();
     let _ = server.assay(&["apply", "-f", "tiny.yaml"]).ok();
     let key = server.assay(&["keys", "create", "--tenant", "tiny", "--json"]).ok().json();

@@ -11,6 +11,7 @@ use assay_tests::{
         EXPECTATIONS, Moment, Story, address, blocks::Times, check_story, files::Files,
         play::arguments,
     },
+    tenant,
 };
 use serde_json::Value;
 

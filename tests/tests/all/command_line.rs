@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use assay_tests::{assay, sample};
+use assay_tests::{assay, sample, tenant};
 use serde_json::{Value, json};
 
 fn text(directory: &Path, arguments: &[&str]) -> String {
@@ -142,14 +142,10 @@ fn all_that_is_wrong_with_manifests_is_said_at_once_and_nothing_is_applied() {
     let folder = directory.path().join("manifests/more");
     fs::create_dir_all(&folder).unwrap();
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
-    write(
-        "1-good.yaml",
-        "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: good}\nspec: {displayName: G, plan: business, policy: default}\n",
-    );
-    write(
-        "2-bad.yaml",
-        "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: bad}\nspec: {displayName: B, plan: gold, policy: default}\n---\napiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: odd}\nspec: {lists: {ofac-sdn: informative}, thresholds: {high: 5}}\n",
-    );
+    write("1-good.yaml", &tenant("good", "business"));
+    let odd = "---\napiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: odd}\n\
+               spec: {lists: {ofac-sdn: informative}, thresholds: {high: 5}}\n";
+    write("2-bad.yaml", &[tenant("bad", "gold").as_str(), odd].concat());
     let run = assay(directory.path(), ["apply", "-f", "manifests"]);
     assert_eq!(run.code, 3);
     for part in [
@@ -170,11 +166,7 @@ fn all_that_is_wrong_with_manifests_is_said_at_once_and_nothing_is_applied() {
 #[test]
 fn manifests_on_standard_input_are_read_whole_or_not_at_all() {
     let directory = tempfile::tempdir().unwrap();
-    let manifest = |name: &str| {
-        format!(
-            "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: {name}}}\nspec: {{displayName: T, plan: business, policy: default}}\n"
-        )
-    };
+    let manifest = |name: &str| tenant(name, "business");
     let apply = |text: &str| {
         fs::write(directory.path().join("input"), text).unwrap();
         let input = fs::File::open(directory.path().join("input")).unwrap();

@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc, thread};
 
-use assay_tests::{Answer, Caller, Server, production};
+use assay_tests::{Answer, Caller, Server, production, tenant};
 
 use crate::support::wait_until;
 
@@ -15,9 +15,8 @@ fn with_limits(limits: &str) -> (Server, Caller) {
     let (server, caller) = production();
     let manifest = format!(
         "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {{name: tight}}\n\
-         spec:\n  displayName: Tight\n  apiAccess: true\n  limits:\n{limits}\n---\n\
-         apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: acme}}\n\
-         spec: {{displayName: Acme, plan: tight, policy: default}}\n"
+         spec:\n  displayName: Tight\n  apiAccess: true\n  limits:\n{limits}\n---\n{}",
+        tenant("acme", "tight")
     );
     fs::write(server.directory().path().join("tight.yaml"), manifest).unwrap();
     let _ = server.assay(&["apply", "-f", "tight.yaml"]).ok();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_tests::{Postgres, Server, assay};
+use assay_tests::{Postgres, Server, assay, tenant};
 use serde_json::json;
 
 use crate::{imports::SMALL, support::wait_until};
@@ -28,9 +28,8 @@ fn two_servers_on_one_database_show_the_same() {
         "the database is up to date (production data)\nits roles have their rights\n"
     );
 
-    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-                  spec: {displayName: Acme, plan: enterprise, policy: default}\n";
-    std::fs::write(here.path().join("acme.yaml"), tenant).unwrap();
+    let acme = tenant("acme", "enterprise");
+    std::fs::write(here.path().join("acme.yaml"), acme).unwrap();
     let _ = assay(here.path(), ["apply", "-f", "acme.yaml"]).ok();
     let key = assay(here.path(), ["keys", "create", "--tenant", "acme", "--json"]).ok().json();
     let servers = [Server::start(Arc::clone(&here), &[]), Server::start(directory(), &[])];
@@ -82,9 +81,8 @@ fn a_restored_database_does_not_revive_a_revoked_key() {
     database.used_by(directory.path());
     let run = |arguments: &[&str]| assay(directory.path(), arguments).ok();
     let _ = run(&["migrate"]);
-    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-                  spec: {displayName: Acme, plan: enterprise, policy: default}\n";
-    std::fs::write(directory.path().join("acme.yaml"), tenant).unwrap();
+    let acme = tenant("acme", "enterprise");
+    std::fs::write(directory.path().join("acme.yaml"), acme).unwrap();
     let _ = run(&["apply", "-f", "acme.yaml"]);
     let create = ["keys", "create", "--tenant", "acme", "--json"];
     let (dead, good) = (run(&create).json(), run(&create).json());
@@ -142,9 +140,8 @@ fn each_program_works_with_the_rights_of_its_role() {
         assay(directory.path(), arguments.collect::<Vec<_>>())
     };
 
-    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-                  spec: {displayName: Acme, plan: enterprise, policy: default}\n";
-    std::fs::write(file("acme.yaml"), tenant).unwrap();
+    let acme = tenant("acme", "enterprise");
+    std::fs::write(file("acme.yaml"), acme).unwrap();
     let _ = run("control", &["apply", "-f", "acme.yaml"]).ok();
     let create = ["keys", "create", "--tenant", "acme", "--json"];
     let key = run("control", &create).ok().json();

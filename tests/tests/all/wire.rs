@@ -7,9 +7,13 @@ use std::{
     time::Duration,
 };
 
+use assay_tests::Authority;
 use axum::http::{HeaderMap, Request, Version};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName},
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
@@ -44,42 +48,23 @@ pub(crate) fn ask(address: SocketAddr, bytes: &[u8]) -> String {
     read_until(&mut stream, "\r\n\r\n")
 }
 
-/// Somebody who signs certificates.
-pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    pub(crate) fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
-    }
-
-    /// A certificate for `localhost` and its key, both as PEM.
-    pub(crate) fn sign(&self) -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &self.0).unwrap();
-        (certificate.pem(), key.serialize_pem())
-    }
-
-    /// A caller by TLS that trusts this authority only, and speaks `protocol`.
-    pub(crate) async fn connect(
-        &self,
-        address: SocketAddr,
-        protocol: &str,
-    ) -> std::io::Result<TlsStream<tokio::net::TcpStream>> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.0.der().clone()).unwrap();
-        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
-        let stream = tokio::net::TcpStream::connect(address).await?;
-        let name = ServerName::try_from("localhost").unwrap();
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await
-    }
+/// A connection by TLS that trusts this authority only, and speaks `protocol`.
+pub(crate) async fn connect_tls(
+    authority: &Authority,
+    address: SocketAddr,
+    protocol: &str,
+) -> std::io::Result<TlsStream<tokio::net::TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from(authority.der().to_vec())).unwrap();
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+    let stream = tokio::net::TcpStream::connect(address).await?;
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
 /// The certificate that the other side showed.

@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use assay_tests::{Caller, Server, assay, cut::Wire, platform::Platform, wait_at_most};
 
-use crate::support::{ADDRESSES, ROOMY, charged, health, import_labels};
+use crate::support::{ADDRESSES, PATIENCE, charged, health, rest_on_labels, roomy};
 
-/// What heals or fails may take this long.
-const PATIENCE: Duration = Duration::from_mins(2);
 /// Longest that anybody who stops a server waits for it before it is killed, beyond what it is given.
 const STOP: Duration = Duration::from_mins(1);
 
@@ -26,8 +24,8 @@ struct Wired {
 impl Wired {
     fn start() -> Self {
         let platform = Platform::start();
-        platform.apply(ROOMY);
-        import_labels(&platform);
+        platform.apply(&roomy());
+        rest_on_labels(&platform);
         let postgres = Wire::to(platform.postgres.port());
         let redis = Wire::to(platform.redis.port());
         let server = platform.server(&[

@@ -11,14 +11,13 @@ use std::{
 
 use assay_tests::{Caller, Server, platform::Platform};
 
-const LIMIT: u64 = 1_000;
+use crate::support::on_plan;
+
+pub(crate) const LIMIT: u64 = 1_000;
 const WINDOW: Duration = Duration::from_secs(6);
 const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
-const MANIFESTS: &str = "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {name: tight}\n\
-    spec:\n  displayName: Tight\n  apiAccess: true\n  limits:\n  \
-    - {name: burst, requests: 1000, window: 6s, counts: requests}\n---\n\
-    apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-    spec: {displayName: Acme, plan: tight, policy: default}\n";
+pub(crate) const BURST: &str = "{name: burst, requests: 1000, window: 6s, counts: requests}";
+const DAY: &str = "{name: burst, requests: 1000, window: 1d, counts: checks}";
 
 /// The time by the clock that Redis has too.
 #[expect(clippy::disallowed_methods, reason = "windows are those of the servers' own clock")]
@@ -37,16 +36,20 @@ fn sleep_until(into_window: Duration) {
 
 /// What was answered to those who asked as often as they could.
 #[derive(Debug, Default)]
-struct Counted {
-    admitted: AtomicU64,
-    refused: AtomicU64,
-    unavailable: AtomicU64,
-    other: AtomicU64,
+pub(crate) struct Counted {
+    pub(crate) admitted: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) unavailable: AtomicU64,
+    pub(crate) other: AtomicU64,
 }
 
 /// Asks for most of one window, whose beginning is waited for: `shares` says how many ask each server.
 /// Meanwhile `happening` happens.
-fn crowd(servers: &[(Server, Caller)], shares: &[usize], happening: impl FnOnce()) -> Counted {
+pub(crate) fn crowd(
+    servers: &[(Server, Caller)],
+    shares: &[usize],
+    happening: impl FnOnce(),
+) -> Counted {
     sleep_until(Duration::from_millis(50));
     let (counted, over) = (Arc::new(Counted::default()), Arc::new(AtomicBool::new(false)));
     let end = since_1970() + WINDOW.saturating_sub(Duration::from_millis(600));
@@ -79,11 +82,11 @@ fn crowd(servers: &[(Server, Caller)], shares: &[usize], happening: impl FnOnce(
     Arc::into_inner(counted).unwrap()
 }
 
-fn count(counter: &AtomicU64) -> u64 {
+pub(crate) fn count(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-fn ready(servers: &[(Server, Caller)]) {
+pub(crate) fn ready(servers: &[(Server, Caller)]) {
     for (_, caller) in servers {
         let status = caller.check("btc", ADDRESS).status;
         assert!(status == 200 || status == 429, "{status}");
@@ -93,7 +96,7 @@ fn ready(servers: &[(Server, Caller)]) {
 #[test]
 fn one_three_or_ten_servers_admit_the_limit() {
     let platform = Platform::start();
-    platform.apply(MANIFESTS);
+    platform.apply(&on_plan("tight", BURST));
     let key = platform.key();
     let mut servers = Vec::new();
     for (replicas, shares) in [(1, vec![6]), (3, vec![3; 3]), (3, vec![9, 1, 1]), (10, vec![1; 10])]
@@ -122,7 +125,7 @@ fn one_three_or_ten_servers_admit_the_limit() {
 #[test]
 fn whatever_happens_to_redis_or_a_server_the_limit_is_never_exceeded() {
     let mut platform = Platform::start();
-    platform.apply(MANIFESTS);
+    platform.apply(&on_plan("tight", BURST));
     let key = platform.key();
     let mut servers = platform.servers(3, &key, &[]);
     ready(&servers);
@@ -175,8 +178,7 @@ fn whatever_happens_to_redis_or_a_server_the_limit_is_never_exceeded() {
 #[test]
 fn a_quota_of_a_day_outlives_redis() {
     let platform = Platform::start();
-    platform
-        .apply(&MANIFESTS.replace("window: 6s, counts: requests", "window: 1d, counts: checks"));
+    platform.apply(&on_plan("tight", DAY));
     let servers = platform.servers(3, &platform.key(), &[]);
     let mut admitted = 0;
     for round in 0..500 {

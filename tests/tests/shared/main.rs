@@ -1,10 +1,21 @@
 //! Several servers that share PostgreSQL and Redis: what holds of all of them together.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
 #![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 
+mod all_at_once;
+mod clock_jump;
 mod cut_network;
+mod disaster;
+mod disk_full;
+mod least_rights;
 mod limits;
+mod node_away;
 mod reaching_redis;
 mod replicas;
 mod restart;

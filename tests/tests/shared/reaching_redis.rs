@@ -4,7 +4,10 @@
 use std::{fs, time::Duration};
 
 use assay_redis::{Event, Link, LinkError, Messages, RedisSettings};
-use assay_tests::redis::{Certificates, Cluster, Redis, Watched};
+use assay_tests::{
+    Authority,
+    redis::{Cluster, Redis, Watched},
+};
 use redis::{Cmd, Script, cmd};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -119,14 +122,14 @@ async fn a_password_from_a_file_may_change() {
 
 #[tokio::test]
 async fn connections_are_encrypted_and_the_server_is_who_it_says() {
-    let certificates = Certificates::new();
-    let server = Redis::start_with_tls(&certificates);
+    let server = Redis::start_with_tls(&Authority::new());
     let mut settings = settings(&format!("rediss://localhost:{}", server.port()));
-    settings.tls.authorities = Some(certificates.path("ca.pem").into());
+    settings.tls.authorities = Some(server.file("ca.pem"));
     Link::new(settings.clone()).run::<()>(&set("a", "1")).await.unwrap();
     // Given an authority that did not sign its certificate.
-    let others = Certificates::new();
-    settings.tls.authorities = Some(others.path("ca.pem").into());
+    let others = server.file("others.pem");
+    fs::write(&others, Authority::new().pem()).unwrap();
+    settings.tls.authorities = Some(others);
     let error = Link::new(settings.clone()).run::<()>(&set("a", "1")).await.unwrap_err();
     assert!(error.to_string().contains("certificate"), "{error}");
     settings.tls.authorities = Some("/nowhere/ca.pem".into());

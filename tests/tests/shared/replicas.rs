@@ -1,11 +1,11 @@
 //! What servers know of each other, and what they do when they cannot.
 
-use std::{thread, time::Duration};
+use std::thread;
 
-use assay_tests::{Caller, platform::Platform, wait_at_most};
+use assay_tests::{Caller, platform::Platform, tenant, wait_at_most};
 use serde_json::Value;
 
-use crate::support::{ADDRESSES, ROOMY, health, import_labels};
+use crate::support::{ADDRESSES, PATIENCE, health, rest_on_labels, roomy};
 
 fn check(caller: &Caller) -> Value {
     caller.check("btc", ADDRESSES[0]).json()
@@ -13,7 +13,7 @@ fn check(caller: &Caller) -> Value {
 
 /// What heals or fails may take this long.
 fn until(what: &str, holds: impl FnMut() -> bool) {
-    let _ = wait_at_most(Duration::from_mins(2), what, holds);
+    let _ = wait_at_most(PATIENCE, what, holds);
 }
 
 #[test]
@@ -31,10 +31,7 @@ fn what_one_assessed_the_others_repeat() {
         assert_eq!(again["assessment_digest"], first["assessment_digest"]);
     }
     // Another tenant is told nothing of that.
-    platform.apply(
-        "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: other}\n\
-         spec: {displayName: Other, plan: enterprise, policy: default}\n",
-    );
+    platform.apply(&tenant("other", "enterprise"));
     let key = platform.assay(&["keys", "create", "--tenant", "other"]).ok().stdout;
     let (server, caller) = &servers[1];
     let other = server.caller(key.trim());
@@ -87,8 +84,8 @@ fn a_revoked_key_is_dead_everywhere_whether_redis_is_there_or_not() {
 
 #[test]
 fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
-    let mut platform = Platform::start();
-    platform.apply(ROOMY);
+    let platform = Platform::start();
+    platform.apply(&roomy());
     let servers = platform.servers(1, &platform.key(), &["--max-directory-age", "2s"]);
     let (server, caller) = &servers[0];
     assert_eq!(check(caller)["verdict"], "indeterminate", "no list was imported");
@@ -105,9 +102,9 @@ fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
 
 #[test]
 fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
-    let mut platform = Platform::start();
-    platform.apply(ROOMY);
-    import_labels(&platform);
+    let platform = Platform::start();
+    platform.apply(&roomy());
+    rest_on_labels(&platform);
     let servers = platform.servers(1, &platform.key(), &["--max-snapshot-age", "2s"]);
     let (server, caller) = &servers[0];
     assert_eq!(check(caller)["verdict"], "allow");
@@ -129,7 +126,7 @@ fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
 #[test]
 fn without_redis_every_answer_is_the_same() {
     let mut platform = Platform::start();
-    platform.apply(ROOMY);
+    platform.apply(&roomy());
     let servers = platform.servers(2, &platform.key(), &[]);
     let digest = check(&servers[0].1)["assessment_digest"].clone();
     platform.redis.kill();

@@ -11,7 +11,7 @@ use std::{
 
 use assay_tests::{Caller, platform::Platform, wait_until};
 
-use crate::support::{ADDRESSES, ROOMY, is_ready};
+use crate::support::{ADDRESSES, is_ready, roomy};
 
 /// Whom requests are sent to: what a load balancer knows, which learns of a server that goes only after
 /// it was told to go.
@@ -32,7 +32,7 @@ impl Balancer {
 #[test]
 fn a_rolling_restart_loses_no_request() {
     let platform = Platform::start();
-    platform.apply(ROOMY);
+    platform.apply(&roomy());
     let key = platform.key();
     let mut servers = platform.servers(3, &key, &[]);
     let balancer = Arc::new(Balancer::default());

@@ -4,7 +4,7 @@ use std::env;
 
 use assay_tests::{Caller, Figures, platform::Platform, wait_until};
 
-use crate::support::{ADDRESSES, ROOMY};
+use crate::support::{ADDRESSES, roomy};
 
 /// Trials of a run; `ASSAY_TRIALS` asks for more.
 fn trials() -> usize {
@@ -14,7 +14,7 @@ fn trials() -> usize {
 #[test]
 fn a_revocation_reaches_every_server() {
     let platform = Platform::start();
-    platform.apply(ROOMY);
+    platform.apply(&roomy());
     let servers = platform.servers(3, &platform.key(), &[]);
     let took: Vec<_> = (0..trials())
         .map(|_| {
@@ -40,7 +40,7 @@ fn a_revocation_reaches_every_server() {
 #[test]
 fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
     let platform = Platform::start();
-    platform.apply(ROOMY);
+    platform.apply(&roomy());
     let servers = platform.servers(3, &platform.key(), &[]);
     let verdicts = || -> Vec<String> {
         let answers = servers.iter().map(|(_, caller)| caller.check("btc", ADDRESSES[0]).json());

@@ -1,7 +1,12 @@
 //! Small helpers.
 
-use assay_tests::{Caller, Server, platform::Platform};
+use std::time::Duration;
+
+use assay_tests::{Caller, Server, platform::Platform, tenant, wait_at_most};
 use serde_json::Value;
+
+/// Longest wait for what fails or heals.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Addresses that nothing is known of.
 pub(crate) const ADDRESSES: [&str; 3] = [
@@ -11,11 +16,48 @@ pub(crate) const ADDRESSES: [&str; 3] = [
 ];
 
 /// A plan whose limits are no matter, with `acme` on it: nothing but short windows.
-pub(crate) const ROOMY: &str = "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {name: roomy}\n\
-    spec:\n  displayName: Roomy\n  apiAccess: true\n  limits:\n  \
-    - {name: burst, requests: 100000, window: 5s, counts: requests}\n---\n\
-    apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\n\
-    spec: {displayName: Acme, plan: roomy, policy: default}\n";
+pub(crate) fn roomy() -> String {
+    on_plan("roomy", "{name: burst, requests: 100000, window: 5s, counts: requests}")
+}
+
+/// A plan with one limit, and `acme` on it.
+pub(crate) fn on_plan(plan: &str, limit: &str) -> String {
+    format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {{name: {plan}}}\n\
+         spec:\n  displayName: Plan {plan}\n  apiAccess: true\n  limits:\n  - {limit}\n---\n{}",
+        tenant("acme", plan)
+    )
+}
+
+/// Imports a label set, and lets the policy ask for no other source.
+pub(crate) fn rest_on_labels(platform: &Platform) {
+    platform.write(
+        "labels.csv",
+        "blockchain,address,category\nbtc,1BitcoinEaterAddressDontSendf59kuE,burn\n",
+    );
+    let labels = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "made-up"];
+    let _ = platform.assay(&labels).ok();
+    platform.apply(
+        "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: default}\n\
+         spec: {mandatorySources: [{name: made-up}]}\n",
+    );
+}
+
+/// The answer to a check of an address. Where the machine is busy, a server may not hear of the limits in
+/// time, and says so: it is asked again.
+pub(crate) fn checked(caller: &Caller, chain: &str, address: &str) -> Value {
+    let mut body = None;
+    let _ = wait_at_most(PATIENCE, "limits that can be counted", || {
+        let answer = caller.check(chain, address);
+        if answer.status != 200 {
+            assert_eq!(answer.problem(), (429, "reduced_capacity".into()));
+            return false;
+        }
+        body = Some(answer.json());
+        true
+    });
+    body.unwrap()
+}
 
 /// The health that a server tells, and with which status.
 pub(crate) fn health(server: &Server) -> (u16, Value) {
@@ -33,18 +75,4 @@ pub(crate) fn charged(platform: &Platform) -> u64 {
     let rows = platform.assay(&["usage", "--json"]).ok().json();
     let counts = rows.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap());
     counts.sum()
-}
-
-/// Imports labels that the policy needs: addresses of which nothing is known are allowed from then on.
-pub(crate) fn import_labels(platform: &Platform) {
-    platform.write(
-        "labels.csv",
-        "blockchain,address,category\nbtc,1BitcoinEaterAddressDontSendf59kuE,burn\n",
-    );
-    let labels = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "made-up"];
-    let _ = platform.assay(&labels).ok();
-    platform.apply(
-        "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: default}\n\
-         spec: {mandatorySources: [{name: made-up}]}\n",
-    );
 }

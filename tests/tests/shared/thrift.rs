@@ -6,15 +6,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Caller, Server, platform::Platform, wire, wire::Wire};
+use assay_tests::{Connection, Server, platform::Platform};
 
-use crate::support::{ADDRESSES, ROOMY};
+use crate::support::{ADDRESSES, on_plan, roomy};
 
 #[test]
 fn a_cached_check_waits_for_nothing() {
     // Given a check that was answered, and then no database at all.
-    let mut platform = Platform::start();
-    platform.apply(ROOMY);
+    let platform = Platform::start();
+    platform.apply(&roomy());
     let servers = platform.servers(1, &platform.key(), &[]);
     let (server, caller) = &servers[0];
     assert_eq!(caller.check("btc", ADDRESSES[0]).json()["cached"], false);
@@ -52,18 +52,14 @@ fn a_cached_check_waits_for_nothing() {
 fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) {
     const SERVERS: u32 = 3;
     let platform = Platform::start();
-    platform.apply(&format!(
-        "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {{name: full}}\nspec:\n  \
-         displayName: Full\n  apiAccess: true\n  limits:\n  \
-         - {{name: burst, requests: {requests}, window: {seconds}s, counts: requests}}\n---\n\
-         apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: acme}}\n\
-         spec: {{displayName: Acme, plan: full, policy: default}}\n"
-    ));
+    let limit =
+        format!("{{name: burst, requests: {requests}, window: {seconds}s, counts: requests}}");
+    platform.apply(&on_plan("full", &limit));
     let key = platform.key();
     let servers = platform.servers(3, &key, &[]);
-    let request = wire::check(&key, "btc", ADDRESSES[0]);
+    let request = Connection::check(&key, "btc", ADDRESSES[0]);
     for (server, _) in &servers {
-        assert_eq!(Wire::to(server.api).ask(&request), 200);
+        assert_eq!(Connection::to(server.api).ask(&request), 200);
     }
     let sent = || servers.iter().map(|(server, _)| commands(server)).sum::<u64>();
     let (before, admitted, refused) = (sent(), AtomicU32::new(0), AtomicU32::new(0));
@@ -72,11 +68,11 @@ fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) 
     thread::scope(|scope| {
         for (server, _) in &servers {
             scope.spawn(|| {
-                let mut wire = Wire::to(server.api);
+                let mut connection = Connection::to(server.api);
                 for nth in 0..each {
                     let due = Duration::from_secs(seconds.into()) * nth / each;
                     thread::sleep(due.saturating_sub(begun.elapsed()));
-                    let status = wire.ask(&request);
+                    let status = connection.ask(&request);
                     assert!([200, 429].contains(&status), "{status}");
                     let counted = if status == 200 { &admitted } else { &refused };
                     counted.fetch_add(1, Ordering::Relaxed);
@@ -109,7 +105,5 @@ fn at_100_000_requests_a_minute_redis_is_asked_for_one_in_fifty_at_most() {
 
 /// Commands and scripts that a server says it sent to Redis.
 fn commands(server: &Server) -> u64 {
-    let metrics = Caller::new(server.admin, "").get("/metrics").text;
-    let count = metrics.lines().find_map(|line| line.strip_prefix("assay_redis_commands_total "));
-    count.unwrap().parse().unwrap()
+    server.metric("assay_redis_commands_total")
 }

@@ -7,12 +7,12 @@ use std::{
 
 use assay_tests::platform::Platform;
 
-use crate::support::{ADDRESSES, ROOMY, charged};
+use crate::support::{ADDRESSES, charged, roomy};
 
 #[test]
 fn servers_that_stop_lose_nothing_and_one_that_is_killed_less_than_a_second() {
     let platform = Platform::start();
-    platform.apply(ROOMY);
+    platform.apply(&roomy());
     let mut servers = platform.servers(3, &platform.key(), &[]);
     let answered: u64 = thread::scope(|scope| {
         let asking: Vec<_> = servers

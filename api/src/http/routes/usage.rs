@@ -88,7 +88,8 @@ pub async fn show_usage(
         return Err(Problem::new(Code::InvalidRequest, &message).field("from", message).into());
     }
     let tenant = &caller.tenant.name;
-    // Read before the store is asked: what is written in between is missed rather than counted twice.
+    // Nothing is written between both looks: it would be missed, or counted twice.
+    let _settled = app.service.recorder.settled().await;
     let unwritten = app.service.recorder.unwritten_usage(tenant);
     let read = app.service.store.usage(Some(tenant), from, to);
     let written = read.instrument(stage!("read_usage")).await.map_err(|error| {

@@ -29,6 +29,10 @@ pub enum CacheStatus {
     Bypass,
 }
 
+/// How far the clock of whoever made an answer may be ahead. One that seems to come from further in the
+/// future was made before a clock was set back: how old it is nobody knows.
+const AHEAD: SignedDuration = SignedDuration::from_secs(60);
+
 /// How fresh an answer must be to be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
@@ -44,8 +48,11 @@ impl Freshness {
         self.caller_accepts.is_some_and(|accepts| accepts.is_zero())
     }
 
-    fn allows(self, age: SignedDuration) -> bool {
-        age < self.lifetime && self.caller_accepts.is_none_or(|accepts| age <= accepts)
+    fn allows(self, known: &Assessed, now: Timestamp) -> bool {
+        let age = known.age(now);
+        known.assessed_at.duration_since(now) <= AHEAD
+            && age < self.lifetime
+            && self.caller_accepts.is_none_or(|accepts| age <= accepts)
     }
 }
 
@@ -102,7 +109,7 @@ impl<'a> Data<'a> {
         known.generation == self.generation
             && self.touched.holds(address, known.tip.as_deref())
             && known.valid_until.is_none_or(|until| now < until)
-            && freshness.allows(known.age(now))
+            && freshness.allows(known, now)
     }
 }
 

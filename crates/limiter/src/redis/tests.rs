@@ -1,83 +1,29 @@
 //! Given a real Redis, then the script answers what the ledger answers.
 
 use std::{
-    net::TcpListener,
-    process::{Child, Command, Stdio},
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use ::redis::aio::MultiplexedConnection;
 use assay_tenancy::manifest::Per;
+use assay_test_servers::redis::Redis;
 
 use super::*;
 use crate::{Ledger, SECOND, Server, bank::Back};
 
 const MARGIN: u64 = 300_000;
 
-/// A Redis of one's own.
-pub(crate) struct TestServer {
-    port: u16,
-    child: Child,
-}
-
-impl TestServer {
-    pub(crate) fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self { port, child: Self::spawn(port) }
-    }
-
-    fn spawn(port: u16) -> Child {
-        let arguments = ["--save", "", "--appendonly", "no", "--bind", "127.0.0.1", "--port"];
-        Command::new("redis-server")
-            .args(arguments)
-            .arg(port.to_string())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap()
-    }
-
-    pub(crate) fn restart(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        self.child = Self::spawn(self.port);
-    }
-
-    pub(crate) const fn port(&self) -> u16 {
-        self.port
-    }
-
-    pub(crate) fn signal(&self, name: &str) {
-        let process = self.child.id().to_string();
-        let sent = Command::new("kill").args([&format!("-{name}"), &process]).status().unwrap();
-        assert!(sent.success());
-    }
-
-    pub(crate) async fn connect(&self) -> Connection {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        loop {
-            match Connection::try_new(self.port).await {
-                Ok(connection) => return connection,
-                Err(error) => assert!(Instant::now() < deadline, "{error}"),
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
-}
-
-impl Drop for TestServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct Connection(MultiplexedConnection);
 
 impl Connection {
-    pub(crate) async fn try_new(port: u16) -> Result<Self, Failure> {
-        let client = ::redis::Client::open(format!("redis://127.0.0.1:{port}/"))?;
+    pub(crate) async fn to(server: &Redis) -> Self {
+        Self::try_new(&server.url()).await.unwrap()
+    }
+
+    pub(crate) async fn try_new(url: &str) -> Result<Self, Failure> {
+        let client = ::redis::Client::open(url)?;
         // A busy machine must not make a command look lost that was done.
         let patient = ::redis::AsyncConnectionConfig::new()
             .set_response_timeout(Some(Duration::from_secs(30)))
@@ -138,8 +84,8 @@ fn time_of(drawn: &DrawnCell, window_seconds: u64) -> u64 {
 
 #[tokio::test]
 async fn the_script_answers_what_the_ledger_answers() {
-    let mut server = TestServer::start();
-    let mut connection = server.connect().await;
+    let mut server = Redis::start();
+    let mut connection = Connection::to(&server).await;
     let (mut ledger, mut run) = (Ledger::new(MARGIN), 0);
     let mut random = crate::simulation::Random(2026);
     let mut sequences = [0_u64; 3];
@@ -191,8 +137,9 @@ async fn the_script_answers_what_the_ledger_answers() {
                 ledger = Ledger::new(MARGIN);
             }
             1 => {
-                server.restart();
-                connection = server.connect().await;
+                server.kill();
+                server.again();
+                connection = Connection::to(&server).await;
                 (run, ledger) = (run + 1, Ledger::new(MARGIN));
             }
             2 => {
@@ -230,8 +177,8 @@ fn learning_now(drawn: &Drawn) -> bool {
 
 #[tokio::test]
 async fn the_first_epoch_gives_out_tokens_at_once_and_a_later_one_only_from_its_next_window() {
-    let server = TestServer::start();
-    let connection = server.connect().await;
+    let server = Redis::start();
+    let connection = Connection::to(&server).await;
     let bank = RedisBank::new(Arc::new(connection.clone()), 7, MARGIN);
     let epochs = NeverSeen::default();
     bank.open(&epochs).await.unwrap();

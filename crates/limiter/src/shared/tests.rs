@@ -11,13 +11,15 @@ use assay_tenancy::{
     manifest::{Counts, OnStoreLoss, Per},
 };
 
+use assay_test_servers::redis::Redis;
+
 use super::*;
 use crate::{
     Ledger, OwnSeat, Payer, Server,
     bank::Draw,
     redis::{
         Failure, RedisBank, Script, Scripts,
-        tests::{Connection, NeverSeen, TestServer},
+        tests::{Connection, NeverSeen},
     },
 };
 
@@ -86,9 +88,9 @@ fn replica(number: u64, connection: &Connection, settings: Settings) -> Shared {
     shared
 }
 
-async fn server() -> (TestServer, Connection) {
-    let server = TestServer::start();
-    let connection = server.connect().await;
+async fn server() -> (Redis, Connection) {
+    let server = Redis::start();
+    let connection = Connection::to(&server).await;
     let bank = RedisBank::new(Arc::new(connection.clone()), 0, 0);
     bank.open(&NeverSeen::default()).await.unwrap();
     (server, connection)
@@ -197,8 +199,9 @@ async fn a_redis_that_comes_back_gives_nothing_out_before_the_next_window() {
     while !matches!(ask(&replica).await, Decision::Admitted { .. }) {
         assert!(Instant::now() < until);
     }
-    server.restart();
-    let back = server.connect().await;
+    server.kill();
+    server.again();
+    let back = Connection::to(&server).await;
     drop(replica);
     let replica = self::replica(2, &back, patient());
     // Whatever time it is now, the window in which it came back is over within two seconds.
@@ -233,7 +236,7 @@ async fn windows_of_an_hour_and_more_are_of_the_other_bank() {
 
 /// Dials again where the connection was lost.
 #[derive(Debug)]
-struct Redialled(u16, tokio::sync::Mutex<Option<Connection>>);
+struct Redialled(String, tokio::sync::Mutex<Option<Connection>>);
 
 #[async_trait::async_trait]
 impl Scripts for Redialled {
@@ -247,7 +250,7 @@ impl Scripts for Redialled {
             let mut connection = self.1.lock().await;
             match &*connection {
                 Some(connection) => connection.clone(),
-                None => connection.insert(Connection::try_new(self.0).await?).clone(),
+                None => connection.insert(Connection::try_new(&self.0).await?).clone(),
             }
         };
         let answer = connection.run(script, keys, arguments).await;
@@ -283,7 +286,7 @@ async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_i
     let limits = Arc::new(vec![limit(60, 1, Counts::Checks)]);
     let (seen, stop) = (Seen::default(), Arc::new(AtomicBool::new(false)));
     let start = |number: u64| {
-        let scripts = Redialled(server.port(), tokio::sync::Mutex::default());
+        let scripts = Redialled(server.url(), tokio::sync::Mutex::default());
         let short = RedisBank::new(Arc::new(scripts), number, 0);
         let replica = Shared::new(Arc::new(short), LongBank::new(), Settings::default());
         let stop = Arc::clone(&stop);
@@ -307,12 +310,13 @@ async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_i
     connection.command(&["FLUSHALL"]).await;
     more(admitted() + 60).await;
     // It pauses for two seconds: what was sent meanwhile is done afterwards.
-    server.signal("STOP");
+    server.pause();
     tokio::time::sleep(Duration::from_secs(2)).await;
-    server.signal("CONT");
+    server.go_on();
     more(admitted() + 60).await;
     // It dies and comes back with nothing.
-    server.restart();
+    server.kill();
+    server.again();
     more(admitted() + 60).await;
 
     stop.store(true, Ordering::Relaxed);

@@ -9,12 +9,11 @@ use std::{
 
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError};
+use assay_test_servers::Authority;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tempfile::TempDir;
 
 use crate::{PATIENCE, backends::server::Server};
-
-const KEY: [&str; 5] = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 
 /// Certificates of a made-up authority: of a server called `localhost`, and of a client. The authority
 /// `other` has none.
@@ -24,39 +23,19 @@ impl Certificates {
     fn new() -> Self {
         let own = Self(tempfile::tempdir().unwrap());
         fs::set_permissions(own.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        for authority in ["ca", "other"] {
-            let (key, certificate) = (format!("{authority}.key"), format!("{authority}.pem"));
-            let subject = format!("/CN={authority}");
-            let files = ["-subj", &subject, "-keyout", &key, "-out", &certificate];
-            own.openssl(&[&["req", "-x509", "-days", "2"], &KEY[..], &files].concat());
-        }
-        own.issue("server", "a server", "subjectAltName=DNS:localhost");
-        own.issue("client", "certified", "extendedKeyUsage=clientAuth");
-        // PostgreSQL reads its key as another user where these tests run as root.
+        let authority = Authority::new();
+        fs::write(own.path("ca.pem"), authority.pem()).unwrap();
+        fs::write(own.path("other.pem"), Authority::new().pem()).unwrap();
+        authority.server().write(own.0.path(), "server");
+        authority.client("certified").write(own.0.path(), "client");
+        // PostgreSQL reads its key, which nobody else may read, as another user where these tests run
+        // as root.
+        let key = own.path("server.key");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
         if fs::metadata(own.0.path()).unwrap().uid() == 0 {
-            let changed =
-                Command::new("chown").arg("postgres").arg(own.path("server.key")).status();
-            assert!(changed.unwrap().success());
+            assert!(Command::new("chown").arg("postgres").arg(key).status().unwrap().success());
         }
         own
-    }
-
-    fn issue(&self, name: &str, subject: &str, extension: &str) {
-        fs::write(self.path("extension"), extension).unwrap();
-        let [key, request, certificate] = ["key", "csr", "pem"].map(|end| format!("{name}.{end}"));
-        let subject = format!("/CN={subject}");
-        let files = ["-subj", &subject, "-keyout", &key, "-out", &request];
-        self.openssl(&[&["req"], &KEY[..], &files].concat());
-        let by = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2"];
-        let files = ["-in", &request, "-extfile", "extension", "-out", &certificate];
-        self.openssl(&[&["x509", "-req"], &by[..], &files].concat());
-    }
-
-    /// Runs `openssl` among the files.
-    fn openssl(&self, arguments: &[&str]) {
-        let run = Command::new("openssl").args(arguments).current_dir(self.0.path()).output();
-        let output = run.expect("openssl is installed");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -2,14 +2,14 @@
 
 use std::{fs, io::Write, path::PathBuf, sync::Arc, time::Instant};
 
-use assay_tests::{Caller, Server};
+use assay_tests::{Authority, Caller, Certified, Server};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{BODY, PATH, fields, start_in};
 use crate::{
     support::wait_until,
-    wire::{Authority, LONG, ask, connect, http1, http2, read_until, request2, shown},
+    wire::{LONG, ask, connect, connect_tls, http1, http2, read_until, request2, shown},
 };
 
 /// A server that speaks TLS with a certificate of `authority`.
@@ -29,7 +29,7 @@ impl Secured {
     fn start_with(more: &[&str]) -> Self {
         let directory = Arc::new(tempfile::tempdir().unwrap());
         let authority = Authority::new();
-        let (certificate, key) = authority.sign();
+        let Certified { certificate, key } = authority.server();
         fs::write(directory.path().join("cert.pem"), certificate).unwrap();
         fs::write(directory.path().join("key.pem"), key).unwrap();
         let files = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
@@ -43,7 +43,7 @@ impl Secured {
 
     /// The certificate that new connections are shown.
     fn shown(&self) -> Vec<u8> {
-        let connected = self.authority.connect(self.server.api, "h2");
+        let connected = connect_tls(&self.authority, self.server.api, "h2");
         self.runtime.block_on(async { shown(&connected.await.unwrap()) })
     }
 }
@@ -54,20 +54,20 @@ fn by_tls_both_versions_are_offered_and_answered() {
     let (api, key) = (secured.server.api, secured.key.as_str());
     assert!(secured.server.greeting().contains(&format!("https://{api}")));
     secured.runtime.block_on(async {
-        let stream = secured.authority.connect(api, "h2").await.unwrap();
+        let stream = connect_tls(&secured.authority, api, "h2").await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
         let answer = http2(stream, request2("POST", PATH, &fields(key)), BODY).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert_eq!(answer.headers["strict-transport-security"], "max-age=31536000");
 
-        let mut stream = secured.authority.connect(api, "http/1.1").await.unwrap();
+        let mut stream = connect_tls(&secured.authority, api, "http/1.1").await.unwrap();
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
         let (head, text) = http1(&mut stream, "POST", PATH, &fields(key), BODY).await;
         assert!(head.starts_with("HTTP/1.1 200"), "{head}: {text}");
         assert!(head.contains("strict-transport-security: max-age=31536000"), "{head}");
 
         // Who trusts somebody else sees that it is not them.
-        assert!(Authority::new().connect(api, "h2").await.is_err());
+        assert!(connect_tls(&Authority::new(), api, "h2").await.is_err());
     });
     let plain = Caller::new(secured.server.admin, "").send("GET", "/healthz", "", []);
     assert_eq!(plain.status, 200, "the admin port is apart");
@@ -93,7 +93,7 @@ fn who_does_not_agree_on_tls_is_sent_away_in_time() {
 #[test]
 fn stopping_finishes_what_is_under_way_over_http2_by_tls() {
     let mut secured = Secured::start_with(&["--body-timeout", "50s", "--request-timeout", "50s"]);
-    let connected = secured.authority.connect(secured.server.api, "h2");
+    let connected = connect_tls(&secured.authority, secured.server.api, "h2");
     let stream = secured.runtime.block_on(connected).unwrap();
     let status = secured.runtime.block_on(async {
         let (client, connection) = h2::client::handshake(stream).await.unwrap();
@@ -122,7 +122,7 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
     let first = secured.shown();
     let mut open = secured
         .runtime
-        .block_on(secured.authority.connect(secured.server.api, "http/1.1"))
+        .block_on(connect_tls(&secured.authority, secured.server.api, "http/1.1"))
         .unwrap();
     let mut still_answered = || {
         let fields = fields(&secured.key);
@@ -132,7 +132,7 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
     };
     still_answered();
 
-    let (certificate, key) = secured.authority.sign();
+    let Certified { certificate, key } = secured.authority.server();
     fs::write(secured.file("cert.pem"), &certificate).unwrap();
     fs::write(secured.file("key.pem"), key).unwrap();
     wait_until("the new one is shown", || secured.shown() != first);
@@ -140,7 +140,7 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
     still_answered();
 
     // One that does not belong to its key changes nothing, and is told.
-    let (stranger, _) = secured.authority.sign();
+    let stranger = secured.authority.server().certificate;
     fs::write(secured.file("cert.pem"), stranger).unwrap();
     let told = "the new TLS certificate cannot be used; the old one stays";
     wait_until("it is told", || secured.server.log().contains(told));
@@ -150,7 +150,7 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
     assert_eq!(secured.shown(), second);
     still_answered();
 
-    let (certificate, key) = secured.authority.sign();
+    let Certified { certificate, key } = secured.authority.server();
     fs::write(secured.file("key.pem"), key).unwrap();
     fs::write(secured.file("cert.pem"), certificate).unwrap();
     wait_until("the next one is shown", || secured.shown() != second);
@@ -160,8 +160,8 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
 #[test]
 fn a_certificate_that_cannot_be_used_is_told_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
-    let (certificate, _) = Authority::new().sign();
-    let (_, stranger) = Authority::new().sign();
+    let certificate = Authority::new().server().certificate;
+    let stranger = Authority::new().server().key;
     fs::write(directory.path().join("cert.pem"), certificate).unwrap();
     fs::write(directory.path().join("key.pem"), stranger).unwrap();
     let serve = |certificate: &str, key: &str| {

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use assay_tests::{Caller, Server, assay};
+use assay_tests::{Caller, Server, assay, tenant};
 
 /// A server with tenants of its own, and a chain that is asked for on demand at somebody who fails.
 pub(super) struct World {
@@ -51,12 +51,9 @@ impl World {
             "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: failing}}\n\
              spec: {{chain: btc, mode: on_demand, protocol: esplora, endpoint: \"http://{endpoint}\"}}\n"
         );
-        for tenant in TENANTS {
-            let manifest = format!(
-                "---\napiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: {tenant}}}\n\
-                 spec: {{displayName: Acme, plan: enterprise, policy: default}}\n"
-            );
-            manifests.push_str(&manifest);
+        for name in TENANTS {
+            manifests.push_str("---\n");
+            manifests.push_str(&tenant(name, "enterprise"));
         }
         fs::write(directory.path().join("world.yaml"), manifests).unwrap();
         let run = |arguments: &[&str]| assay(directory.path(), arguments).ok().stdout;

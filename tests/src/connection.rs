@@ -8,14 +8,14 @@ use std::{
 
 /// A connection.
 #[derive(Debug)]
-pub struct Wire {
+pub struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
     /// The body of the last answer.
     pub body: Vec<u8>,
 }
 
-impl Wire {
+impl Connection {
     /// Connects.
     ///
     /// # Panics
@@ -59,16 +59,16 @@ impl Wire {
         assert!(read > 0, "the connection ended");
         self.line.trim_end()
     }
-}
 
-/// The bytes of a check.
-#[must_use]
-pub fn check(key: &str, chain: &str, address: &str) -> Vec<u8> {
-    let body = format!("{{\"blockchain\":\"{chain}\",\"address\":\"{address}\"}}");
-    format!(
-        "POST /api/v1/check/address HTTP/1.1\r\nhost: assay\r\nx-api-key: {key}\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
+    /// The bytes of a check.
+    #[must_use]
+    pub fn check(key: &str, chain: &str, address: &str) -> Vec<u8> {
+        let body = format!("{{\"blockchain\":\"{chain}\",\"address\":\"{address}\"}}");
+        format!(
+            "POST /api/v1/check/address HTTP/1.1\r\nhost: assay\r\nx-api-key: {key}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .into_bytes()
+    }
 }

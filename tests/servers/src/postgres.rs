@@ -1,26 +1,104 @@
 //! A PostgreSQL server of the tests' own, with one database.
 
 use std::{
-    fs,
-    io::{BufRead, BufReader, Write},
-    net::TcpListener,
-    os::unix::process::CommandExt,
+    env, fs,
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::{fs::MetadataExt, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{Mutex, PoisonError},
 };
+
+use crate::free_port;
 
 /// Where Debian keeps the programs of each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
-const SCRIPT: &str = include_str!("../../crates/store/tests/backends/server.sh");
+const SCRIPT: &str = include_str!("postgres/server.sh");
 
 /// A server that stops when this is dropped: the script ends with its standard input.
 #[derive(Debug)]
 pub struct Postgres {
     child: Child,
-    /// What the script says; it would stop if nobody listened.
-    said: BufReader<ChildStdout>,
+    script: Mutex<Option<Script>>,
     programs: PathBuf,
+    password: String,
     port: u16,
+}
+
+/// The script that keeps the server.
+#[derive(Debug)]
+struct Script {
+    commands: ChildStdin,
+    /// It would stop if nobody listened.
+    answers: BufReader<ChildStdout>,
+}
+
+/// How a server starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Starting<'a> {
+    /// The password of its login `assay`.
+    pub password: &'a str,
+    /// The URL of the server whose standby it is; empty where it is nobody's.
+    pub primary: &'a str,
+    /// Where it keeps its data, in a directory that goes with it; the system's usual place by default.
+    pub folder: Option<&'a Path>,
+}
+
+impl Default for Starting<'_> {
+    fn default() -> Self {
+        Self { password: "secret", primary: "", folder: None }
+    }
+}
+
+impl Starting<'_> {
+    /// Starts it.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start(self) -> Postgres {
+        let (programs, port) = (programs(), free_port());
+        // PostgreSQL refuses to run as root.
+        let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+        let mut command = Command::new(if is_root { "setpriv" } else { "sh" });
+        if is_root {
+            command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "sh"]);
+        }
+        // The test's own place for files may be closed to that user.
+        let usual = if is_root { "/tmp".into() } else { env::temp_dir() };
+        let mut child = command
+            .args(["-c", SCRIPT, "server.sh"])
+            .arg(&programs)
+            .args([&port.to_string(), self.password, self.primary])
+            .current_dir("/")
+            .env("TMPDIR", self.folder.unwrap_or(&usual))
+            // What ends this process's group must leave the script to clean up.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the script runs");
+        let commands = child.stdin.take().expect("its input");
+        let answers = BufReader::new(child.stdout.take().expect("its output"));
+        let mut script = Script { commands, answers };
+        script.hear_ready();
+        let (script, password) = (Mutex::new(Some(script)), self.password.to_owned());
+        Postgres { child, script, programs, password, port }
+    }
+}
+
+impl Script {
+    fn hear_ready(&mut self) {
+        let mut said = String::new();
+        self.answers.read_line(&mut said).expect("a word");
+        if said != "ready\n" {
+            // What it logged comes to an end only where it did not start at all.
+            let _ = self.answers.read_to_string(&mut said);
+            panic!("PostgreSQL does not obey: {said}");
+        }
+    }
 }
 
 impl Postgres {
@@ -31,33 +109,7 @@ impl Postgres {
     /// Where it does not start.
     #[must_use]
     pub fn start() -> Self {
-        let programs = programs();
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = free.expect("a free port").port();
-        // PostgreSQL refuses to run as root.
-        let is_root = fs::read_to_string("/proc/self/status")
-            .is_ok_and(|status| status.lines().any(|line| line.starts_with("Uid:\t0\t")));
-        let mut command = Command::new(if is_root { "setpriv" } else { "sh" });
-        if is_root {
-            command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "sh"]);
-        }
-        let mut child = command
-            .args(["-c", SCRIPT, "server.sh"])
-            .arg(&programs)
-            .args([&port.to_string(), "secret"])
-            .current_dir("/")
-            .env("TMPDIR", "/tmp")
-            // What ends this process's group must leave the script to clean up.
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the script runs");
-        let said = BufReader::new(child.stdout.take().expect("its output"));
-        let mut server = Self { child, said, programs, port };
-        server.hear_ready();
-        server
+        Starting::default().start()
     }
 
     /// Stops the server; what is in it stays.
@@ -65,7 +117,7 @@ impl Postgres {
     /// # Panics
     ///
     /// Where it does not stop.
-    pub fn stop(&mut self) {
+    pub fn stop(&self) {
         self.tell("stop");
     }
 
@@ -74,38 +126,53 @@ impl Postgres {
     /// # Panics
     ///
     /// Where it does not start.
-    pub fn go_on(&mut self) {
+    pub fn go_on(&self) {
         self.tell("start");
     }
 
-    fn tell(&mut self, command: &str) {
-        let script = self.child.stdin.as_mut().expect("the script's input");
-        writeln!(script, "{command}").and_then(|()| script.flush()).expect("the script listens");
-        self.hear_ready();
+    /// Stops the server, with all connections to it, and starts it again.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not.
+    pub fn restart(&self) {
+        self.tell("restart");
     }
 
-    fn hear_ready(&mut self) {
-        let mut said = String::new();
-        self.said.read_line(&mut said).expect("a word");
-        assert_eq!(said.trim(), "ready", "PostgreSQL does not obey");
-    }
-
-    /// The URL of its database.
-    #[must_use]
-    pub fn url(&self) -> String {
-        self.url_by(self.port)
-    }
-
-    /// The same, for whoever reaches it through another port.
-    #[must_use]
-    pub fn url_by(&self, port: u16) -> String {
-        format!("postgres://assay:secret@127.0.0.1:{port}/postgres")
+    fn tell(&self, command: &str) {
+        let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
+        let script = script.as_mut().expect("a script that runs");
+        writeln!(script.commands, "{command}").expect("the script listens");
+        script.hear_ready();
     }
 
     /// Its port.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The URL of its database.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url_of("postgres")
+    }
+
+    /// The same, for whoever reaches it through another port.
+    #[must_use]
+    pub fn url_by(&self, port: u16) -> String {
+        self.url_at(port, "postgres")
+    }
+
+    /// The URL of the database called `name`.
+    #[must_use]
+    pub fn url_of(&self, name: &str) -> String {
+        self.url_at(self.port, name)
+    }
+
+    fn url_at(&self, port: u16, name: &str) -> String {
+        let password = self.password.replace('/', "%2F").replace('@', "%40");
+        format!("postgres://assay:{password}@127.0.0.1:{port}/{name}")
     }
 
     /// Lets a data directory use the database.
@@ -116,6 +183,12 @@ impl Postgres {
     pub fn used_by(&self, directory: &Path) {
         let settings = format!("database-url = \"{}\"\n", self.url());
         fs::write(directory.join("assay.toml"), settings).expect("a file of settings");
+    }
+
+    /// Where its programs are: `pg_dump` and the others.
+    #[must_use]
+    pub fn programs(&self) -> &Path {
+        &self.programs
     }
 
     /// Writes a backup with PostgreSQL's own tool.
@@ -175,7 +248,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        drop(self.child.stdin.take());
+        self.script.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // The script stops the server and removes its files.
         let _ = self.child.wait();
     }
@@ -191,5 +264,7 @@ fn programs() -> PathBuf {
             let version = programs.parent().and_then(Path::file_name).unwrap_or_default();
             version.to_string_lossy().parse::<u32>().unwrap_or(0)
         });
-    newest.expect("PostgreSQL is not there: install the package `postgresql`")
+    newest.unwrap_or_else(|| {
+        panic!("there is no {VERSIONS}/*/bin/postgres: install the Debian package `postgresql`")
+    })
 }

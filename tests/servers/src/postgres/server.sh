@@ -2,7 +2,8 @@
 #
 # With the URL of a primary it is that one's standby, with what is in it now.
 # Whoever started this holds the other end of standard input. However that program ends, the end is
-# closed then, and the server and its files go. Tells `ready`, or why it is not; then obeys `restart`.
+# closed then, and the server and its files go. Tells `ready`, or why it is not; then
+# obeys `stop`, `start` and `restart`.
 set -u
 bin=$1 port=$2 password=$3 primary=${4:-}
 

@@ -1,0 +1,96 @@
+//! Certificates of made-up authorities.
+
+use std::{fs, path::Path};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair,
+};
+
+/// Somebody who signs certificates.
+#[derive(Debug)]
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+/// A certificate and its key.
+#[derive(Clone, Debug)]
+pub struct Certified {
+    /// The certificate, as PEM.
+    pub certificate: String,
+    /// Its private key, as PEM.
+    pub key: String,
+}
+
+impl Authority {
+    /// An authority that nobody trusts unless told to.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no randomness.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut asked = named("an authority", &[]);
+        asked.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        Self(CertifiedIssuer::self_signed(asked, key).expect("a certificate"))
+    }
+
+    /// Its own certificate, as PEM.
+    #[must_use]
+    pub fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    /// Its own certificate, as DER.
+    #[must_use]
+    pub fn der(&self) -> &[u8] {
+        self.0.der()
+    }
+
+    /// A certificate of a server that is reached as `localhost` or `127.0.0.1`.
+    #[must_use]
+    pub fn server(&self) -> Certified {
+        let mut asked = named("a server", &["localhost", "127.0.0.1"]);
+        asked.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.sign(&asked)
+    }
+
+    /// A certificate of a client called `name`.
+    #[must_use]
+    pub fn client(&self, name: &str) -> Certified {
+        let mut asked = named(name, &[]);
+        asked.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(&asked)
+    }
+
+    fn sign(&self, asked: &CertificateParams) -> Certified {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = asked.signed_by(&key, &self.0).expect("a certificate").pem();
+        Certified { certificate, key: key.serialize_pem() }
+    }
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Certified {
+    /// Writes both into a directory, as `NAME.pem` and `NAME.key`.
+    ///
+    /// # Panics
+    ///
+    /// Where they cannot be written.
+    pub fn write(&self, directory: &Path, name: &str) {
+        for (end, text) in [("pem", &self.certificate), ("key", &self.key)] {
+            fs::write(directory.join(format!("{name}.{end}")), text).expect("a file");
+        }
+    }
+}
+
+fn named(name: &str, reached_as: &[&str]) -> CertificateParams {
+    let reached_as: Vec<String> = reached_as.iter().map(ToString::to_string).collect();
+    let mut asked = CertificateParams::new(reached_as).expect("names of hosts");
+    asked.distinguished_name.push(DnType::CommonName, name);
+    asked
+}

@@ -1,0 +1,15 @@
+//! Servers that tests start for themselves, from the programs of this machine, and what they need.
+//!
+//! Every crate whose tests talk to a server has it from here. A server stops when it is dropped.
+#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+mod certificates;
+mod listener;
+mod port;
+mod postgres;
+pub mod redis;
+
+pub use certificates::{Authority, Certified};
+pub use listener::Listener;
+pub use port::free_port;
+pub use postgres::{Postgres, Starting};

@@ -1,0 +1,201 @@
+//! Redis servers of the tests' own: one, a master with a replica watched by a sentinel, a cluster.
+
+mod cluster;
+mod watched;
+
+pub use cluster::Cluster;
+pub use watched::Watched;
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+use crate::{Authority, free_port};
+
+/// Longest wait for a server to say something.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server, which stops when this is dropped.
+#[derive(Debug)]
+pub struct Redis {
+    directory: TempDir,
+    arguments: Vec<String>,
+    /// What `redis-cli` needs to reach it.
+    cli: Vec<String>,
+    port: u16,
+    child: Option<Child>,
+}
+
+impl Redis {
+    /// Starts a server that keeps nothing on disk.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with further arguments.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_with(arguments: &[&str]) -> Self {
+        let port = free_port();
+        let mut server = Self::prepared(port, arguments, &[]);
+        server.again();
+        server
+    }
+
+    /// Starts a server that speaks TLS only, as `localhost`, with a certificate of `authority`, whom
+    /// `redis-cli` trusts.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_with_tls(authority: &Authority) -> Self {
+        let port = free_port();
+        let mut server = Self::prepared(port, &[], &[]);
+        let file = |name: &str| server.file(name).to_string_lossy().into_owned();
+        fs::write(file("ca.pem"), authority.pem()).expect("a file");
+        authority.server().write(server.directory.path(), "server");
+        let arguments = [
+            ("--port", "0".to_owned()),
+            ("--tls-port", port.to_string()),
+            ("--tls-ca-cert-file", file("ca.pem")),
+            ("--tls-cert-file", file("server.pem")),
+            ("--tls-key-file", file("server.key")),
+            ("--tls-auth-clients", "no".to_owned()),
+        ];
+        let cli = ["--tls", "--cacert", &file("ca.pem"), "-h", "localhost"].map(str::to_owned);
+        server.arguments =
+            arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
+        server.cli = cli.into();
+        server.again();
+        server
+    }
+
+    fn prepared(port: u16, arguments: &[&str], cli: &[&str]) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        let cli = cli.iter().map(ToString::to_string).collect();
+        Self { directory, arguments, cli, port, child: None }
+    }
+
+    /// Starts it again after it was killed, on the same port and with what it has on disk.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    pub fn again(&mut self) {
+        let mut command = Command::new("redis-server");
+        if !self.arguments.iter().any(|argument| argument == "--port") {
+            command.args(["--port", &self.port.to_string()]);
+        }
+        command
+            .args(["--bind", "127.0.0.1", "--save", "", "--dir"])
+            .arg(self.directory.path())
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        self.child = Some(command.spawn().expect("redis-server is installed"));
+        self.wait("PONG", &["ping"]);
+    }
+
+    /// Waits until the answer to a command holds a word.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not for long.
+    pub fn wait(&self, word: &str, arguments: &[&str]) {
+        let begun = Instant::now();
+        loop {
+            let answer = self.cli(arguments);
+            if answer.contains(word) || (word == "PONG" && answer.contains("NOAUTH")) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{arguments:?}: {answer} and never {word}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What `redis-cli` prints for a command.
+    ///
+    /// # Panics
+    ///
+    /// Where it is not installed.
+    #[must_use]
+    pub fn cli(&self, arguments: &[&str]) -> String {
+        let run = Command::new("redis-cli")
+            .args(["-p", &self.port.to_string()])
+            .args(&self.cli)
+            .args(arguments)
+            .output()
+            .expect("redis-cli is installed");
+        String::from_utf8_lossy(&run.stdout).trim().to_owned()
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// One of the files beside it; `ca.pem` is whom its callers by TLS trust.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Its port.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Lets it stand still; connections stay.
+    pub fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets it go on.
+    pub fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.child.as_ref().map(Child::id).expect("a running server");
+        let _ = Command::new("kill").args([signal, &id.to_string()]).status();
+    }
+
+    /// Kills it.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// How many commands it was sent so far, by name as in `INFO commandstats`.
+    #[must_use]
+    pub fn calls(&self, command: &str) -> u64 {
+        let stats = self.cli(&["info", "commandstats"]);
+        let line = stats.lines().find_map(|line| {
+            line.strip_prefix("cmdstat_")?.strip_prefix(command)?.strip_prefix(":calls=")
+        });
+        line.and_then(|rest| rest.split(',').next()?.parse().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,60 @@
+//! A wall clock that a test sets while programs run by it.
+
+use std::{fs, path::PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// The clock that programs see which are started with [`WallClock::environment`]: the system's, moved.
+/// Their monotonic clock goes on as it is, as where somebody sets a machine's time.
+#[derive(Debug)]
+pub struct WallClock {
+    library: PathBuf,
+    offset: NamedTempFile,
+}
+
+impl WallClock {
+    /// The system's own time, until it is set; `None`, and a line that says so, where `libfaketime` is
+    /// not installed.
+    ///
+    /// # Panics
+    ///
+    /// Where no file can be written.
+    #[must_use]
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    pub fn new() -> Option<Self> {
+        let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+        let libraries = folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1"));
+        let Some(library) = libraries.into_iter().find(|library| library.is_file()) else {
+            eprintln!("SKIPPED: a clock that jumps needs the Debian package `faketime`");
+            return None;
+        };
+        let clock = Self { library, offset: NamedTempFile::new().expect("a file") };
+        clock.set_ahead(0);
+        Some(clock)
+    }
+
+    /// Sets it so many seconds ahead of the system's, or behind.
+    ///
+    /// # Panics
+    ///
+    /// Where the file cannot be written.
+    pub fn set_ahead(&self, seconds: i64) {
+        // As a whole at once: programs read it whenever they look at the clock.
+        let next = self.offset.path().with_extension("next");
+        fs::write(&next, format!("{seconds:+}\n")).expect("a file");
+        fs::rename(next, self.offset.path()).expect("a file");
+    }
+
+    /// What a program's environment needs for it to see this clock.
+    #[must_use]
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        let text = |path: &std::path::Path| path.display().to_string();
+        vec![
+            ("LD_PRELOAD", text(&self.library)),
+            ("FAKETIME_TIMESTAMP_FILE", text(self.offset.path())),
+            ("FAKETIME_NO_CACHE", "1".to_owned()),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
+            ("NO_FAKE_STAT", "1".to_owned()),
+        ]
+    }
+}

@@ -1,0 +1,110 @@
+//! A server whose wall clock somebody sets by an hour: limits stay exact, keys expire by each server's
+//! own clock, and answers are as old as they are.
+
+use assay_tests::{Caller, Server, WallClock, platform::Platform, wait_at_most};
+use serde_json::Value;
+
+use crate::{
+    limits::{BURST, LIMIT, count, crowd, ready},
+    support::{ADDRESSES, PATIENCE, checked, health, on_plan, roomy},
+};
+
+const HOUR: i64 = 3600;
+
+fn jumping_server(platform: &Platform, clock: &WallClock, key: &str) -> (Server, Caller) {
+    let server = platform.server_in(&clock.environment());
+    let caller = server.caller(key);
+    (server, caller)
+}
+
+fn check(caller: &Caller) -> Value {
+    checked(caller, "btc", ADDRESSES[0])
+}
+
+/// Minutes by which an answer was made later than another one.
+fn minutes_later(later: &Value, than: &Value) -> i64 {
+    let time = |answer: &Value| {
+        let text = answer["assessed_at"].as_str().unwrap();
+        text.parse::<jiff::Timestamp>().unwrap().as_second()
+    };
+    (time(later) - time(than)) / 60
+}
+
+#[test]
+fn a_limit_is_never_exceeded_though_a_clock_jumps_an_hour() {
+    let Some(clock) = WallClock::new() else { return };
+    let platform = Platform::start();
+    platform.apply(&on_plan("tight", BURST));
+    let key = platform.key();
+    let mut servers = platform.servers(2, &key, &[]);
+    servers.push(jumping_server(&platform, &clock, &key));
+    ready(&servers);
+    let mut admitted_in_all = 0;
+    for (what, before, within) in [
+        ("an hour ahead", 0, HOUR),
+        ("back again", HOUR, 0),
+        ("an hour behind", 0, -HOUR),
+        ("behind all the time", -HOUR, -HOUR),
+        ("two hours forward", -HOUR, HOUR),
+    ] {
+        clock.set_ahead(before);
+        let counted = crowd(&servers, &[3; 3], || {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            clock.set_ahead(within);
+        });
+        let admitted = count(&counted.admitted);
+        eprintln!("one of three clocks {what}: {admitted} of {LIMIT} admitted");
+        assert!(admitted <= LIMIT, "{what}: {admitted}");
+        assert_eq!(count(&counted.other) + count(&counted.unavailable), 0, "{what}: {counted:?}");
+        admitted_in_all += admitted;
+    }
+    assert!(admitted_in_all > 0);
+}
+
+#[test]
+fn a_key_expires_by_the_clock_of_the_server_that_is_asked() {
+    let Some(clock) = WallClock::new() else { return };
+    let platform = Platform::start();
+    platform.apply(&roomy());
+    let create = ["keys", "create", "--tenant", "acme", "--expires-in", "30m"];
+    let key = platform.assay(&create).ok().stdout.trim().to_owned();
+    let steady = platform.server(&[]);
+    let (_server, jumping) = jumping_server(&platform, &clock, &key);
+    let steady = steady.caller(&key);
+    let is_good =
+        || [&steady, &jumping].map(|caller| caller.check("btc", ADDRESSES[0]).status != 401);
+    assert_eq!(is_good(), [true, true]);
+    clock.set_ahead(HOUR);
+    assert_eq!(is_good(), [true, false]);
+    clock.set_ahead(-HOUR);
+    assert_eq!(is_good(), [true, true]);
+}
+
+#[test]
+fn an_answer_is_not_repeated_longer_because_a_clock_was_set_back() {
+    let Some(clock) = WallClock::new() else { return };
+    let platform = Platform::start();
+    platform.apply(&roomy());
+    let key = platform.key();
+    clock.set_ahead(HOUR);
+    let (server, caller) = jumping_server(&platform, &clock, &key);
+    let ahead = check(&caller);
+    assert_eq!(check(&caller)["cached"], true);
+    // Given the right time again: nobody knows how old that answer is.
+    clock.set_ahead(0);
+    let right = check(&caller);
+    assert_eq!(right["cached"], false);
+    assert!(minutes_later(&ahead, &right) > 50, "{right}");
+    assert_eq!(right["assessment_digest"], ahead["assessment_digest"]);
+    // Given a step forward, it is an hour old.
+    clock.set_ahead(HOUR);
+    let forward = check(&caller);
+    assert_eq!(forward["cached"], false);
+    assert!(minutes_later(&forward, &right) >= 60, "{forward}");
+    // What is confirmed and reachable does not go by that clock.
+    let age = server.metric::<f64>("assay_directory_age_seconds");
+    assert!(age < 60.0, "{age}");
+    wait_at_most(PATIENCE, "a server that is well", || {
+        health(&server).1["degraded"].as_array().is_none_or(Vec::is_empty)
+    });
+}

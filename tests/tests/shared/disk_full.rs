@@ -1,0 +1,126 @@
+//! A disk on which there is no room: checks go on, what cannot be written waits, and is told.
+
+use std::sync::Arc;
+
+use assay_tests::{
+    Caller, Server, SmallDisk, Starting, assay, platform::Platform, redis::Redis, tenant,
+    wait_at_most,
+};
+
+use crate::support::{ADDRESSES, PATIENCE, roomy};
+
+/// Answers that wait to be written.
+fn unwritten(server: &Server, record: &str) -> u64 {
+    server.metric(&format!("assay_unwritten{{record=\"{record}\"}}"))
+}
+
+/// A new answer, which is to be kept: its digest, and by what it can be looked up.
+fn check(caller: &Caller) -> (String, String) {
+    let body = format!("{{\"blockchain\":\"btc\",\"address\":\"{}\"}}", ADDRESSES[0]);
+    let fresh = [("cache-control", "no-cache")];
+    let mut answer = caller.post("/api/v1/check/address", &body, &fresh);
+    wait_at_most(PATIENCE, "limits that can be counted", || {
+        let counted = answer.status == 200;
+        if !counted {
+            assert_eq!(answer.problem(), (429, "reduced_capacity".into()));
+            answer = caller.post("/api/v1/check/address", &body, &fresh);
+        }
+        counted
+    });
+    let answer = answer.json();
+    let field = |name: &str| answer[name].as_str().unwrap().to_owned();
+    (field("assessment_digest"), field("check_id"))
+}
+
+fn charged(caller: &Caller) -> u64 {
+    caller.get("/api/v1/usage").json()["total"].as_u64().unwrap()
+}
+
+/// Fills the disk until the server cannot write its answers, looks at what it says of that, and makes
+/// room.
+fn fill_and_clear(disk: &SmallDisk, server: &Server, caller: &Caller) {
+    let (digest, first) = check(caller);
+    wait_at_most(PATIENCE, "it is written", || unwritten(server, "answers") == 0);
+    let mut checks = 1;
+    // Given no room,
+    disk.fill();
+    let told = "failed to write usage and answers; they wait";
+    let mut last = String::new();
+    wait_at_most(PATIENCE, "there is no room", || {
+        let (same, id) = check(caller);
+        // then every check has the same answer,
+        assert_eq!(same, digest);
+        checks += 1;
+        last = id;
+        server.log().contains(told)
+    });
+    for _ in 0..20 {
+        assert_eq!(check(caller).0, digest);
+        checks += 1;
+    }
+    // what is not written can be looked up and is counted,
+    assert!(unwritten(server, "answers") + unwritten(server, "usage") > 0);
+    for id in [&first, &last] {
+        assert_eq!(caller.get(&format!("/api/v1/checks/{id}")).status, 200);
+    }
+    wait_at_most(PATIENCE, "all is counted", || charged(caller) == checks);
+    // and that is told once.
+    assert_eq!(server.log().matches(told).count(), 1, "{}", server.log());
+
+    // Given room again, all of it is written.
+    disk.clear();
+    wait_at_most(PATIENCE, "all is written", || {
+        unwritten(server, "answers") + unwritten(server, "usage") == 0
+    });
+    assert!(server.log().contains("usage and answers are written again"), "{}", server.log());
+    assert_eq!(server.metric::<u64>("assay_answers_lost_total"), 0);
+    wait_at_most(PATIENCE, "all is counted", || charged(caller) == checks);
+    assert_eq!(check(caller).0, digest);
+}
+
+#[test]
+fn an_embedded_database_without_room_answers_and_writes_later() {
+    let Some(disk) = SmallDisk::mount(24) else { return };
+    let directory = Arc::new(tempfile::tempdir_in(disk.path()).unwrap());
+    let run = |arguments: &[&str]| assay(directory.path(), arguments);
+    std::fs::write(directory.path().join("roomy.yaml"), roomy()).unwrap();
+    let _ = run(&["apply", "-f", "roomy.yaml"]).ok();
+    let key = run(&["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let mut server = Server::start(Arc::clone(&directory), &[]);
+    let caller = server.caller(key.trim());
+    fill_and_clear(&disk, &server, &caller);
+
+    // A command that has no room says so, and changes nothing.
+    disk.fill();
+    wait_at_most(PATIENCE, "a command that fails", || {
+        let made = run(&["keys", "create", "--tenant", "acme"]);
+        assert!(made.code == 0 || made.stderr.contains("full"), "{}", made.stderr);
+        made.code != 0
+    });
+    disk.clear();
+    let _ = run(&["keys", "create", "--tenant", "acme"]).ok();
+    wait_at_most(PATIENCE, "all is written", || unwritten(&server, "usage") == 0);
+    let before = charged(&caller);
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0), "{}", server.log());
+    let server = Server::start(Arc::clone(&directory), &[]);
+    assert_eq!(charged(&server.caller(key.trim())), before, "nothing is lost");
+}
+
+#[test]
+fn a_shared_database_without_room_answers_and_writes_later() {
+    let Some(disk) = SmallDisk::mount(160) else { return };
+    let postgres = Starting { folder: Some(disk.path()), ..Starting::default() }.start();
+    let platform = Platform::on(postgres, Redis::start());
+    platform.apply(&roomy());
+    let servers = platform.servers(2, &platform.key(), &[]);
+    let (server, caller) = &servers[0];
+    fill_and_clear(&disk, server, caller);
+    // The other one charges the same tenant.
+    let (_, other) = &servers[1];
+    wait_at_most(PATIENCE, "all is written", || unwritten(server, "usage") == 0);
+    let before = charged(caller);
+    let _ = check(other);
+    wait_at_most(PATIENCE, "both count", || charged(caller) == before + 1);
+    platform.apply(&tenant("later", "roomy"));
+}

@@ -1,0 +1,114 @@
+//! A chain's node that goes away and comes back, and servers that follow it.
+
+use assay_tests::{
+    Caller, Server, WallClock,
+    nodes::{Credentials, Kind, Node},
+    platform::Platform,
+    wait_at_most,
+};
+use serde_json::{Value, json};
+
+use crate::support::{PATIENCE, checked, health, rest_on_labels, roomy};
+
+/// The same holder as the node writes it on its test network, and as a check names it.
+const MINER: [&str; 2] =
+    ["rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7k693xs3", "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9"];
+/// Longer than a chain like this one may be silent.
+const LONG: i64 = 3 * 3600;
+
+/// A node of Litecoin Core whose chain can grow.
+pub(crate) struct Chain(pub(crate) Node);
+
+impl Chain {
+    /// A node with so many blocks; `None` where its program is not there.
+    pub(crate) fn start(blocks: u64) -> Option<Self> {
+        let chain = Self(Node::start(Kind::Litecoin { mweb: false })?);
+        chain.grow(blocks);
+        Some(chain)
+    }
+
+    pub(crate) fn grow(&self, blocks: u64) {
+        let _ = self.0.call("generatetoaddress", &[json!(blocks), json!(MINER[0])]).unwrap();
+    }
+
+    /// Lets the platform's servers follow it.
+    pub(crate) fn followed_by(&self, platform: &Platform) {
+        let Credentials::Password { user, password } = self.0.credentials() else {
+            panic!("a node with a cookie")
+        };
+        platform.write("node", &format!("{user}:{password}"));
+        platform.apply(&format!(
+            "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: litecoin}}\nspec:\n  \
+             chain: ltc\n  mode: follow\n  protocol: rpc\n  endpoint: {}\n  testNetwork: true\n  \
+             credentialsFile: {}\n",
+            self.0.url(),
+            platform.file("node").display()
+        ));
+        rest_on_labels(platform);
+        // Nothing is fetched from outside.
+        platform.apply(
+            "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {name: ofac-sdn}\n\
+             spec: {location: \"http://127.0.0.1:9/list.xml\", format: ofac-advanced, \
+             schedule: \"0 0 1 1 *\", suspended: true}\n",
+        );
+    }
+}
+
+/// A check of somebody who appears on the chain.
+pub(crate) fn check(caller: &Caller) -> Value {
+    checked(caller, "ltc", MINER[1])
+}
+
+/// The height of the newest block that an answer rests on.
+pub(crate) fn height(answer: &Value) -> Option<u64> {
+    let mut sources = answer["sources"].as_array().into_iter().flatten();
+    sources.find_map(|source| source["tip"]["height"].as_u64())
+}
+
+/// When that block was made.
+fn tip_time(answer: &Value) -> Value {
+    let mut sources = answer["sources"].as_array().into_iter().flatten();
+    sources.find(|source| source["tip"].is_object()).unwrap()["tip"]["time"].clone()
+}
+
+#[test]
+fn answers_go_on_and_tell_their_tip_and_the_chain_is_caught_up_with() {
+    let (Some(mut chain), Some(clock)) = (Chain::start(5), WallClock::new()) else { return };
+    let platform = Platform::start();
+    platform.apply(&roomy());
+    chain.followed_by(&platform);
+    let key = platform.key();
+    let follower = platform.server(&["--feeds", "on"]);
+    let reader = Server::start_in(follower.directory(), &[], &clock.environment());
+    let callers = [follower.caller(&key), reader.caller(&key)];
+    let heights = || callers.each_ref().map(|caller| height(&check(caller)));
+    let all_at = |height| heights() == [Some(height); 2];
+    wait_at_most(PATIENCE, "the chain is followed", || all_at(5));
+    assert_eq!(check(&callers[1])["verdict"], "allow");
+
+    // Given a node that is away,
+    chain.0.stop();
+    let told = "asking again later";
+    wait_at_most(PATIENCE, "that is told", || follower.log().contains(told));
+    // then what is known is still answered, with the newest block and its time,
+    let away = check(&callers[1]);
+    assert_eq!((height(&away), &away["verdict"]), (Some(5), &"allow".into()));
+    let tip = tip_time(&away).as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let age = reader.metric::<f64>("assay_chain_tip_age_seconds{chain=\"ltc\"}");
+    // and after two hours nothing is allowed any more.
+    clock.set_ahead(LONG);
+    let later = check(&callers[1]);
+    assert_eq!((&later["verdict"], &later["final"]), (&"indeterminate".into(), &false.into()));
+    assert_eq!(later["reasons"][0]["code"], "flows_stale", "{later}");
+    assert_eq!(tip_time(&later), tip.to_string());
+    let aged = reader.metric::<f64>("assay_chain_tip_age_seconds{chain=\"ltc\"}");
+    assert!(aged - age >= 10_000.0, "{age} and then {aged}");
+    assert_eq!(health(&reader).0, 200, "other chains are answered");
+    clock.set_ahead(0);
+
+    // Given the node again, and blocks that came meanwhile, they are read.
+    chain.0.launch();
+    chain.grow(3);
+    wait_at_most(PATIENCE, "it is caught up with", || all_at(8));
+    assert_eq!(check(&callers[1])["verdict"], "allow");
+}
