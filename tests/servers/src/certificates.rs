@@ -1,6 +1,10 @@
 //! Certificates of made-up authorities.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -21,14 +25,16 @@ pub struct Certified {
 }
 
 impl Authority {
-    /// An authority that nobody trusts unless told to.
+    /// An authority that nobody trusts unless told to. No two of a program have the same name.
     ///
     /// # Panics
     ///
     /// Where there is no randomness.
     #[must_use]
     pub fn new() -> Self {
-        let mut asked = named("an authority", &[]);
+        static COUNT: AtomicU32 = AtomicU32::new(1);
+        let name = format!("authority {}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let mut asked = named(&name, &[]);
         asked.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         Self(CertifiedIssuer::self_signed(asked, key).expect("a certificate"))

@@ -3,8 +3,8 @@
 //! The pool knows one server at a time. Where it cannot connect, or is slow to, the servers of the address
 //! are tried in their order with what the files say now, and the pool is told which one it is. A server
 //! that takes no writes is left: it is a standby, or was the primary until a moment ago. Every connection
-//! is asked as it comes back, and again as it is handed out where that was a while ago, which is also how
-//! it is found that it still lives.
+//! is asked as it is handed out (one that reads chains, where it was not asked just before), which is also
+//! how it is found that it still lives; and as it comes back, where an answer may be under way.
 
 use std::{
     fmt,
@@ -42,8 +42,8 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 const SLOW: Duration = Duration::from_millis(300);
 /// How long a connection has to say whether its server takes writes.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// For how long what it said is taken for true: a busy connection is not asked before each statement, and
-/// what a server says that was demoted meanwhile is soon noticed.
+/// For how long connections that read chains believe what it said: a busy one is not asked before each
+/// statement, and what a server says that was demoted meanwhile is soon noticed.
 const BELIEVED: Duration = Duration::from_millis(250);
 /// How often the files are looked at, and a server that was found right is searched for again.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -81,8 +81,18 @@ struct Current {
 }
 
 impl Connections {
-    /// At most `count` connections to a server of an address, wherever that is later.
+    /// At most `count` connections to a server of an address, wherever that is later. Each is known to be
+    /// to a server that takes writes at the moment when it is handed out.
     pub(super) fn to(server: Server, address: DatabaseAddress, count: u32) -> Self {
+        Self::believing(Duration::ZERO, server, address, count)
+    }
+
+    /// The same, for reading only: many statements in a row go by one question.
+    pub(super) fn of_readers(server: Server, address: DatabaseAddress, count: u32) -> Self {
+        Self::believing(BELIEVED, server, address, count)
+    }
+
+    fn believing(believed: Duration, server: Server, address: DatabaseAddress, count: u32) -> Self {
         let moved = Moved::default();
         let seen = Arc::clone(&moved);
         let pool = PgPoolOptions::new()
@@ -103,7 +113,7 @@ impl Connections {
             .before_acquire(move |connection, about| {
                 let is_elsewhere = moved_since(&seen, about.age);
                 // It was asked when it came back.
-                let is_believed = about.idle_for < BELIEVED;
+                let is_believed = about.idle_for < believed;
                 Box::pin(async move {
                     Ok(!is_elsewhere && (is_believed || takes_writes(connection).await?))
                 })

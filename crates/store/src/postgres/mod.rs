@@ -108,7 +108,7 @@ impl PostgresStore {
         let readers = address.readers;
         Ok(Self {
             control: Connections::to(server.clone(), address.clone(), CONTROL),
-            reads: Connections::to(server, address, readers),
+            reads: Connections::of_readers(server, address, readers),
         })
     }
 
