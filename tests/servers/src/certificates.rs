@@ -55,7 +55,13 @@ impl Authority {
     /// A certificate of a server that is reached as `localhost` or `127.0.0.1`.
     #[must_use]
     pub fn server(&self) -> Certified {
-        let mut asked = named("a server", &["localhost", "127.0.0.1"]);
+        self.server_at(&["localhost", "127.0.0.1"])
+    }
+
+    /// A certificate of a server that is reached by these names or addresses, and no others.
+    #[must_use]
+    pub fn server_at(&self, names: &[&str]) -> Certified {
+        let mut asked = named("a server", names);
         asked.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         self.sign(&asked)
     }

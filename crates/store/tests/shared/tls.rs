@@ -26,7 +26,7 @@ impl Certificates {
         let authority = Authority::new();
         fs::write(own.path("ca.pem"), authority.pem()).unwrap();
         fs::write(own.path("other.pem"), Authority::new().pem()).unwrap();
-        authority.server().write(own.0.path(), "server");
+        authority.server_at(&["localhost"]).write(own.0.path(), "server");
         authority.client("certified").write(own.0.path(), "client");
         // PostgreSQL reads its key, which nobody else may read, as another user where these tests run
         // as root.
