@@ -63,9 +63,7 @@ fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, further: 
 
 /// Makes the tenant `acme`.
 fn apply_tenant(directory: &Path) {
-    let tenant = "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\nspec: \
-                  {displayName: Acme, plan: business, policy: default}\n";
-    std::fs::write(directory.join("tenant.yaml"), tenant).unwrap();
+    std::fs::write(directory.join("tenant.yaml"), tenant("acme", "business")).unwrap();
     let _ = assay(directory, ["apply", "--file", "tenant.yaml"]).ok();
 }
 
