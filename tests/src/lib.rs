@@ -9,7 +9,9 @@
 )]
 
 pub mod big_chain;
+mod cache;
 mod caller;
+mod cluster;
 mod data;
 pub mod esplora;
 pub mod maker;
@@ -26,6 +28,7 @@ mod times;
 mod wait;
 
 pub use caller::{Answer, Caller};
+pub use cluster::Cluster;
 pub use data::TestData;
 pub use postgres::Postgres;
 pub use process::{
