@@ -113,6 +113,8 @@ pub struct Limit {
 /// Another number for one limit, for ever or until a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
+    /// The rate limit that says so.
+    pub rate_limit: Name,
     /// The limit.
     pub limit: LimitName,
     /// How many in one window.
@@ -144,21 +146,20 @@ impl<P> Tenant<P> {
     /// The limits that hold at `now`.
     #[must_use]
     pub fn limits(&self, now: Timestamp) -> Vec<Limit> {
-        let in_force = |change: &&Override| change.until.is_none_or(|until| now < until);
-        self.plan
-            .limits
-            .iter()
-            .map(|limit| {
-                let changed = self
-                    .overrides
-                    .iter()
-                    .filter(in_force)
-                    .rfind(|change| change.limit == limit.name);
-                match changed {
-                    Some(change) => Limit { requests: change.requests, ..limit.clone() },
-                    None => limit.clone(),
-                }
-            })
-            .collect()
+        self.limits_and_changes(now).map(|(limit, _)| limit).collect()
+    }
+
+    /// The limits that hold at `now`, each with what changed the plan's number.
+    pub fn limits_and_changes(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (Limit, Option<&Override>)> {
+        let in_force = move |change: &&Override| change.until.is_none_or(|until| now < until);
+        self.plan.limits.iter().map(move |limit| {
+            let changed =
+                self.overrides.iter().filter(in_force).rfind(|change| change.limit == limit.name);
+            let requests = changed.map_or(limit.requests, |change| change.requests);
+            (Limit { requests, ..limit.clone() }, changed)
+        })
     }
 }

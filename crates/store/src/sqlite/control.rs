@@ -1,6 +1,6 @@
 //! Manifests and API keys in `SQLite`.
 
-use assay_tenancy::key::KeyId;
+use assay_tenancy::{Name, key::KeyId, manifest::Kind};
 use jiff::Timestamp;
 use sqlx::{Sqlite, Transaction};
 
@@ -26,6 +26,20 @@ pub(super) async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
     row::control::control(revision, &manifests, &keys)
 }
 
+pub(super) async fn keys_named(
+    read: &mut Write<'_>,
+    name: &str,
+) -> Result<Vec<KeyRecord>, StoreError> {
+    let keys = sqlx::query(
+        "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+         FROM api_keys WHERE name = ? ORDER BY created_at, id",
+    )
+    .bind(name)
+    .fetch_all(&mut **read)
+    .await?;
+    row::control::keys(&keys)
+}
+
 async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
     let row =
         sqlx::query("SELECT control_revision FROM installation").fetch_one(&mut **read).await?;
@@ -35,6 +49,7 @@ async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
 pub(super) async fn put_manifests(
     write: &mut Write<'_>,
     manifests: &[ManifestRecord],
+    removed: &[(Kind, Name)],
     expected: u64,
     at: Timestamp,
 ) -> Result<(), StoreError> {
@@ -53,6 +68,13 @@ pub(super) async fn put_manifests(
         .bind(value::milliseconds(at))
         .execute(&mut **write)
         .await?;
+    }
+    for (kind, name) in removed {
+        sqlx::query("DELETE FROM manifests WHERE kind = ? AND name = ?")
+            .bind(kind.as_str())
+            .bind(name.as_str())
+            .execute(&mut **write)
+            .await?;
     }
     count_change(write).await
 }

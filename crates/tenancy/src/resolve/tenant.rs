@@ -56,10 +56,11 @@ fn overrides(
         for for_ever in [true, false] {
             let chosen = rate_limits
                 .iter()
-                .map(|rate_limit| &rate_limit.spec)
-                .filter(|spec| spec.target == target && spec.until.is_none() == for_ever);
-            overrides.extend(chosen.flat_map(|spec| {
+                .map(|rate_limit| (&rate_limit.name, &rate_limit.spec))
+                .filter(|(_, spec)| spec.target == target && spec.until.is_none() == for_ever);
+            overrides.extend(chosen.flat_map(|(name, spec)| {
                 spec.limits.iter().map(|number| Override {
+                    rate_limit: name.clone(),
                     limit: number.name.clone(),
                     requests: number.requests,
                     until: spec.until,
