@@ -16,6 +16,7 @@ mod data;
 pub mod esplora;
 pub mod maker;
 pub mod nodes;
+mod operator;
 pub mod oracle;
 pub mod platform;
 mod postgres;
@@ -30,6 +31,7 @@ mod wait;
 pub use caller::{Answer, Caller};
 pub use cluster::Cluster;
 pub use data::TestData;
+pub use operator::Operator;
 pub use postgres::Postgres;
 pub use process::{
     Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,

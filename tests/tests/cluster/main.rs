@@ -4,9 +4,14 @@
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"
 )]
+#![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 #![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 
 mod definitions;
+mod faults;
+mod operator;
+mod pages;
+mod platform;
 mod refused;
 
 use std::{
