@@ -22,7 +22,8 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Starts an operator. It works as soon as it holds the Lease.
+    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator`. It works as soon as
+    /// it holds the Lease.
     ///
     /// # Panics
     ///
@@ -30,6 +31,8 @@ impl Operator {
     #[must_use]
     pub fn start(cluster: &Cluster, database_url: &str, name: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
+        let config = directory.path().join("kubeconfig");
+        fs::write(&config, cluster.config_of_account("assay-operator")).expect("a file");
         let url = directory.path().join("database-url");
         fs::write(&url, database_url).expect("a file");
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
@@ -37,7 +40,7 @@ impl Operator {
         let log = File::create(log(directory.path())).expect("a log");
         let child = Command::new(process::built("assay-operator"))
             .env_clear()
-            .env("KUBECONFIG", cluster.kubeconfig())
+            .env("KUBECONFIG", &config)
             .args(["--database-url-file", &url.display().to_string(), "--listen", &address])
             .args(["--namespace", "default", "--name", name, "--lease-seconds", "6", "--log-text"])
             .stdin(Stdio::null())

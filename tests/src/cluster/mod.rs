@@ -72,6 +72,25 @@ impl Cluster {
         self.directory.join("admin.kubeconfig")
     }
 
+    /// What a file says with which a `ServiceAccount` of `default` reaches it.
+    #[must_use]
+    pub fn config_of_account(&self, account: &str) -> String {
+        let token = self.kubectl(&["create", "token", account, "--duration=1h"]);
+        self.config(&format!("token: {}", token.trim()))
+    }
+
+    fn config(&self, credentials: &str) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
+             contexts: [{{name: test, context: {{cluster: test, user: test}}}}]\n\
+             clusters: [{{name: test, cluster: {{server: 'https://127.0.0.1:{}', \
+             certificate-authority: {}}}}}]\n\
+             users: [{{name: test, user: {{{credentials}}}}}]\n",
+            self.ports.server,
+            self.file("ca.crt"),
+        )
+    }
+
     /// Runs `kubectl`.
     ///
     /// # Panics
@@ -222,20 +241,10 @@ impl Cluster {
     /// played.
     fn write_files(&self, root: &Path) {
         pki::write(&self.directory);
-        for (name, identity) in
-            [("admin", "admin"), ("controllers", "controllers"), ("scheduler", "scheduler")]
-        {
-            let text = format!(
-                "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
-                 contexts: [{{name: test, context: {{cluster: test, user: test}}}}]\n\
-                 clusters: [{{name: test, cluster: {{server: 'https://127.0.0.1:{}', \
-                 certificate-authority: {}}}}}]\n\
-                 users: [{{name: test, user: {{client-certificate: {}, client-key: {}}}}}]\n",
-                self.ports.server,
-                self.file("ca.crt"),
-                self.file(&format!("{identity}.crt")),
-                self.file(&format!("{identity}.key")),
-            );
+        for name in ["admin", "controllers", "scheduler"] {
+            let [certificate, key] = ["crt", "key"].map(|end| self.file(&format!("{name}.{end}")));
+            let text =
+                self.config(&format!("client-certificate: {certificate}, client-key: {key}"));
             fs::write(self.directory.join(format!("{name}.kubeconfig")), text).expect("a file");
         }
         let mut stages: Vec<String> = vec![KWOK.to_owned()];

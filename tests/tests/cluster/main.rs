@@ -24,6 +24,9 @@ use assay_tests::Cluster;
 /// Where the generated definitions are.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crds/manifests");
 
+/// What the operator may do.
+const RIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights.yaml");
+
 /// The one cluster of these tests, with the definitions applied; one test at a time has it. `None`
 /// where the programs of a cluster are not there.
 pub(crate) fn cluster() -> Option<MutexGuard<'static, Cluster>> {
@@ -34,6 +37,13 @@ pub(crate) fn cluster() -> Option<MutexGuard<'static, Cluster>> {
         cluster.kubectl(&["apply", "--server-side", "-f", DEFINITIONS]);
         let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
         cluster.kubectl(&established);
+        cluster.kubectl(&["apply", "-n", "default", "-f", RIGHTS]);
+        // Whose account it is depends on the namespace.
+        let account = "--serviceaccount=default:assay-operator";
+        for (kind, role) in [("clusterrolebinding", "--clusterrole"), ("rolebinding", "--role")] {
+            let role = format!("{role}=assay-operator");
+            cluster.kubectl(&["create", kind, "assay-operator", &role, account]);
+        }
         Some(Mutex::new(cluster))
     });
     // What another test left behind when it failed must not fail this one.
