@@ -115,7 +115,10 @@ impl Publisher {
                         self.health.metrics.publish_seconds.observe(begun.elapsed().as_secs_f64());
                     }
                     // Somebody else changed something: look again.
-                    Err(RoundError::Store(StoreError::Conflict)) => self.stored = None,
+                    Err(RoundError::Store(StoreError::Conflict)) => {
+                        self.stored = None;
+                        continue;
+                    }
                     Err(error) => {
                         tracing::warn!(%error, "failed to publish");
                         self.tell_of_failure().await;
@@ -179,14 +182,7 @@ impl Publisher {
         let revision = if changes.is_empty() {
             stored.revision
         } else {
-            if !self.writer.may_write() {
-                return Err(RoundError::NotLeader);
-            }
-            let build::Changes { put, removed } = &changes;
-            self.store.put_manifests(put, removed, expected, system::now()).await?;
-            self.health.metrics.wrote("store");
-            tracing::info!(put = put.len(), removed = removed.len(), "published");
-            expected + 1
+            self.put(&changes, expected, &stored).await?
         };
         self.stored = Some(build::Stored { revision, ..verdict.stored_afterwards(stored) });
         if let Some(in_force) = verdict.in_force() {
@@ -197,5 +193,35 @@ impl Publisher {
         }
         self.tell(&objects, &kept, &verdict).await;
         Ok(())
+    }
+
+    /// Changes the store, and gives its revision afterwards.
+    async fn put(
+        &self,
+        changes: &build::Changes,
+        mut expected: u64,
+        stored: &build::Stored,
+    ) -> Result<u64, RoundError> {
+        let build::Changes { put, removed } = changes;
+        loop {
+            if !self.writer.may_write() {
+                return Err(RoundError::NotLeader);
+            }
+            match self.store.put_manifests(put, removed, expected, system::now()).await {
+                Ok(()) => break,
+                // Keys count as changes too: what was found holds while the manifests are the same.
+                Err(StoreError::Conflict) => {
+                    let current = build::Stored::read(&*self.store, None).await?;
+                    if current.specs != stored.specs {
+                        return Err(StoreError::Conflict.into());
+                    }
+                    expected = current.revision;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.health.metrics.wrote("store");
+        tracing::info!(put = put.len(), removed = removed.len(), "published");
+        Ok(expected + 1)
     }
 }

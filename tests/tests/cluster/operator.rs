@@ -166,6 +166,22 @@ fn tenants_are_onboarded_one_after_another() {
     eprintln!("from `kubectl apply` to the first 200: {}", Times::of(times));
 }
 
+#[test]
+fn what_comes_in_bursts_is_all_published_soon() {
+    let Some(platform) = Platform::start() else { return };
+    platform.cluster.apply(GOLD);
+    let names: Vec<String> = (0..60).map(|number| format!("tenant-{number}")).collect();
+    let page = names.iter().map(|name| [tenant(name, "gold"), key(name, name)].concat());
+    let begun = Instant::now();
+    platform.cluster.apply(&page.collect::<String>());
+    let path = "jsonpath={.items[*].status.keyId}";
+    wait_until("every key is made", || {
+        let told = platform.cluster.kubectl(&["get", "apikeys", "-o", path]);
+        told.split_whitespace().count() == names.len()
+    });
+    eprintln!("{} tenants and keys in one page: {:?}", names.len(), begun.elapsed());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_folder_says_the_same_on_a_laptop_and_in_a_cluster() {
     let Some(platform) = Platform::start() else { return };
