@@ -11,9 +11,10 @@ sample:
 test *arguments:
     ./tests/run {{ arguments }}
 
-# rewrite what is generated from the code: api/openapi.json, tables in docs/, the README's answer
+# rewrite what is generated from the code: api/openapi.json, crds/manifests, tables in docs/, the README's answer
 generate:
     UPDATE_GENERATED=1 cargo test -p assay-tests -- --test-threads=1 generated worked readme
+    UPDATE_GENERATED=1 cargo test -p assay-crds
 
 # generated cases against the API as it describes itself, 2000 or as many as given
 schemathesis *cases:

@@ -109,12 +109,12 @@ fn ask(server: SocketAddr, request: impl Fn(u64, u64) -> Vec<u8> + Sync) -> Roun
         let connections: Vec<_> = (0..CONNECTIONS)
             .map(|connection| {
                 scope.spawn(move || {
-                    let mut connection = Connection::to(server);
+                    let mut caller = Connection::to(server);
                     let requests: Vec<_> =
                         (0..REQUESTS).map(|nth| request(connection, nth)).collect();
                     let times = requests.iter().map(|request| {
                         let asked = Instant::now();
-                        assert_eq!(connection.ask(request), 200);
+                        assert_eq!(caller.ask(request), 200);
                         asked.elapsed()
                     });
                     times.collect::<Vec<_>>()

@@ -9,7 +9,9 @@
 )]
 
 pub mod big_chain;
+mod cache;
 mod caller;
+mod cluster;
 mod connection;
 pub mod cut;
 mod data;
@@ -18,6 +20,7 @@ mod figures;
 pub mod maker;
 mod manifest;
 pub mod nodes;
+mod operator;
 pub mod oracle;
 pub mod platform;
 mod process;
@@ -32,10 +35,12 @@ pub use assay_test_servers::{
     Authority, Certified, Listener, Postgres, Starting, free_port, redis,
 };
 pub use caller::{Answer, Caller};
+pub use cluster::Cluster;
 pub use connection::Connection;
 pub use data::TestData;
 pub use figures::Figures;
 pub use manifest::tenant;
+pub use operator::Operator;
 pub use process::{
     Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,
 };

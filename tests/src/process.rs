@@ -20,8 +20,13 @@ pub fn binary() -> PathBuf {
     if let Some(path) = env::var_os("ASSAY_BIN") {
         return path.into();
     }
+    built("assay")
+}
+
+/// A program that was built with the tests.
+pub(crate) fn built(name: &str) -> PathBuf {
     let test = env::current_exe().expect("the test's own path");
-    let built = test.ancestors().nth(2).expect("target folder").join("assay");
+    let built = test.ancestors().nth(2).expect("target folder").join(name);
     assert!(built.is_file(), "{} is not there: run `cargo build` first", built.display());
     built
 }

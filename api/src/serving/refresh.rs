@@ -206,7 +206,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(store.unwrap());
         let service = service(&store).await;
         let source = source("btc", "http://127.0.0.1:1/");
-        store.put_manifests(&[source], 0, Timestamp::UNIX_EPOCH).await.unwrap();
+        store.put_manifests(&[source], &[], 0, Timestamp::UNIX_EPOCH).await.unwrap();
         let refresher = Refresher::new(Arc::clone(&service), Duration::from_secs(1));
         assert!(!service.chains().is_followed(ChainId::BTC));
         refresher.refresh().await.unwrap();
@@ -220,7 +220,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(store.unwrap());
         let at = Timestamp::UNIX_EPOCH;
         let first = source("btc", "http://127.0.0.1:1/");
-        store.put_manifests(&[first], 0, at).await.unwrap();
+        store.put_manifests(&[first], &[], 0, at).await.unwrap();
         let service = service(&store).await;
         let refresher = Refresher::new(Arc::clone(&service), Duration::from_secs(1));
         let reader = || match service.chains().reader(ChainId::BTC) {
@@ -228,11 +228,11 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let before = reader();
-        store.put_manifests(&[source("ltc", "http://127.0.0.1:1/")], 1, at).await.unwrap();
+        store.put_manifests(&[source("ltc", "http://127.0.0.1:1/")], &[], 1, at).await.unwrap();
         refresher.refresh().await.unwrap();
         assert!(service.chains().is_followed("ltc".parse().unwrap()));
         assert!(Arc::ptr_eq(&before, &reader()), "what it knows stays known");
-        store.put_manifests(&[source("btc", "http://127.0.0.1:2/")], 2, at).await.unwrap();
+        store.put_manifests(&[source("btc", "http://127.0.0.1:2/")], &[], 2, at).await.unwrap();
         refresher.refresh().await.unwrap();
         assert!(!Arc::ptr_eq(&before, &reader()), "another place, another reader");
     }

@@ -156,7 +156,7 @@ impl JsonSchema for HalfLife {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": 100, "multipleOf": 0.1 })
+        json_schema!({ "type": "number", "minimum": 0.1, "maximum": 100, "multipleOf": 0.1 })
     }
 }
 

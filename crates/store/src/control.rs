@@ -1,8 +1,9 @@
 //! Manifests and API keys, as they go in and out of a store.
 
+use assay_engine::facts::Environment;
 use assay_tenancy::{
     Name,
-    key::{KeyHash, KeyId, Scope},
+    key::{ApiKey, KeyEnvironment, KeyHash, KeyId, Scope},
     manifest::{API_VERSION, Document, Kind},
 };
 use jiff::Timestamp;
@@ -107,5 +108,45 @@ impl KeyRecord {
     #[must_use]
     pub fn is_good(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|expires| now < expires)
+    }
+}
+
+/// What a key is to be good for.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// Whose it is.
+    pub tenant: Name,
+    /// What its owner calls it.
+    pub name: String,
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// From when on it is refused by itself.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Grant {
+    /// The record of a key that is to be good for this.
+    #[must_use]
+    pub fn record(self, key: &ApiKey, now: Timestamp) -> KeyRecord {
+        KeyRecord {
+            id: key.id().clone(),
+            tenant: self.tenant,
+            name: self.name,
+            hash: key.hash(),
+            scopes: self.scopes,
+            created_at: now,
+            expires_at: self.expires_at,
+            revoked_at: None,
+            last_used_at: None,
+        }
+    }
+}
+
+/// Where keys of an installation are good.
+#[must_use]
+pub const fn key_environment(environment: Environment) -> KeyEnvironment {
+    match environment {
+        Environment::Production => KeyEnvironment::Live,
+        Environment::Sample => KeyEnvironment::Sample,
     }
 }

@@ -195,7 +195,8 @@ impl StoreError {
     }
 
     /// Whether the database refused a row because there may be only one of its kind.
-    pub(crate) fn is_repetition(&self) -> bool {
+    #[must_use]
+    pub fn is_repetition(&self) -> bool {
         let Self::Database(error) = self else { return false };
         error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
     }

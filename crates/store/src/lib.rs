@@ -36,7 +36,7 @@ use assay_engine::{
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
-use assay_tenancy::{Name, key::KeyId};
+use assay_tenancy::{Name, key::KeyId, manifest::Kind};
 use control::{Control, KeyRecord, ManifestRecord};
 pub use error::StoreError;
 use fetched::{Fetched, FetchedKind};
@@ -140,7 +140,7 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
     /// All manifests and keys.
     async fn control(&self) -> Result<Control, StoreError>;
 
-    /// Adds or replaces manifests.
+    /// Adds or replaces manifests, and removes others; what is not there needs no removal.
     ///
     /// # Errors
     ///
@@ -148,12 +148,16 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
     async fn put_manifests(
         &self,
         manifests: &[ManifestRecord],
+        removed: &[(Kind, Name)],
         expected: u64,
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
     /// Every key of one tenant, revoked and expired ones included, the oldest first.
     async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError>;
+
+    /// The keys of that name, revoked and expired ones included, the oldest first.
+    async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError>;
 
     /// Adds a key, and in the same transaction lets the one it replaces expire.
     async fn add_key(

@@ -316,14 +316,20 @@ fn plan(name: &str, colour: &str) -> ManifestRecord {
 }
 
 async fn manifests_are_replaced_by_kind_and_name(store: Arc<dyn Store>) {
-    store.put_manifests(&[plan("a", "red"), plan("b", "green")], 0, at(0)).await.unwrap();
-    store.put_manifests(&[plan("a", "blue")], 1, at(1)).await.unwrap();
+    store.put_manifests(&[plan("a", "red"), plan("b", "green")], &[], 0, at(0)).await.unwrap();
+    store.put_manifests(&[plan("a", "blue")], &[], 1, at(1)).await.unwrap();
     let control = store.control().await.unwrap();
     assert_eq!(control.manifests, [plan("a", "blue"), plan("b", "green")]);
     assert_eq!(control.revision, 2);
-    let late = store.put_manifests(&[plan("a", "black")], 1, at(2)).await.unwrap_err();
+    let late = store.put_manifests(&[plan("a", "black")], &[], 1, at(2)).await.unwrap_err();
     assert!(matches!(late, StoreError::Conflict));
     assert_eq!(store.control().await.unwrap().manifests[0], plan("a", "blue"));
+
+    let removed = ["a", "never-there"].map(|name| (Kind::Plan, name.parse().unwrap()));
+    store.put_manifests(&[plan("c", "red")], &removed, 2, at(3)).await.unwrap();
+    let control = store.control().await.unwrap();
+    assert_eq!(control.manifests, [plan("b", "green"), plan("c", "red")]);
+    assert_eq!(control.revision, 3, "one change");
 }
 
 fn key(id: u64) -> KeyRecord {
@@ -363,6 +369,8 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     let revoked = store.control().await.unwrap().keys[0].clone();
     assert_eq!(revoked.revoked_at, Some(at(8)), "what was revoked stays so");
     assert!(!revoked.is_good(at(9)));
+    assert_eq!(store.keys_named("back end").await.unwrap(), [revoked]);
+    assert_eq!(store.keys_named("front end").await.unwrap(), []);
     let unknown: KeyId = "00000000000".parse().unwrap();
     let error = store.revoke_key(&unknown, at(9)).await.unwrap_err();
     assert!(matches!(error, StoreError::UnknownKey(id) if id == unknown));

@@ -146,11 +146,7 @@ impl<P> Tenant<P> {
     /// The limits that hold at `now`.
     #[must_use]
     pub fn limits(&self, now: Timestamp) -> Vec<Limit> {
-        let changed = |limit: &Limit| match self.change_of(limit, now) {
-            Some(change) => Limit { requests: change.requests, ..limit.clone() },
-            None => limit.clone(),
-        };
-        self.plan.limits.iter().map(changed).collect()
+        self.limits_and_changes(now).map(|(limit, _)| limit).collect()
     }
 
     /// Why a limit of the plan has another number at `now`; `None` where it has the plan's own.
@@ -158,5 +154,17 @@ impl<P> Tenant<P> {
     pub fn change_of(&self, limit: &Limit, now: Timestamp) -> Option<&Override> {
         let in_force = |change: &&Override| change.until.is_none_or(|until| now < until);
         self.overrides.iter().filter(in_force).rfind(|change| change.limit == limit.name)
+    }
+
+    /// The limits that hold at `now`, each with what changed the plan's number.
+    pub fn limits_and_changes(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (Limit, Option<&Override>)> {
+        self.plan.limits.iter().map(move |limit| {
+            let change = self.change_of(limit, now);
+            let requests = change.map_or(limit.requests, |change| change.requests);
+            (Limit { requests, ..limit.clone() }, change)
+        })
     }
 }

@@ -6,6 +6,7 @@
 //! - [`manifest`]: what people write (YAML on a laptop, custom resources in a cluster)
 //! - [`resolve()`]: from all manifests to one [`Directory`], or every problem at once
 //! - [`directory`]: what the programs ask: a tenant's plan, policy and effective limits
+//! - [`schema`]: the rules that a cluster checks by itself
 //! - [`key`]: the format of API keys and how they are kept
 
 pub mod directory;
@@ -14,6 +15,7 @@ pub mod manifest;
 mod name;
 mod period;
 mod resolve;
+pub mod schema;
 
 pub use directory::Directory;
 pub use name::{InvalidName, Name};

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The name of a plan, tenant, limit or policy: an RFC 1123 label.
@@ -79,11 +79,10 @@ impl JsonSchema for Name {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 63,
-            "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
-        })
+        crate::schema::text(
+            63,
+            crate::schema::NAME,
+            "use 1 to 63 lowercase letters, digits and hyphens, with a letter or digit first and last",
+        )
     }
 }

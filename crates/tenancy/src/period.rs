@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A length of time in whole seconds.
@@ -76,13 +76,11 @@ impl JsonSchema for Period {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "maxLength": 20,
-            "pattern": "^[0-9]+[smhd]$",
-            "description": "A whole number and s, m, h or d.",
-            "examples": ["300s", "24h"],
-        })
+        crate::schema::text(
+            10,
+            crate::schema::PERIOD,
+            "write a whole number of at most nine digits and s, m, h or d, such as 30s or 24h",
+        )
     }
 }
 

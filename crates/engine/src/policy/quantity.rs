@@ -105,11 +105,14 @@ impl JsonSchema for Quantity {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "An amount in whole units with up to eight decimals.",
-            "anyOf": [
-                {"type": "number", "minimum": 0},
-                {"type": "string", "pattern": "^[0-9]+(\\.[0-9]{1,8})?$"},
-            ],
+            "description": "An amount in whole units with up to eight decimals. In a cluster, what has \
+                decimals is written as a text, such as \"0.01\".",
+            "x-kubernetes-int-or-string": true,
+            "maxLength": 32,
+            "x-kubernetes-validations": [{
+                "rule": "type(self) == int ? self >= 0 : self.matches('^[0-9]+([.][0-9]{1,8})?$')",
+                "message": "write digits with at most eight decimals, such as 1000 or \"0.01\"",
+            }],
         })
     }
 }

@@ -2,22 +2,110 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::Quantity;
+use super::{ALWAYS_BINDING, Quantity, SAME_KEY_SCORE};
 use crate::{
-    names::ListId,
+    evidence::Pattern,
+    names::{ListId, SourceId},
     score::{HalfLife, Score},
+    taxonomy::{Category, RISKY_FROM},
 };
+
+/// The keyword of schemas for rules that a cluster checks by itself.
+const RULES: &str = "x-kubernetes-validations";
+
+/// A rule about a field: what must hold, and otherwise what would be right.
+fn rule(path: &str, holds: &str, sentence: &str) -> Value {
+    json!({"rule": holds, "message": sentence, "fieldPath": path})
+}
+
+/// The rule that the numbers of two fields rise.
+fn rising(low: &str, high: &str) -> Value {
+    let sentence = format!("must be above {low}: thresholds rise strictly");
+    rule(&format!(".{high}"), &format!("self.{low} < self.{high}"), &sentence)
+}
+
+/// The rule that weaker evidence has no higher cap than stronger evidence.
+fn weaker(weak: &str, strong: &str) -> Value {
+    let sentence = format!("must not exceed that of {strong}, which is stronger evidence");
+    rule(&format!(".{weak}"), &format!("self.{weak} <= self.{strong}"), &sentence)
+}
+
+/// The schema of severities by name.
+fn severities(names: &[&str], what: &str) -> Schema {
+    let (known, most) = (format!("self.all(name, name in {names:?})"), names.len());
+    let sentence = format!("names no {what}; `GET /api/v1/signals` lists them");
+    json_schema!({
+        "type": "object",
+        "maxProperties": most,
+        "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 100},
+        RULES: [{"rule": known, "message": sentence}],
+    })
+}
+
+fn category_severities(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = Category::ALL.iter().map(|category| category.as_str()).collect();
+    severities(&names, "category")
+}
+
+fn pattern_severities(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = Pattern::ALL.iter().map(|pattern| pattern.as_str()).collect();
+    severities(&names, "pattern")
+}
+
+fn lists(generator: &mut SchemaGenerator) -> Schema {
+    let kept = format!("{ALWAYS_BINDING:?}.all(list, !(list in self) || self[list] == 'binding')");
+    json_schema!({
+        "type": "object",
+        "maxProperties": 64,
+        "additionalProperties": generator.subschema_for::<Force>(),
+        RULES: [
+            {"rule": kept, "message": "OFAC SDN, UK, EU and UN are binding and cannot be weakened"},
+            {
+                "rule": "self.all(list, list.matches('^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'))",
+                "message": "names of lists have 1 to 63 lowercase letters, digits and hyphens",
+            },
+        ],
+    })
+}
+
+fn amounts(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "maxProperties": 32,
+        "additionalProperties": generator.subschema_for::<AmountRules>(),
+    })
+}
 
 /// What a tenant's risk policy says. Everything has a default; what is left out keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(extend("x-kubernetes-validations" = [
+    rule(
+        ".tierCaps.community",
+        "self.tierCaps.community < self.thresholds.block",
+        "must be below the block threshold: such evidence never blocks",
+    ),
+    rule(
+        ".tierCaps.heuristic",
+        "self.tierCaps.heuristic < self.thresholds.block",
+        "must be below the block threshold: such evidence never blocks",
+    ),
+    rule(
+        ".tierCaps.behaviour",
+        "self.tierCaps.behaviour < self.thresholds.review",
+        "must be below the review threshold: behaviour alone never reaches review",
+    ),
+]))]
 pub struct PolicySpec {
     /// Severities of categories, 0 to 100, where they differ from the defaults.
+    #[schemars(schema_with = "category_severities")]
     pub severities: BTreeMap<String, u8>,
     /// Severities of patterns, 0 to 100, where they differ from the defaults.
+    #[schemars(schema_with = "pattern_severities")]
     pub pattern_severities: BTreeMap<String, u8>,
     /// Where bands and verdicts begin.
     pub thresholds: Thresholds,
@@ -27,8 +115,13 @@ pub struct PolicySpec {
     pub tier_caps: TierCaps,
     /// The force of lists. OFAC SDN, UK, EU and UN are binding and cannot be weakened; lists not named
     /// here are informative.
+    #[schemars(schema_with = "lists")]
     pub lists: BTreeMap<ListId, Force>,
     /// Sources without which nothing is allowed.
+    #[schemars(
+        length(min = 1, max = 64),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+    )]
     pub mandatory_sources: Vec<MandatorySource>,
     /// Whether an address whose flows of money are not known is never allowed.
     pub flows_required: bool,
@@ -36,6 +129,7 @@ pub struct PolicySpec {
     pub floors: Floors,
     /// What absolute amounts mean, by unit (`USD` or an asset's ticker). A native coin's own numbers
     /// count where no price is known.
+    #[schemars(schema_with = "amounts")]
     pub amounts: BTreeMap<String, AmountRules>,
     /// How far money is followed.
     pub trace: TraceSpec,
@@ -46,13 +140,17 @@ pub struct PolicySpec {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TraceSpec {
     /// Hops: 1 looks at direct counterparties only.
+    #[schemars(range(min = 1, max = 12))]
     pub hops: u8,
     /// A flow is no longer followed where its share of all money of its direction, in millionths, is
     /// below this and its amount is below `cutBelow` of its unit too.
+    #[schemars(range(max = 100_000))]
     pub cut_share: u32,
     /// Addresses that are followed further at each hop: those with the largest amounts.
+    #[schemars(range(min = 1, max = 20_000))]
     pub addresses_per_level: u32,
     /// Transfers that are read of one address or transaction: the largest ones.
+    #[schemars(range(min = 1, max = 20_000))]
     pub transfers_per_address: u32,
 }
 
@@ -78,6 +176,18 @@ impl TraceSpec {
 /// Where bands and verdicts begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(extend("x-kubernetes-validations" = [
+    rule(".medium", "self.medium > 0.0", "must be above zero: thresholds rise strictly"),
+    rising("medium", "high"),
+    rising("high", "severe"),
+    rule(".review", "self.review > 0.0", "must be above zero: thresholds rise strictly"),
+    rising("review", "block"),
+    rule(
+        ".block",
+        &format!("self.block <= {SAME_KEY_SCORE}"),
+        &format!("must be at most {SAME_KEY_SCORE}, which the same key as a listed address scores"),
+    ),
+]))]
 pub struct Thresholds {
     /// First score of the medium band.
     pub medium: Score,
@@ -107,6 +217,11 @@ impl Default for Thresholds {
 /// cryptographic facts are not capped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(extend("x-kubernetes-validations" = [
+    weaker("community", "investigation"),
+    weaker("heuristic", "community"),
+    weaker("behaviour", "heuristic"),
+]))]
 pub struct TierCaps {
     /// Investigations.
     pub investigation: Score,
@@ -144,9 +259,11 @@ pub enum Force {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MandatorySource {
     /// The source, or a list that any source may carry.
+    #[schemars(with = "SourceId")]
     pub name: String,
     /// Longest time since it was last obtained or confirmed unchanged, in hours.
     #[serde(default = "default_maximum_age_hours")]
+    #[schemars(range(min = 1, max = 87_840))]
     pub maximum_age_hours: u32,
 }
 
@@ -160,8 +277,10 @@ const fn default_maximum_age_hours() -> u32 {
 pub struct Floors {
     /// Severity from which a category is grave: by default sanctions, terrorism, child abuse,
     /// ransomware, human trafficking, sanctioned jurisdictions, special measures and stolen funds.
+    #[schemars(range(min = RISKY_FROM, max = 100))]
     pub grave_from: u8,
     /// Per cent of all money of one direction from grave categories that asks for a review.
+    #[schemars(range(min = 1, max = 100))]
     pub grave_share_percent: u8,
 }
 
@@ -178,6 +297,17 @@ pub struct AmountRules {
     /// What an amount of the riskiest money is worth by itself, whatever share it has. Between points,
     /// `worth^2.5` grows in a straight line; before the first it starts at nothing, after the last it
     /// stays.
+    #[schemars(length(min = 1, max = 16), extend("x-kubernetes-validations" = [
+        {
+            "rule": "self.all(i, point, i == 0 \
+                || double(self[i - 1].amount) < double(point.amount))",
+            "message": "amounts rise strictly from point to point",
+        },
+        {
+            "rule": "self.all(i, point, i == 0 || self[i - 1].worth < point.worth)",
+            "message": "worths rise strictly from point to point",
+        },
+    ]))]
     pub curve: Vec<CurvePoint>,
     /// Unasked-for money of one category up to this amount, in whole units, is shown and not scored.
     pub unsolicited_up_to: Quantity,

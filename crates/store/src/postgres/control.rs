@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_tenancy::{Name, key::KeyId};
+use assay_tenancy::{Name, key::KeyId, manifest::Kind};
 use jiff::Timestamp;
 use sqlx::{PgConnection, postgres::PgRow};
 
@@ -41,6 +41,20 @@ pub(super) async fn keys_of(
     keys.iter().map(row::control::key).collect()
 }
 
+pub(super) async fn keys_named(
+    read: &mut PgConnection,
+    name: &str,
+) -> Result<Vec<KeyRecord>, StoreError> {
+    let keys: Vec<PgRow> = sqlx::query(
+        "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+         FROM api_keys WHERE name = $1 ORDER BY created_at, id",
+    )
+    .bind(name)
+    .fetch_all(read)
+    .await?;
+    row::control::keys(&keys)
+}
+
 async fn revision(read: &mut PgConnection) -> Result<u64, StoreError> {
     let row = sqlx::query("SELECT control_revision FROM installation").fetch_one(read).await?;
     row::control::revision(&row)
@@ -49,6 +63,7 @@ async fn revision(read: &mut PgConnection) -> Result<u64, StoreError> {
 pub(super) async fn put_manifests(
     write: &mut PgConnection,
     manifests: &[ManifestRecord],
+    removed: &[(Kind, Name)],
     expected: u64,
     at: Timestamp,
 ) -> Result<(), StoreError> {
@@ -68,6 +83,13 @@ pub(super) async fn put_manifests(
         .bind(value::milliseconds(at))
         .execute(&mut *write)
         .await?;
+    }
+    for (kind, name) in removed {
+        sqlx::query("DELETE FROM manifests WHERE kind = $1 AND name = $2")
+            .bind(kind.as_str())
+            .bind(name.as_str())
+            .execute(&mut *write)
+            .await?;
     }
     count_change(write).await
 }

@@ -23,7 +23,7 @@ mod usage;
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
 };
-use assay_tenancy::{Name, key::KeyId};
+use assay_tenancy::{Name, key::KeyId, manifest::Kind};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
@@ -308,17 +308,23 @@ impl Store for PostgresStore {
     async fn put_manifests(
         &self,
         manifests: &[ManifestRecord],
+        removed: &[(Kind, Name)],
         expected: u64,
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let mut transaction = self.change().await?;
-        control::put_manifests(&mut transaction, manifests, expected, at).await?;
+        control::put_manifests(&mut transaction, manifests, removed, expected, at).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
         let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
         control::keys_of(&mut transaction, tenant).await
+    }
+
+    async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
+        let mut transaction = self.read_in(Scope::Directory).await?;
+        control::keys_named(&mut transaction, name).await
     }
 
     async fn add_key(

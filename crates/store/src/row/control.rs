@@ -36,8 +36,12 @@ pub(crate) fn control<R: Columns>(
     Ok(Control {
         revision,
         manifests: manifests.iter().map(manifest).collect::<Result<_, _>>()?,
-        keys: keys.iter().map(key).collect::<Result<_, _>>()?,
+        keys: self::keys(keys)?,
     })
+}
+
+pub(crate) fn keys<R: Columns>(rows: &[R]) -> Result<Vec<KeyRecord>, StoreError> {
+    rows.iter().map(key).collect()
 }
 
 fn manifest(row: &impl Columns) -> Result<ManifestRecord, StoreError> {

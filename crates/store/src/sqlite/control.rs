@@ -1,6 +1,6 @@
 //! Manifests and API keys in `SQLite`.
 
-use assay_tenancy::{Name, key::KeyId};
+use assay_tenancy::{Name, key::KeyId, manifest::Kind};
 use jiff::Timestamp;
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
@@ -40,6 +40,20 @@ pub(super) async fn keys_of(
     keys.iter().map(row::control::key).collect()
 }
 
+pub(super) async fn keys_named(
+    read: &mut Write<'_>,
+    name: &str,
+) -> Result<Vec<KeyRecord>, StoreError> {
+    let keys = sqlx::query(
+        "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+         FROM api_keys WHERE name = ? ORDER BY created_at, id",
+    )
+    .bind(name)
+    .fetch_all(&mut **read)
+    .await?;
+    row::control::keys(&keys)
+}
+
 async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
     let row =
         sqlx::query("SELECT control_revision FROM installation").fetch_one(&mut **read).await?;
@@ -49,6 +63,7 @@ async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
 pub(super) async fn put_manifests(
     write: &mut Write<'_>,
     manifests: &[ManifestRecord],
+    removed: &[(Kind, Name)],
     expected: u64,
     at: Timestamp,
 ) -> Result<(), StoreError> {
@@ -67,6 +82,13 @@ pub(super) async fn put_manifests(
         .bind(value::milliseconds(at))
         .execute(&mut **write)
         .await?;
+    }
+    for (kind, name) in removed {
+        sqlx::query("DELETE FROM manifests WHERE kind = ? AND name = ?")
+            .bind(kind.as_str())
+            .bind(name.as_str())
+            .execute(&mut **write)
+            .await?;
     }
     count_change(write).await
 }

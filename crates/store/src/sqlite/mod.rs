@@ -19,7 +19,7 @@ use std::{
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
 };
-use assay_tenancy::{Name, key::KeyId};
+use assay_tenancy::{Name, key::KeyId, manifest::Kind};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::{
@@ -309,16 +309,22 @@ impl Store for SqliteStore {
     async fn put_manifests(
         &self,
         manifests: &[ManifestRecord],
+        removed: &[(Kind, Name)],
         expected: u64,
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let mut transaction = self.write().await?;
-        control::put_manifests(&mut transaction, manifests, expected, at).await?;
+        control::put_manifests(&mut transaction, manifests, removed, expected, at).await?;
         Ok(transaction.commit().await?)
     }
 
     async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
         control::keys_of(&self.pool, tenant).await
+    }
+
+    async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        control::keys_named(&mut transaction, name).await
     }
 
     async fn add_key(

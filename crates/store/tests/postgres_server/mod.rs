@@ -178,7 +178,7 @@ async fn manifests_resolved_on_one_state_are_stored_once() {
         let tasks = [0, 1, 2, 3].map(|number: usize| {
             let store = Arc::clone(&stores[number % 2]);
             let manifests = [plan("a", &number.to_string()), plan("b", &number.to_string())];
-            tokio::spawn(async move { store.put_manifests(&manifests, revision, at(0)).await })
+            tokio::spawn(async move { store.put_manifests(&manifests, &[], revision, at(0)).await })
         });
         let mut successes = 0;
         for task in tasks {

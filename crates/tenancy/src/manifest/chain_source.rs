@@ -5,26 +5,69 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Period;
+use crate::{
+    Period,
+    resolve::LONGEST_BOUND,
+    schema::{between, field_rule},
+};
 
 /// Where a chain is read from. A chain has one source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-kubernetes-validations" = [
+    field_rule(
+        ".chain",
+        "self.chain.matches('^[a-z0-9]+$')",
+        "write a chain's identifier, such as btc",
+    ),
+    field_rule(
+        ".chain",
+        "self.chain == oldSelf.chain",
+        "a source stays with its chain: make another ChainSource for another one",
+    ),
+    field_rule(
+        ".startHeight",
+        "self.startHeight == oldSelf.startHeight",
+        "a chain that was begun stays with its first block: delete its graph and the ChainSource to \
+         begin anew",
+    ),
+    field_rule(".endpoint", "self.endpoint.matches('^https?://')", "write an http or https URL"),
+    field_rule(
+        ".endpoint",
+        "!self.endpoint.matches('^[a-z]+://[^/]*@')",
+        "must not hold a password: put `user:password` in a file and name it in credentialsFile",
+    ),
+    field_rule(
+        ".protocol",
+        "self.mode != 'on_demand' || self.protocol != 'rpc'",
+        "a node's JSON-RPC knows no address histories: on_demand needs `esplora`",
+    ),
+    field_rule(
+        ".startHeight",
+        "self.mode != 'on_demand' || self.startHeight == 0",
+        "histories fetched on demand begin with an address's first transaction",
+    ),
+    between("timeBound", Period::from_seconds(1), LONGEST_BOUND),
+]))]
 pub struct ChainSourceSpec {
     /// The chain's identifier, such as `btc`.
+    #[schemars(length(min = 1, max = 16))]
     pub chain: String,
     /// How it is read.
     pub mode: ChainMode,
     /// What the endpoint speaks.
     pub protocol: ChainProtocol,
     /// The endpoint: an http or https URL.
+    #[schemars(length(max = 2048))]
     pub endpoint: String,
     /// A file with `user:password`, or a node's cookie; read again for every connection.
+    #[schemars(length(max = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_file: Option<PathBuf>,
     /// Where the chain is followed: the height of the first block. Money from before has no known
     /// origin.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000_000_000_u64))]
     pub start_height: u64,
     /// Where histories are fetched on demand: longest time that one check spends on fetching. What is
     /// missing then the next check goes on with.
@@ -37,11 +80,6 @@ pub struct ChainSourceSpec {
     /// Whether it is left alone for the time being.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(height: &u64) -> bool {
-    *height == 0
 }
 
 const fn default_time_bound() -> Period {

@@ -4,28 +4,60 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Period;
+use crate::{
+    Name, Period,
+    resolve::LONGEST_AGE,
+    schema::{between, field_rule},
+};
 
 /// A list or label set that is fetched on a schedule. The manifest's name is the source's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-kubernetes-validations" = [
+    field_rule(
+        ".location",
+        "!self.location.contains('://') || self.location.matches('^https?://')",
+        "only http and https URLs, and files, can be fetched",
+    ),
+    field_rule(
+        ".schedule",
+        "self.schedule.matches('^\\\\s*(\\\\S+\\\\s+){4}\\\\S+\\\\s*$')",
+        "write the five fields of a crontab line, such as 17 */6 * * *",
+    ),
+    field_rule(
+        ".acceptDigest",
+        "!has(self.acceptDigest) || self.acceptDigest.matches('^[0-9A-Fa-f]{64}$')",
+        "a SHA-256 digest has 64 hexadecimal digits",
+    ),
+    field_rule(
+        ".lists",
+        "!self.mandatory || size(self.lists) > 0 \
+            || self.format in ['tagpack', 'explorer', 'labels-csv', 'labels-jsonl']",
+        "name the lists that are mandatory, such as `ofac-sdn`: a demand is met by the list itself",
+    ),
+    between("maximumAge", Period::from_seconds(3600), LONGEST_AGE),
+]))]
 pub struct IntelSourceSpec {
     /// Where it is: an http or https URL, or a file.
+    #[schemars(length(min = 1, max = 2048))]
     pub location: String,
     /// What it is written in.
     pub format: IntelFormat,
     /// When it is fetched: a crontab line in UTC, such as `17 */6 * * *`.
+    #[schemars(length(max = 128))]
     pub schedule: String,
     /// The lists that it is expected to hold, such as `ofac-sdn`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), with = "Vec<Name>", extend("x-kubernetes-list-type" = "set"))]
+    #[serde(default)]
     pub lists: Vec<String>,
     /// Whether no risk policy allows anything without it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub mandatory: bool,
     /// Where it is mandatory: how long ago it may have been verified.
     #[serde(default = "default_maximum_age")]
     pub maximum_age: Period,
     /// The SHA-256 of a file that is taken in however implausible it looks.
+    #[schemars(length(max = 64))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accept_digest: Option<String>,
     /// Whether it is left alone for the time being.

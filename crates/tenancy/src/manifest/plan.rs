@@ -2,20 +2,43 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Period;
+use crate::{
+    Period,
+    resolve::{
+        LARGEST_FLOOR_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_REQUESTS,
+        MOST_SCREEN_ROWS,
+    },
+    schema::{between, field_rule},
+};
+
+const NONE: Period = Period::from_seconds(0);
+const SECOND: Period = Period::from_seconds(1);
 
 /// What tenants on a plan may do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-kubernetes-validations" = [
+    field_rule(
+        ".limits",
+        "!self.apiAccess || size(self.limits) > 0",
+        "a plan with API access needs at least one limit",
+    ),
+    between("cacheLifetime", NONE, LONGEST_CACHE),
+]))]
 pub struct PlanSpec {
     /// The plan's name as customers know it.
+    #[schemars(length(max = 256))]
     pub display_name: String,
     /// Whether keys of its tenants may call the API at all.
     pub api_access: bool,
     /// How often. All limits hold at once.
+    #[schemars(
+        length(max = 8),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+    )]
     pub limits: Vec<LimitSpec>,
     /// How long an answer may be repeated from the cache.
     #[serde(default = "default_cache_lifetime")]
@@ -25,6 +48,7 @@ pub struct PlanSpec {
     pub retention: RetentionSpec,
     /// Most rows of one bulk request.
     #[serde(default = "default_screen_rows")]
+    #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
     pub screen_rows: u64,
     /// How far money is followed at most, whatever the risk policy says.
     #[serde(default)]
@@ -35,6 +59,7 @@ pub struct PlanSpec {
     /// The share of each limit, in percent from 0 to 50, that replicas keep for that time. All seats
     /// together hold it; a replica spends the part of its seat. Nothing of it is lost meanwhile.
     #[serde(default = "default_floor_share")]
+    #[schemars(range(max = LARGEST_FLOOR_SHARE))]
     pub floor_share: u8,
 }
 
@@ -54,12 +79,15 @@ pub enum OnStoreLoss {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TraceCeiling {
     /// Hops.
+    #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<u8>,
     /// Addresses that are followed further at each hop.
+    #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub addresses_per_level: Option<u32>,
     /// Transfers that are read of one address or transaction.
+    #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers_per_address: Option<u32>,
 }
@@ -67,6 +95,10 @@ pub struct TraceCeiling {
 /// How long what is recorded of tenants is kept; then it is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(extend("x-kubernetes-validations" = [
+    between("checks", NONE, LONGEST_RETENTION),
+    between("usage", NONE, LONGEST_RETENTION),
+]))]
 pub struct RetentionSpec {
     /// Answers, to be looked up by `check_id`; `0s` keeps none.
     pub checks: Period,
@@ -98,10 +130,19 @@ const fn default_cache_lifetime() -> Period {
 /// One limit of a plan: so many requests in a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-kubernetes-validations" = [
+    between("window", SECOND, LONGEST_WINDOW),
+    field_rule(
+        ".ceiling",
+        "!has(self.ceiling) || self.requests <= self.ceiling",
+        "must be at least `requests`",
+    ),
+]))]
 pub struct LimitSpec {
     /// The limit's name, shown in `RateLimit` fields.
     pub name: LimitName,
     /// How many in one window.
+    #[schemars(range(min = 1, max = MOST_REQUESTS))]
     pub requests: u64,
     /// The window. Windows start at multiples of their length since 1970 (UTC), so that a day's window
     /// is the UTC day.
@@ -112,6 +153,7 @@ pub struct LimitSpec {
     #[serde(default)]
     pub per: Per,
     /// The highest number that a rate limit may raise it to; `requests` where left out.
+    #[schemars(range(min = 1, max = MOST_REQUESTS))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<u64>,
 }
@@ -152,6 +194,8 @@ pub enum Per {
     Plan,
 }
 
+const LIMIT_NAME_RULE: &str = "a limit's name has 1 to 32 lowercase letters, digits and hyphens";
+
 /// The name of a limit.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LimitName(Arc<str>);
@@ -172,11 +216,7 @@ impl FromStr for LimitName {
             && text
                 .bytes()
                 .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-        if valid {
-            Ok(Self(text.into()))
-        } else {
-            Err("a limit's name has 1 to 32 lowercase letters, digits and hyphens".into())
-        }
+        if valid { Ok(Self(text.into())) } else { Err(LIMIT_NAME_RULE.into()) }
     }
 }
 
@@ -210,6 +250,6 @@ impl JsonSchema for LimitName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": 32, "pattern": "^[a-z0-9-]+$" })
+        crate::schema::text(32, "^[a-z0-9-]+$", LIMIT_NAME_RULE)
     }
 }

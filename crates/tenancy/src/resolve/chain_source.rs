@@ -4,12 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::Problem;
 use crate::{
+    Period,
     directory::ChainFeed,
     manifest::{ChainMode, ChainProtocol, ChainSourceSpec, Manifest},
 };
 
 /// Longest time that a check may spend on fetching.
-const LONGEST_BOUND_SECONDS: u64 = 60;
+pub(crate) const LONGEST_BOUND: Period = Period::from_seconds(60);
 
 pub(super) fn check(
     source: Manifest<ChainSourceSpec>,
@@ -53,9 +54,9 @@ pub(super) fn check(
         "histories fetched on demand begin with an address's first transaction".into(),
     );
     require(
-        (1..=LONGEST_BOUND_SECONDS).contains(&spec.time_bound.seconds()),
+        spec.time_bound.seconds() > 0 && spec.time_bound <= LONGEST_BOUND,
         "spec.timeBound",
-        format!("{} is not from 1s to {LONGEST_BOUND_SECONDS}s", spec.time_bound),
+        format!("{} is not from 1s to 60s", spec.time_bound),
     );
     if let Some(other) = chains.get(&spec.chain) {
         let message = format!("{} is read by ChainSource {} already", spec.chain, other.name);

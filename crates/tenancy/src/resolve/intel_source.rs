@@ -2,12 +2,13 @@
 
 use super::Problem;
 use crate::{
+    Period,
     directory::{Feed, Mandatory},
     manifest::{IntelSourceSpec, Manifest, Schedule},
 };
 
 /// Longest time for which a mandatory source may go unverified.
-const LONGEST_AGE_SECONDS: u64 = 90 * 86_400;
+pub(crate) const LONGEST_AGE: Period = Period::from_seconds(90 * 86_400);
 
 pub(super) fn check(
     source: &Manifest<IntelSourceSpec>,
@@ -36,7 +37,7 @@ pub(super) fn check(
         "a SHA-256 digest has 64 hexadecimal digits".into(),
     );
     require(
-        (3600..=LONGEST_AGE_SECONDS).contains(&spec.maximum_age.seconds()),
+        spec.maximum_age.seconds() >= 3600 && spec.maximum_age <= LONGEST_AGE,
         "spec.maximumAge",
         format!("{} is not from 1h to 90d", spec.maximum_age),
     );

@@ -14,6 +14,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub(crate) use chain_source::LONGEST_BOUND;
+pub(crate) use intel_source::LONGEST_AGE;
+pub(crate) use plan::{
+    LARGEST_FLOOR_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_REQUESTS,
+    MOST_SCREEN_ROWS,
+};
 pub use problem::{FieldProblem, Problem};
 
 use crate::{

@@ -2,24 +2,25 @@
 
 use super::Problem;
 use crate::{
+    Period,
     directory::{Limit, Plan},
     manifest::{Counts, Manifest, PlanSpec},
 };
 
 /// Longest window of a limit: a month.
-const LONGEST_WINDOW_SECONDS: u64 = 31 * 86_400;
+pub(crate) const LONGEST_WINDOW: Period = Period::from_seconds(31 * 86_400);
 /// Largest number of requests in a window.
-pub(super) const MOST_REQUESTS: u64 = 1_000_000_000_000;
+pub(crate) const MOST_REQUESTS: u64 = 1_000_000_000_000;
 /// Most limits that a plan may have.
 const MOST_LIMITS: usize = 8;
 /// Largest share of a limit that may be set aside, in percent.
-const LARGEST_FLOOR_SHARE: u8 = 50;
+pub(crate) const LARGEST_FLOOR_SHARE: u8 = 50;
 /// Longest time for which anything of a tenant is kept: ten years and a bit.
-const LONGEST_RETENTION_SECONDS: u64 = 3660 * 86_400;
+pub(crate) const LONGEST_RETENTION: Period = Period::from_seconds(3660 * 86_400);
 /// Most rows that one bulk request may have.
-const MOST_SCREEN_ROWS: u64 = 100_000_000;
+pub(crate) const MOST_SCREEN_ROWS: u64 = 100_000_000;
 /// Longest time an answer may be repeated from the cache.
-const LONGEST_CACHE_SECONDS: u64 = 86_400;
+pub(crate) const LONGEST_CACHE: Period = Period::from_seconds(86_400);
 
 pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> Plan {
     let spec = &plan.spec;
@@ -39,7 +40,7 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         format!("{} limits are too many: at most {MOST_LIMITS}", spec.limits.len()),
     );
     require(
-        spec.cache_lifetime.seconds() <= LONGEST_CACHE_SECONDS,
+        spec.cache_lifetime <= LONGEST_CACHE,
         "spec.cacheLifetime",
         format!("{} is too long: at most 24h", spec.cache_lifetime),
     );
@@ -47,11 +48,7 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         ("spec.retention.checks", spec.retention.checks),
         ("spec.retention.usage", spec.retention.usage),
     ] {
-        require(
-            period.seconds() <= LONGEST_RETENTION_SECONDS,
-            path,
-            format!("{period} is too long: at most 3660d"),
-        );
+        require(period <= LONGEST_RETENTION, path, format!("{period} is too long: at most 3660d"));
     }
     require(
         (1..=MOST_SCREEN_ROWS).contains(&spec.screen_rows),
@@ -83,7 +80,7 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
             format!("{} is not from 1 to {MOST_REQUESTS}", limit.requests),
         );
         require(
-            (1..=LONGEST_WINDOW_SECONDS).contains(&limit.window.seconds()),
+            limit.window.seconds() > 0 && limit.window <= LONGEST_WINDOW,
             &format!("{path}.window"),
             format!("{} is not from 1s to 31d", limit.window),
         );

@@ -1,0 +1,57 @@
+//! The definitions that a cluster is given.
+
+use assay_tenancy::schema::{RULES, rule};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+use serde_json::{Value, json};
+
+use crate::{ApiKey, ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, RiskService, Tenant};
+
+/// Every definition, in the order in which kinds build on each other.
+#[must_use]
+pub fn all() -> Vec<CustomResourceDefinition> {
+    vec![
+        Plan::crd(),
+        RiskPolicy::crd(),
+        IntelSource::crd(),
+        ChainSource::crd(),
+        Tenant::crd(),
+        RateLimit::crd(),
+        ApiKey::crd(),
+        RiskService::crd(),
+    ]
+}
+
+/// A definition as a cluster reads it.
+#[must_use]
+pub fn content(definition: &CustomResourceDefinition) -> Value {
+    let mut content = serde_json::to_value(definition).unwrap_or_default();
+    tidy(&mut content);
+    content
+}
+
+/// Says what servers understand otherwise or not at all: formats of integers other than their own two go,
+/// and that something may be null; that a number has at most one decimal becomes a rule, because
+/// servers reckon with multiples of integers only.
+fn tidy(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let known = ["int32", "int64"].map(Value::from);
+            let is_integer = fields.get("type").is_some_and(|kind| kind == "integer");
+            if is_integer && fields.get("format").is_some_and(|format| !known.contains(format)) {
+                fields.remove("format");
+            }
+            if fields.get("nullable").is_some_and(Value::is_boolean) {
+                fields.remove("nullable");
+            }
+            if fields.remove("multipleOf").is_some() {
+                let tenths = "self * 10.0 - double(int(self * 10.0 + 0.5))";
+                let holds = format!("{tenths} < 0.001 && {tenths} > -0.001");
+                fields.insert(RULES.into(), json!([rule(&holds, "has at most one decimal")]));
+            }
+            fields.values_mut().for_each(tidy);
+        }
+        Value::Array(values) => values.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}

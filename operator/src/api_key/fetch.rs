@@ -1,0 +1,64 @@
+//! What is known of a key: the object, its tenant, the Secret, the store's records.
+
+use assay_crds::ApiKey;
+use assay_store::control::KeyRecord;
+use assay_tenancy::{
+    Name,
+    key::{ApiKey as KeyText, KeyEnvironment},
+    manifest::{Kind, TenantSpec},
+};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, ResourceExt};
+
+use super::{Context, KeyError, build};
+
+/// What is known of a key.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    pub(super) object: ApiKey,
+    pub(super) namespace: String,
+    /// The tenant, where it is in force.
+    pub(super) tenant: Option<TenantSpec>,
+    /// The Secret, where there is one.
+    pub(super) secret: Option<Secret>,
+    /// What the store keeps of the object's keys, the oldest first.
+    pub(super) records: Vec<KeyRecord>,
+    /// Where keys are good.
+    pub(super) environment: KeyEnvironment,
+}
+
+impl Fetched {
+    /// The name of the Secret.
+    pub(super) fn secret_name(&self) -> String {
+        let own = self.object.spec.secret_name.as_ref().map(Name::to_string);
+        own.unwrap_or_else(|| self.object.name_any())
+    }
+
+    /// The key that the Secret holds.
+    pub(super) fn held(&self) -> Option<KeyText> {
+        let data = self.secret.as_ref()?.data.as_ref()?;
+        std::str::from_utf8(&data.get(build::KEY)?.0).ok()?.trim().parse().ok()
+    }
+}
+
+pub(super) async fn fetch(object: &ApiKey, context: &Context) -> Result<Fetched, KeyError> {
+    let namespace = object.namespace().unwrap_or_default();
+    let tenant = {
+        let in_force = context.in_force.borrow();
+        let manifest = in_force.manifests.get(&(Kind::Tenant, object.spec.tenant.clone()));
+        manifest.and_then(|manifest| serde_json::from_value(manifest.spec.clone()).ok())
+    };
+    let name = build::record_name(&namespace, &object.name_any());
+    let records = context.store.keys_named(&name).await?;
+    let mut fetched = Fetched {
+        object: object.clone(),
+        namespace: namespace.clone(),
+        tenant,
+        secret: None,
+        records,
+        environment: assay_store::control::key_environment(context.environment),
+    };
+    let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &namespace);
+    fetched.secret = secrets.get_opt(&fetched.secret_name()).await?;
+    Ok(fetched)
+}

@@ -1,0 +1,108 @@
+//! Conditions as kstatus reads them.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+use crate::reason::Reason;
+
+/// Whether what the object says is in force.
+pub const READY: &str = "Ready";
+/// There while a person has to do something.
+pub const STALLED: &str = "Stalled";
+
+/// How it stands with an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// What it says is in force.
+    Ready(Reason, String),
+    /// It is not, and a person has to do something.
+    Stalled(Reason, String),
+    /// It is not yet; it will be tried again.
+    Waiting(Reason, String),
+}
+
+impl Standing {
+    /// The word for it.
+    #[must_use]
+    pub const fn reason(&self) -> Reason {
+        let (Self::Ready(reason, _) | Self::Stalled(reason, _) | Self::Waiting(reason, _)) = self;
+        *reason
+    }
+
+    /// What is to be known about it.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        let (Self::Ready(_, message) | Self::Stalled(_, message) | Self::Waiting(_, message)) =
+            self;
+        message
+    }
+
+    /// Whether what the object says is in force.
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
+        matches!(self, Self::Ready(..))
+    }
+}
+
+/// The conditions that say so, about a generation. A condition whose status stays keeps its time, which
+/// is told to the second.
+#[must_use]
+pub fn conditions(
+    standing: &Standing,
+    before: &[Condition],
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let condition = |kind: &str, status: bool| {
+        let status = if status { "True" } else { "False" };
+        let same = before.iter().find(|old| old.type_ == kind && old.status == status);
+        Condition {
+            type_: kind.into(),
+            status: status.into(),
+            reason: standing.reason().as_str().into(),
+            message: standing.message().into(),
+            observed_generation: generation,
+            last_transition_time: same.map_or(Time(second), |old| old.last_transition_time.clone()),
+        }
+    };
+    let mut conditions = vec![condition(READY, standing.is_ready())];
+    if matches!(standing, Standing::Stalled(..)) {
+        conditions.push(condition(STALLED, true));
+    }
+    conditions
+}
+
+/// The reason of the condition `Ready`.
+#[must_use]
+pub fn ready_reason(conditions: &[Condition]) -> Option<&str> {
+    let ready = conditions.iter().find(|condition| condition.type_ == READY);
+    ready.map(|condition| condition.reason.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_condition_keeps_its_time_while_its_status_stays() {
+        let ready = |words: &str| Standing::Ready(Reason::Published, words.into());
+        let first = conditions(&ready("a"), &[], Some(1), at(1));
+        let second = conditions(&ready("b"), &first, Some(2), at(2));
+        assert_eq!(second[0].last_transition_time, Time(at(1)));
+        assert_eq!((second[0].message.as_str(), second[0].observed_generation), ("b", Some(2)));
+        let wrong = Standing::Stalled(Reason::PlanNotFound, "no plan".into());
+        let third = conditions(&wrong, &second, Some(3), at(3));
+        let said: Vec<_> = third
+            .iter()
+            .map(|c| (c.type_.as_str(), c.status.as_str(), c.reason.as_str()))
+            .collect();
+        assert_eq!(said, [("Ready", "False", "PlanNotFound"), ("Stalled", "True", "PlanNotFound")]);
+        assert!(third.iter().all(|c| c.last_transition_time == Time(at(3))));
+        assert_eq!(conditions(&ready("c"), &third, Some(4), at(4)).len(), 1, "nobody has to act");
+    }
+}

@@ -1,0 +1,33 @@
+//! The operator: Assay's custom resources become configuration, keys and workloads.
+//!
+//! Every kind goes the same visible way: fetch, validate, build, apply, status. Only fetching, applying
+//! and status talk to anybody; what is decided is decided by functions of values. The data plane knows
+//! nothing of the operator: it serves what is in the store, whether this program runs or not.
+//!
+//! - [`publish`]: everything that is a manifest on a laptop too, together, to the store
+//! - [`plan`], [`rate_limit`], [`risk_policy`], [`tenant`]: what is told of each
+//! - [`api_key`]: `ApiKey`, from the random number to the Secret
+//! - [`leader`]: only one operator writes
+//! - [`writer`]: every write to the API server
+//! - [`conditions`], [`reason`]: how it stands with an object, in a closed set of words
+//! - [`backoff`]: when what failed is tried again
+//! - [`health`], [`metrics`]: what the program tells about itself
+//! - [`run`]: how all of it is started and stopped; [`settings`]: the flags
+//! - [`system`]: the clock and randomness
+
+pub mod api_key;
+pub mod backoff;
+pub mod conditions;
+pub mod health;
+pub mod leader;
+pub mod metrics;
+pub mod plan;
+pub mod publish;
+pub mod rate_limit;
+pub mod reason;
+pub mod risk_policy;
+pub mod run;
+pub mod settings;
+pub mod system;
+pub mod tenant;
+pub mod writer;

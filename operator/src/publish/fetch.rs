@@ -1,0 +1,140 @@
+//! The objects, as the API server has them.
+//!
+//! What a `spec` says stays as it is: whether it can be read is found out with everything else, and one
+//! object that cannot holds up no other.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use assay_crds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
+use assay_tenancy::{Name, manifest::Kind};
+use futures_util::StreamExt;
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::ApiResource,
+    core::Object,
+    runtime::{
+        WatchStreamExt,
+        reflector::{self, Store},
+        watcher,
+    },
+};
+use serde_json::Value;
+use tokio::sync::Notify;
+
+/// An object whose `spec` nobody looked at.
+pub type Manifest = Object<Value, Value>;
+/// What an object is called.
+pub(super) type Key = (Kind, Name);
+/// What of an object concerns the operator: its identity, generation, whether it is to go, and whether
+/// it is kept.
+pub(super) type Stamp = (String, i64, bool, bool);
+
+/// The objects of one kind.
+struct Cache {
+    kind: Kind,
+    resource: ApiResource,
+    api: Api<Manifest>,
+    store: Store<Manifest>,
+}
+
+/// The objects of every kind that is published.
+pub(super) struct Caches {
+    caches: Vec<Cache>,
+    changed: Arc<Notify>,
+}
+
+impl std::fmt::Debug for Caches {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Caches")
+    }
+}
+
+impl Caches {
+    /// Begins to watch.
+    pub(super) fn start(client: &Client) -> Self {
+        let changed = Arc::new(Notify::new());
+        let kinds = [
+            (Kind::Plan, ApiResource::erase::<Plan>(&())),
+            (Kind::RiskPolicy, ApiResource::erase::<RiskPolicy>(&())),
+            (Kind::IntelSource, ApiResource::erase::<IntelSource>(&())),
+            (Kind::ChainSource, ApiResource::erase::<ChainSource>(&())),
+            (Kind::Tenant, ApiResource::erase::<Tenant>(&())),
+            (Kind::RateLimit, ApiResource::erase::<RateLimit>(&())),
+        ];
+        let caches = kinds.map(|(kind, resource)| {
+            let api: Api<Manifest> = Api::all_with(client.clone(), &resource);
+            let writer = reflector::store::Writer::new(resource.clone());
+            let store = writer.as_reader();
+            let changed = Arc::clone(&changed);
+            let events = watcher(api.clone(), watcher::Config::default())
+                .default_backoff()
+                .modify(|object| object.managed_fields_mut().clear());
+            let events = reflector::reflector(writer, events);
+            tokio::spawn(events.for_each(move |event| {
+                match event {
+                    Ok(_) => changed.notify_one(),
+                    Err(error) => tracing::warn!(%error, kind = kind.as_str(), "a watch failed"),
+                }
+                std::future::ready(())
+            }));
+            Cache { kind, resource, api, store }
+        });
+        Self { caches: caches.into(), changed }
+    }
+
+    /// Waits until everything was listed once.
+    pub(super) async fn wait_until_complete(&self) {
+        for cache in &self.caches {
+            // It fails where the watch ended, which it does with the program only.
+            let _ = cache.store.wait_until_ready().await;
+        }
+    }
+
+    /// Waits until something changed.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Everything.
+    pub(super) fn objects(&self) -> BTreeMap<Key, Arc<Manifest>> {
+        let of_kind = |cache: &Cache| {
+            let kind = cache.kind;
+            let named = move |object: Arc<Manifest>| Some(((kind, name(&object)?), object));
+            cache.store.state().into_iter().filter_map(named)
+        };
+        self.caches.iter().flat_map(of_kind).collect()
+    }
+
+    /// What of every object concerns the operator.
+    pub(super) fn stamps(&self) -> BTreeMap<Key, Stamp> {
+        let stamp = |object: &Manifest| {
+            let meta = object.meta();
+            let kept =
+                meta.finalizers.iter().flatten().any(|name| name == crate::writer::FINALIZER);
+            let uid = meta.uid.clone().unwrap_or_default();
+            (uid, meta.generation.unwrap_or(0), meta.deletion_timestamp.is_some(), kept)
+        };
+        self.objects().into_iter().map(|(key, object)| (key, stamp(&object))).collect()
+    }
+
+    /// How objects of a kind are written.
+    pub(super) fn of(&self, kind: Kind) -> Option<(&Api<Manifest>, &ApiResource)> {
+        let cache = self.caches.iter().find(|cache| cache.kind == kind)?;
+        Some((&cache.api, &cache.resource))
+    }
+}
+
+/// The name of an object, where it is one that manifests can have.
+fn name(object: &Manifest) -> Option<Name> {
+    object.metadata.name.as_deref()?.parse().ok()
+}
+
+/// Whether an object is to go.
+pub(super) fn is_deleted(object: &Manifest) -> bool {
+    object.metadata.deletion_timestamp.is_some()
+}
+
+/// Whether the operator keeps an object until its rows are gone.
+pub(super) fn is_kept(object: &Manifest) -> bool {
+    object.finalizers().iter().any(|name| name == crate::writer::FINALIZER)
+}

@@ -1,0 +1,227 @@
+//! Everything that is a manifest on a laptop too, together, to the store: what it says is right or wrong
+//! only together, and a change is one transaction.
+//!
+//! A round looks at everything; rounds come one after the other, as soon as something changed. Only
+//! what was deleted while the operator kept it (its finalizer) goes from the store: that an object is
+//! not there says nothing, as while a cluster is being restored.
+
+mod apply;
+mod build;
+mod fetch;
+mod status;
+mod validate;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use assay_engine::policy::Policy;
+use assay_store::{Store, StoreError};
+use assay_tenancy::{Directory, Manifests};
+use kube::Client;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until},
+};
+
+pub use self::fetch::Manifest;
+use self::fetch::{Caches, Key, Stamp};
+pub(crate) use self::status::Context;
+use crate::{backoff, health::Health, reason::Reason, system, writer::Writer};
+
+/// How long a round waits for what comes with what it was woken by.
+const GATHERING: Duration = Duration::from_millis(10);
+/// How often everything is looked at although nothing seems to have changed.
+const RESYNC: Duration = Duration::from_mins(10);
+
+/// What is in force.
+#[derive(Clone, Debug, Default)]
+pub struct InForce {
+    /// Tenants with plan, policy and limits.
+    pub directory: Arc<Directory<Policy>>,
+    /// What the manifests say.
+    pub manifests: Arc<Manifests>,
+}
+
+/// Publishes what the objects say.
+#[derive(Debug)]
+pub struct Publisher {
+    caches: Caches,
+    store: Arc<dyn Store>,
+    writer: Writer,
+    health: Health,
+    in_force: watch::Sender<InForce>,
+    /// What is stored, as of a revision.
+    stored: Option<build::Stored>,
+    /// What was told of each object; the watch brings it back later.
+    told: HashMap<Key, status::Told>,
+    /// Objects about which nothing could be written, and when to try again.
+    waiting: BTreeMap<Key, (u32, Instant)>,
+}
+
+/// Why a round came to nothing.
+#[derive(Debug, thiserror::Error)]
+enum RoundError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the Lease is lost")]
+    NotLeader,
+}
+
+impl Publisher {
+    /// A publisher, and where it says what is in force.
+    pub fn new(
+        client: &Client,
+        store: Arc<dyn Store>,
+        writer: Writer,
+        health: Health,
+    ) -> (Self, watch::Receiver<InForce>) {
+        let (in_force, receiver) = watch::channel(InForce::default());
+        let publisher = Self {
+            caches: Caches::start(client),
+            store,
+            writer,
+            health,
+            in_force,
+            stored: None,
+            told: HashMap::new(),
+            waiting: BTreeMap::new(),
+        };
+        (publisher, receiver)
+    }
+
+    /// Publishes until the program ends.
+    pub async fn run(mut self) {
+        self.caches.wait_until_complete().await;
+        let mut seen: Option<BTreeMap<Key, Stamp>> = None;
+        let mut failures = 0;
+        let mut resync = Instant::now() + RESYNC;
+        loop {
+            let stamps = self.caches.stamps();
+            let due = Instant::now() >= resync
+                || self.waiting.values().any(|(_, at)| *at <= Instant::now());
+            if seen.as_ref() != Some(&stamps) || due {
+                if Instant::now() >= resync {
+                    resync = Instant::now() + backoff::spread(RESYNC, system::jitter());
+                    self.told.clear();
+                }
+                let begun = Instant::now();
+                match self.round().await {
+                    Ok(()) => {
+                        failures = 0;
+                        seen = Some(stamps);
+                        self.health.metrics.publish_seconds.observe(begun.elapsed().as_secs_f64());
+                    }
+                    // Somebody else changed something: look again.
+                    Err(RoundError::Store(StoreError::Conflict)) => {
+                        self.stored = None;
+                        continue;
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "failed to publish");
+                        self.tell_of_failure().await;
+                        self.health.metrics.failed("Publication", Reason::StoreUnavailable);
+                        sleep(backoff::delay(failures, system::jitter())).await;
+                        failures += 1;
+                        continue;
+                    }
+                }
+            }
+            let wake = self.waiting.values().map(|(_, at)| *at).chain([resync]).min();
+            let wake = wake.unwrap_or(resync).min(self.next_change_in_time().unwrap_or(resync));
+            tokio::select! {
+                () = self.caches.changed() => sleep(GATHERING).await,
+                () = sleep_until(wake) => seen = None,
+            }
+        }
+    }
+
+    /// When the next limit that holds until a time stops holding.
+    fn next_change_in_time(&self) -> Option<Instant> {
+        let now = system::now();
+        let in_force = self.in_force.borrow();
+        let overrides = in_force.directory.tenants.values().flat_map(|tenant| &tenant.overrides);
+        let next =
+            overrides.filter_map(|change| change.until).filter(|until| *until > now).min()?;
+        let seconds = u64::try_from(next.duration_since(now).as_secs()).unwrap_or(0);
+        Some(Instant::now() + Duration::from_secs(seconds.min(RESYNC.as_secs())))
+    }
+
+    /// Sees to it that an object is looked at again although nothing changes: later each time.
+    fn postpone(&mut self, key: Key) {
+        let failures = self.waiting.get(&key).map_or(0, |(failures, _)| failures + 1);
+        let delay = backoff::delay(failures, system::jitter());
+        self.waiting.insert(key, (failures, Instant::now() + delay));
+    }
+
+    async fn round(&mut self) -> Result<(), RoundError> {
+        if !self.writer.may_write() {
+            return Err(RoundError::NotLeader);
+        }
+        let objects = self.caches.objects();
+        let kept = apply::keep(&self.writer, &self.caches, &objects).await;
+        for (key, object) in &objects {
+            if !fetch::is_deleted(object) && !kept.contains(key) {
+                self.postpone(key.clone());
+            }
+        }
+        let stored = build::Stored::read(&*self.store, self.stored.take()).await?;
+        let verdict = validate::validate(&stored.specs, &objects, &kept);
+        let ended = apply::end_keys_of_deleted_tenants(
+            &*self.store,
+            &self.writer,
+            &stored,
+            &objects,
+            &verdict,
+        );
+        // Each key that ended was a change. Where anybody else changed something, it is looked at anew.
+        let expected = stored.revision + ended.await?;
+        let changes = build::changes(&stored, &verdict);
+        let revision = if changes.is_empty() {
+            stored.revision
+        } else {
+            self.put(&changes, expected, &stored).await?
+        };
+        self.stored = Some(build::Stored { revision, ..verdict.stored_afterwards(stored) });
+        if let Some(in_force) = verdict.in_force() {
+            self.in_force.send_replace(in_force);
+        }
+        for key in apply::let_go(&self.writer, &self.caches, &objects, &verdict).await {
+            self.postpone(key);
+        }
+        self.tell(&objects, &kept, &verdict).await;
+        Ok(())
+    }
+
+    /// Changes the store, and gives its revision afterwards.
+    async fn put(
+        &self,
+        changes: &build::Changes,
+        mut expected: u64,
+        stored: &build::Stored,
+    ) -> Result<u64, RoundError> {
+        let build::Changes { put, removed } = changes;
+        loop {
+            if !self.writer.may_write() {
+                return Err(RoundError::NotLeader);
+            }
+            match self.store.put_manifests(put, removed, expected, system::now()).await {
+                Ok(()) => break,
+                // Keys count as changes too: what was found holds while the manifests are the same.
+                Err(StoreError::Conflict) => {
+                    let current = build::Stored::read(&*self.store, None).await?;
+                    if current.specs != stored.specs {
+                        return Err(StoreError::Conflict.into());
+                    }
+                    expected = current.revision;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.health.metrics.wrote("store");
+        tracing::info!(put = put.len(), removed = removed.len(), "published");
+        Ok(expected + 1)
+    }
+}

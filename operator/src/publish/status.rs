@@ -1,0 +1,271 @@
+//! What is told of the objects: nothing where nothing changed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use assay_crds::status::{ChainSourceStatus, IntelSourceStatus, Status};
+use assay_tenancy::{Name, manifest::Kind};
+use futures_util::{StreamExt, stream};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::Resource;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{
+    InForce, Publisher,
+    apply::CONCURRENCY,
+    fetch::{Key, Manifest, is_deleted},
+    validate::Verdict,
+};
+use crate::{
+    conditions::{Standing, conditions, ready_reason},
+    plan, rate_limit,
+    reason::Reason,
+    risk_policy, system, tenant,
+};
+
+/// What was told of an object, and which object that was.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Told {
+    uid: Option<String>,
+    status: Value,
+}
+
+/// What is to be told of an object.
+struct News {
+    key: Key,
+    object: Arc<Manifest>,
+    status: Value,
+    /// Where the reason is another one than before: the standing, for an event.
+    changed: Option<Standing>,
+}
+
+impl Publisher {
+    /// Tells of every object how it stands, where that is news.
+    pub(super) async fn tell(
+        &mut self,
+        objects: &BTreeMap<Key, Arc<Manifest>>,
+        kept: &BTreeSet<Key>,
+        verdict: &Verdict,
+    ) {
+        let now = system::now();
+        let in_force = self.in_force.borrow().clone();
+        let users = Users::count(&in_force);
+        self.told.retain(|key, _| objects.contains_key(key));
+        self.waiting.retain(|key, _| objects.contains_key(key));
+        let mut news = Vec::new();
+        for (key, object) in objects {
+            let waits = self.waiting.get(key).is_some_and(|(_, at)| *at > Instant::now());
+            let goes = is_deleted(object) && verdict.is_gone(key);
+            if waits || goes || !kept.contains(key) {
+                continue;
+            }
+            let before = self.before(key, object);
+            let standing = standing(key, object, verdict);
+            let context = Context { in_force: &in_force, users: &users, now };
+            let status = status_of(key, object, &standing, before.as_ref(), &context);
+            let is_news = before.as_ref() != Some(&status);
+            self.health.metrics.reconciled(key.0.as_str(), is_news);
+            if !standing.is_ready() {
+                self.health.metrics.failed(key.0.as_str(), standing.reason());
+            }
+            if is_news {
+                let before = conditions_of(before);
+                let is_same = ready_reason(&before) == Some(standing.reason().as_str());
+                let changed = (!is_same).then_some(standing);
+                news.push(News { key: key.clone(), object: Arc::clone(object), status, changed });
+            }
+        }
+        let mut tasks = Vec::new();
+        for news in news {
+            tasks.push(self.write(news));
+        }
+        let written: Vec<_> = stream::iter(tasks).buffer_unordered(CONCURRENCY).collect().await;
+        for (key, told) in written {
+            if let Some(told) = told {
+                self.waiting.remove(&key);
+                self.told.insert(key, told);
+            } else {
+                self.postpone(key);
+            }
+        }
+    }
+
+    /// Tells of objects that changed since they were last told of that the store failed. The others are
+    /// in force as they were.
+    pub(super) async fn tell_of_failure(&mut self) {
+        let words = "the database cannot be reached or refuses; it is tried again".to_owned();
+        let standing = Standing::Waiting(Reason::StoreUnavailable, words);
+        let now = system::now();
+        let mut tasks = Vec::new();
+        for (key, object) in self.caches.objects() {
+            let before = self.before(&key, &object);
+            let changed = observed(before.as_ref()) != object.meta().generation;
+            if is_deleted(&object) || !changed {
+                continue;
+            }
+            let mut facts = match before.clone() {
+                Some(Value::Object(facts)) => facts,
+                _ => serde_json::Map::new(),
+            };
+            let conditions = conditions(&standing, &conditions_of(before), None, now);
+            // The generation stays: what it says was not looked at yet.
+            facts.insert("conditions".into(), json!(conditions));
+            let status = Value::Object(facts);
+            if Some(&status) != self.before(&key, &object).as_ref() {
+                tasks.push(self.write(News { key, object, status, changed: None }));
+            }
+        }
+        let written: Vec<_> = stream::iter(tasks).buffer_unordered(CONCURRENCY).collect().await;
+        self.told.extend(written.into_iter().filter_map(|(key, told)| Some((key, told?))));
+    }
+
+    /// What was told of an object before.
+    fn before(&self, key: &Key, object: &Manifest) -> Option<Value> {
+        let told = self.told.get(key).filter(|told| told.uid == object.meta().uid);
+        told.map(|told| told.status.clone()).or_else(|| object.status.clone())
+    }
+
+    async fn write(&self, news: News) -> (Key, Option<Told>) {
+        let News { key, object, status, changed } = news;
+        let Some((api, resource)) = self.caches.of(key.0) else { return (key, None) };
+        let uid = object.meta().uid.clone();
+        match self.writer.status(api, &*object, resource, &status).await {
+            Err(error) if error.is_gone() => {}
+            Err(error) => {
+                tracing::warn!(%error, kind = key.0.as_str(), name = %key.1, "failed to write a status");
+                return (key, None);
+            }
+            Ok(()) => {
+                if let Some(standing) = changed.filter(|standing| !standing.is_ready()) {
+                    let note = standing.message().to_owned();
+                    let reference = object.object_ref(resource);
+                    let reason = standing.reason().as_str();
+                    self.writer.event(&reference, true, reason, "Publish", note).await;
+                }
+            }
+        }
+        (key, Some(Told { uid, status }))
+    }
+}
+
+/// The conditions in a status.
+fn conditions_of(status: Option<Value>) -> Vec<Condition> {
+    let conditions = status.and_then(|mut status| Some(status.get_mut("conditions")?.take()));
+    conditions.and_then(|conditions| serde_json::from_value(conditions).ok()).unwrap_or_default()
+}
+
+/// The generation that a status is about.
+fn observed(status: Option<&Value>) -> Option<i64> {
+    status?.get("observedGeneration")?.as_i64()
+}
+
+/// How it stands with an object.
+fn standing(key: &Key, object: &Manifest, verdict: &Verdict) -> Standing {
+    let refusal = match &verdict.outcome {
+        Err(problems) => {
+            let words = problems.first().map(ToString::to_string).unwrap_or_default();
+            let message = format!("the store holds what is wrong by itself: {words}");
+            return Standing::Stalled(Reason::StoreInconsistent, message);
+        }
+        Ok(_) => verdict.refusal(key),
+    };
+    let Some(refusal) = refusal else {
+        return Standing::Ready(Reason::Published, "what it says is in force".into());
+    };
+    let reason = Reason::of(key.0, is_deleted(object), refusal);
+    let words = format!("{}: {}", refusal.problem.path, refusal.problem.message);
+    Standing::Stalled(
+        reason,
+        match (&refusal.breaks, is_deleted(object)) {
+            (Some(other), true) => format!("kept until nothing needs it; {other}: {words}"),
+            (Some(other), false) => format!("not in force: it would break {other}: {words}"),
+            (None, _) => words,
+        },
+    )
+}
+
+/// How many tenants use what.
+#[derive(Debug, Default)]
+pub(crate) struct Users {
+    plans: BTreeMap<Name, u32>,
+    policies: BTreeMap<Name, u32>,
+}
+
+impl Users {
+    fn count(in_force: &InForce) -> Self {
+        let mut users = Self::default();
+        for tenant in in_force.directory.tenants.values() {
+            *users.plans.entry(tenant.plan.name.clone()).or_default() += 1;
+            *users.policies.entry(tenant.policy_name.clone()).or_default() += 1;
+        }
+        users
+    }
+
+    /// Tenants on a plan.
+    pub(crate) fn of_plan(&self, name: &Name) -> u32 {
+        self.plans.get(name).copied().unwrap_or(0)
+    }
+
+    /// Tenants that a policy judges.
+    pub(crate) fn of_policy(&self, name: &Name) -> u32 {
+        self.policies.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// What the facts about an object are drawn from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    /// What is in force.
+    pub(crate) in_force: &'a InForce,
+    /// How many tenants use what.
+    pub(crate) users: &'a Users,
+    /// The time.
+    pub(crate) now: Timestamp,
+}
+
+fn status_of(
+    key: &Key,
+    object: &Manifest,
+    standing: &Standing,
+    before: Option<&Value>,
+    context: &Context<'_>,
+) -> Value {
+    let (kind, name) = key;
+    let generation = object.meta().generation;
+    let now = context.now;
+    match kind {
+        Kind::Plan => finish(plan::status(name, context), standing, before, generation, now),
+        Kind::Tenant => finish(tenant::status(name, context), standing, before, generation, now),
+        Kind::RateLimit => {
+            finish(rate_limit::status(name, context), standing, before, generation, now)
+        }
+        Kind::RiskPolicy => {
+            finish(risk_policy::status(name, context), standing, before, generation, now)
+        }
+        Kind::IntelSource => {
+            finish(IntelSourceStatus::default(), standing, before, generation, now)
+        }
+        Kind::ChainSource => {
+            finish(ChainSourceStatus::default(), standing, before, generation, now)
+        }
+    }
+}
+
+/// The facts with the conditions.
+fn finish<S: Status + Serialize + DeserializeOwned>(
+    mut facts: S,
+    standing: &Standing,
+    before: Option<&Value>,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Value {
+    let old: S =
+        before.and_then(|before| serde_json::from_value(before.clone()).ok()).unwrap_or_default();
+    facts.set(generation, conditions(standing, old.conditions(), generation, now));
+    serde_json::to_value(facts).unwrap_or_default()
+}

@@ -1,0 +1,150 @@
+//! How everything is started and stopped.
+
+use std::{io, process::ExitCode, sync::Arc};
+
+use assay_store::{PostgresStore, Store, StoreError, postgres::DatabaseAddress};
+use kube::Client;
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    task::JoinSet,
+    time::sleep,
+};
+use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::{
+    api_key, backoff,
+    health::{self, Health},
+    leader::{Election, Leadership},
+    publish::Publisher,
+    settings::Settings,
+    system,
+    writer::Writer,
+};
+
+/// Why the operator ended.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error("failed to listen on {0}: {1}")]
+    Listen(std::net::SocketAddr, #[source] io::Error),
+    #[error("failed to hear of signals: {0}")]
+    Signals(#[source] io::Error),
+    #[error("found no way to reach the API server: {0}")]
+    Config(#[source] kube::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the Lease could not be renewed in time: another operator may have it")]
+    LostLease,
+    #[error("a part of the operator ended by itself")]
+    Broken,
+}
+
+/// Runs the operator until it is told to stop.
+#[must_use]
+pub fn main(settings: Settings) -> ExitCode {
+    // Fails where a provider was chosen already, which is as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    log(settings.log_text);
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::error!(%error, "failed to start");
+            return ExitCode::FAILURE;
+        }
+    };
+    let ended = runtime.block_on(run(settings));
+    // What is under way may end at any point: whoever comes next goes on from what was written.
+    runtime.shutdown_background();
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(%error, "the operator ends");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn log(as_text: bool) {
+    let filter = EnvFilter::try_from_env("ASSAY_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("warn,assay_operator=info"));
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    let registry = tracing_subscriber::registry().with(filter);
+    // It fails only where it was done before.
+    let _ = if as_text {
+        registry.with(lines).try_init()
+    } else {
+        registry.with(lines.json()).try_init()
+    };
+}
+
+async fn run(settings: Settings) -> Result<(), RunError> {
+    let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signals)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signals)?;
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    let leadership = Leadership::default();
+    tokio::select! {
+        ended = work(&settings, leadership.clone()) => ended,
+        () = stop => {
+            tracing::info!("told to stop");
+            // Nothing is written any more when the Lease is given back.
+            leadership.give_up();
+            let client = Client::try_default().await.map_err(RunError::Config)?;
+            election(client, &settings, leadership).release().await;
+            Ok(())
+        }
+    }
+}
+
+fn election(client: Client, settings: &Settings, leadership: Leadership) -> Election {
+    let Settings { namespace, name, lease_seconds, .. } = settings;
+    Election::new(client, namespace, name, *lease_seconds, leadership)
+}
+
+async fn work(settings: &Settings, leadership: Leadership) -> Result<(), RunError> {
+    let health = Health::default();
+    let listener = TcpListener::bind(settings.listen)
+        .await
+        .map_err(|error| RunError::Listen(settings.listen, error))?;
+    tokio::spawn(health::serve(listener, health.clone()));
+    let client = Client::try_default().await.map_err(RunError::Config)?;
+    let store: Arc<dyn Store> = Arc::new(open(settings).await);
+    let environment = store.environment().await?;
+    health.is_ready(true);
+
+    let name = &settings.name;
+    let mut election = election(client.clone(), settings, leadership.clone());
+    election.win().await;
+    tracing::info!(name, "this operator works now");
+    health.metrics.leads(true);
+    let writer = Writer::new(client.clone(), name, leadership, health.metrics.clone());
+    let (publisher, in_force) =
+        Publisher::new(&client, Arc::clone(&store), writer.clone(), health.clone());
+    let keys = api_key::Context::new(client, store, environment, writer, health, in_force);
+    // They end with this function.
+    let mut parts = JoinSet::new();
+    parts.spawn(publisher.run());
+    parts.spawn(keys.run());
+    tokio::select! {
+        () = election.hold() => Err(RunError::LostLease),
+        _ = parts.join_next() => Err(RunError::Broken),
+    }
+}
+
+/// The store, once it can be opened: the database may come later, and its schema too.
+async fn open(settings: &Settings) -> PostgresStore {
+    let mut failures = 0;
+    loop {
+        let address = DatabaseAddress::in_file(&settings.database_url_file);
+        match PostgresStore::open(address).await {
+            Ok(store) => return store,
+            Err(error) => tracing::warn!(%error, "failed to open the store; it is tried again"),
+        }
+        sleep(backoff::delay(failures, system::jitter())).await;
+        failures += 1;
+    }
+}

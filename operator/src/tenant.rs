@@ -1,0 +1,26 @@
+//! What is told of a `Tenant`.
+
+use assay_crds::status::{EffectiveLimit, TenantStatus};
+use assay_tenancy::Name;
+
+use crate::publish::Context;
+
+/// The facts about a tenant: the limits that hold now, and where each comes from.
+pub(crate) fn status(name: &Name, context: &Context<'_>) -> TenantStatus {
+    let Some(tenant) = context.in_force.directory.tenants.get(name) else {
+        return TenantStatus::default();
+    };
+    let limits = tenant.limits_and_changes(context.now).map(|(limit, change)| EffectiveLimit {
+        name: limit.name,
+        requests: limit.requests,
+        window: limit.window,
+        counts: limit.counts,
+        per: limit.per,
+        from: change.map_or_else(
+            || format!("Plan {}", tenant.plan.name),
+            |change| format!("RateLimit {}", change.rate_limit),
+        ),
+        until: change.and_then(|change| change.until),
+    });
+    TenantStatus { effective_limits: limits.collect(), ..TenantStatus::default() }
+}

@@ -1,0 +1,78 @@
+//! Programs that end with the one that started them, however that ends.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write,
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+/// Hears the ids of processes; when its input ends, it kills them and removes a folder.
+const SCRIPT: &str = "\
+while read -r process; do processes=\"$processes $process\"; done
+[ -z \"$processes\" ] || kill -9 $processes 2>/dev/null
+sleep 0.2
+rm -rf \"$1\"";
+
+/// Keeps processes, and cleans up after them.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    shell: Child,
+    children: BTreeMap<String, Child>,
+}
+
+impl Keeper {
+    /// Removes `directory` in the end.
+    pub(super) fn of(directory: &Path) -> Self {
+        let shell = Command::new("sh")
+            .args(["-c", SCRIPT, "keeper"])
+            .arg(directory)
+            // What ends this process's group must leave it to clean up.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sh runs");
+        Self { shell, children: BTreeMap::new() }
+    }
+
+    /// Starts a program.
+    pub(super) fn keep(&mut self, name: &str, mut command: Command) {
+        let child = command.process_group(0).spawn().expect("the program runs");
+        let input = self.shell.stdin.as_mut().expect("the keeper's input");
+        writeln!(input, "{}", child.id()).expect("the keeper listens");
+        self.children.insert(name.to_owned(), child);
+    }
+
+    /// Ends a program at once.
+    pub(super) fn kill(&mut self, name: &str) {
+        let mut child = self.children.remove(name).expect("it was started");
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+    }
+
+    /// Stops the test where a program ended by itself, with the end of its log.
+    pub(super) fn check(&mut self, name: &str, directory: &Path) {
+        let child = self.children.get_mut(name).expect("it was started");
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            let log = fs::read_to_string(directory.join(format!("{name}.log"))).unwrap_or_default();
+            let from = log.len().saturating_sub(2000);
+            panic!("{name} ended ({status}): {}", log.get(from..).unwrap_or(&log));
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        for child in self.children.values_mut() {
+            // It may be gone already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
+}

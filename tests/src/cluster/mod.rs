@@ -1,0 +1,330 @@
+//! A real Kubernetes control plane: etcd, API server, controllers, scheduler; and `kwok`, which plays a
+//! node on which pods are only objects. `tests/kubernetes.sh` builds the programs.
+
+mod keeper;
+mod pki;
+mod programs;
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use self::keeper::Keeper;
+use crate::{Finished, wait_at_most};
+
+/// How long anything of a cluster may take to come up, on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A running cluster. It ends with the program that started it.
+#[derive(Debug)]
+pub struct Cluster {
+    directory: PathBuf,
+    programs: PathBuf,
+    ports: Ports,
+    keeper: Keeper,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ports {
+    etcd: u16,
+    etcd_peers: u16,
+    server: u16,
+    controllers: u16,
+    scheduler: u16,
+    kwok: u16,
+}
+
+impl Cluster {
+    /// Starts a cluster with a node that is ready; `None`, with a word about it, where its programs are
+    /// not there.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start() -> Option<Self> {
+        let root = programs::find()?;
+        let directory = tempfile::tempdir().expect("a directory").keep();
+        let keeper = Keeper::of(&directory);
+        let mut cluster = Self { directory, programs: root.join("bin"), ports: ports(), keeper };
+        cluster.write_files(&root);
+        cluster.start_etcd();
+        cluster.start_server();
+        cluster.start_others();
+        cluster.apply(NODE);
+        wait_at_most(PATIENCE, "accounts and the node", || {
+            let account = cluster.try_kubectl(&["get", "serviceaccount", "default"]);
+            let condition = "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}";
+            let node = cluster.try_kubectl(&["get", "node", "node", "-o", condition]);
+            account.code == 0 && node.stdout == "True"
+        });
+        Some(cluster)
+    }
+
+    /// The file with which clients reach it, as its administrator.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.directory.join("admin.kubeconfig")
+    }
+
+    /// What a file says with which a `ServiceAccount` of `default` reaches it.
+    #[must_use]
+    pub fn config_of_account(&self, account: &str) -> String {
+        let token = self.kubectl(&["create", "token", account, "--duration=1h"]);
+        self.config(&format!("token: {}", token.trim()))
+    }
+
+    fn config(&self, credentials: &str) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
+             contexts: [{{name: test, context: {{cluster: test, user: test}}}}]\n\
+             clusters: [{{name: test, cluster: {{server: 'https://127.0.0.1:{}', \
+             certificate-authority: {}}}}}]\n\
+             users: [{{name: test, user: {{{credentials}}}}}]\n",
+            self.ports.server,
+            self.file("ca.crt"),
+        )
+    }
+
+    /// Runs `kubectl`.
+    ///
+    /// # Panics
+    ///
+    /// Where it fails.
+    #[expect(clippy::must_use_candidate, reason = "it is run for what it does")]
+    pub fn kubectl(&self, arguments: &[&str]) -> String {
+        let finished = self.try_kubectl(arguments);
+        assert_eq!(finished.code, 0, "{arguments:?}: {}{}", finished.stdout, finished.stderr);
+        finished.stdout
+    }
+
+    /// Runs `kubectl`, which may fail.
+    #[must_use]
+    pub fn try_kubectl(&self, arguments: &[&str]) -> Finished {
+        self.kubectl_with(arguments, "")
+    }
+
+    /// Applies YAML.
+    ///
+    /// # Panics
+    ///
+    /// Where it is refused.
+    #[expect(clippy::must_use_candidate, reason = "it is run for what it does")]
+    pub fn apply(&self, yaml: &str) -> String {
+        let finished = self.try_apply(yaml);
+        assert_eq!(finished.code, 0, "{}{}", finished.stdout, finished.stderr);
+        finished.stdout
+    }
+
+    /// Applies YAML, which may be refused.
+    #[must_use]
+    pub fn try_apply(&self, yaml: &str) -> Finished {
+        self.kubectl_with(&["apply", "-f", "-"], yaml)
+    }
+
+    /// What the API server says of a new object, without keeping it.
+    #[must_use]
+    pub fn try_create_dry(&self, yaml: &str) -> Finished {
+        self.kubectl_with(&["create", "--dry-run=server", "--validate=strict", "-f", "-"], yaml)
+    }
+
+    /// An object as JSON.
+    ///
+    /// # Panics
+    ///
+    /// Where it is not there.
+    #[must_use]
+    pub fn get(&self, arguments: &[&str]) -> serde_json::Value {
+        let all: Vec<&str> = ["get", "-o", "json"].iter().chain(arguments).copied().collect();
+        serde_json::from_str(&self.kubectl(&all)).expect("kubectl prints JSON")
+    }
+
+    /// Ends the API server at once, as a crash does.
+    pub fn kill_server(&mut self) {
+        self.keeper.kill("kube-apiserver");
+    }
+
+    /// Starts the API server and waits until it serves.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not.
+    pub fn start_server(&mut self) {
+        let ports = self.ports;
+        let file = |name: &str| self.file(name);
+        let arguments = [
+            format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
+            "--bind-address=127.0.0.1".into(),
+            format!("--secure-port={}", ports.server),
+            // Without these two it looks for another address than the loopback's.
+            "--advertise-address=127.0.0.1".into(),
+            "--endpoint-reconciler-type=none".into(),
+            format!("--tls-cert-file={}", file("server.crt")),
+            format!("--tls-private-key-file={}", file("server.key")),
+            format!("--client-ca-file={}", file("ca.crt")),
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
+            format!("--service-account-signing-key-file={}", file("accounts.key")),
+            format!("--service-account-key-file={}", file("accounts.pub")),
+            "--service-cluster-ip-range=10.96.0.0/16".into(),
+            "--authorization-mode=Node,RBAC".into(),
+            "--enable-admission-plugins=NodeRestriction".into(),
+            format!("--kubelet-client-certificate={}", file("admin.crt")),
+            format!("--kubelet-client-key={}", file("admin.key")),
+            "--kubelet-preferred-address-types=InternalIP".into(),
+        ];
+        self.run("kube-apiserver", &arguments);
+        wait_at_most(PATIENCE, "the API server", || {
+            self.keeper.check("kube-apiserver", &self.directory);
+            self.try_kubectl(&["get", "--raw", "/readyz"]).code == 0
+        });
+    }
+
+    fn start_etcd(&mut self) {
+        let client = format!("http://127.0.0.1:{}", self.ports.etcd);
+        let peers = format!("http://127.0.0.1:{}", self.ports.etcd_peers);
+        let arguments = [
+            "--name=default".to_owned(),
+            format!("--data-dir={}", self.file("etcd")),
+            format!("--listen-client-urls={client}"),
+            format!("--advertise-client-urls={client}"),
+            format!("--listen-peer-urls={peers}"),
+            format!("--initial-advertise-peer-urls={peers}"),
+            format!("--initial-cluster=default={peers}"),
+            "--log-level=warn".into(),
+            "--unsafe-no-fsync".into(),
+        ];
+        self.run("etcd", &arguments);
+    }
+
+    fn start_others(&mut self) {
+        let common = |name: &str, port: u16| {
+            let config = self.file(&format!("{name}.kubeconfig"));
+            vec![
+                format!("--kubeconfig={config}"),
+                format!("--authentication-kubeconfig={config}"),
+                format!("--authorization-kubeconfig={config}"),
+                "--bind-address=127.0.0.1".into(),
+                format!("--secure-port={port}"),
+                "--leader-elect=false".into(),
+                "--kube-api-qps=200".into(),
+                "--kube-api-burst=400".into(),
+            ]
+        };
+        let mut controllers = common("controllers", self.ports.controllers);
+        controllers.extend([
+            format!("--service-account-private-key-file={}", self.file("accounts.key")),
+            format!("--root-ca-file={}", self.file("ca.crt")),
+            "--use-service-account-credentials=true".into(),
+            format!("--cluster-signing-cert-file={}", self.file("ca.crt")),
+            format!("--cluster-signing-key-file={}", self.file("ca.key")),
+            "--horizontal-pod-autoscaler-sync-period=2s".into(),
+        ]);
+        let scheduler = common("scheduler", self.ports.scheduler);
+        let kwok = [
+            format!("--kubeconfig={}", self.file("admin.kubeconfig")),
+            format!("--config={}", self.file("kwok.yaml")),
+            format!("--server-address=127.0.0.1:{}", self.ports.kwok),
+            "--node-ip=127.0.0.1".into(),
+            format!("--node-port={}", self.ports.kwok),
+        ];
+        self.run("kube-controller-manager", &controllers);
+        self.run("kube-scheduler", &scheduler);
+        self.run("kwok", &kwok);
+    }
+
+    /// What the programs read: keys and certificates, how clients reach the server, how nodes are
+    /// played.
+    fn write_files(&self, root: &Path) {
+        pki::write(&self.directory);
+        for name in ["admin", "controllers", "scheduler"] {
+            let [certificate, key] = ["crt", "key"].map(|end| self.file(&format!("{name}.{end}")));
+            let text =
+                self.config(&format!("client-certificate: {certificate}, client-key: {key}"));
+            fs::write(self.directory.join(format!("{name}.kubeconfig")), text).expect("a file");
+        }
+        let mut stages: Vec<String> = vec![KWOK.to_owned()];
+        for stage in fs::read_dir(root.join("stages")).expect("kwok's stages") {
+            let path = stage.expect("a stage").path();
+            stages.push(fs::read_to_string(path).expect("a stage"));
+        }
+        fs::write(self.directory.join("kwok.yaml"), stages.join("\n---\n")).expect("a file");
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.directory.join(name).display().to_string()
+    }
+
+    fn run(&mut self, program: &str, arguments: &[String]) {
+        let log = File::create(self.directory.join(format!("{program}.log"))).expect("a log");
+        let mut command = Command::new(self.programs.join(program));
+        command
+            .args(arguments)
+            .current_dir(&self.directory)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log);
+        self.keeper.keep(program, command);
+    }
+
+    fn kubectl_with(&self, arguments: &[&str], input: &str) -> Finished {
+        let mut child: Child = Command::new(self.programs.join("kubectl"))
+            .args(arguments)
+            .env("KUBECONFIG", self.kubeconfig())
+            .env("HOME", &self.directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("kubectl runs");
+        let mut stdin = child.stdin.take().expect("its input");
+        // It may end without reading what it was given.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        child.wait_with_output().expect("kubectl ends").into()
+    }
+}
+
+/// Ports that were free at the same time.
+fn ports() -> Ports {
+    let listeners: Vec<TcpListener> =
+        (0..6).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+    let port = |index: usize| listeners[index].local_addr().expect("its address").port();
+    Ports {
+        etcd: port(0),
+        etcd_peers: port(1),
+        server: port(2),
+        controllers: port(3),
+        scheduler: port(4),
+        kwok: port(5),
+    }
+}
+
+const KWOK: &str = "\
+apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokConfiguration
+options:
+  manageAllNodes: false
+  manageNodesWithLabelSelector: type=kwok
+  nodeLeaseDurationSeconds: 40
+  nodeLeaseParallelism: 4
+  podPlayStageParallelism: 4
+  nodePlayStageParallelism: 4
+  cidr: 10.245.0.0/16
+  enableDebuggingHandlers: true
+";
+
+const NODE: &str = "\
+apiVersion: v1
+kind: Node
+metadata:
+  name: node
+  labels: {type: kwok, kubernetes.io/hostname: node, kubernetes.io/os: linux, kubernetes.io/arch: amd64}
+status:
+  capacity: {cpu: '32', memory: 256Gi, pods: '1000'}
+  allocatable: {cpu: '32', memory: 256Gi, pods: '1000'}
+";

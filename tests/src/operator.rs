@@ -1,0 +1,129 @@
+//! A running `assay-operator`, killed when it is dropped.
+
+use std::{
+    fs::{self, File},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use crate::{Cluster, process, wait_at_most};
+
+/// An operator of a cluster, on a database.
+#[derive(Debug)]
+pub struct Operator {
+    child: Child,
+    directory: TempDir,
+    /// Where health and metrics are.
+    address: String,
+}
+
+impl Operator {
+    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator`. It works as soon as
+    /// it holds the Lease.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start(cluster: &Cluster, database_url: &str, name: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let config = directory.path().join("kubeconfig");
+        fs::write(&config, cluster.config_of_account("assay-operator")).expect("a file");
+        let url = directory.path().join("database-url");
+        fs::write(&url, database_url).expect("a file");
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let address = free.expect("a free port").to_string();
+        let log = File::create(log(directory.path())).expect("a log");
+        let child = Command::new(process::built("assay-operator"))
+            .env_clear()
+            .env("KUBECONFIG", &config)
+            .args(["--database-url-file", &url.display().to_string(), "--listen", &address])
+            .args(["--namespace", "default", "--name", name, "--lease-seconds", "6", "--log-text"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the operator runs");
+        Self { child, directory, address }
+    }
+
+    /// Waits until it is the one that works.
+    ///
+    /// # Panics
+    ///
+    /// Where it never is.
+    pub fn wait_until_it_works(&self) {
+        // Another one's Lease runs out first.
+        wait_at_most(Duration::from_mins(1), "the operator works", || {
+            self.metrics().contains("assay_operator_leader 1")
+        });
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        let answer = ureq::get(format!("http://{}/metrics", self.address)).call();
+        answer
+            .ok()
+            .and_then(|mut answer| answer.body_mut().read_to_string().ok())
+            .unwrap_or_default()
+    }
+
+    /// The number of one series, as it is scraped; nothing where it was not counted yet.
+    #[must_use]
+    pub fn metric(&self, series: &str) -> u64 {
+        let metrics = self.metrics();
+        let number =
+            metrics.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
+        number.unwrap_or(0)
+    }
+
+    /// What it logged.
+    ///
+    /// # Panics
+    ///
+    /// Where the log cannot be read.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(log(self.directory.path())).expect("its log")
+    }
+
+    /// Ends it at once, as a crash does.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be killed.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it ends");
+    }
+
+    /// Tells it to stop and gives its exit code.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not stop.
+    pub fn stop(&mut self) -> Option<i32> {
+        // The shell's own: a system need not have it as a program.
+        let kill = format!("kill -TERM {}", self.child.id());
+        let sent = Command::new("sh").args(["-c", &kill]).status();
+        assert!(sent.expect("sh runs").success());
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn log(directory: &Path) -> PathBuf {
+    directory.join("log")
+}

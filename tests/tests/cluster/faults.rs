@@ -1,0 +1,138 @@
+//! Given faults, then the same objects and rows as without them.
+
+use std::{thread, time::Duration};
+
+use assay_tests::Operator;
+
+use crate::{
+    pages::{GOLD, key, raised, tenant},
+    platform::{Platform, wait_until},
+};
+
+#[test]
+fn operators_that_die_or_take_turns_make_no_key_twice_and_lose_none() {
+    let Some(mut platform) = Platform::start() else { return };
+    let second = Operator::start(&platform.cluster, &platform.postgres.url(), "second");
+    let keys: Vec<String> = (0..20).map(|number| key(&format!("key-{number}"), "acme")).collect();
+    let page = [GOLD.to_owned(), tenant("acme", "gold"), keys.concat()].concat();
+    platform.cluster.apply(&page);
+    platform.operator.kill();
+    second.wait_until_it_works();
+    for number in 0..20 {
+        platform.wait_for_reason(&["apikey", &format!("key-{number}")], "KeyReady");
+    }
+    let count = platform.postgres.query("SELECT count(*) FROM api_keys");
+    assert_eq!(count, "20", "{}", second.log());
+    for number in [0, 19] {
+        let text = platform.key("default", &format!("key-{number}"));
+        platform.wait_for_answer(&text, 200);
+    }
+
+    // Who starts anew looks at everything and writes nothing.
+    let versions = || {
+        let objects = "apikeys,tenants,plans,riskpolicies,secrets";
+        let path = "jsonpath={.items[*].metadata.resourceVersion}";
+        let versions = platform.cluster.kubectl(&["get", objects, "-A", "-o", path]);
+        (versions, platform.postgres.query("SELECT control_revision FROM installation"))
+    };
+    wait_until("nothing changes any more", || {
+        let before = versions();
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        before == versions()
+    });
+    let before = versions();
+    drop(second);
+    let third = Operator::start(&platform.cluster, &platform.postgres.url(), "third");
+    third.wait_until_it_works();
+    let looked = "assay_operator_reconciled_total{kind=\"ApiKey\",outcome=\"unchanged\"}";
+    wait_until("every key was looked at", || third.metric(looked) >= 20);
+    assert_eq!(before, versions(), "{}", third.metrics());
+    assert!(!third.metrics().contains("assay_operator_writes_total{"), "{}", third.metrics());
+
+    let mut third = third;
+    assert_eq!(third.stop(), Some(0));
+    let holder = ["get", "lease", "assay-operator", "-o", "jsonpath={.spec.holderIdentity}"];
+    assert_eq!(platform.cluster.kubectl(&holder), "", "it gave the Lease back");
+}
+
+#[test]
+fn an_operator_killed_at_any_point_makes_every_key_once() {
+    let Some(mut platform) = Platform::start() else { return };
+    platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
+    let name = |number: usize| format!("key-{number}");
+    let first: Vec<String> = (0..10).map(|number| key(&name(number), "acme")).collect();
+    platform.cluster.apply(&first.concat());
+    for number in 0..10 {
+        platform.wait_for_reason(&["apikey", &name(number)], "KeyReady");
+    }
+    // While keys are made and replaced, it is killed: earlier and later each time.
+    for round in 0..10 {
+        let page = [10 + 2 * round, 11 + 2 * round].map(|number| key(&name(number), "acme"));
+        platform.cluster.apply(&page.concat());
+        platform.cluster.kubectl(&["annotate", "apikey", &name(round), "assay.dev/rotate=now"]);
+        thread::sleep(Duration::from_millis(u64::try_from(round).unwrap() * 37));
+        platform.operator.kill();
+        let url = platform.postgres.url();
+        // By the same name it need not wait for its own Lease.
+        platform.operator = Operator::start(&platform.cluster, &url, "first");
+        platform.operator.wait_until_it_works();
+    }
+    for number in 0..30 {
+        platform.wait_for_reason(&["apikey", &name(number)], "KeyReady");
+    }
+    for number in 0..10 {
+        platform.wait_for(&["apikey", &name(number)], ".status.rotationRequest", "now");
+    }
+    let count = |rows: &str| platform.postgres.query(&format!("SELECT count(*) FROM {rows}"));
+    let good = "api_keys WHERE expires_at IS NULL AND revoked_at IS NULL";
+    assert_eq!((count("api_keys"), count(good)), ("40".into(), "30".into()));
+    let order = "SELECT string_agg(id, ' ' ORDER BY id COLLATE \"C\")";
+    let stored = platform.postgres.query(&format!("{order} FROM {good}"));
+    let path = "jsonpath={.items[*].status.keyId}";
+    let told = platform.cluster.kubectl(&["get", "apikeys", "-o", path]);
+    let mut told: Vec<&str> = told.split_whitespace().collect();
+    told.sort_unstable();
+    assert_eq!(stored, told.join(" "));
+    for number in [0, 9, 29] {
+        platform.wait_for_answer(&platform.key("default", &name(number)), 200);
+    }
+}
+
+#[test]
+fn the_api_serves_on_without_operator_and_without_api_server() {
+    let Some(mut platform) = Platform::start() else { return };
+    let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
+    platform.cluster.apply(&page);
+    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    let text = platform.key("default", "backend");
+    platform.wait_for_answer(&text, 200);
+
+    platform.cluster.kill_server();
+    for _ in 0..20 {
+        assert_eq!(platform.check(&text).status, 200);
+        thread::sleep(Duration::from_millis(100));
+    }
+    platform.operator.kill();
+    assert_eq!(platform.check(&text).status, 200);
+    platform.cluster.start_server();
+    let url = platform.postgres.url();
+    platform.operator = Operator::start(&platform.cluster, &url, "second");
+    platform.operator.wait_until_it_works();
+    platform.cluster.apply(&raised(7));
+    platform.wait_for(&["tenant", "acme"], ".status.effectiveLimits[0].requests", "7");
+}
+
+#[test]
+fn a_database_that_is_gone_is_told_of_and_waited_for() {
+    let Some(platform) = Platform::start() else { return };
+    platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
+    platform.wait_for_reason(&["tenant", "acme"], "Published");
+    platform.postgres.stop();
+    platform.cluster.apply(&[tenant("other", "gold"), key("backend", "acme")].concat());
+    platform.wait_for_reason(&["tenant", "other"], "StoreUnavailable");
+    platform.wait_for_reason(&["apikey", "backend"], "StoreUnavailable");
+    platform.wait_for_reason(&["tenant", "acme"], "Published");
+    platform.postgres.go_on();
+    platform.wait_for_reason(&["tenant", "other"], "Published");
+    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+}

@@ -1,0 +1,52 @@
+//! Assay on a real Kubernetes API server. Without its programs, every test says that it skips.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+#![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
+#![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
+
+mod definitions;
+mod faults;
+mod operator;
+mod pages;
+mod platform;
+mod refused;
+
+use std::{
+    path::Path,
+    sync::{Mutex, MutexGuard, OnceLock},
+};
+
+use assay_tests::Cluster;
+
+/// Where the generated definitions are.
+const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crds/manifests");
+
+/// What the operator may do.
+const RIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights.yaml");
+
+/// The one cluster of these tests, with the definitions applied; one test at a time has it. `None`
+/// where the programs of a cluster are not there.
+pub(crate) fn cluster() -> Option<MutexGuard<'static, Cluster>> {
+    static CLUSTER: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
+    let cluster = CLUSTER.get_or_init(|| {
+        let cluster = Cluster::start()?;
+        assert!(Path::new(DEFINITIONS).is_dir(), "the definitions are generated");
+        cluster.kubectl(&["apply", "--server-side", "-f", DEFINITIONS]);
+        let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
+        cluster.kubectl(&established);
+        cluster.kubectl(&["apply", "-n", "default", "-f", RIGHTS]);
+        // Whose account it is depends on the namespace.
+        let account = "--serviceaccount=default:assay-operator";
+        for (kind, role) in [("clusterrolebinding", "--clusterrole"), ("rolebinding", "--role")] {
+            let role = format!("{role}=assay-operator");
+            cluster.kubectl(&["create", kind, "assay-operator", &role, account]);
+        }
+        Some(Mutex::new(cluster))
+    });
+    // What another test left behind when it failed must not fail this one.
+    let lock = cluster.as_ref()?.lock();
+    Some(lock.unwrap_or_else(std::sync::PoisonError::into_inner))
+}

@@ -1,0 +1,210 @@
+//! Given a platform, when people apply YAML, then the API does what it says, and the objects tell.
+
+use std::{env, time::Instant};
+
+use assay_store::{PostgresStore, SqliteStore, Store, control::ManifestRecord};
+use assay_tests::{Figures, Finished, assay};
+
+use crate::{
+    pages::{GOLD, key, raised, tenant},
+    platform::{Platform, wait_until},
+};
+
+/// Whether `kubectl` was told that all is well.
+fn ok(finished: Finished) {
+    let _ = finished.ok();
+}
+
+#[test]
+fn a_page_of_yaml_becomes_a_key_that_the_api_takes() {
+    let Some(platform) = Platform::start() else { return };
+    let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
+    platform.cluster.apply(&page);
+    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    let text = platform.key("default", "backend");
+    platform.wait_for_answer(&text, 200);
+
+    let status = platform.status(&["apikey", "backend"]);
+    assert_eq!(status["keyId"], text.split('_').nth(2).unwrap());
+    assert_eq!(status["secretName"], "backend");
+    let limits = platform.status(&["tenant", "acme"])["effectiveLimits"].clone();
+    assert_eq!((&limits[0]["requests"], &limits[0]["from"]), (&1000.into(), &"Plan gold".into()));
+    assert_eq!(platform.status(&["plan", "gold"])["tenants"], 1);
+    let policy = platform.status(&["riskpolicy", "careful"]);
+    let answer = platform.check(&text).json();
+    assert_eq!(answer["policy_revision"], policy["revision"], "what is told is what answers");
+
+    platform.cluster.apply(&raised(2000));
+    platform.wait_for(&["tenant", "acme"], ".status.effectiveLimits[0].from", "RateLimit more");
+    platform.wait_for(&["tenant", "acme"], ".status.effectiveLimits[0].requests", "2000");
+
+    platform.cluster.kubectl(&["delete", "apikey", "backend"]);
+    platform.wait_for_answer(&text, 401);
+    wait_until("the Secret goes with its owner", || {
+        platform.cluster.try_kubectl(&["get", "secret", "backend"]).code != 0
+    });
+}
+
+#[test]
+fn what_is_wrong_says_so_and_what_was_right_stays_in_force() {
+    let Some(platform) = Platform::start() else { return };
+    let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
+    platform.cluster.apply(&page);
+    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    let text = platform.key("default", "backend");
+
+    platform.cluster.apply(&[tenant("acme", "silver"), tenant("other", "silver")].concat());
+    platform.wait_for_reason(&["tenant", "acme"], "PlanNotFound");
+    platform.wait_for_reason(&["tenant", "other"], "PlanNotFound");
+    let message = ".status.conditions[?(@.type==\"Stalled\")].message";
+    platform.wait_for(&["tenant", "other"], message, "spec.plan: there is no Plan `silver`");
+    platform.wait_for_answer(&text, 200);
+    let events = ["events", "--for=tenant/other", "--no-headers"];
+    wait_until("an event", || {
+        platform.cluster.try_kubectl(&events).stdout.contains("PlanNotFound")
+    });
+
+    platform.cluster.apply(&[tenant("acme", "gold"), raised(6000)].concat());
+    platform.wait_for_reason(&["tenant", "acme"], "Published");
+    platform.wait_for_reason(&["ratelimit", "more"], "AboveCeiling");
+    platform.cluster.apply(&raised(5000));
+    platform.wait_for_reason(&["ratelimit", "more"], "Published");
+
+    ok(platform.cluster.try_kubectl(&["delete", "plan", "gold", "--wait=false"]));
+    platform.wait_for_reason(&["plan", "gold"], "InUse");
+    platform.wait_for_answer(&text, 200);
+    ok(platform.cluster.try_kubectl(&["delete", "ratelimit", "more"]));
+    ok(platform.cluster.try_kubectl(&["delete", "tenant", "acme"]));
+    wait_until("the plan goes once nothing needs it", || {
+        platform.cluster.try_kubectl(&["get", "plan", "gold"]).code != 0
+    });
+    platform.wait_for_answer(&text, 401);
+    platform.wait_for_reason(&["apikey", "backend"], "TenantNotFound");
+}
+
+#[test]
+fn sources_are_published_and_what_no_schema_can_know_is_told() {
+    let Some(platform) = Platform::start() else { return };
+    let source = |schedule: &str, chain: &str| {
+        format!(
+            "
+apiVersion: assay.dev/v1alpha1
+kind: IntelSource
+metadata: {{name: own}}
+spec: {{location: /lists/own.csv, format: listings-csv, schedule: '{schedule}'}}
+---
+apiVersion: assay.dev/v1alpha1
+kind: ChainSource
+metadata: {{name: {chain}}}
+spec: {{chain: {chain}, mode: follow, protocol: rpc, endpoint: 'http://127.0.0.1:1'}}
+"
+        )
+    };
+    platform.cluster.apply(&source("99 * * * *", "eth"));
+    platform.wait_for_reason(&["intelsource", "own"], "Invalid");
+    platform.wait_for_reason(&["chainsource", "eth"], "Invalid");
+    platform.cluster.apply(&source("17 * * * *", "btc"));
+    platform.wait_for_reason(&["intelsource", "own"], "Published");
+    platform.wait_for_reason(&["chainsource", "btc"], "Published");
+    let stored =
+        "SELECT string_agg(kind, ' ' ORDER BY kind) FROM manifests WHERE name IN ('own', 'btc')";
+    assert_eq!(platform.postgres.query(stored), "ChainSource IntelSource");
+    platform.cluster.kubectl(&["delete", "intelsource,chainsource", "--all"]);
+    wait_until("they go", || platform.postgres.query(stored).is_empty());
+}
+
+#[test]
+fn a_key_is_where_its_tenant_lets_it_be_and_overlaps_its_successor() {
+    let Some(platform) = Platform::start() else { return };
+    platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
+    let elsewhere = key("backend", "acme").replace("namespace: default", "namespace: kube-public");
+    platform.cluster.apply(&elsewhere);
+    let place = ["apikey", "backend", "-n", "kube-public"];
+    platform.wait_for_reason(&place, "NamespaceNotAllowed");
+
+    let secret = ["create", "secret", "generic", "taken", "--from-literal=a=b"];
+    let _ = platform.cluster.try_kubectl(&secret);
+    platform.cluster.apply(&[key("backend", "acme"), key("taken", "acme")].concat());
+    platform.wait_for_reason(&["apikey", "taken"], "SecretNotOurs");
+    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    let first = platform.key("default", "backend");
+    let first_id = first.split('_').nth(2).unwrap().to_owned();
+
+    platform.cluster.kubectl(&["annotate", "apikey", "backend", "assay.dev/rotate=monday"]);
+    platform.wait_for(&["apikey", "backend"], ".status.previousKeyId", &first_id);
+    let second = platform.key("default", "backend");
+    assert_ne!(first, second);
+    platform.wait_for_answer(&second, 200);
+    assert_eq!(platform.check(&first).status, 200, "the old key is good for the overlap");
+
+    let second_id = second.split('_').nth(2).unwrap();
+    platform.cluster.kubectl(&["delete", "secret", "backend"]);
+    platform.wait_for(&["apikey", "backend"], ".status.previousKeyId", second_id);
+    let third = platform.key("default", "backend");
+    platform.wait_for_answer(&third, 200);
+    assert_eq!(platform.check(&second).status, 200);
+    let _ = platform.cluster.try_kubectl(&["delete", "secret", "taken"]);
+}
+
+/// As a person does it: `kubectl apply`, `kubectl wait`, the Secret, a check. Five times, or as often as
+/// `ASSAY_ONBOARDINGS` says.
+#[test]
+fn tenants_are_onboarded_one_after_another() {
+    let Some(platform) = Platform::start() else { return };
+    platform.cluster.apply(GOLD);
+    platform.wait_for_reason(&["plan", "gold"], "Published");
+    let times = env::var("ASSAY_ONBOARDINGS").ok().and_then(|times| times.parse().ok());
+    let times = (0..times.unwrap_or(5)).map(|number: u32| {
+        let name = format!("tenant-{number}");
+        let begun = Instant::now();
+        platform.cluster.apply(&[tenant(&name, "gold"), key(&name, &name)].concat());
+        let ready = format!("apikey/{name}");
+        platform.cluster.kubectl(&["wait", "--for=condition=Ready", &ready, "--timeout=60s"]);
+        platform.wait_for_answer(&platform.key("default", &name), 200);
+        begun.elapsed()
+    });
+    eprintln!("from `kubectl apply` to the first 200: {}", Figures::of_times(times));
+}
+
+#[test]
+fn what_comes_in_bursts_is_all_published_soon() {
+    let Some(platform) = Platform::start() else { return };
+    platform.cluster.apply(GOLD);
+    let names: Vec<String> = (0..60).map(|number| format!("tenant-{number}")).collect();
+    let page = names.iter().map(|name| [tenant(name, "gold"), key(name, name)].concat());
+    let begun = Instant::now();
+    platform.cluster.apply(&page.collect::<String>());
+    let path = "jsonpath={.items[*].status.keyId}";
+    wait_until("every key is made", || {
+        let told = platform.cluster.kubectl(&["get", "apikeys", "-o", path]);
+        told.split_whitespace().count() == names.len()
+    });
+    eprintln!("{} tenants and keys in one page: {:?}", names.len(), begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_folder_says_the_same_on_a_laptop_and_in_a_cluster() {
+    let Some(platform) = Platform::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = [GOLD, &tenant("acme", "gold"), &raised(2000)].concat();
+    std::fs::write(folder.path().join("page.yaml"), &page).unwrap();
+    let path = folder.path().display().to_string();
+    platform.cluster.kubectl(&["apply", "-f", &path]);
+    platform.wait_for_reason(&["ratelimit", "more"], "Published");
+
+    let laptop = tempfile::tempdir().unwrap();
+    let _ = assay(laptop.path(), ["apply", "-f", &path]).ok();
+    let stores: [Box<dyn Store>; 2] = [
+        Box::new(SqliteStore::open(laptop.path()).await.unwrap()),
+        Box::new(PostgresStore::open(&*platform.postgres.url()).await.unwrap()),
+    ];
+    let mut said = Vec::new();
+    for store in stores {
+        let manifests = store.control().await.unwrap().manifests;
+        let documents: Vec<_> = manifests.iter().map(ManifestRecord::document).collect();
+        let directory = assay_manifests::resolve(&documents).unwrap().directory;
+        said.push((directory.tenants, directory.plans, directory.policies));
+    }
+    assert_eq!(said[0], said[1]);
+    assert!(said[0].0.contains_key("acme"));
+}

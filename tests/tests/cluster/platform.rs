@@ -1,0 +1,118 @@
+//! A platform in a cluster: the API on PostgreSQL, and an operator.
+
+use std::{
+    sync::{Arc, MutexGuard},
+    time::{Duration, Instant},
+};
+
+use assay_tests::{Answer, Caller, Cluster, Operator, Postgres, Server, wait_at_most};
+use serde_json::Value;
+
+use crate::cluster;
+
+/// How long the operator may take on a busy machine. How fast it is, a test of its own says.
+const PATIENCE: Duration = Duration::from_mins(1);
+const CHECK: &str = "/api/v1/check/address";
+const BODY: &str = r#"{"blockchain":"btc","address":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}"#;
+
+/// Waits until `holds`.
+pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
+    let _ = wait_at_most(PATIENCE, what, holds);
+}
+
+/// A platform. What is dropped first must not need what is dropped later.
+pub(crate) struct Platform {
+    pub(crate) operator: Operator,
+    pub(crate) server: Server,
+    pub(crate) postgres: Postgres,
+    pub(crate) cluster: MutexGuard<'static, Cluster>,
+}
+
+impl Platform {
+    /// A platform without a tenant; `None` where there are no programs of a cluster.
+    pub(crate) fn start() -> Option<Self> {
+        let cluster = cluster()?;
+        clear(&cluster);
+        let postgres = Postgres::start();
+        let directory = Arc::new(tempfile::tempdir().unwrap());
+        postgres.used_by(directory.path());
+        let server = Server::start(directory, &[]);
+        let operator = Operator::start(&cluster, &postgres.url(), "first");
+        operator.wait_until_it_works();
+        Some(Self { operator, server, postgres, cluster })
+    }
+
+    /// Waits until what `kubectl` prints of an object is that.
+    pub(crate) fn wait_for(&self, object: &[&str], path: &str, wanted: &str) {
+        let template = format!("jsonpath={{{path}}}");
+        let arguments: Vec<&str> = ["get", "-o", &template].iter().chain(object).copied().collect();
+        let mut last = String::new();
+        let begun = Instant::now();
+        while last != wanted {
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{object:?} {path} is `{last}` and not `{wanted}`: {}\n{}",
+                self.cluster.try_kubectl(object_as_yaml(object).as_slice()).stdout,
+                self.operator.log()
+            );
+            last = self.cluster.try_kubectl(&arguments).stdout;
+        }
+    }
+
+    /// Waits until an object is ready, or not for that reason.
+    pub(crate) fn wait_for_reason(&self, object: &[&str], reason: &str) {
+        let path = ".status.conditions[?(@.type==\"Ready\")].reason";
+        self.wait_for(object, path, reason);
+    }
+
+    /// The key in a Secret.
+    pub(crate) fn key(&self, namespace: &str, secret: &str) -> String {
+        let template = "go-template={{index .data \"api-key\" | base64decode}}";
+        self.cluster.kubectl(&["get", "secret", "-n", namespace, secret, "-o", template])
+    }
+
+    /// What the API answers to a check with a key.
+    pub(crate) fn check(&self, key: &str) -> Answer {
+        Caller::new(self.server.api, key).post(CHECK, BODY, &[])
+    }
+
+    /// Waits until the API answers so to a check with a key.
+    pub(crate) fn wait_for_answer(&self, key: &str, status: u16) {
+        wait_at_most(PATIENCE, "the API's answer", || self.check(key).status == status);
+    }
+
+    /// A field of an object's status.
+    pub(crate) fn status(&self, object: &[&str]) -> Value {
+        self.cluster.get(object)["status"].clone()
+    }
+}
+
+impl Drop for Platform {
+    fn drop(&mut self) {
+        // It would write what the next test is to find untouched.
+        self.operator.kill();
+        clear(&self.cluster);
+    }
+}
+
+fn object_as_yaml<'a>(object: &[&'a str]) -> Vec<&'a str> {
+    ["get", "-o", "yaml"].iter().chain(object).copied().collect()
+}
+
+/// Removes what tests left, whatever keeps it.
+fn clear(cluster: &Cluster) {
+    let kinds = "apikeys,ratelimits,tenants,riskpolicies,intelsources,chainsources,plans";
+    let left = cluster.get(&[kinds, "-A"]);
+    for object in left["items"].as_array().unwrap() {
+        let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let name = format!("{}/{}", text("/kind"), text("/metadata/name"));
+        let namespace = match text("/metadata/namespace") {
+            "" => "default",
+            namespace => namespace,
+        };
+        let free = r#"{"metadata":{"finalizers":null}}"#;
+        let _ = cluster.try_kubectl(&["delete", &name, "-n", namespace, "--wait=false"]);
+        let _ = cluster.try_kubectl(&["patch", &name, "-n", namespace, "--type=merge", "-p", free]);
+    }
+    let _ = cluster.try_kubectl(&["delete", "lease", "assay-operator", "-n", "default"]);
+}

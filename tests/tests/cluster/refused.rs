@@ -1,0 +1,390 @@
+//! What the API server refuses by itself, each with a sentence that says what would be right, beside
+//! what it takes.
+
+use assay_tests::Cluster;
+use serde_json::{Value, json};
+
+use crate::cluster;
+
+/// A rule: what is right, what is wrong, and the sentence that says so.
+struct Rule {
+    kind: &'static str,
+    right: Value,
+    wrong: Value,
+    sentence: &'static str,
+}
+
+fn rule(kind: &'static str, right: Value, wrong: Value, sentence: &'static str) -> Rule {
+    Rule { kind, right, wrong, sentence }
+}
+
+/// `base` with what `change` says instead.
+fn with(base: &Value, change: Value) -> Value {
+    let mut spec = base.clone();
+    for (name, value) in change.as_object().unwrap() {
+        spec[name] = value.clone();
+    }
+    spec
+}
+
+fn plan_rules() -> Vec<Rule> {
+    let limit = json!({"name": "daily", "requests": 5, "window": "1d", "counts": "checks"});
+    let plan = json!({"displayName": "P", "apiAccess": true, "limits": [limit]});
+    let plan_with = |change| with(&plan, change);
+    let limit_with = |change| plan_with(json!({"limits": [with(&limit, change)]}));
+    vec![
+        rule(
+            "Plan",
+            plan_with(json!({"apiAccess": false, "limits": []})),
+            plan_with(json!({"limits": []})),
+            "a plan with API access needs at least one limit",
+        ),
+        rule(
+            "Plan",
+            plan_with(json!({"cacheLifetime": "24h"})),
+            plan_with(json!({"cacheLifetime": "25h"})),
+            "must be from 0s to 1d",
+        ),
+        rule(
+            "Plan",
+            plan_with(json!({"cacheLifetime": "0s"})),
+            plan_with(json!({"cacheLifetime": "5 min"})),
+            "write a whole number of at most nine digits and s, m, h or d, such as 30s or 24h",
+        ),
+        rule(
+            "Plan",
+            plan_with(json!({"retention": {"usage": "3660d"}})),
+            plan_with(json!({"retention": {"usage": "3661d"}})),
+            "must be from 0s to 3660d",
+        ),
+        rule(
+            "Plan",
+            plan_with(json!({"floorShare": 50})),
+            plan_with(json!({"floorShare": 51})),
+            "should be less than or equal to 50",
+        ),
+        rule(
+            "Plan",
+            limit_with(json!({"window": "31d"})),
+            limit_with(json!({"window": "32d"})),
+            "must be from 1s to 31d",
+        ),
+        rule(
+            "Plan",
+            limit_with(json!({"ceiling": 5})),
+            limit_with(json!({"ceiling": 4})),
+            "must be at least `requests`",
+        ),
+        rule(
+            "Plan",
+            limit_with(json!({"name": "per-day-2"})),
+            limit_with(json!({"name": "Daily"})),
+            "a limit's name has 1 to 32 lowercase letters, digits and hyphens",
+        ),
+        rule(
+            "Plan",
+            limit_with(json!({"counts": "requests"})),
+            limit_with(json!({"counts": "answers"})),
+            "supported values: \"requests\", \"checks\"",
+        ),
+    ]
+}
+
+fn tenant_rules() -> Vec<Rule> {
+    let tenant = json!({"displayName": "T", "plan": "p", "policy": "q"});
+    let numbers = json!([{"name": "daily", "requests": 5}]);
+    let target = |target: Value| json!({"target": target, "limits": numbers});
+    let sentence = "name either a plan or a tenant";
+    vec![
+        rule(
+            "Tenant",
+            with(&tenant, json!({"plan": "plan-2"})),
+            with(&tenant, json!({"plan": "Plan 2"})),
+            "use 1 to 63 lowercase letters, digits and hyphens, with a letter or digit first and last",
+        ),
+        rule("RateLimit", target(json!({"plan": "p"})), target(json!({})), sentence),
+        rule(
+            "RateLimit",
+            target(json!({"tenant": "t"})),
+            target(json!({"plan": "p", "tenant": "t"})),
+            sentence,
+        ),
+        rule(
+            "ApiKey",
+            json!({"tenant": "t", "rotation": {"every": "90d", "overlap": "1d"}}),
+            json!({"tenant": "t", "rotation": {"every": "24h", "overlap": "1d"}}),
+            "must be from 1h to 3660d and longer than the overlap",
+        ),
+        rule(
+            "ApiKey",
+            json!({"tenant": "t", "scopes": ["check", "admin:read"]}),
+            json!({"tenant": "t", "scopes": ["write"]}),
+            "supported values: \"check\", \"screen\", \"usage\", \"admin:read\"",
+        ),
+    ]
+}
+
+fn policy_rules() -> Vec<Rule> {
+    let policy = |right: Value, wrong: Value, sentence| rule("RiskPolicy", right, wrong, sentence);
+    let thresholds = |change: Value| json!({"thresholds": change});
+    let amounts =
+        |curve: Value| json!({"amounts": {"EUR": {"curve": curve, "unsolicitedUpTo": 1}}});
+    let caps = |change: Value| json!({"tierCaps": change});
+    vec![
+        policy(
+            thresholds(json!({"high": 50.5})),
+            thresholds(json!({"high": 25})),
+            "must be above medium: thresholds rise strictly",
+        ),
+        policy(
+            thresholds(json!({"severe": 60})),
+            thresholds(json!({"severe": 50})),
+            "must be above high: thresholds rise strictly",
+        ),
+        policy(
+            thresholds(json!({"block": 90})),
+            thresholds(json!({"block": 90.1})),
+            "must be at most 90.0, which the same key as a listed address scores",
+        ),
+        policy(
+            thresholds(json!({"medium": 33.3})),
+            thresholds(json!({"medium": 33.33})),
+            "has at most one decimal",
+        ),
+        policy(
+            thresholds(json!({"medium": 0.1})),
+            thresholds(json!({"medium": 0})),
+            "must be above zero: thresholds rise strictly",
+        ),
+        policy(
+            thresholds(json!({"review": 74.9})),
+            thresholds(json!({"review": 75})),
+            "must be above review: thresholds rise strictly",
+        ),
+        policy(
+            caps(json!({"community": 74})),
+            caps(json!({"community": 75})),
+            "must be below the block threshold: such evidence never blocks",
+        ),
+        policy(
+            caps(json!({"heuristic": 69.9})),
+            caps(json!({"heuristic": 70})),
+            "must not exceed that of community, which is stronger evidence",
+        ),
+        policy(
+            caps(json!({"behaviour": 10})),
+            caps(json!({"behaviour": 50})),
+            "must be below the review threshold: behaviour alone never reaches review",
+        ),
+        policy(
+            json!({"lists": {"ofac-sdn": "binding", "il-nbctf": "informative"}}),
+            json!({"lists": {"ofac-sdn": "informative"}}),
+            "OFAC SDN, UK, EU and UN are binding and cannot be weakened",
+        ),
+        policy(
+            json!({"severities": {"mixer": 90}}),
+            json!({"severities": {"mixers": 90}}),
+            "names no category; `GET /api/v1/signals` lists them",
+        ),
+        policy(
+            json!({"severities": {"mixer": 100}}),
+            json!({"severities": {"mixer": 101}}),
+            "should be less than or equal to 100",
+        ),
+        policy(
+            json!({"mandatorySources": [{"name": "ofac-sdn"}]}),
+            json!({"mandatorySources": []}),
+            "should have at least 1 items",
+        ),
+        policy(
+            amounts(json!([{"amount": "0.1", "worth": 25}, {"amount": 1, "worth": 50}])),
+            amounts(json!([{"amount": 1, "worth": 25}, {"amount": "0.1", "worth": 50}])),
+            "amounts rise strictly from point to point",
+        ),
+        policy(
+            amounts(json!([{"amount": 1, "worth": 25}])),
+            amounts(json!([{"amount": 1, "worth": 25}, {"amount": 2, "worth": 25}])),
+            "worths rise strictly from point to point",
+        ),
+        policy(
+            amounts(json!([{"amount": "2.5", "worth": 25}])),
+            amounts(json!([{"amount": "2,5", "worth": 25}])),
+            "write digits with at most eight decimals, such as 1000 or \"0.01\"",
+        ),
+    ]
+}
+
+fn source_rules() -> Vec<Rule> {
+    let intel = json!({
+        "location": "https://example.org/list.xml", "format": "ofac-advanced",
+        "schedule": "17 */6 * * *",
+    });
+    let chain = json!({
+        "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",
+    });
+    let (intel_with, chain_with) = (|change| with(&intel, change), |change| with(&chain, change));
+    vec![
+        rule(
+            "IntelSource",
+            intel_with(json!({"location": "/lists/own.csv"})),
+            intel_with(json!({"location": "ftp://example.org/list"})),
+            "only http and https URLs, and files, can be fetched",
+        ),
+        rule(
+            "IntelSource",
+            intel_with(json!({"schedule": " 0 4 * * MON "})),
+            intel_with(json!({"schedule": "hourly"})),
+            "write the five fields of a crontab line, such as 17 */6 * * *",
+        ),
+        rule(
+            "IntelSource",
+            intel_with(json!({"acceptDigest": "ab".repeat(32)})),
+            intel_with(json!({"acceptDigest": "ab"})),
+            "a SHA-256 digest has 64 hexadecimal digits",
+        ),
+        rule(
+            "IntelSource",
+            intel_with(json!({"mandatory": true, "lists": ["ofac-sdn"]})),
+            intel_with(json!({"mandatory": true})),
+            "name the lists that are mandatory, such as `ofac-sdn`",
+        ),
+        rule(
+            "IntelSource",
+            intel_with(json!({"maximumAge": "1h"})),
+            intel_with(json!({"maximumAge": "59m"})),
+            "must be from 1h to 90d",
+        ),
+        rule(
+            "ChainSource",
+            chain.clone(),
+            chain_with(json!({"chain": "BTC!"})),
+            "write a chain's identifier, such as btc",
+        ),
+        rule(
+            "ChainSource",
+            chain.clone(),
+            chain_with(json!({"endpoint": "node:8332"})),
+            "write an http or https URL",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(json!({"endpoint": "http://node/a@b"})),
+            chain_with(json!({"endpoint": "http://user:word@node"})),
+            "must not hold a password",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(json!({"mode": "on_demand", "protocol": "esplora"})),
+            chain_with(json!({"mode": "on_demand"})),
+            "on_demand needs `esplora`",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(json!({"startHeight": 7})),
+            chain_with(json!({"mode": "on_demand", "protocol": "esplora", "startHeight": 7})),
+            "histories fetched on demand begin with an address's first transaction",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(json!({"timeBound": "60s"})),
+            chain_with(json!({"timeBound": "61s"})),
+            "must be from 1s to 1m",
+        ),
+    ]
+}
+
+fn service_rules() -> Vec<Rule> {
+    let service = json!({"image": "assay:1", "databaseSecret": {"name": "database"}});
+    let service_with = |change| with(&service, change);
+    let (route, ingress) = (json!({"gateway": "public"}), json!({}));
+    vec![
+        rule(
+            "RiskService",
+            service_with(json!({"scaling": {"minReplicas": 3, "maxReplicas": 3}})),
+            service_with(json!({"scaling": {"minReplicas": 4, "maxReplicas": 3}})),
+            "must not exceed maxReplicas",
+        ),
+        rule(
+            "RiskService",
+            service_with(json!({"exposure": {"host": "risk.example", "httpRoute": route}})),
+            service_with(json!({"exposure": {
+                "host": "risk.example", "httpRoute": route, "ingress": ingress,
+            }})),
+            "name either an httpRoute or an ingress",
+        ),
+    ]
+}
+
+fn document(kind: &str, spec: &Value) -> String {
+    let frame = json!({
+        "apiVersion": "assay.dev/v1alpha1", "kind": kind, "metadata": {"name": "rule"}, "spec": spec,
+    });
+    frame.to_string()
+}
+
+/// What the API server says of an object, without keeping it.
+fn ask(cluster: &Cluster, kind: &str, spec: &Value) -> (i32, String) {
+    let asked = cluster.try_create_dry(&document(kind, spec));
+    (asked.code, asked.stderr)
+}
+
+#[test]
+fn every_rule_takes_what_is_right_and_says_what_would_be() {
+    let Some(cluster) = cluster() else { return };
+    let rules = [plan_rules(), tenant_rules(), policy_rules(), source_rules(), service_rules()];
+    let mut surprises = Vec::new();
+    for Rule { kind, right, wrong, sentence } in rules.into_iter().flatten() {
+        let (code, said) = ask(&cluster, kind, &right);
+        if code != 0 {
+            surprises.push(format!("{kind} {right} was refused: {said}"));
+        }
+        let (code, said) = ask(&cluster, kind, &wrong);
+        if code == 0 || !said.contains(sentence) {
+            surprises.push(format!("{kind} {wrong}, wanted `{sentence}`: {said}"));
+        }
+    }
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+}
+
+#[test]
+fn what_cannot_change_says_what_to_do_instead() {
+    let Some(cluster) = cluster() else { return };
+    let chain = json!({
+        "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",
+    });
+    let key = json!({"tenant": "a"});
+    for (kind, before, after, sentence) in [
+        (
+            "ChainSource",
+            chain.clone(),
+            with(&chain, json!({"chain": "ltc"})),
+            "a source stays with its chain",
+        ),
+        (
+            "ChainSource",
+            chain.clone(),
+            with(&chain, json!({"startHeight": 7})),
+            "a chain that was begun stays with its first block",
+        ),
+        ("ApiKey", key.clone(), json!({"tenant": "b"}), "a key stays with its tenant"),
+        (
+            "ApiKey",
+            key.clone(),
+            with(&key, json!({"secretName": "other"})),
+            "a key stays in its Secret",
+        ),
+    ] {
+        cluster.apply(&document(kind, &before));
+        let refused = cluster.try_apply(&document(kind, &after));
+        assert!(refused.code != 0 && refused.stderr.contains(sentence), "{}", refused.stderr);
+        cluster.kubectl(&["delete", kind, "rule"]);
+    }
+}
+
+#[test]
+fn a_misspelt_field_is_named() {
+    let Some(cluster) = cluster() else { return };
+    let spec = json!({"displayName": "T", "plan": "p", "policy": "q", "suspendet": true});
+    let (code, said) = ask(&cluster, "Tenant", &spec);
+    assert!(code != 0 && said.contains("unknown field \"spec.suspendet\""), "{said}");
+}
