@@ -375,7 +375,7 @@ const RIGHTS: [(&str, [&str; 3]); 17] = [
     ("labels", ["s", "si recorded_to", "s"]),
     ("limiter_epochs_seen", ["si", "", ""]),
     ("listings", ["s", "si recorded_to", "s"]),
-    ("manifests", ["s", "s", "si applied_at spec"]),
+    ("manifests", ["s", "s", "sid applied_at spec"]),
     ("publications", ["s", "si", "s"]),
     ("quota_windows", ["si allowed granted reserved", "", "sd reserved"]),
     ("schema_versions", ["s", "s", "s"]),
