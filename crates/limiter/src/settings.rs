@@ -81,7 +81,7 @@ impl Default for Settings {
         Self {
             long_from_seconds: 3600,
             drift: 1000,
-            short: Pace { horizon: 400_000, timeout: 50_000, recheck: 100_000, idle: SECOND },
+            short: Pace { horizon: 400_000, timeout: 200_000, recheck: 100_000, idle: SECOND },
             long: Pace {
                 horizon: 600 * SECOND,
                 timeout: 500_000,
