@@ -10,6 +10,7 @@ use std::{
 };
 
 use assay_api::serving::SharedLimits;
+use assay_engine::facts::Environment;
 use assay_limiter::{Account, Ask, Decision, Limiter, Terms};
 use assay_redis::{Link, RedisSettings};
 use assay_store::PostgresStore;
@@ -36,7 +37,11 @@ return count";
 #[tokio::main]
 async fn main() {
     let (database, redis) = (Postgres::start(), Redis::start());
-    let store = Arc::new(PostgresStore::open(&database.url()).await.expect("a store"));
+    let store = Arc::new(
+        PostgresStore::open_or_create(&database.url(), Environment::Production)
+            .await
+            .expect("a store"),
+    );
     let connect = || Link::new(RedisSettings::new(redis.url().parse().expect("a place")));
     let (leasing, counting) = (connect(), connect());
     let shared = SharedLimits::begin(store, leasing.clone(), "bench").await.expect("shared limits");
