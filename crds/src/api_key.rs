@@ -29,21 +29,10 @@ const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
     doc = "A key of a tenant, kept in a Secret.",
     derive = "PartialEq",
     namespaced,
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
-    ),
     printcolumn(name = "Tenant", type_ = "string", json_path = ".spec.tenant"),
     printcolumn(name = "Secret", type_ = "string", json_path = ".status.secretName"),
     printcolumn(name = "Key", type_ = "string", json_path = ".status.keyId"),
-    printcolumn(name = "Expires", type_ = "string", json_path = ".status.expiresAt"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Expires", type_ = "string", json_path = ".status.expiresAt")
 )]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [

@@ -1,7 +1,9 @@
 //! The definitions that a cluster is given.
 
 use assay_tenancy::schema::{RULES, rule};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceDefinition,
+};
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
@@ -10,7 +12,7 @@ use crate::{ApiKey, ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, RiskS
 /// Every definition, in the order in which kinds build on each other.
 #[must_use]
 pub fn all() -> Vec<CustomResourceDefinition> {
-    vec![
+    let definitions = [
         Plan::crd(),
         RiskPolicy::crd(),
         IntelSource::crd(),
@@ -19,7 +21,30 @@ pub fn all() -> Vec<CustomResourceDefinition> {
         RateLimit::crd(),
         ApiKey::crd(),
         RiskService::crd(),
-    ]
+    ];
+    definitions.map(with_common_columns).into()
+}
+
+/// With the columns that every kind has: what became of an object first, its age last.
+fn with_common_columns(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
+    let column = |name: &str, kind: &str, path: &str| CustomResourceColumnDefinition {
+        name: name.into(),
+        type_: kind.into(),
+        json_path: path.into(),
+        ..CustomResourceColumnDefinition::default()
+    };
+    let ready = ".status.conditions[?(@.type==\"Ready\")]";
+    let first = [
+        column("Ready", "string", &format!("{ready}.status")),
+        column("Reason", "string", &format!("{ready}.reason")),
+    ];
+    let last = column("Age", "date", ".metadata.creationTimestamp");
+    for version in &mut definition.spec.versions {
+        let own = version.additional_printer_columns.take().unwrap_or_default();
+        let all = first.iter().cloned().chain(own).chain([last.clone()]);
+        version.additional_printer_columns = Some(all.collect());
+    }
+    definition
 }
 
 /// A definition as a cluster reads it.

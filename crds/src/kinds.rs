@@ -27,19 +27,8 @@ use crate::status::{
     status = "PlanStatus",
     doc = "What tenants on a plan may do: access, limits, cache, retention.",
     derive = "PartialEq",
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
-    ),
     printcolumn(name = "API", type_ = "boolean", json_path = ".spec.apiAccess"),
-    printcolumn(name = "Tenants", type_ = "integer", json_path = ".status.tenants"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Tenants", type_ = "integer", json_path = ".status.tenants")
 )]
 pub struct PlanObject(pub PlanSpec);
 
@@ -56,20 +45,9 @@ pub struct PlanObject(pub PlanSpec);
     status = "TenantStatus",
     doc = "A customer: its plan, its risk policy, and the namespaces that may hold its keys.",
     derive = "PartialEq",
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
-    ),
     printcolumn(name = "Plan", type_ = "string", json_path = ".spec.plan"),
     printcolumn(name = "Policy", type_ = "string", json_path = ".spec.policy"),
-    printcolumn(name = "Suspended", type_ = "boolean", json_path = ".spec.suspended"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Suspended", type_ = "boolean", json_path = ".spec.suspended")
 )]
 pub struct TenantObject(pub TenantSpec);
 
@@ -86,22 +64,11 @@ pub struct TenantObject(pub TenantSpec);
     status = "RateLimitStatus",
     doc = "Other numbers for limits of a plan or a tenant, for ever or until a time.",
     derive = "PartialEq",
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
-    ),
     printcolumn(name = "Plan", type_ = "string", json_path = ".spec.target.plan"),
     printcolumn(name = "Tenant", type_ = "string", json_path = ".spec.target.tenant"),
     printcolumn(name = "Limit", type_ = "string", json_path = ".spec.limits[*].name"),
     printcolumn(name = "Requests", type_ = "string", json_path = ".spec.limits[*].requests"),
-    printcolumn(name = "Until", type_ = "string", json_path = ".spec.until"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Until", type_ = "string", json_path = ".spec.until")
 )]
 pub struct RateLimitObject(pub RateLimitSpec);
 
@@ -118,20 +85,9 @@ pub struct RateLimitObject(pub RateLimitSpec);
     status = "RiskPolicyStatus",
     doc = "What is risky and what to do about it: severities, thresholds, lists, sources.",
     derive = "PartialEq",
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
-    ),
     printcolumn(name = "Revision", type_ = "string", json_path = ".status.revision"),
     printcolumn(name = "Review", type_ = "number", json_path = ".spec.thresholds.review"),
-    printcolumn(name = "Block", type_ = "number", json_path = ".spec.thresholds.block"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Block", type_ = "number", json_path = ".spec.thresholds.block")
 )]
 pub struct RiskPolicyObject(pub PolicySpec);
 
@@ -148,20 +104,9 @@ pub struct RiskPolicyObject(pub PolicySpec);
     status = "IntelSourceStatus",
     doc = "A list or label set that is fetched on a schedule.",
     derive = "PartialEq",
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
-    ),
     printcolumn(name = "Format", type_ = "string", json_path = ".spec.format"),
     printcolumn(name = "Mandatory", type_ = "boolean", json_path = ".spec.mandatory"),
-    printcolumn(name = "Verified", type_ = "date", json_path = ".status.verifiedAt"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Verified", type_ = "date", json_path = ".status.verifiedAt")
 )]
 pub struct IntelSourceObject(pub IntelSourceSpec);
 
@@ -178,19 +123,8 @@ pub struct IntelSourceObject(pub IntelSourceSpec);
     status = "ChainSourceStatus",
     doc = "Where a chain is read from.",
     derive = "PartialEq",
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
-    ),
     printcolumn(name = "Chain", type_ = "string", json_path = ".spec.chain"),
     printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
-    printcolumn(name = "Tip", type_ = "integer", json_path = ".status.tipHeight"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Tip", type_ = "integer", json_path = ".status.tipHeight")
 )]
 pub struct ChainSourceObject(pub ChainSourceSpec);

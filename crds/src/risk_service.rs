@@ -20,20 +20,9 @@ use crate::{SecretKey, status::RiskServiceStatus};
     doc = "A running API: image, database, cache, scaling, exposure.",
     derive = "PartialEq",
     namespaced,
-    printcolumn(
-        name = "Ready",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
-    ),
-    printcolumn(
-        name = "Reason",
-        type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
-    ),
     printcolumn(name = "Replicas", type_ = "integer", json_path = ".status.readyReplicas"),
     printcolumn(name = "Floor", type_ = "integer", json_path = ".status.replicaFloor"),
-    printcolumn(name = "Version", type_ = "string", json_path = ".status.version"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+    printcolumn(name = "Version", type_ = "string", json_path = ".status.version")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct RiskServiceSpec {

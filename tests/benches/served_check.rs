@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Connection, Figures, platform::Platform, release_program, tenant};
+use assay_tests::{Connection, Figures, on_plan, platform::Platform, release_program};
 use axum::{Router, body::Bytes, http::header, routing::post};
 
 const ROUNDS: u64 = 12;
@@ -25,9 +25,7 @@ const REQUESTS: u64 = 1_500;
 /// Tells this program, run again, to be the bare handler: of so many bytes.
 const BARE: &str = "ASSAY_BENCH_BARE";
 
-const PLAN: &str = "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {name: roomy}\nspec:\n  \
-    displayName: Roomy\n  apiAccess: true\n  limits:\n  \
-    - {name: burst, requests: 1000000, window: 5s, counts: requests}\n";
+const LIMIT: &str = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
 
 fn main() {
     if let Some(bytes) = env::var(BARE).ok().and_then(|bytes| bytes.parse().ok()) {
@@ -35,8 +33,7 @@ fn main() {
     }
     let _built = release_program();
     let platform = Platform::start();
-    platform.apply(PLAN);
-    platform.apply(&tenant("acme", "roomy"));
+    platform.apply(&on_plan("roomy", LIMIT));
     let key = platform.key();
     let server = platform.server(&[]);
     let warm = Connection::check(&key, "eth", &address(u64::MAX));

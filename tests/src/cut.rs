@@ -2,16 +2,18 @@
 
 use std::{
     io::{Read, Write},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{Shutdown, TcpStream},
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread,
 };
+
+use assay_test_servers::Listener;
 
 /// A forwarder to a server on this machine. While it is cut, it closes nothing and passes nothing on:
 /// neither bytes, nor new connections, nor that one side is gone.
 #[derive(Debug)]
 pub struct Wire {
-    address: SocketAddr,
+    listener: Listener,
     gate: Arc<Gate>,
 }
 
@@ -42,27 +44,20 @@ impl Wire {
     /// Where it cannot listen.
     #[must_use]
     pub fn to(port: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("its address");
         let gate = Arc::<Gate>::default();
         let passed = Arc::clone(&gate);
-        // It ends with the test's process.
-        thread::spawn(move || {
-            for caller in listener.incoming().map_while(Result::ok) {
-                let gate = Arc::clone(&passed);
-                thread::spawn(move || {
-                    gate.pass();
-                    connect(&caller, port, &gate);
-                });
-            }
+        let listener = Listener::start(move |caller| {
+            passed.pass();
+            connect(caller, port, &passed);
+            Ok(false)
         });
-        Self { address, gate }
+        Self { listener, gate }
     }
 
     /// Its port.
     #[must_use]
     pub const fn port(&self) -> u16 {
-        self.address.port()
+        self.listener.address().port()
     }
 
     /// Cuts it.

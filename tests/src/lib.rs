@@ -19,6 +19,7 @@ pub mod esplora;
 mod figures;
 pub mod maker;
 mod manifest;
+mod metrics;
 pub mod nodes;
 mod operator;
 pub mod oracle;
@@ -39,7 +40,7 @@ pub use cluster::Cluster;
 pub use connection::Connection;
 pub use data::TestData;
 pub use figures::Figures;
-pub use manifest::tenant;
+pub use manifest::{on_plan, tenant};
 pub use operator::Operator;
 pub use process::{
     Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,

@@ -2,15 +2,15 @@
 
 use std::{
     fs::{self, File},
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
+use assay_test_servers::free_port;
 use tempfile::TempDir;
 
-use crate::{Cluster, process, wait_at_most};
+use crate::{Cluster, metrics::metric, process, wait_at_most};
 
 /// An operator of a cluster, on a database.
 #[derive(Debug)]
@@ -35,8 +35,7 @@ impl Operator {
         fs::write(&config, cluster.config_of_account("assay-operator")).expect("a file");
         let url = directory.path().join("database-url");
         fs::write(&url, database_url).expect("a file");
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let address = free.expect("a free port").to_string();
+        let address = format!("127.0.0.1:{}", free_port());
         let log = File::create(log(directory.path())).expect("a log");
         let child = Command::new(process::built("assay-operator"))
             .env_clear()
@@ -76,10 +75,7 @@ impl Operator {
     /// The number of one series, as it is scraped; nothing where it was not counted yet.
     #[must_use]
     pub fn metric(&self, series: &str) -> u64 {
-        let metrics = self.metrics();
-        let number =
-            metrics.lines().find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
-        number.unwrap_or(0)
+        metric(&self.metrics(), series).unwrap_or(0)
     }
 
     /// What it logged.
@@ -108,10 +104,7 @@ impl Operator {
     ///
     /// Where it does not stop.
     pub fn stop(&mut self) -> Option<i32> {
-        // The shell's own: a system need not have it as a program.
-        let kill = format!("kill -TERM {}", self.child.id());
-        let sent = Command::new("sh").args(["-c", &kill]).status();
-        assert!(sent.expect("sh runs").success());
+        process::signal(&self.child, "TERM");
         self.child.wait().expect("it ends").code()
     }
 }

@@ -31,6 +31,14 @@ pub(crate) fn built(name: &str) -> PathBuf {
     built
 }
 
+/// Sends a program a signal, such as `TERM`.
+pub(crate) fn signal(program: &Child, name: &str) {
+    // The shell's own: a system need not have it as a program.
+    let kill = format!("kill -{name} {}", program.id());
+    let sent = Command::new("sh").args(["-c", &kill]).status();
+    assert!(sent.expect("sh runs").success());
+}
+
 /// What a run of the program came to.
 #[derive(Clone, Debug)]
 pub struct Finished {

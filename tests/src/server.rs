@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read},
     net::SocketAddr,
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdout, Stdio},
     str::FromStr,
     sync::{Arc, Mutex},
     thread,
@@ -12,7 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::{Caller, Finished, process, tenant};
+use crate::{Caller, Finished, metrics::metric, process, tenant};
 
 /// A server and its data directory.
 #[derive(Debug)]
@@ -132,10 +132,7 @@ impl Server {
     #[must_use]
     pub fn metric<T: FromStr>(&self, name: &str) -> T {
         let metrics = Caller::new(self.admin, "").get("/metrics").text;
-        let mut values =
-            metrics.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        let value = values.next().and_then(|value| value.parse().ok());
-        value.unwrap_or_else(|| panic!("there is no {name} in {metrics}"))
+        metric(&metrics, name).unwrap_or_else(|| panic!("there is no {name} in {metrics}"))
     }
 
     /// Memory the server took at most, in bytes.
@@ -159,10 +156,7 @@ impl Server {
     ///
     /// Where it cannot be sent.
     pub fn signal(&self, name: &str) {
-        // The shell's own: a system need not have it as a program.
-        let kill = format!("kill -{name} {}", self.child.id());
-        let sent = Command::new("sh").args(["-c", &kill]).status();
-        assert!(sent.expect("sh runs").success());
+        process::signal(&self.child, name);
     }
 
     /// Whether the server has ended.

@@ -131,6 +131,7 @@ pub struct Metrics {
     answers_lost: Counter,
     ready: Gauge,
     redis_commands: Counter,
+    redis_unanswered: Counter,
     intel_generation: Gauge<u64, AtomicU64>,
     known_addresses: Gauge,
 }
@@ -157,6 +158,7 @@ impl Default for Metrics {
             answers_lost: Counter::default(),
             ready: Gauge::default(),
             redis_commands: Counter::default(),
+            redis_unanswered: Counter::default(),
             intel_generation: Gauge::default(),
             known_addresses: Gauge::default(),
             registry: Registry::default(),
@@ -208,6 +210,11 @@ impl Metrics {
             "redis_commands",
             "Commands and scripts sent to Redis",
             self.redis_commands.clone(),
+        );
+        registry.register(
+            "redis_unanswered",
+            "Commands and scripts that Redis did not answer in time",
+            self.redis_unanswered.clone(),
         );
         registry.register(
             "directory_age_seconds",
@@ -297,6 +304,7 @@ impl Metrics {
         if let Some(link) = service.redis() {
             self.reachable(Part::Redis, link.is_connected());
             self.redis_commands.inner().store(link.commands(), Ordering::Relaxed);
+            self.redis_unanswered.inner().store(link.unanswered(), Ordering::Relaxed);
         }
         let monotonic = Instant::now();
         self.directory_age.set(service.confirmed.directory_age(monotonic).as_secs_f64());

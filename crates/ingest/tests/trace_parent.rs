@@ -2,10 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::{
-    io::{BufRead, BufReader, Write},
-    net::TcpListener,
+    io::{self, BufRead, BufReader, Write},
     sync::mpsc,
-    thread,
     time::Duration,
 };
 
@@ -16,6 +14,7 @@ use assay_ingest::{
     },
     input::{Conditions, InputLimits, fetch},
 };
+use assay_test_servers::Listener;
 use opentelemetry::{
     Context,
     trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState},
@@ -25,26 +24,20 @@ const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SPAN: &str = "b7ad6b7169203331";
 
 /// A server that answers everything and says which header fields about traces came.
-fn server() -> (String, mpsc::Receiver<Vec<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
+fn server() -> (Listener, mpsc::Receiver<Vec<String>>) {
     let (tell, told) = mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
-            let fields = lines.take_while(|line| !line.is_empty());
-            let fields = fields.map(|line| line.to_ascii_lowercase());
-            let mut fields: Vec<String> = fields.filter(|line| line.starts_with("trace")).collect();
-            fields.sort();
-            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
-            stream.write_all(answer.as_bytes()).unwrap();
-            if tell.send(fields).is_err() {
-                break;
-            }
-        }
+    let listener = Listener::start(move |mut stream| {
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        let fields = lines.take_while(|line| !line.is_empty());
+        let fields = fields.map(|line| line.to_ascii_lowercase());
+        let mut fields: Vec<String> = fields.filter(|line| line.starts_with("trace")).collect();
+        fields.sort();
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+        stream.write_all(answer.as_bytes())?;
+        tell.send(fields).map_err(io::Error::other)?;
+        Ok(false)
     });
-    (url, told)
+    (listener, told)
 }
 
 /// Asks as a list is fetched, as Esplora is asked, and as a node is.
@@ -64,7 +57,8 @@ fn span(flags: TraceFlags, state: &str) -> Context {
 
 #[test]
 fn every_request_names_the_span_it_is_made_in() {
-    let (url, told) = server();
+    let (server, told) = server();
+    let url = format!("http://{}", server.address());
     let under_way = span(TraceFlags::SAMPLED, "vendor=1").attach();
     ask_all(&url);
     drop(under_way);
@@ -76,7 +70,8 @@ fn every_request_names_the_span_it_is_made_in() {
 
 #[test]
 fn a_span_that_is_not_recorded_says_so_and_an_empty_state_is_not_sent() {
-    let (url, told) = server();
+    let (server, told) = server();
+    let url = format!("http://{}", server.address());
     let under_way = span(TraceFlags::default(), "").attach();
     ask_all(&url);
     drop(under_way);
@@ -87,7 +82,8 @@ fn a_span_that_is_not_recorded_says_so_and_an_empty_state_is_not_sent() {
 
 #[test]
 fn without_a_span_nothing_is_said() {
-    let (url, told) = server();
+    let (server, told) = server();
+    let url = format!("http://{}", server.address());
     ask_all(&url);
     for _ in 0..3 {
         assert!(told.recv().unwrap().is_empty());

@@ -52,6 +52,7 @@ struct Inner {
     /// Tells when a connection was made, or could not be.
     dialled: Notify,
     commands: AtomicU64,
+    unanswered: AtomicU64,
 }
 
 #[derive(Default)]
@@ -83,6 +84,7 @@ impl Link {
             state: Mutex::new(State::default()),
             dialled: Notify::new(),
             commands: AtomicU64::new(0),
+            unanswered: AtomicU64::new(0),
         }))
     }
 
@@ -104,14 +106,20 @@ impl Link {
         self.0.commands.load(Ordering::Relaxed)
     }
 
+    /// How many commands and scripts got no answer, or none while somebody waited for it: Redis was away,
+    /// or slow.
+    #[must_use]
+    pub fn unanswered(&self) -> u64 {
+        self.0.unanswered.load(Ordering::Relaxed)
+    }
+
     /// Sends a command.
     ///
     /// # Errors
     ///
     /// Where Redis is away or refuses.
     pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LinkError> {
-        let (mut connection, number) = self.connection().await?;
-        let asked = self.ask(number);
+        let (asked, mut connection) = self.ask().await?;
         asked.judge(command.query_async(&mut connection).await)
     }
 
@@ -127,8 +135,7 @@ impl Link {
         keys: &[String],
         arguments: &[Vec<u8>],
     ) -> Result<T, LinkError> {
-        let (mut connection, number) = self.connection().await?;
-        let asked = self.ask(number);
+        let (asked, mut connection) = self.ask().await?;
         let mut call = script.prepare_invoke();
         for key in keys {
             call.key(key);
@@ -139,9 +146,12 @@ impl Link {
         asked.judge(call.invoke_async(&mut connection).await)
     }
 
-    fn ask(&self, number: u64) -> Asked<'_> {
+    async fn ask(&self) -> Result<(Asked<'_>, Connection), LinkError> {
+        let mut asked = Asked { inner: &self.0, number: None, end: End::Late };
+        let (connection, number) = self.connection().await?;
+        asked.number = Some(number);
         self.0.commands.fetch_add(1, Ordering::Relaxed);
-        Asked { inner: &self.0, number, answered: false }
+        Ok((asked, connection))
     }
 
     /// The connection there is, or a new one where it is time for that. Who is tired of waiting for it
@@ -188,34 +198,49 @@ async fn dial(inner: Arc<Inner>) {
     inner.dialled.notify_waiters();
 }
 
-/// A question that was sent over a connection. Where whoever sent it stops waiting, its answer is late.
+/// A question. Where whoever asked it stops waiting, its answer is late.
 struct Asked<'a> {
     inner: &'a Inner,
-    number: u64,
-    answered: bool,
+    /// The connection over which it was sent, once it was.
+    number: Option<u64>,
+    end: End,
+}
+
+/// What became of a question.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Answered,
+    /// Nobody waited long enough.
+    Late,
+    /// The connection is lost.
+    Lost,
 }
 
 impl Asked<'_> {
-    /// Gives the connection up where the outcome says that it is lost.
+    /// Takes note of what the outcome says of the connection.
     fn judge<T>(mut self, outcome: Result<T, RedisError>) -> Result<T, LinkError> {
-        self.answered = !matches!(&outcome, Err(error) if error.is_timeout());
-        if self.answered {
-            let mut state = self.inner.state();
-            if state.number == self.number {
-                match &outcome {
-                    Err(error) if is_lost(error) => state.lose(),
-                    _ => state.late = 0,
-                }
-            }
-        }
+        self.end = match &outcome {
+            Err(error) if error.is_timeout() => End::Late,
+            Err(error) if is_lost(error) => End::Lost,
+            _ => End::Answered,
+        };
         outcome.map_err(LinkError::Redis)
     }
 }
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        if !self.answered {
-            self.inner.state().late(self.number);
+        if self.end != End::Answered {
+            self.inner.unanswered.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut state = self.inner.state();
+        // Another connection is not to blame.
+        if self.number == Some(state.number) {
+            match self.end {
+                End::Answered => state.late = 0,
+                End::Late => state.late(),
+                End::Lost => state.lose(),
+            }
         }
     }
 }
@@ -266,13 +291,11 @@ impl State {
         *self = Self { connection: Some(connection), number: self.number + 1, ..Self::default() };
     }
 
-    /// An answer over a connection came late, or nobody waited for it any more.
-    fn late(&mut self, number: u64) {
-        if self.number == number {
-            self.late += 1;
-            if self.late >= MOST_LATE {
-                self.lose();
-            }
+    /// An answer came late, or nobody waited for it any more.
+    fn late(&mut self) {
+        self.late += 1;
+        if self.late >= MOST_LATE {
+            self.lose();
         }
     }
 

@@ -69,7 +69,24 @@ impl Authority {
     /// A certificate of a client called `name`.
     #[must_use]
     pub fn client(&self, name: &str) -> Certified {
+        self.sign_client(named(name, &[]))
+    }
+
+    /// A certificate of a client called `name` that belongs to `group`.
+    #[must_use]
+    pub fn client_in(&self, group: &str, name: &str) -> Certified {
         let mut asked = named(name, &[]);
+        asked.distinguished_name.push(DnType::OrganizationName, group);
+        self.sign_client(asked)
+    }
+
+    /// Its own certificate and key: for servers that sign by themselves.
+    #[must_use]
+    pub fn own(&self) -> Certified {
+        Certified { certificate: self.pem(), key: self.0.key().serialize_pem() }
+    }
+
+    fn sign_client(&self, mut asked: CertificateParams) -> Certified {
         asked.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(&asked)
     }

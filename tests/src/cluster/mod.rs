@@ -8,11 +8,12 @@ mod programs;
 use std::{
     fs::{self, File},
     io::Write,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
+
+use assay_test_servers::free_port;
 
 use self::keeper::Keeper;
 use crate::{Finished, wait_at_most};
@@ -87,7 +88,7 @@ impl Cluster {
              certificate-authority: {}}}}}]\n\
              users: [{{name: test, user: {{{credentials}}}}}]\n",
             self.ports.server,
-            self.file("ca.crt"),
+            self.file("ca.pem"),
         )
     }
 
@@ -164,16 +165,16 @@ impl Cluster {
             // Without these two it looks for another address than the loopback's.
             "--advertise-address=127.0.0.1".into(),
             "--endpoint-reconciler-type=none".into(),
-            format!("--tls-cert-file={}", file("server.crt")),
+            format!("--tls-cert-file={}", file("server.pem")),
             format!("--tls-private-key-file={}", file("server.key")),
-            format!("--client-ca-file={}", file("ca.crt")),
+            format!("--client-ca-file={}", file("ca.pem")),
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
             format!("--service-account-signing-key-file={}", file("accounts.key")),
             format!("--service-account-key-file={}", file("accounts.pub")),
             "--service-cluster-ip-range=10.96.0.0/16".into(),
             "--authorization-mode=Node,RBAC".into(),
             "--enable-admission-plugins=NodeRestriction".into(),
-            format!("--kubelet-client-certificate={}", file("admin.crt")),
+            format!("--kubelet-client-certificate={}", file("admin.pem")),
             format!("--kubelet-client-key={}", file("admin.key")),
             "--kubelet-preferred-address-types=InternalIP".into(),
         ];
@@ -218,9 +219,9 @@ impl Cluster {
         let mut controllers = common("controllers", self.ports.controllers);
         controllers.extend([
             format!("--service-account-private-key-file={}", self.file("accounts.key")),
-            format!("--root-ca-file={}", self.file("ca.crt")),
+            format!("--root-ca-file={}", self.file("ca.pem")),
             "--use-service-account-credentials=true".into(),
-            format!("--cluster-signing-cert-file={}", self.file("ca.crt")),
+            format!("--cluster-signing-cert-file={}", self.file("ca.pem")),
             format!("--cluster-signing-key-file={}", self.file("ca.key")),
             "--horizontal-pod-autoscaler-sync-period=2s".into(),
         ]);
@@ -242,7 +243,7 @@ impl Cluster {
     fn write_files(&self, root: &Path) {
         pki::write(&self.directory);
         for name in ["admin", "controllers", "scheduler"] {
-            let [certificate, key] = ["crt", "key"].map(|end| self.file(&format!("{name}.{end}")));
+            let [certificate, key] = ["pem", "key"].map(|end| self.file(&format!("{name}.{end}")));
             let text =
                 self.config(&format!("client-certificate: {certificate}, client-key: {key}"));
             fs::write(self.directory.join(format!("{name}.kubeconfig")), text).expect("a file");
@@ -289,18 +290,14 @@ impl Cluster {
     }
 }
 
-/// Ports that were free at the same time.
 fn ports() -> Ports {
-    let listeners: Vec<TcpListener> =
-        (0..6).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
-    let port = |index: usize| listeners[index].local_addr().expect("its address").port();
     Ports {
-        etcd: port(0),
-        etcd_peers: port(1),
-        server: port(2),
-        controllers: port(3),
-        scheduler: port(4),
-        kwok: port(5),
+        etcd: free_port(),
+        etcd_peers: free_port(),
+        server: free_port(),
+        controllers: free_port(),
+        scheduler: free_port(),
+        kwok: free_port(),
     }
 }
 

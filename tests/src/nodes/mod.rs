@@ -25,7 +25,10 @@ use assay_test_servers::free_port;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::maker::{Block, Network};
+use crate::{
+    maker::{Block, Network},
+    process,
+};
 
 /// How long a node may take to start or to stop. The slowest seen here is a few seconds; a busy
 /// machine takes its time.
@@ -151,9 +154,7 @@ impl Node {
     /// Where it does not.
     pub fn stop(&mut self) {
         let mut child = self.child.take().expect("it runs");
-        // The shell's own: a system need not have it as a program.
-        let kill = format!("kill -TERM {}", child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh runs").success());
+        process::signal(&child, "TERM");
         let start = Instant::now();
         while child.try_wait().expect("it can be waited for").is_none() {
             assert!(start.elapsed() < PATIENCE, "{} does not stop", self.kind);

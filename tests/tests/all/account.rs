@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_tests::{Answer, Caller, Server, production};
+use assay_tests::{Answer, Caller, Server, production, tenant};
 use serde_json::{Value, json};
 
 use crate::support::wait_until;
@@ -18,13 +18,6 @@ fn key(server: &Server, tenant: &str, name: &str, scopes: &str) -> String {
 fn apply(server: &Server, manifests: &str) {
     fs::write(server.directory().path().join("change.yaml"), manifests).unwrap();
     let _ = server.assay(&["apply", "-f", "change.yaml"]).ok();
-}
-
-fn tenant(name: &str) -> String {
-    format!(
-        "apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: {name}}}\n\
-         spec: {{displayName: {name} Ltd, plan: enterprise, policy: default}}\n---\n"
-    )
 }
 
 /// A rate limit for the limits of a target: `tenant: acme` or `plan: business`.
@@ -63,7 +56,7 @@ fn the_account_needs_its_own_scope() {
 #[test]
 fn limits_say_where_they_come_from() {
     let (server, _) = production();
-    apply(&server, &tenant("acme"));
+    apply(&server, &tenant("acme", "enterprise"));
     let caller = known(&server, &key(&server, "acme", "console", "admin:read"));
     let before = account(&caller).json();
     let plan = limit(&before, "burst").clone();
@@ -96,7 +89,7 @@ fn limits_say_where_they_come_from() {
 #[test]
 fn a_tenant_sees_its_own_settings_and_keys_and_no_secret() {
     let (server, _) = production();
-    apply(&server, &(tenant("acme") + &tenant("globex")));
+    apply(&server, &[tenant("acme", "enterprise"), tenant("globex", "enterprise")].join("---\n"));
     let theirs = key(&server, "globex", "of globex", "check,admin:read");
     let revoked = key(&server, "acme", "old", "check");
     let id = |key: &str| key.split('_').nth(2).unwrap().to_owned();
@@ -106,7 +99,7 @@ fn a_tenant_sees_its_own_settings_and_keys_and_no_secret() {
 
     let answer = account(&ours);
     let shown = answer.json();
-    assert_eq!(shown["tenant"], json!({"name": "acme", "display_name": "acme Ltd"}));
+    assert_eq!(shown["tenant"], json!({"name": "acme", "display_name": "Tenant acme"}));
     assert_eq!(shown["plan"]["name"], "enterprise");
     let check = ours.check("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").json();
     assert_eq!(shown["policy"]["name"], "default");

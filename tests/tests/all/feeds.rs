@@ -23,7 +23,8 @@ fn a_list_is_fetched_when_the_server_starts_and_a_label_set_when_it_is_applied()
         "list.yaml",
         format!(
             "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {{name: ofac-sdn}}\nspec:\n  \
-             location: http://{list}/sdn.xml\n  format: ofac-advanced\n  schedule: '0 0 1 1 *'\n"
+             location: http://{list}/sdn.xml\n  format: ofac-advanced\n  schedule: '0 0 1 1 *'\n",
+            list = list.address()
         ),
     );
     write(
@@ -31,7 +32,8 @@ fn a_list_is_fetched_when_the_server_starts_and_a_label_set_when_it_is_applied()
         format!(
             "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {{name: own}}\nspec:\n  \
              location: http://{more}/labels.csv\n  format: labels-csv\n  schedule: '* * * * *'\n  \
-             mandatory: true\n"
+             mandatory: true\n",
+            more = more.address()
         ),
     );
     let _ = assay(directory.path(), ["apply", "-f", "list.yaml"]).ok();

@@ -2,61 +2,48 @@
 
 use std::{
     fs,
-    io::{Read, Write},
-    net::{SocketAddr, TcpListener},
+    io::{BufRead, BufReader, Write},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
 };
 
-use assay_tests::assay;
+use assay_tests::{Listener, assay};
 use serde_json::json;
 
 /// A list of two parties in OFAC's format.
 pub(crate) const SMALL: &str = include_str!("../../../crates/ingest/tests/data/small.xml");
 
-/// A web server that gives one list to everybody, and nothing to those who have it.
-pub(crate) fn web_server(body: Vec<u8>, status: &'static str) -> (SocketAddr, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+/// A web server that gives one list to everybody, and nothing to those who have it; and how often it did.
+pub(crate) fn web_server(body: Vec<u8>, status: &'static str) -> (Listener, Arc<AtomicUsize>) {
     let sent = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&sent);
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut request = Vec::new();
-            let mut buffer = [0; 1024];
-            while !request.windows(4).any(|window| window == b"\r\n\r\n") {
-                let count = stream.read(&mut buffer).unwrap();
-                request.extend_from_slice(&buffer[..count]);
-            }
-            let request = String::from_utf8_lossy(&request).to_lowercase();
-            let head = if request.contains("if-none-match: \"v1\"") {
-                "HTTP/1.1 304 Not Modified\r\ncontent-length: 0\r\n\r\n".to_owned()
-            } else {
-                counter.fetch_add(1, Ordering::Relaxed);
-                let length = body.len();
-                format!(
-                    "HTTP/1.1 {status}\r\netag: \"v1\"\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
-                )
-            };
-            stream.write_all(head.as_bytes()).unwrap();
-            if !head.contains("304") {
-                // The client may have hung up.
-                let _ = stream.write_all(&body);
-            }
+    let listener = Listener::start(move |mut stream| {
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+        let has_it = head.iter().any(|line| line.to_lowercase() == "if-none-match: \"v1\"");
+        let (status, body) =
+            if has_it { ("304 Not Modified", &[][..]) } else { (status, &body[..]) };
+        if !has_it {
+            counter.fetch_add(1, Ordering::Relaxed);
         }
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status}\r\netag: \"v1\"\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body)?;
+        Ok(false)
     });
-    (address, sent)
+    (listener, sent)
 }
 
 #[test]
 fn a_url_is_fetched_once_and_then_only_confirmed() {
-    let (address, sent) = web_server(SMALL.into(), "200 OK");
+    let (server, sent) = web_server(SMALL.into(), "200 OK");
     let directory = tempfile::tempdir().unwrap();
-    let url = format!("http://{address}/sdn.xml");
+    let url = format!("http://{}/sdn.xml", server.address());
     let import = || {
         assay(
             directory.path(),
@@ -68,7 +55,7 @@ fn a_url_is_fetched_once_and_then_only_confirmed() {
     assert_eq!(sent.load(Ordering::Relaxed), 1, "the list was sent once");
     let sources = assay(directory.path(), ["sources", "--json"]).ok().json();
     assert_eq!(sources[0]["entries"], 4);
-    let again = format!("http://{address}/other.xml");
+    let again = format!("http://{}/other.xml", server.address());
     let other = assay(
         directory.path(),
         ["ingest", "sanctions", &again, "--format", "ofac-advanced", "--json"],
@@ -85,12 +72,12 @@ fn a_url_is_fetched_once_and_then_only_confirmed() {
 
 #[test]
 fn a_server_that_fails_is_named() {
-    let (address, _) = web_server(b"sorry".to_vec(), "500 Internal Server Error");
+    let (server, _) = web_server(b"sorry".to_vec(), "500 Internal Server Error");
     let directory = tempfile::tempdir().unwrap();
     let run = |url: &str| {
         assay(directory.path(), ["ingest", "sanctions", url, "--format", "ofac-advanced"])
     };
-    let failed = run(&format!("http://{address}/"));
+    let failed = run(&format!("http://{}/", server.address()));
     assert_eq!(failed.code, 1);
     assert!(failed.stderr.contains("the server answered 500"), "{}", failed.stderr);
     assert_eq!(run("http://127.0.0.1:1/").code, 1);

@@ -5,15 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Answer, Caller, Cluster, Operator, Postgres, Server, wait_at_most};
+use assay_tests::{Answer, Cluster, Operator, Postgres, Server, wait_at_most};
 use serde_json::Value;
 
 use crate::cluster;
 
 /// How long the operator may take on a busy machine. How fast it is, a test of its own says.
 const PATIENCE: Duration = Duration::from_mins(1);
-const CHECK: &str = "/api/v1/check/address";
-const BODY: &str = r#"{"blockchain":"btc","address":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}"#;
+const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 
 /// Waits until `holds`.
 pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
@@ -73,7 +72,7 @@ impl Platform {
 
     /// What the API answers to a check with a key.
     pub(crate) fn check(&self, key: &str) -> Answer {
-        Caller::new(self.server.api, key).post(CHECK, BODY, &[])
+        self.server.caller(key).check("btc", ADDRESS)
     }
 
     /// Waits until the API answers so to a check with a key.

@@ -1,12 +1,12 @@
 //! A server whose wall clock somebody sets by an hour: limits stay exact, keys expire by each server's
 //! own clock, and answers are as old as they are.
 
-use assay_tests::{Caller, Server, WallClock, platform::Platform, wait_at_most};
+use assay_tests::{Caller, Server, WallClock, on_plan, platform::Platform, wait_at_most};
 use serde_json::Value;
 
 use crate::{
     limits::{BURST, LIMIT, count, crowd, ready},
-    support::{ADDRESSES, PATIENCE, checked, health, on_plan, roomy},
+    support::{ADDRESSES, PATIENCE, checked, health, roomy},
 };
 
 const HOUR: i64 = 3600;

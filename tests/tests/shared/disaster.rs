@@ -2,10 +2,10 @@
 
 use std::{env, fs, path::Path, process::Command};
 
-use assay_tests::{Caller, Postgres, Server, binary, platform::Platform, redis::Redis};
+use assay_tests::{Caller, Postgres, Server, binary, on_plan, platform::Platform, redis::Redis};
 use serde_json::Value;
 
-use crate::support::{ADDRESSES, checked, on_plan};
+use crate::support::{ADDRESSES, checked};
 
 const DOCUMENT: &str = include_str!("../../../docs/operations.md");
 /// Of which some are used before the backup.

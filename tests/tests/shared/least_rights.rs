@@ -1,8 +1,8 @@
 //! A user of Redis with the rights that the documents name, and no others.
 
-use assay_tests::{Postgres, platform::Platform, redis::Redis, wait_at_most};
+use assay_tests::{Postgres, on_plan, platform::Platform, redis::Redis, wait_at_most};
 
-use crate::support::{ADDRESSES, PATIENCE, checked, health, on_plan};
+use crate::support::{ADDRESSES, PATIENCE, checked, health};
 
 const DOCUMENT: &str = include_str!("../../../docs/limits.md");
 const LIMIT: &str = "{name: burst, requests: 2000, window: 1m, counts: requests}";

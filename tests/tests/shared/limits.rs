@@ -9,9 +9,7 @@ use std::{
     time::Duration,
 };
 
-use assay_tests::{Caller, Server, platform::Platform};
-
-use crate::support::on_plan;
+use assay_tests::{Caller, Server, on_plan, platform::Platform};
 
 pub(crate) const LIMIT: u64 = 1_000;
 const WINDOW: Duration = Duration::from_secs(6);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_tests::{Caller, Server, platform::Platform, tenant, wait_at_most};
+use assay_tests::{Caller, Server, on_plan, platform::Platform, wait_at_most};
 use serde_json::Value;
 
 /// Longest wait for what fails or heals.
@@ -18,15 +18,6 @@ pub(crate) const ADDRESSES: [&str; 3] = [
 /// A plan whose limits are no matter, with `acme` on it: nothing but short windows.
 pub(crate) fn roomy() -> String {
     on_plan("roomy", "{name: burst, requests: 100000, window: 5s, counts: requests}")
-}
-
-/// A plan with one limit, and `acme` on it.
-pub(crate) fn on_plan(plan: &str, limit: &str) -> String {
-    format!(
-        "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {{name: {plan}}}\n\
-         spec:\n  displayName: Plan {plan}\n  apiAccess: true\n  limits:\n  - {limit}\n---\n{}",
-        tenant("acme", plan)
-    )
 }
 
 /// Imports a label set, and lets the policy ask for no other source.

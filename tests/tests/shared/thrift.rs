@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Connection, Server, platform::Platform};
+use assay_tests::{Connection, Server, on_plan, platform::Platform};
 
-use crate::support::{ADDRESSES, on_plan, roomy};
+use crate::support::{ADDRESSES, roomy};
 
 #[test]
 fn a_cached_check_waits_for_nothing() {

@@ -219,6 +219,9 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use assay_engine::{chain::ChainId, policy::Policy};
+    use assay_redis::{Link, RedisSettings};
+    use assay_test_servers::redis::Redis;
+    use tokio::task::yield_now;
 
     use super::*;
 
@@ -314,5 +317,27 @@ mod tests {
             digests.insert(task.await.unwrap());
         }
         assert_eq!((made.load(Ordering::Relaxed), digests.len()), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn who_gets_a_claim_that_was_just_given_up_finds_what_was_made_under_it() {
+        // Given a server that looked in vain,
+        let redis = Redis::start();
+        let link = Link::new(RedisSettings::new(redis.url().parse().unwrap()));
+        let shared = SharedAnswers::new(link, "test".into());
+        let touched = Touched::default();
+        let data = Data { generation: 1, revision: "1-0", touched: &touched };
+        assert_eq!(shared.find(&key("a"), data).await, None);
+        // when another one makes the answer before the claim is asked for,
+        let claim = shared.claim(&key("a"), data, |_| true).await.unwrap_err();
+        let made = assessed(1, at(0));
+        shared.keep(&key("a"), data, &made, Duration::from_mins(1)).await;
+        drop(claim);
+        while !redis.cli(&["keys", "*:claim"]).is_empty() {
+            yield_now().await;
+        }
+        // then the claim leads to that answer.
+        assert_eq!(shared.claim(&key("a"), data, |_| true).await.unwrap(), made);
+        assert!(matches!(shared.claim(&key("b"), data, |_| true).await, Err(Some(_))));
     }
 }

@@ -108,18 +108,17 @@ impl SharedAnswers {
         loop {
             let mut set = cmd("SET");
             set.arg(&name).arg(1).arg("NX").arg("PX").arg(CLAIM.as_millis().to_string());
-            match self.run::<Option<String>>(&set).await {
-                None => return Err(None),
-                Some(Some(_)) => return Err(Some(Claim { link: self.link.clone(), name })),
-                Some(None) => {}
-            }
-            if begun.elapsed() > CLAIM {
-                return Err(None);
-            }
-            sleep(LOOK_EVERY).await;
+            let Some(claimed) = self.run::<Option<String>>(&set).await else { return Err(None) };
+            let claim = claimed.map(|_| Claim { link: self.link.clone(), name: name.clone() });
+            // Also where the claim is ours: whoever held it before may have kept an answer since anybody
+            // looked, and only then gave the claim up.
             if let Some(done) = self.find(key, data).await.filter(&repeatable) {
                 return Ok(done);
             }
+            if claim.is_some() || begun.elapsed() > CLAIM {
+                return Err(claim);
+            }
+            sleep(LOOK_EVERY).await;
         }
     }
 

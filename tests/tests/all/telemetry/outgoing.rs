@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use assay_tests::{Server, assay};
+use assay_tests::{Server, assay, tenant};
 
 use super::{BTC, PATH, TRACE, body, traceparent};
 use crate::{collector::Collector, support::wait_until};
@@ -52,9 +52,8 @@ fn lists_nodes_and_explorers_are_asked_in_the_name_of_the_span_that_asks() {
          apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: node}}\n\
          spec: {{chain: ltc, mode: follow, protocol: rpc, endpoint: \"{endpoint}/node\"}}\n---\n\
          apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: explorer}}\n\
-         spec: {{chain: btc, mode: on_demand, protocol: esplora, endpoint: \"{endpoint}/explorer\"}}\n---\n\
-         apiVersion: assay.dev/v1alpha1\nkind: Tenant\nmetadata: {{name: acme}}\n\
-         spec: {{displayName: Acme, plan: enterprise, policy: default}}\n"
+         spec: {{chain: btc, mode: on_demand, protocol: esplora, endpoint: \"{endpoint}/explorer\"}}\n---\n{}",
+        tenant("acme", "enterprise")
     );
     let directory = Arc::new(tempfile::tempdir().unwrap());
     fs::write(directory.path().join("world.yaml"), manifests).unwrap();
