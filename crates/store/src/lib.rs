@@ -36,7 +36,11 @@ use assay_engine::{
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
-use assay_tenancy::{Name, key::KeyId, manifest::Kind};
+use assay_tenancy::{
+    Name,
+    key::{KeyId, Scope},
+    manifest::Kind,
+};
 use control::{Control, KeyRecord, ManifestRecord};
 pub use error::StoreError;
 use fetched::{Fetched, FetchedKind};
@@ -164,6 +168,18 @@ pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
         &self,
         key: &KeyRecord,
         replaces: Option<(&KeyId, Timestamp)>,
+    ) -> Result<(), StoreError>;
+
+    /// Changes what a key is good for, from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownKey`] where there is no such key.
+    async fn regrant_key(
+        &self,
+        id: &KeyId,
+        scopes: &[Scope],
+        expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError>;
 
     /// Revokes a key; what was revoked stays so.

@@ -364,6 +364,12 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     assert_eq!(store.keys_of(&others.tenant).await.unwrap(), std::slice::from_ref(&others));
     assert_eq!(store.keys_of(&"nobody".parse().unwrap()).await.unwrap(), []);
 
+    let before = store.revisions().await.unwrap().control;
+    store.regrant_key(&key(1).id, &[Scope::Usage], Some(at(20))).await.unwrap();
+    assert!(store.revisions().await.unwrap().control > before, "servers hear of it");
+    let regranted = store.control().await.unwrap().keys[0].clone();
+    assert_eq!((regranted.scopes, regranted.expires_at), (vec![Scope::Usage], Some(at(20))));
+
     store.revoke_key(&key(1).id, at(8)).await.unwrap();
     store.revoke_key(&key(1).id, at(9)).await.unwrap();
     let revoked = store.control().await.unwrap().keys[0].clone();
@@ -372,8 +378,12 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     assert_eq!(store.keys_named("back end").await.unwrap(), [revoked, others]);
     assert_eq!(store.keys_named("front end").await.unwrap(), []);
     let unknown: KeyId = "00000000000".parse().unwrap();
-    let error = store.revoke_key(&unknown, at(9)).await.unwrap_err();
-    assert!(matches!(error, StoreError::UnknownKey(id) if id == unknown));
+    for error in [
+        store.revoke_key(&unknown, at(9)).await.unwrap_err(),
+        store.regrant_key(&unknown, &[], None).await.unwrap_err(),
+    ] {
+        assert!(matches!(error, StoreError::UnknownKey(id) if id == unknown));
+    }
 }
 
 async fn a_rotated_key_overlaps_its_successor(store: Arc<dyn Store>) {

@@ -9,7 +9,7 @@ use kube::{Api, Resource, ResourceExt};
 
 use super::{
     Context, KeyError,
-    build::{self, Work},
+    build::{self, Regrant, Work},
     fetch::Fetched,
 };
 use crate::{conditions::Standing, reason::Reason, system, writer::FINALIZER};
@@ -32,6 +32,29 @@ impl Done {
     pub(super) const fn refused(standing: Standing) -> Self {
         Self { standing, records: None, current: None, is_change: false }
     }
+}
+
+/// Sees to it that keys are good for what the object says by now, and for no more.
+pub(super) async fn regrant(
+    fetched: &mut Fetched,
+    context: &Context,
+    now: Timestamp,
+) -> Result<(), KeyError> {
+    let regrants = build::regrants(fetched, now);
+    if regrants.is_empty() {
+        return Ok(());
+    }
+    for Regrant { id, scopes, expires_at } in &regrants {
+        if !context.writer.may_write() {
+            return Err(KeyError::NotLeader);
+        }
+        context.store.regrant_key(id, scopes, *expires_at).await?;
+        context.health.metrics.wrote("store");
+        tell(fetched, context, "KeyChanged", "is good for what the object says now", id).await;
+    }
+    let name = build::record_name(&fetched.namespace, &fetched.object.name_any());
+    fetched.records = context.store.keys_named(&name).await?;
+    Ok(())
 }
 
 pub(super) async fn apply(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_store::control::{Grant, KeyRecord};
-use assay_tenancy::key::{ApiKey as KeyText, KeyId};
+use assay_tenancy::key::{ApiKey as KeyText, KeyId, Scope};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::{Resource, ResourceExt};
@@ -64,6 +64,34 @@ pub(super) fn latest<'a>(
 ) -> Option<&'a KeyRecord> {
     let good = records.into_iter().filter(|record| record.is_good(now));
     good.max_by_key(|record| (record.expires_at.is_none(), record.expires_at, record.created_at))
+}
+
+/// What a key is to be good for from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Regrant {
+    pub(super) id: KeyId,
+    pub(super) scopes: Vec<Scope>,
+    pub(super) expires_at: Option<Timestamp>,
+}
+
+/// The keys that are good for something else than the object says by now. Those that were replaced end
+/// when they would, or earlier.
+pub(super) fn regrants(fetched: &Fetched, now: Timestamp) -> Vec<Regrant> {
+    let spec = &fetched.object.spec;
+    // The store keeps no more.
+    let milliseconds = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
+    let latest = latest(&fetched.records, now).map(|record| record.id.clone());
+    let good = fetched.records.iter().filter(|record| record.is_good(now));
+    let regrants = good.filter_map(|record| {
+        let is_replaced = latest.as_ref() != Some(&record.id);
+        let ends = record.expires_at.filter(|_| is_replaced);
+        let expires_at = ends.into_iter().chain(spec.expires_at).min();
+        let is_same = record.scopes == spec.scopes
+            && milliseconds(record.expires_at) == milliseconds(expires_at);
+        let regrant = || Regrant { id: record.id.clone(), scopes: spec.scopes.clone(), expires_at };
+        (!is_same).then(regrant)
+    });
+    regrants.collect()
 }
 
 /// Whether a key is to be replaced: its time has come, or somebody asked for it since it was made.
@@ -247,5 +275,34 @@ mod tests {
         let secret = asked.secret.as_mut().unwrap();
         secret.annotations_mut().insert(ROTATE.into(), "monday".into());
         assert_eq!(work(&asked, 1), Work::Keep(key.id().clone()));
+    }
+
+    #[test]
+    fn keys_are_good_for_what_the_object_says_now() {
+        let (current, replaced, dead) = (text(1), text(2), text(3));
+        let until = |key: &KeyText, expires: i64| KeyRecord {
+            expires_at: Some(at(expires)),
+            ..record(key, 0)
+        };
+        let records = vec![record(&current, 0), until(&replaced, 50), until(&dead, 5)];
+        let mut fetched = fetched(Some(&current), records);
+        assert_eq!(regrants(&fetched, at(10)), [], "nothing is written where nothing changed");
+
+        let regrant = |key: &KeyText, expires: i64| Regrant {
+            id: key.id().clone(),
+            scopes: vec![Scope::Check],
+            expires_at: Some(at(expires)),
+        };
+        fetched.object.spec.scopes = vec![Scope::Check];
+        fetched.object.spec.expires_at = Some(at(100));
+        assert_eq!(regrants(&fetched, at(10)), [regrant(&current, 100), regrant(&replaced, 50)]);
+        fetched.object.spec.expires_at = Some(at(10));
+        let ended = [regrant(&current, 10), regrant(&replaced, 10)];
+        assert_eq!(regrants(&fetched, at(10)), ended, "a time that is over ends them");
+
+        // What the store keeps is rounded to the millisecond.
+        fetched.object.spec.expires_at = Some("1970-01-01T00:01:40.000000001Z".parse().unwrap());
+        fetched.records = vec![KeyRecord { scopes: vec![Scope::Check], ..until(&current, 100) }];
+        assert_eq!(regrants(&fetched, at(10)), []);
     }
 }

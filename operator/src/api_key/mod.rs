@@ -184,11 +184,14 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
 
 async fn work(object: &ApiKey, context: &Context) -> Result<Action, KeyError> {
     let now = system::now();
-    let fetched = fetch::fetch(object, context).await?;
+    let mut fetched = fetch::fetch(object, context).await?;
     if object.meta().deletion_timestamp.is_some() {
         apply::revoke(&fetched, context, now).await?;
         context.told().remove(&object.uid().unwrap_or_default());
         return Ok(Action::await_change());
+    }
+    if validate::is_in_force(&fetched).is_ok() {
+        apply::regrant(&mut fetched, context, now).await?;
     }
     let work = validate::validate(&fetched, now).map(|valid| build::build(&valid, now));
     let done = match work {

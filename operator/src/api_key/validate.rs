@@ -1,4 +1,4 @@
-//! Whether a key may be made, and what a person would have to do.
+//! Whether a key may be made or changed, and what a person would have to do.
 
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -10,7 +10,8 @@ use crate::{conditions::Standing, reason::Reason};
 #[derive(Debug)]
 pub(super) struct Valid<'a>(pub(super) &'a Fetched);
 
-pub(super) fn validate(fetched: &Fetched, now: Timestamp) -> Result<Valid<'_>, Standing> {
+/// Whether the object is in force: what it says may have changed since its keys were made.
+pub(super) fn is_in_force(fetched: &Fetched) -> Result<(), Standing> {
     let spec = &fetched.object.spec;
     let Some(tenant) = &fetched.tenant else {
         // It may come at any moment: whoever applies a page of YAML applies both.
@@ -33,7 +34,13 @@ pub(super) fn validate(fetched: &Fetched, now: Timestamp) -> Result<Valid<'_>, S
         );
         return Err(Standing::Stalled(Reason::SecretNotOurs, message));
     }
-    if let Some(expires) = spec.expires_at.filter(|expires| *expires <= now) {
+    Ok(())
+}
+
+/// Whether there is to be a key.
+pub(super) fn validate(fetched: &Fetched, now: Timestamp) -> Result<Valid<'_>, Standing> {
+    is_in_force(fetched)?;
+    if let Some(expires) = fetched.object.spec.expires_at.filter(|expires| *expires <= now) {
         let message = format!("the key was good until {expires}: delete it, or set another time");
         return Err(Standing::Stalled(Reason::Expired, message));
     }

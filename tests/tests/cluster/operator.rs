@@ -146,6 +146,28 @@ fn a_key_is_where_its_tenant_lets_it_be_and_overlaps_its_successor() {
     let _ = platform.cluster.try_kubectl(&["delete", "secret", "taken"]);
 }
 
+#[test]
+fn a_key_is_good_for_what_its_object_says_by_now() {
+    let Some(platform) = Platform::start() else { return };
+    platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
+    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    let text = platform.key("default", "backend");
+    platform.wait_for_answer(&text, 200);
+    let patch = |spec: &str| {
+        platform.cluster.kubectl(&["patch", "apikey", "backend", "--type=merge", "-p", spec]);
+    };
+    // When a scope goes, what needs it is refused, with the same key.
+    patch(r#"{"spec": {"scopes": ["usage"]}}"#);
+    platform.wait_for_answer(&text, 403);
+    patch(r#"{"spec": {"scopes": ["usage", "check"]}}"#);
+    platform.wait_for_answer(&text, 200);
+    // When its time is set to one that is over, so is the key.
+    patch(r#"{"spec": {"expiresAt": "2020-01-01T00:00:00Z"}}"#);
+    platform.wait_for_answer(&text, 401);
+    platform.wait_for_reason(&["apikey", "backend"], "Expired");
+    assert_eq!(platform.key("default", "backend"), text, "no other one is made");
+}
+
 /// As a person does it: `kubectl apply`, `kubectl wait`, the Secret, a check. Five times, or as often as
 /// `ASSAY_ONBOARDINGS` says.
 #[test]

@@ -23,7 +23,11 @@ mod usage;
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
 };
-use assay_tenancy::{Name, key::KeyId, manifest::Kind};
+use assay_tenancy::{
+    Name,
+    key::{self, KeyId},
+    manifest::Kind,
+};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
@@ -335,6 +339,18 @@ impl Store for PostgresStore {
         let mut transaction = self.change().await?;
         scope::enter(&mut transaction, Scope::Tenant(&key.tenant)).await?;
         control::add_key(&mut transaction, key, replaces).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn regrant_key(
+        &self,
+        id: &KeyId,
+        scopes: &[key::Scope],
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.change().await?;
+        scope::enter(&mut transaction, Scope::Directory).await?;
+        control::regrant_key(&mut transaction, id, scopes, expires_at).await?;
         Ok(transaction.commit().await?)
     }
 

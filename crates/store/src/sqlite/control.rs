@@ -1,6 +1,10 @@
 //! Manifests and API keys in `SQLite`.
 
-use assay_tenancy::{Name, key::KeyId, manifest::Kind};
+use assay_tenancy::{
+    Name,
+    key::{KeyId, Scope},
+    manifest::Kind,
+};
 use jiff::Timestamp;
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
@@ -123,6 +127,24 @@ pub(super) async fn add_key(
     .bind(key.expires_at.map(value::milliseconds))
     .execute(&mut **write)
     .await?;
+    count_change(write).await
+}
+
+pub(super) async fn regrant_key(
+    write: &mut Write<'_>,
+    id: &KeyId,
+    scopes: &[Scope],
+    expires_at: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    let changed = sqlx::query("UPDATE api_keys SET scopes = ?, expires_at = ? WHERE id = ?")
+        .bind(row::control::scopes(scopes)?)
+        .bind(expires_at.map(value::milliseconds))
+        .bind(id.as_str())
+        .execute(&mut **write)
+        .await?;
+    if changed.rows_affected() == 0 {
+        return Err(StoreError::UnknownKey(id.clone()));
+    }
     count_change(write).await
 }
 

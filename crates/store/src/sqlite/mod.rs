@@ -19,7 +19,11 @@ use std::{
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
 };
-use assay_tenancy::{Name, key::KeyId, manifest::Kind};
+use assay_tenancy::{
+    Name,
+    key::{KeyId, Scope},
+    manifest::Kind,
+};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::{
@@ -334,6 +338,17 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let mut transaction = self.write().await?;
         control::add_key(&mut transaction, key, replaces).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn regrant_key(
+        &self,
+        id: &KeyId,
+        scopes: &[Scope],
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        control::regrant_key(&mut transaction, id, scopes, expires_at).await?;
         Ok(transaction.commit().await?)
     }
 

@@ -12,7 +12,10 @@ use assay_store::{
     seats::Seats,
     usage::{Charged, KeptCheck, Operation, Purge, UsageBatch, UsageCount},
 };
-use assay_tenancy::{Name, key::KeyId};
+use assay_tenancy::{
+    Name,
+    key::{KeyId, Scope},
+};
 use jiff::civil::date;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
@@ -285,6 +288,7 @@ async fn each_program_does_its_task_with_its_role() {
 
     serve.touch_keys(&[(key(0, "any").id, at(5))]).await.unwrap();
     serve.revoke_key(&key(1, "any").id, at(6)).await.unwrap();
+    control.regrant_key(&key(2, "any").id, &[Scope::Usage], Some(at(9))).await.unwrap();
     let fetched = Fetched {
         chain: "btc".parse().unwrap(),
         kind: FetchedKind::History,
@@ -314,6 +318,7 @@ async fn each_program_does_its_task_with_its_role() {
     let keys = control.control().await.unwrap().keys;
     let of = |number: u64| keys.iter().find(|found| found.id == key(number, "any").id).unwrap();
     assert_eq!((of(0).last_used_at, of(1).revoked_at), (Some(at(5)), Some(at(6))));
+    assert_eq!((&*of(2).scopes, of(2).expires_at), (&[Scope::Usage][..], Some(at(9))));
 
     for (role, store) in [("serve", &serve), ("ingest", &ingest)] {
         let error = store.add_key(&key(9_999, "tenant-1"), None).await.unwrap_err();
@@ -360,7 +365,7 @@ async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it()
 const RIGHTS: [(&str, [&str; 3]); 17] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
-    ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at"]),
+    ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at scopes"]),
     ("checks", ["si", "", "sd"]),
     ("fetched", ["si content fetched_at", "", "sd fetched_at"]),
     (

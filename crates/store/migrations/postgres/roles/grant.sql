@@ -37,7 +37,7 @@ GRANT INSERT, UPDATE (lifted_at) ON label_suppressions TO assay_ingest;
 GRANT SELECT ON api_keys, usage, checks, fetched, quota_windows, usage_writers TO assay_control;
 GRANT UPDATE (control_revision) ON installation TO assay_control;
 GRANT INSERT, DELETE, UPDATE (spec, applied_at) ON manifests TO assay_control;
-GRANT INSERT, UPDATE (expires_at, revoked_at) ON api_keys TO assay_control;
+GRANT INSERT, UPDATE (scopes, expires_at, revoked_at) ON api_keys TO assay_control;
 GRANT DELETE ON usage, checks, usage_writers TO assay_control;
 -- Rows are locked before they go.
 GRANT DELETE, UPDATE (reserved) ON quota_windows TO assay_control;
