@@ -248,7 +248,7 @@ impl Cluster {
                 self.config(&format!("client-certificate: {certificate}, client-key: {key}"));
             fs::write(self.directory.join(format!("{name}.kubeconfig")), text).expect("a file");
         }
-        let mut stages: Vec<String> = vec![KWOK.to_owned()];
+        let mut stages: Vec<String> = vec![KWOK.to_owned(), COMPLETE_HOOKS.to_owned()];
         for stage in fs::read_dir(root.join("stages")).expect("kwok's stages") {
             let path = stage.expect("a stage").path();
             stages.push(fs::read_to_string(path).expect("a stage"));
@@ -314,6 +314,40 @@ options:
   cidr: 10.245.0.0/16
   enableDebuggingHandlers: true
 ";
+
+/// kwok completes pods of Jobs only; those of Helm's hooks have no owner.
+const COMPLETE_HOOKS: &str = r#"
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: hook-complete}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+      - {key: .status.phase, operator: In, values: [Running]}
+      - {key: '.metadata.annotations["helm.sh/hook"]', operator: Exists}
+  next:
+    statusTemplate: |
+      {{ $now := Now }}
+      conditions:
+        - {type: Ready, status: "False", reason: PodCompleted}
+        - {type: ContainersReady, status: "False", reason: PodCompleted}
+      containerStatuses:
+      {{ range .spec.containers }}
+        - name: {{ .name | Quote }}
+          image: {{ .image | Quote }}
+          ready: false
+          restartCount: 0
+          state:
+            terminated:
+              exitCode: 0
+              reason: Completed
+              startedAt: {{ $now | Quote }}
+              finishedAt: {{ $now | Quote }}
+      {{ end }}
+      phase: Succeeded
+"#;
 
 const NODE: &str = "\
 apiVersion: v1

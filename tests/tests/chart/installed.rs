@@ -1,0 +1,195 @@
+//! The chart in a cluster: an API server judges every object, and pods run as `kwok` plays them.
+
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use assay_tests::{Cluster, Finished, Helm};
+use serde_json::Value;
+
+use crate::{
+    chart,
+    rendered::{EVERYTHING, PRODUCTION, objects},
+};
+
+/// A namespace in which only restricted pods run.
+const NAMESPACE: &str = "
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: assay
+  labels:
+    pod-security.kubernetes.io/enforce: restricted
+    pod-security.kubernetes.io/warn: restricted
+";
+
+/// The tenants' objects.
+const TENANT: &str = "
+apiVersion: assay.dev/v1alpha1
+kind: Tenant
+metadata: {name: acme}
+spec: {displayName: Acme, plan: business, policy: default, namespaces: [assay]}
+---
+apiVersion: assay.dev/v1alpha1
+kind: ApiKey
+metadata: {name: acme, namespace: assay}
+spec: {tenant: acme}
+";
+
+/// One test at a time has the cluster, as its kinds belong to all of it.
+struct World {
+    cluster: MutexGuard<'static, Cluster>,
+    helm: Helm,
+}
+
+impl World {
+    /// A cluster that nothing of Assay is in; `None` where there is no cluster or no Helm.
+    fn new() -> Option<Self> {
+        static CLUSTER: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
+        let helm = Helm::find()?;
+        let cluster = CLUSTER.get_or_init(|| Cluster::start().map(Mutex::new)).as_ref()?;
+        let cluster = cluster.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = cluster.try_kubectl(&["delete", "namespace", "assay", "--ignore-not-found"]);
+        let kinds = cluster.kubectl(&["get", "crd", "-o", "name"]);
+        for kind in kinds.lines() {
+            cluster.kubectl(&["delete", kind]);
+        }
+        let roles = "clusterrole,clusterrolebinding";
+        cluster.kubectl(&["delete", roles, "assay-operator", "--ignore-not-found"]);
+        cluster.apply(NAMESPACE);
+        let helm = helm.of(&cluster);
+        Some(Self { cluster, helm })
+    }
+
+    /// Helm on the release `assay`.
+    fn helm(&self, command: &[&str], more: &[&str]) -> Finished {
+        self.helm.run(&[command, &["--namespace", "assay"], more].concat())
+    }
+
+    fn install(&self, more: &[&str]) -> Finished {
+        self.helm(&["install", "assay", &chart(), "--wait", "--timeout", "2m"], more)
+    }
+
+    fn upgrade(&self, more: &[&str]) -> Finished {
+        self.helm(&["upgrade", "assay", &chart(), "--wait", "--timeout", "2m"], more)
+    }
+
+    /// A field of an object, as text.
+    fn field(&self, object: &[&str], path: &str) -> String {
+        let template = format!("jsonpath={{{path}}}");
+        let all = [&["get", "--namespace", "assay", "-o", &template], object].concat();
+        self.cluster.kubectl(&all)
+    }
+
+    fn password(&self) -> String {
+        self.field(&["secret", "assay-evaluation"], ".data.password")
+    }
+}
+
+#[test]
+fn the_api_server_takes_every_object_and_warns_of_none() {
+    let Some(world) = World::new() else { return };
+    let definitions = crate::file("crds/manifests").display().to_string();
+    world.cluster.kubectl(&["apply", "--server-side", "-f", &definitions]);
+    world.cluster.kubectl(&["wait", "--for=condition=Established", "crd", "--all"]);
+    for arguments in [&[], EVERYTHING, PRODUCTION] {
+        let mut rendered = objects(&world.helm, arguments);
+        // Kinds that are not the cluster's own, nor ours.
+        rendered.retain(|object| {
+            let group = object["apiVersion"].as_str().unwrap();
+            !group.starts_with("monitoring.coreos.com/")
+        });
+        assert!(rendered.len() > 15, "{}", rendered.len());
+        let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": rendered});
+        let taken = world.cluster.try_create_dry(&list.to_string()).ok();
+        assert_eq!(taken.stdout.lines().count(), rendered.len());
+        assert_eq!(taken.stderr, "", "no warning");
+    }
+}
+
+#[test]
+fn a_release_lives_and_leaves_what_is_the_tenants() {
+    let Some(world) = World::new() else { return };
+    let notes = world.install(&[]).ok().stdout;
+    let ready = world.field(&["deployment", "assay-operator"], ".status.readyReplicas");
+    assert_eq!(ready, "2", "restricted pods run");
+    for (what, path, wanted) in [
+        ("riskservice/assay", ".spec.image", concat!("assay/assay:", env!("CARGO_PKG_VERSION"))),
+        ("plan/business", ".spec.displayName", "Business"),
+        ("riskpolicy/default", ".spec.thresholds.block", "75"),
+        ("intelsource/ofac-sdn", ".spec.format", "ofac-advanced"),
+        ("poddisruptionbudget/assay-operator", ".status.currentHealthy", "2"),
+    ] {
+        assert_eq!(world.field(&[what], path), wanted, "{what}");
+    }
+    let test = world.helm(&["test", "assay", "--timeout", "2m"], &[]).ok();
+    assert!(test.stdout.contains("Succeeded"), "{}", test.stdout);
+    world.cluster.apply(TENANT);
+    assert!(notes.contains("kubectl apply --filename - <<'END'"), "{notes}");
+
+    let password = world.password();
+    let _ = world.upgrade(&["--set", "operator.replicas=3"]).ok();
+    assert_eq!(world.field(&["deployment", "assay-operator"], ".status.readyReplicas"), "3");
+    assert_eq!(world.password(), password, "an upgrade makes no new password");
+    let refused = world.upgrade(PRODUCTION);
+    assert!(
+        refused.stderr.contains("cannot become mode=production in place"),
+        "{}",
+        refused.stderr
+    );
+    let _ = world.helm(&["rollback", "assay", "1", "--wait", "--timeout", "2m"], &[]).ok();
+    assert_eq!(world.field(&["deployment", "assay-operator"], ".spec.replicas"), "2");
+    assert_eq!(world.password(), password, "nor does a rollback");
+
+    let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
+    for kept in [
+        "tenant/acme",
+        "apikey/acme",
+        "plan/business",
+        "riskpolicy/default",
+        "intelsource/ofac-sdn",
+    ] {
+        assert_eq!(world.field(&[kept], ".metadata.deletionTimestamp"), "", "{kept}");
+    }
+    assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 8);
+    let left = world.cluster.kubectl(&[
+        "get",
+        "deployment,secret,service,networkpolicy,pdb,riskservice",
+        "-n",
+        "assay",
+        "-o",
+        "name",
+    ]);
+    let left: Vec<&str> = left.lines().filter(|name| !name.contains("helm.release")).collect();
+    assert!(left.is_empty(), "{left:?}");
+
+    // What was kept is taken up again, by the same name.
+    let _ = world.install(PRODUCTION).ok();
+    let refused = world.upgrade(&["--set", "mode=evaluation"]);
+    assert!(
+        refused.stderr.contains("cannot become mode=evaluation in place"),
+        "{}",
+        refused.stderr
+    );
+    let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
+}
+
+/// What the notes say, pasted into a shell, does what they say.
+#[test]
+fn the_page_of_the_notes_is_taken_as_it_stands() {
+    let Some(world) = World::new() else { return };
+    let notes = world.install(&[]).ok().stdout;
+    let page = notes.split_once("<<'END'\n").and_then(|(_, rest)| rest.split_once("\n  END\n"));
+    let page: String = page
+        .unwrap()
+        .0
+        .lines()
+        .map(|line| format!("{}\n", line.trim_start_matches("  ")))
+        .collect();
+    let applied = world.cluster.apply(&page);
+    assert_eq!(applied, "tenant.assay.dev/acme created\napikey.assay.dev/acme created\n");
+    for resource in ["riskservice/assay", "apikey/acme"] {
+        assert!(notes.contains(resource), "{notes}");
+        let found: Value = world.cluster.get(&["--namespace", "assay", resource]);
+        assert!(found["metadata"]["uid"].is_string());
+    }
+    let _ = world.helm(&["uninstall", "assay"], &[]).ok();
+}
