@@ -14,6 +14,7 @@ mod generated;
 mod installed;
 mod objects;
 mod probe;
+mod release;
 
 mod rendered;
 mod values;
