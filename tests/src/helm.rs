@@ -56,10 +56,28 @@ impl Helm {
     /// Where it cannot be run.
     #[must_use]
     pub fn run(&self, arguments: &[&str]) -> Finished {
+        self.finish(Command::new(&self.program).args(arguments).env_clear())
+    }
+
+    /// Runs what a person types into a shell of a folder, with Helm and `kubectl` at hand.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no shell.
+    #[must_use]
+    pub fn shell(&self, cluster: &Cluster, folder: &Path, text: &str) -> Finished {
+        let own = self.program.parent().map(Path::to_owned);
+        let usual = ["/usr/bin", "/bin"].map(PathBuf::from);
+        let places = own.into_iter().chain([cluster.programs().to_owned()]).chain(usual);
+        let path = env::join_paths(places).expect("plain paths");
+        let mut command = Command::new("sh");
+        command.args(["-c", text]).current_dir(folder).env_clear().env("PATH", path);
+        self.finish(&mut command)
+    }
+
+    fn finish(&self, command: &mut Command) -> Finished {
         let home = |name: &str| self.home.path().join(name);
-        Command::new(&self.program)
-            .args(arguments)
-            .env_clear()
+        command
             .env("HOME", self.home.path())
             .env("HELM_CACHE_HOME", home("cache"))
             .env("HELM_CONFIG_HOME", home("config"))

@@ -73,10 +73,17 @@ impl Cluster {
         self.directory.join("admin.kubeconfig")
     }
 
-    /// What a file says with which a `ServiceAccount` of `default` reaches it.
+    /// Where `kubectl` and the programs of the cluster are.
     #[must_use]
-    pub fn config_of_account(&self, account: &str) -> String {
-        let token = self.kubectl(&["create", "token", account, "--duration=1h"]);
+    pub fn programs(&self) -> &Path {
+        &self.programs
+    }
+
+    /// What a file says with which a `ServiceAccount` of a namespace reaches it.
+    #[must_use]
+    pub fn config_of_account(&self, namespace: &str, account: &str) -> String {
+        let token =
+            self.kubectl(&["create", "token", account, "--namespace", namespace, "--duration=1h"]);
         self.config(&format!("token: {}", token.trim()))
     }
 

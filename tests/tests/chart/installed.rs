@@ -1,13 +1,17 @@
 //! The chart in a cluster: an API server judges every object, and pods run as `kwok` plays them.
 
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
+    time::Duration,
+};
 
-use assay_tests::{Cluster, Finished, Helm};
-use serde_json::Value;
+use assay_tests::{Cluster, Finished, Helm, Operator, Postgres, Server, wait_at_most};
+use serde_json::{Value, json};
 
 use crate::{
-    chart,
+    chart, file,
     rendered::{EVERYTHING, PRODUCTION, objects},
+    text,
 };
 
 /// A namespace in which only restricted pods run.
@@ -50,7 +54,7 @@ impl World {
         let _ = cluster.try_kubectl(&["delete", "namespace", "assay", "--ignore-not-found"]);
         let kinds = cluster.kubectl(&["get", "crd", "-o", "name"]);
         for kind in kinds.lines() {
-            cluster.kubectl(&["delete", kind]);
+            cluster.kubectl(&["delete", kind, "--timeout=60s"]);
         }
         let roles = "clusterrole,clusterrolebinding";
         cluster.kubectl(&["delete", roles, "assay-operator", "--ignore-not-found"]);
@@ -87,7 +91,7 @@ impl World {
 #[test]
 fn the_api_server_takes_every_object_and_warns_of_none() {
     let Some(world) = World::new() else { return };
-    let definitions = crate::file("crds/manifests").display().to_string();
+    let definitions = file("crds/manifests").display().to_string();
     world.cluster.kubectl(&["apply", "--server-side", "-f", &definitions]);
     world.cluster.kubectl(&["wait", "--for=condition=Established", "crd", "--all"]);
     for arguments in [&[], EVERYTHING, PRODUCTION] {
@@ -98,7 +102,7 @@ fn the_api_server_takes_every_object_and_warns_of_none() {
             !group.starts_with("monitoring.coreos.com/")
         });
         assert!(rendered.len() > 15, "{}", rendered.len());
-        let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": rendered});
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": rendered});
         let taken = world.cluster.try_create_dry(&list.to_string()).ok();
         assert_eq!(taken.stdout.lines().count(), rendered.len());
         assert_eq!(taken.stderr, "", "no warning");
@@ -170,6 +174,56 @@ fn a_release_lives_and_leaves_what_is_the_tenants() {
         refused.stderr
     );
     let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
+}
+
+/// The commands of the README, from nothing to a key that the API takes. `kwok` runs no containers: the
+/// operator runs beside the cluster with the rights that the chart gave, and so does the API.
+#[test]
+fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
+    let Some(world) = World::new() else { return };
+    let readme = text("README.md");
+    let block = readme.split_once("## In a cluster").and_then(|(_, rest)| rest.split("```").nth(1));
+    let block = block.unwrap().replace("\\\n", "");
+    let commands: Vec<&str> = block.trim().lines().collect();
+    let [install, apply, wait, forward, check] = commands[..] else { panic!("{commands:?}") };
+    let shell = |command: &str| world.helm.shell(&world.cluster, &file("."), command).ok().stdout;
+
+    shell(install);
+    let postgres = Postgres::start();
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    postgres.used_by(directory.path());
+    let server = Server::start(directory, &[]);
+    let operator = Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside");
+    operator.wait_until_it_works();
+    shell(apply);
+    // Said for the operator, which does not act on it yet.
+    let ready = json!({"status": {"conditions": [{
+        "type": "Ready", "status": "True", "reason": "Test", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]}});
+    let patch =
+        ["patch", "riskservice", "assay", "-n", "assay", "--subresource=status", "--type=merge"];
+    world.cluster.kubectl(&[&patch[..], &["-p", &ready.to_string()]].concat());
+    let said = shell(wait);
+    assert!(said.contains("apikey.assay.dev/acme condition met"), "{said}");
+    assert!(forward.contains("service/assay 8080:80"), "the Service is called as the RiskService");
+
+    let (_, key) = check.split_once("X-API-Key: ").unwrap();
+    let (key, _) = key.split_once(")\"").unwrap();
+    let key = shell(&format!("printf %s \"{key})\""));
+    let body = check.rsplit_once("--data '").unwrap().1.trim_end_matches('\'');
+    let caller = server.caller(&key);
+    wait_at_most(Duration::from_secs(30), "the API takes the key", || {
+        caller.post("/api/v1/check/address", body, &[]).status == 200
+    });
+    for kind in ["plan/business", "riskpolicy/default", "intelsource/ofac-sdn"] {
+        let reason = world.field(&[kind], ".status.conditions[?(@.type==\"Ready\")].reason");
+        assert_eq!(reason, "Published", "{kind}: {}", operator.log());
+    }
+    // What the operator keeps goes while it is there.
+    world.cluster.kubectl(&["delete", "apikey,tenant", "--all", "--namespace", "assay"]);
+    world.cluster.kubectl(&["delete", "plan,riskpolicy,intelsource", "--all"]);
+    let _ = world.helm(&["uninstall", "assay"], &[]).ok();
 }
 
 /// What the notes say, pasted into a shell, does what they say.
