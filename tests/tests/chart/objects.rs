@@ -152,6 +152,8 @@ fn a_mirror_stands_before_every_image() {
     let operator = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
     let image = format!("mirror.example/copies/assay/assay-operator@{digest}");
     assert_eq!(operator["containers"][0]["image"], image);
+    let arguments = operator["containers"][0]["args"].to_string();
+    assert!(arguments.contains("--image-pull-secret=mirror"), "{arguments}");
     let service = one(&rendered, "RiskService", "assay");
     assert_eq!(service["spec"]["imagePullSecrets"], json!(["mirror"]));
     let version = env!("CARGO_PKG_VERSION");
@@ -163,7 +165,10 @@ fn nothing_is_reached_but_what_is_named() {
     let Some(helm) = Helm::find() else { return };
     let values =
         "networkPolicy.allowedPrivateCidrs={10.20.0.0/16},networkPolicy.publicEgress=false";
-    let rendered = objects(&helm, &["--set", values]);
+    let rule =
+        json!([{"to": [{"ipBlock": {"cidr": "203.0.113.7/32"}}], "ports": [{"port": 8332}]}]);
+    let rule = format!("networkPolicy.egress={rule}");
+    let rendered = objects(&helm, &["--set", values, "--set-json", &rule]);
     let deny = &one(&rendered, "NetworkPolicy", "assay-default-deny")["spec"];
     assert_eq!(deny["policyTypes"], json!(["Ingress", "Egress"]));
     assert!(deny.get("ingress").is_none() && deny.get("egress").is_none());
@@ -175,10 +180,19 @@ fn nothing_is_reached_but_what_is_named() {
             "the policy chooses it"
         );
     }
-    let workloads =
-        one(&rendered, "NetworkPolicy", "assay-workloads")["spec"]["egress"].to_string();
-    assert!(workloads.contains(r#"{"ipBlock":{"cidr":"10.20.0.0/16"}}"#), "{workloads}");
-    assert!(!workloads.contains("0.0.0.0/0"), "{workloads}");
+    for name in ["assay-operator", "assay-workloads"] {
+        let egress = one(&rendered, "NetworkPolicy", name)["spec"]["egress"].to_string();
+        for cidr in ["10.20.0.0/16", "203.0.113.7/32"] {
+            assert!(egress.contains(&format!(r#"{{"ipBlock":{{"cidr":"{cidr}"}}}}"#)), "{egress}");
+        }
+        assert!(!egress.contains("0.0.0.0/0"), "{egress}");
+    }
+    let workloads = &one(&objects(&helm, &[]), "NetworkPolicy", "assay-workloads")["spec"].clone();
+    let public = &workloads["egress"].as_array().unwrap().last().unwrap()["to"][0]["ipBlock"];
+    assert_eq!(public["cidr"], "0.0.0.0/0");
+    for private in ["10.0.0.0/8", "169.254.0.0/16", "192.168.0.0/16"] {
+        assert!(public["except"].as_array().unwrap().contains(&private.into()), "{public}");
+    }
     let off = objects(&helm, &["--set", "networkPolicy.enabled=false"]);
     assert!(of_kind(&off, "NetworkPolicy").is_empty());
 }
