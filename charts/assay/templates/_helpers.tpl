@@ -14,14 +14,20 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* What every object and pod of a part is labelled: {root, component}. */}}
-{{- define "assay.labels" -}}
+{{/* What the pods of a part are labelled: {root, component}. No version: a new chart must not end a
+database that keeps nothing. */}}
+{{- define "assay.podLabels" -}}
 {{ include "assay.selector" . }}
 app.kubernetes.io/part-of: assay
+assay.dev/mode: {{ .root.Values.mode }}
+{{- end }}
+
+{{/* What every object of a part is labelled: {root, component}. */}}
+{{- define "assay.labels" -}}
+{{ include "assay.podLabels" . }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version | replace "+" "_" }}
-assay.dev/mode: {{ .root.Values.mode }}
 {{- end }}
 
 {{/* The frame of an object: {root, component, name}. */}}

@@ -7,6 +7,7 @@ use std::{
 
 use assay_tests::{Cluster, Finished, Helm, Operator, Postgres, Server, wait_at_most};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::{
     chart, file,
@@ -42,6 +43,7 @@ spec: {tenant: acme}
 struct World {
     cluster: MutexGuard<'static, Cluster>,
     helm: Helm,
+    folder: TempDir,
 }
 
 impl World {
@@ -60,7 +62,8 @@ impl World {
         cluster.kubectl(&["delete", roles, "assay-operator", "--ignore-not-found"]);
         cluster.apply(NAMESPACE);
         let helm = helm.of(&cluster);
-        Some(Self { cluster, helm })
+        let folder = tempfile::tempdir().unwrap();
+        Some(Self { cluster, helm, folder })
     }
 
     /// Helm on the release `assay`.
@@ -81,6 +84,20 @@ impl World {
         let template = format!("jsonpath={{{path}}}");
         let all = [&["get", "--namespace", "assay", "-o", &template], object].concat();
         self.cluster.kubectl(&all)
+    }
+
+    /// The chart, packaged as a later version.
+    fn next_version(&self) -> String {
+        let folder = self.folder.path().to_str().unwrap();
+        let version = ["--version", "9.9.9", "--app-version", "9.9.9", "--destination", folder];
+        let _ = self.helm.run(&[&["package", &chart()], &version[..]].concat()).ok();
+        format!("{folder}/assay-9.9.9.tgz")
+    }
+
+    /// Which pod the database is.
+    fn database(&self) -> String {
+        let pods = ["pods", "--selector", "app.kubernetes.io/component=postgresql"];
+        self.field(&pods, ".items[*].metadata.uid")
     }
 
     fn password(&self) -> String {
@@ -130,9 +147,14 @@ fn a_release_lives_and_leaves_what_is_the_tenants() {
     assert!(notes.contains("kubectl apply --filename - <<'END'"), "{notes}");
 
     let password = world.password();
-    let _ = world.upgrade(&["--set", "operator.replicas=3"]).ok();
+    let database = world.database();
+    let next = world.next_version();
+    let upgrade = ["upgrade", "assay", &next, "--wait", "--timeout", "2m"];
+    let _ = world.helm(&upgrade, &["--set", "operator.replicas=3"]).ok();
     assert_eq!(world.field(&["deployment", "assay-operator"], ".status.readyReplicas"), "3");
+    assert_eq!(world.field(&["riskservice/assay"], ".spec.image"), "assay/assay:9.9.9");
     assert_eq!(world.password(), password, "an upgrade makes no new password");
+    assert_eq!(world.database(), database, "nor another database, which would be empty");
     let refused = world.upgrade(PRODUCTION);
     assert!(
         refused.stderr.contains("cannot become mode=production in place"),
