@@ -255,11 +255,12 @@ impl Cluster {
                 self.config(&format!("client-certificate: {certificate}, client-key: {key}"));
             fs::write(self.directory.join(format!("{name}.kubeconfig")), text).expect("a file");
         }
-        let mut stages: Vec<String> = vec![KWOK.to_owned(), COMPLETE_HOOKS.to_owned()];
+        let mut stages: Vec<String> = vec![KWOK.to_owned()];
         for stage in fs::read_dir(root.join("stages")).expect("kwok's stages") {
             let path = stage.expect("a stage").path();
             stages.push(fs::read_to_string(path).expect("a stage"));
         }
+        stages.push(COMPLETE_HOOKS.to_owned());
         fs::write(self.directory.join("kwok.yaml"), stages.join("\n---\n")).expect("a file");
     }
 
@@ -322,6 +323,17 @@ options:
   enableDebuggingHandlers: true
 ";
 
+const NODE: &str = "\
+apiVersion: v1
+kind: Node
+metadata:
+  name: node
+  labels: {type: kwok, kubernetes.io/hostname: node, kubernetes.io/os: linux, kubernetes.io/arch: amd64}
+status:
+  capacity: {cpu: '32', memory: 256Gi, pods: '1000'}
+  allocatable: {cpu: '32', memory: 256Gi, pods: '1000'}
+";
+
 /// kwok completes pods of Jobs only; those of Helm's hooks have no owner.
 const COMPLETE_HOOKS: &str = r#"
 apiVersion: kwok.x-k8s.io/v1alpha1
@@ -355,14 +367,3 @@ spec:
       {{ end }}
       phase: Succeeded
 "#;
-
-const NODE: &str = "\
-apiVersion: v1
-kind: Node
-metadata:
-  name: node
-  labels: {type: kwok, kubernetes.io/hostname: node, kubernetes.io/os: linux, kubernetes.io/arch: amd64}
-status:
-  capacity: {cpu: '32', memory: 256Gi, pods: '1000'}
-  allocatable: {cpu: '32', memory: 256Gi, pods: '1000'}
-";
