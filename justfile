@@ -11,7 +11,7 @@ sample:
 test *arguments:
     ./tests/run {{ arguments }}
 
-# rewrite what is generated from the code: api/openapi.json, crds/manifests, tables in docs/, the README's answer
+# rewrite what is generated from the code: api/openapi.json, crds/manifests, tables in docs/, the README's answer, the chart's copies and table
 generate:
     UPDATE_GENERATED=1 cargo test -p assay-tests -- --test-threads=1 generated worked readme
     UPDATE_GENERATED=1 cargo test -p assay-crds

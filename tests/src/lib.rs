@@ -17,6 +17,7 @@ pub mod cut;
 mod data;
 pub mod esplora;
 mod figures;
+mod helm;
 pub mod maker;
 mod manifest;
 mod metrics;
@@ -40,6 +41,7 @@ pub use cluster::Cluster;
 pub use connection::Connection;
 pub use data::TestData;
 pub use figures::Figures;
+pub use helm::Helm;
 pub use manifest::{on_plan, tenant};
 pub use operator::Operator;
 pub use process::{

@@ -22,17 +22,27 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator`. It works as soon as
-    /// it holds the Lease.
+    /// Starts an operator in the namespace `default`.
     ///
     /// # Panics
     ///
     /// Where it does not start.
     #[must_use]
     pub fn start(cluster: &Cluster, database_url: &str, name: &str) -> Self {
+        Self::start_in(cluster, "default", database_url, name)
+    }
+
+    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator` of a namespace. It
+    /// works as soon as it holds the Lease there.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_in(cluster: &Cluster, namespace: &str, database_url: &str, name: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let config = directory.path().join("kubeconfig");
-        fs::write(&config, cluster.config_of_account("assay-operator")).expect("a file");
+        fs::write(&config, cluster.config_of_account(namespace, "assay-operator")).expect("a file");
         let url = directory.path().join("database-url");
         fs::write(&url, database_url).expect("a file");
         let address = format!("127.0.0.1:{}", free_port());
@@ -41,7 +51,7 @@ impl Operator {
             .env_clear()
             .env("KUBECONFIG", &config)
             .args(["--database-url-file", &url.display().to_string(), "--listen", &address])
-            .args(["--namespace", "default", "--name", name, "--lease-seconds", "6", "--log-text"])
+            .args(["--namespace", namespace, "--name", name, "--lease-seconds", "6", "--log-text"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

@@ -15,6 +15,7 @@ mod logging;
 mod migrate;
 mod openapi;
 mod policy;
+mod probe;
 mod progress;
 mod rows;
 mod screen;
@@ -149,6 +150,7 @@ enum Command {
     Usage(usage::UsageArgs),
     Purge(usage::PurgeArgs),
     Openapi(openapi::OpenapiArgs),
+    Probe(probe::ProbeArgs),
     /// Print what a shell needs to complete commands
     Completions {
         /// The shell
@@ -327,6 +329,7 @@ async fn execute(
         Command::Usage(args) => usage::usage(&args, &context).await,
         Command::Purge(args) => usage::purge(&args, &context).await,
         Command::Openapi(_) => openapi::run(),
+        Command::Probe(args) => probe::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "assay", &mut script);

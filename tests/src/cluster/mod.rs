@@ -73,10 +73,17 @@ impl Cluster {
         self.directory.join("admin.kubeconfig")
     }
 
-    /// What a file says with which a `ServiceAccount` of `default` reaches it.
+    /// Where `kubectl` and the programs of the cluster are.
     #[must_use]
-    pub fn config_of_account(&self, account: &str) -> String {
-        let token = self.kubectl(&["create", "token", account, "--duration=1h"]);
+    pub fn programs(&self) -> &Path {
+        &self.programs
+    }
+
+    /// What a file says with which a `ServiceAccount` of a namespace reaches it.
+    #[must_use]
+    pub fn config_of_account(&self, namespace: &str, account: &str) -> String {
+        let token =
+            self.kubectl(&["create", "token", account, "--namespace", namespace, "--duration=1h"]);
         self.config(&format!("token: {}", token.trim()))
     }
 
@@ -253,6 +260,7 @@ impl Cluster {
             let path = stage.expect("a stage").path();
             stages.push(fs::read_to_string(path).expect("a stage"));
         }
+        stages.push(COMPLETE_HOOKS.to_owned());
         fs::write(self.directory.join("kwok.yaml"), stages.join("\n---\n")).expect("a file");
     }
 
@@ -325,3 +333,37 @@ status:
   capacity: {cpu: '32', memory: 256Gi, pods: '1000'}
   allocatable: {cpu: '32', memory: 256Gi, pods: '1000'}
 ";
+
+/// kwok completes pods of Jobs only; those of Helm's hooks have no owner.
+const COMPLETE_HOOKS: &str = r#"
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: hook-complete}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+      - {key: .status.phase, operator: In, values: [Running]}
+      - {key: '.metadata.annotations["helm.sh/hook"]', operator: Exists}
+  next:
+    statusTemplate: |
+      {{ $now := Now }}
+      conditions:
+        - {type: Ready, status: "False", reason: PodCompleted}
+        - {type: ContainersReady, status: "False", reason: PodCompleted}
+      containerStatuses:
+      {{ range .spec.containers }}
+        - name: {{ .name | Quote }}
+          image: {{ .image | Quote }}
+          ready: false
+          restartCount: 0
+          state:
+            terminated:
+              exitCode: 0
+              reason: Completed
+              startedAt: {{ $now | Quote }}
+              finishedAt: {{ $now | Quote }}
+      {{ end }}
+      phase: Succeeded
+"#;

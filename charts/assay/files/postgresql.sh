@@ -1,0 +1,20 @@
+# Starts a PostgreSQL for an evaluation, with one login that owns one database: DATA is where it lies,
+# PASSWORD the file with the login's password.
+set -eu
+
+if [ ! -d "$DATA" ]; then
+  # Made beside its place: what was made halfway is never used.
+  rm -rf "$DATA.new"
+  initdb --pgdata="$DATA.new" --username=postgres --encoding=UTF8 --locale=C --auth=reject >/dev/null
+  # Nobody else may log in.
+  echo "host assay assay all scram-sha-256" >"$DATA.new/pg_hba.conf"
+  postgres --single -D "$DATA.new" postgres >/dev/null <<'END'
+CREATE ROLE assay LOGIN CREATEROLE
+CREATE DATABASE assay OWNER assay
+END
+  mv "$DATA.new" "$DATA"
+fi
+
+# The Secret says what the password is, whatever it was.
+echo "ALTER ROLE assay PASSWORD '$(cat "$PASSWORD")'" | postgres --single -D "$DATA" postgres >/dev/null
+exec postgres -D "$DATA" -c listen_addresses='*' -c unix_socket_directories=/tmp "$@"

@@ -1,0 +1,96 @@
+{{/* Names and values that several templates need. Everything is called after the release. */}}
+
+{{/* An image's full name: {root, image}. */}}
+{{- define "assay.image" -}}
+{{- $registry := .image.registry | default .root.Values.imageRegistry -}}
+{{- if $registry }}{{ trimSuffix "/" $registry }}/{{ end }}{{ .image.repository }}
+{{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{/* What tells the pods of one part from others: {root, component}. It never changes. */}}
+{{- define "assay.selector" -}}
+app.kubernetes.io/name: assay
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* What the pods of a part are labelled: {root, component}. No version: a new chart must not end a
+database that keeps nothing. */}}
+{{- define "assay.podLabels" -}}
+{{ include "assay.selector" . }}
+app.kubernetes.io/part-of: assay
+assay.dev/mode: {{ .root.Values.mode }}
+{{- end }}
+
+{{/* What every object of a part is labelled: {root, component}. */}}
+{{- define "assay.labels" -}}
+{{ include "assay.podLabels" . }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* The frame of an object: {root, component, name}. */}}
+{{- define "assay.metadata" -}}
+name: {{ .name }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "assay.labels" . | nindent 2 }}
+{{- end }}
+
+{{/* Where the URLs of database and cache are, as YAML of {name, key}. */}}
+{{- define "assay.databaseSecret" -}}
+{{- if eq .Values.mode "evaluation" -}}
+{name: {{ .Release.Name }}-evaluation, key: database-url}
+{{- else -}}
+{{- .Values.database.secret | toJson -}}
+{{- end -}}
+{{- end }}
+
+{{- define "assay.operatorSecret" -}}
+{{- if and (eq .Values.mode "production") .Values.database.operatorSecret.name -}}
+{{- .Values.database.operatorSecret | toJson -}}
+{{- else -}}
+{{- include "assay.databaseSecret" . -}}
+{{- end -}}
+{{- end }}
+
+{{- define "assay.ingestSecret" -}}
+{{- if and (eq .Values.mode "production") .Values.database.ingestSecret.name -}}
+{{- .Values.database.ingestSecret | toJson -}}
+{{- else -}}
+{{- include "assay.databaseSecret" . -}}
+{{- end -}}
+{{- end }}
+
+{{- define "assay.cacheSecret" -}}
+{{- if eq .Values.mode "evaluation" -}}
+{name: {{ .Release.Name }}-evaluation, key: redis-url}
+{{- else if .Values.cache.secret.name -}}
+{{- .Values.cache.secret | toJson -}}
+{{- end -}}
+{{- end }}
+
+{{- define "assay.imagePullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What every pod and container may do: nothing. {user} */}}
+{{- define "assay.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ .user }}
+runAsGroup: {{ .user }}
+fsGroup: {{ .user }}
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "assay.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}

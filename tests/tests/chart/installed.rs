@@ -1,0 +1,273 @@
+//! The chart in a cluster: an API server judges every object, and pods run as `kwok` plays them.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
+    time::Duration,
+};
+
+use assay_tests::{Cluster, Finished, Helm, Operator, Postgres, Server, wait_at_most};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    chart, file,
+    rendered::{EVERYTHING, PRODUCTION, objects},
+    text,
+};
+
+/// A namespace in which only restricted pods run.
+const NAMESPACE: &str = "
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: assay
+  labels:
+    pod-security.kubernetes.io/enforce: restricted
+    pod-security.kubernetes.io/warn: restricted
+";
+
+/// The tenants' objects.
+const TENANT: &str = "
+apiVersion: assay.dev/v1alpha1
+kind: Tenant
+metadata: {name: acme}
+spec: {displayName: Acme, plan: business, policy: default, namespaces: [assay]}
+---
+apiVersion: assay.dev/v1alpha1
+kind: ApiKey
+metadata: {name: acme, namespace: assay}
+spec: {tenant: acme}
+";
+
+/// One test at a time has the cluster, as its kinds belong to all of it.
+struct World {
+    cluster: MutexGuard<'static, Cluster>,
+    helm: Helm,
+    folder: TempDir,
+}
+
+impl World {
+    /// A cluster that nothing of Assay is in; `None` where there is no cluster or no Helm.
+    fn new() -> Option<Self> {
+        static CLUSTER: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
+        let helm = Helm::find()?;
+        let cluster = CLUSTER.get_or_init(|| Cluster::start().map(Mutex::new)).as_ref()?;
+        let cluster = cluster.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = cluster.try_kubectl(&["delete", "namespace", "assay", "--ignore-not-found"]);
+        let kinds = cluster.kubectl(&["get", "crd", "-o", "name"]);
+        for kind in kinds.lines() {
+            cluster.kubectl(&["delete", kind, "--timeout=60s"]);
+        }
+        let roles = "clusterrole,clusterrolebinding";
+        cluster.kubectl(&["delete", roles, "assay-operator", "--ignore-not-found"]);
+        cluster.apply(NAMESPACE);
+        let helm = helm.of(&cluster);
+        let folder = tempfile::tempdir().unwrap();
+        Some(Self { cluster, helm, folder })
+    }
+
+    /// Helm on the release `assay`.
+    fn helm(&self, command: &[&str], more: &[&str]) -> Finished {
+        self.helm.run(&[command, &["--namespace", "assay"], more].concat())
+    }
+
+    fn install(&self, more: &[&str]) -> Finished {
+        self.helm(&["install", "assay", &chart(), "--wait", "--timeout", "2m"], more)
+    }
+
+    fn upgrade(&self, more: &[&str]) -> Finished {
+        self.helm(&["upgrade", "assay", &chart(), "--wait", "--timeout", "2m"], more)
+    }
+
+    /// A field of an object, as text.
+    fn field(&self, object: &[&str], path: &str) -> String {
+        let template = format!("jsonpath={{{path}}}");
+        let all = [&["get", "--namespace", "assay", "-o", &template], object].concat();
+        self.cluster.kubectl(&all)
+    }
+
+    /// The chart, packaged as a later version.
+    fn next_version(&self) -> String {
+        let folder = self.folder.path().to_str().unwrap();
+        let version = ["--version", "9.9.9", "--app-version", "9.9.9", "--destination", folder];
+        let _ = self.helm.run(&[&["package", &chart()], &version[..]].concat()).ok();
+        format!("{folder}/assay-9.9.9.tgz")
+    }
+
+    /// Which pod the database is.
+    fn database(&self) -> String {
+        let pods = ["pods", "--selector", "app.kubernetes.io/component=postgresql"];
+        self.field(&pods, ".items[*].metadata.uid")
+    }
+
+    fn password(&self) -> String {
+        self.field(&["secret", "assay-evaluation"], ".data.password")
+    }
+}
+
+#[test]
+fn the_api_server_takes_every_object_and_warns_of_none() {
+    let Some(world) = World::new() else { return };
+    let definitions = file("crds/manifests").display().to_string();
+    world.cluster.kubectl(&["apply", "--server-side", "-f", &definitions]);
+    world.cluster.kubectl(&["wait", "--for=condition=Established", "crd", "--all"]);
+    for arguments in [&[], EVERYTHING, PRODUCTION] {
+        let mut rendered = objects(&world.helm, arguments);
+        // Kinds that are not the cluster's own, nor ours.
+        rendered.retain(|object| {
+            let group = object["apiVersion"].as_str().unwrap();
+            !group.starts_with("monitoring.coreos.com/")
+        });
+        assert!(rendered.len() > 15, "{}", rendered.len());
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": rendered});
+        let taken = world.cluster.try_create_dry(&list.to_string()).ok();
+        assert_eq!(taken.stdout.lines().count(), rendered.len());
+        assert_eq!(taken.stderr, "", "no warning");
+    }
+}
+
+#[test]
+fn a_release_lives_and_leaves_what_is_the_tenants() {
+    let Some(world) = World::new() else { return };
+    let notes = world.install(&[]).ok().stdout;
+    let ready = world.field(&["deployment", "assay-operator"], ".status.readyReplicas");
+    assert_eq!(ready, "2", "restricted pods run");
+    for (what, path, wanted) in [
+        ("riskservice/assay", ".spec.image", concat!("assay/assay:", env!("CARGO_PKG_VERSION"))),
+        ("plan/business", ".spec.displayName", "Business"),
+        ("riskpolicy/default", ".spec.thresholds.block", "75"),
+        ("intelsource/ofac-sdn", ".spec.format", "ofac-advanced"),
+        ("poddisruptionbudget/assay-operator", ".status.currentHealthy", "2"),
+    ] {
+        assert_eq!(world.field(&[what], path), wanted, "{what}");
+    }
+    let test = world.helm(&["test", "assay", "--timeout", "2m"], &[]).ok();
+    assert!(test.stdout.contains("Succeeded"), "{}", test.stdout);
+    world.cluster.apply(TENANT);
+    assert!(notes.contains("kubectl apply --filename - <<'END'"), "{notes}");
+
+    let password = world.password();
+    let database = world.database();
+    let next = world.next_version();
+    let upgrade = ["upgrade", "assay", &next, "--wait", "--timeout", "2m"];
+    let _ = world.helm(&upgrade, &["--set", "operator.replicas=3"]).ok();
+    assert_eq!(world.field(&["deployment", "assay-operator"], ".status.readyReplicas"), "3");
+    assert_eq!(world.field(&["riskservice/assay"], ".spec.image"), "assay/assay:9.9.9");
+    assert_eq!(world.password(), password, "an upgrade makes no new password");
+    assert_eq!(world.database(), database, "nor another database, which would be empty");
+    let refused = world.upgrade(PRODUCTION);
+    assert!(
+        refused.stderr.contains("cannot become mode=production in place"),
+        "{}",
+        refused.stderr
+    );
+    let _ = world.helm(&["rollback", "assay", "1", "--wait", "--timeout", "2m"], &[]).ok();
+    assert_eq!(world.field(&["deployment", "assay-operator"], ".spec.replicas"), "2");
+    assert_eq!(world.password(), password, "nor does a rollback");
+
+    let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
+    for kept in [
+        "tenant/acme",
+        "apikey/acme",
+        "plan/business",
+        "riskpolicy/default",
+        "intelsource/ofac-sdn",
+    ] {
+        assert_eq!(world.field(&[kept], ".metadata.deletionTimestamp"), "", "{kept}");
+    }
+    assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 8);
+    let left = world.cluster.kubectl(&[
+        "get",
+        "deployment,secret,service,networkpolicy,pdb,riskservice",
+        "-n",
+        "assay",
+        "-o",
+        "name",
+    ]);
+    let left: Vec<&str> = left.lines().filter(|name| !name.contains("helm.release")).collect();
+    assert!(left.is_empty(), "{left:?}");
+
+    // What was kept is taken up again, by the same name.
+    let _ = world.install(PRODUCTION).ok();
+    let refused = world.upgrade(&["--set", "mode=evaluation"]);
+    assert!(
+        refused.stderr.contains("cannot become mode=evaluation in place"),
+        "{}",
+        refused.stderr
+    );
+    let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
+}
+
+/// The commands of the README, from nothing to a key that the API takes. `kwok` runs no containers: the
+/// operator runs beside the cluster with the rights that the chart gave, and so does the API.
+#[test]
+fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
+    let Some(world) = World::new() else { return };
+    let readme = text("README.md");
+    let block = readme.split_once("## In a cluster").and_then(|(_, rest)| rest.split("```").nth(1));
+    let block = block.unwrap().replace("\\\n", "");
+    let commands: Vec<&str> = block.trim().lines().collect();
+    let [install, apply, wait, forward, check] = commands[..] else { panic!("{commands:?}") };
+    let shell = |command: &str| world.helm.shell(&world.cluster, &file("."), command).ok().stdout;
+
+    shell(install);
+    let postgres = Postgres::start();
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    postgres.used_by(directory.path());
+    let server = Server::start(directory, &[]);
+    let operator = Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside");
+    operator.wait_until_it_works();
+    shell(apply);
+    // Said for the operator, which does not act on it yet.
+    let ready = json!({"status": {"conditions": [{
+        "type": "Ready", "status": "True", "reason": "Test", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]}});
+    let patch =
+        ["patch", "riskservice", "assay", "-n", "assay", "--subresource=status", "--type=merge"];
+    world.cluster.kubectl(&[&patch[..], &["-p", &ready.to_string()]].concat());
+    let said = shell(wait);
+    assert!(said.contains("apikey.assay.dev/acme condition met"), "{said}");
+    assert!(forward.contains("service/assay 8080:80"), "the Service is called as the RiskService");
+
+    let (_, key) = check.split_once("X-API-Key: ").unwrap();
+    let (key, _) = key.split_once(")\"").unwrap();
+    let key = shell(&format!("printf %s \"{key})\""));
+    let body = check.rsplit_once("--data '").unwrap().1.trim_end_matches('\'');
+    let caller = server.caller(&key);
+    wait_at_most(Duration::from_secs(30), "the API takes the key", || {
+        caller.post("/api/v1/check/address", body, &[]).status == 200
+    });
+    for kind in ["plan/business", "riskpolicy/default", "intelsource/ofac-sdn"] {
+        let reason = world.field(&[kind], ".status.conditions[?(@.type==\"Ready\")].reason");
+        assert_eq!(reason, "Published", "{kind}: {}", operator.log());
+    }
+    // What the operator keeps goes while it is there.
+    world.cluster.kubectl(&["delete", "apikey,tenant", "--all", "--namespace", "assay"]);
+    world.cluster.kubectl(&["delete", "plan,riskpolicy,intelsource", "--all"]);
+    let _ = world.helm(&["uninstall", "assay"], &[]).ok();
+}
+
+/// What the notes say, pasted into a shell, does what they say.
+#[test]
+fn the_page_of_the_notes_is_taken_as_it_stands() {
+    let Some(world) = World::new() else { return };
+    let notes = world.install(&[]).ok().stdout;
+    // Everything from the first `kubectl apply` to where the page ends.
+    let (_, page) = notes.split_once("kubectl apply").unwrap();
+    let (page, rest) = page.split_once("\nEND\n").unwrap();
+    let page = format!("kubectl apply{page}\nEND\n");
+    let applied = world.helm.shell(&world.cluster, &file("."), &page).ok().stdout;
+    assert_eq!(applied, "tenant.assay.dev/acme created\napikey.assay.dev/acme created\n");
+    // Nobody answers here; the shell must understand the rest all the same.
+    let understood = format!("set -n\n{rest}");
+    let _ = world.helm.shell(&world.cluster, &file("."), &understood).ok();
+    let test = notes.lines().find(|line| line.starts_with("helm test")).unwrap();
+    let _ = world.helm.shell(&world.cluster, &file("."), test).ok();
+    for resource in ["riskservice/assay", "apikey/acme"] {
+        assert!(notes.contains(resource), "{notes}");
+        let found: Value = world.cluster.get(&["--namespace", "assay", resource]);
+        assert!(found["metadata"]["uid"].is_string());
+    }
+    let _ = world.helm(&["uninstall", "assay"], &[]).ok();
+}

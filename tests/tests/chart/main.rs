@@ -1,0 +1,37 @@
+//! The chart: what it renders, what it refuses, and its life in a cluster. Tests that need Helm or a
+//! cluster say that they skip where there is none.
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod alerts;
+mod evaluation;
+mod examples;
+mod generated;
+mod installed;
+mod objects;
+mod probe;
+mod release;
+
+mod rendered;
+mod values;
+
+use std::path::{Path, PathBuf};
+
+/// A file of the project.
+pub(crate) fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+/// What a file of the project says.
+pub(crate) fn text(name: &str) -> String {
+    std::fs::read_to_string(file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The chart.
+pub(crate) fn chart() -> String {
+    file("charts/assay").display().to_string()
+}

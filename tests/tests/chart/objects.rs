@@ -1,0 +1,198 @@
+//! Given values, what stands in the cluster afterwards.
+
+use assay_tests::Helm;
+use serde_json::{Value, json};
+
+use crate::{
+    chart,
+    rendered::{EVERYTHING, PRODUCTION, documents, objects, of_kind, one, pods},
+    text,
+};
+
+#[test]
+fn helm_finds_nothing_to_complain_about() {
+    let Some(helm) = Helm::find() else { return };
+    for arguments in [&[], EVERYTHING, PRODUCTION] {
+        let _ = helm.run(&[&["lint", "--strict", &chart()], arguments].concat()).ok();
+    }
+}
+
+#[test]
+fn the_operator_may_what_its_rights_say_and_no_more() {
+    let Some(helm) = Helm::find() else { return };
+    let rendered = objects(&helm, &[]);
+    let rules = |objects: &[Value], kind: &str| {
+        let found = of_kind(objects, kind);
+        assert_eq!(found.len(), 1, "{kind}");
+        found[0]["rules"].clone()
+    };
+    let wanted = documents(&text("operator/rights.yaml"));
+    for kind in ["ClusterRole", "Role"] {
+        assert_eq!(rules(&rendered, kind), rules(&wanted, kind));
+        assert!(!rules(&rendered, kind).to_string().contains('*'), "no wildcards");
+        let binding = one(&rendered, &format!("{kind}Binding"), "assay-operator");
+        let subject =
+            json!({"kind": "ServiceAccount", "name": "assay-operator", "namespace": "assay"});
+        assert_eq!(binding["subjects"], json!([subject]));
+        assert_eq!(
+            binding["roleRef"]["name"],
+            one(&rendered, kind, "assay-operator")["metadata"]["name"]
+        );
+    }
+    assert_eq!(rendered.len(), rendered_names(&rendered).len(), "no name twice");
+}
+
+fn rendered_names(objects: &[Value]) -> std::collections::BTreeSet<String> {
+    objects
+        .iter()
+        .map(|object| format!("{}/{}", object["kind"], object["metadata"]["name"]))
+        .collect()
+}
+
+#[test]
+fn every_pod_is_restricted_and_only_the_operator_has_a_token() {
+    let Some(helm) = Helm::find() else { return };
+    for arguments in [&[], EVERYTHING, PRODUCTION] {
+        let rendered = objects(&helm, arguments);
+        let pods = pods(&rendered);
+        assert!(pods.iter().any(|(name, _)| name == "assay-operator"));
+        for (name, pod) in pods {
+            let account = pod["automountServiceAccountToken"].as_bool();
+            assert_eq!(account, Some(name == "assay-operator"), "{name}");
+            assert_eq!(
+                pod["enableServiceLinks"], false,
+                "{name}: variables that look like settings"
+            );
+            let security = &pod["securityContext"];
+            assert_eq!(security["runAsNonRoot"], true, "{name}");
+            assert!(security["runAsUser"].as_u64() > Some(0), "{name}");
+            assert_eq!(security["seccompProfile"]["type"], "RuntimeDefault", "{name}");
+            for container in pod["containers"].as_array().unwrap() {
+                let security = &container["securityContext"];
+                assert_eq!(security["allowPrivilegeEscalation"], false, "{name}");
+                assert_eq!(security["readOnlyRootFilesystem"], true, "{name}");
+                assert_eq!(security["capabilities"]["drop"], json!(["ALL"]), "{name}");
+                assert!(container["resources"]["limits"]["memory"].is_string(), "{name}");
+                assert!(
+                    !container.to_string().contains("secretKeyRef"),
+                    "{name}: secrets are files"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_comes_with_assay_is_there_and_outlives_the_release() {
+    let Some(helm) = Helm::find() else { return };
+    let rendered = objects(&helm, &[]);
+    for name in ["plans", "policy", "feeds"] {
+        for wanted in documents(&text(&format!("api/manifests/{name}.yaml"))) {
+            let (kind, object) = (&wanted["kind"], &wanted["metadata"]["name"]);
+            let found = one(&rendered, kind.as_str().unwrap(), object.as_str().unwrap());
+            assert_eq!(found["spec"], wanted["spec"], "{kind} {object}");
+            let annotations = &found["metadata"]["annotations"];
+            assert_eq!(annotations["helm.sh/resource-policy"], "keep", "{kind} {object}");
+        }
+    }
+    let none = "defaults.plans=false,defaults.policy=false,defaults.feeds=false";
+    let rendered = objects(&helm, &["--set", none]);
+    for kind in ["Plan", "RiskPolicy", "IntelSource"] {
+        assert!(of_kind(&rendered, kind).is_empty(), "{kind}");
+    }
+}
+
+#[test]
+fn an_evaluation_is_marked_and_production_has_no_part_of_it() {
+    let Some(helm) = Helm::find() else { return };
+    let evaluation = objects(&helm, &[]);
+    for object in &evaluation {
+        assert_eq!(object["metadata"]["labels"]["assay.dev/mode"], "evaluation", "{object}");
+    }
+    let service = one(&evaluation, "RiskService", "assay");
+    let secret = one(&evaluation, "Secret", "assay-evaluation");
+    for (field, key) in [("databaseSecret", "database-url"), ("cacheSecret", "redis-url")] {
+        assert_eq!(service["spec"][field], json!({"name": "assay-evaluation", "key": key}));
+        assert!(secret["stringData"][key].is_string(), "{key}");
+    }
+
+    let production = objects(&helm, PRODUCTION);
+    let service = one(&production, "RiskService", "assay");
+    assert_eq!(service["spec"]["databaseSecret"], json!({"name": "database", "key": "url"}));
+    assert_eq!(service["spec"]["cacheSecret"], json!({"name": "cache", "key": "url"}));
+    for kind in ["Secret", "PersistentVolumeClaim"] {
+        assert!(of_kind(&production, kind).is_empty(), "{kind}");
+    }
+    assert_eq!(pods(&production).len(), 2, "the operator and the test");
+}
+
+#[test]
+fn each_program_reads_the_secret_that_is_its_own() {
+    let Some(helm) = Helm::find() else { return };
+    let more = "database.operatorSecret.name=control,database.ingestSecret.name=ingest,\
+                database.ingestSecret.key=uri";
+    let rendered = objects(&helm, &[PRODUCTION, &["--set", more]].concat());
+    let pod = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
+    assert_eq!(pod["volumes"][0]["secret"]["secretName"], "control");
+    let arguments = pod["containers"][0]["args"].to_string();
+    assert!(arguments.contains("--database-secret=ingest/uri"), "{arguments}");
+}
+
+#[test]
+fn a_mirror_stands_before_every_image() {
+    let Some(helm) = Helm::find() else { return };
+    let digest = format!("sha256:{}", "ab".repeat(32));
+    let values = format!("imageRegistry=mirror.example/copies/,operator.image.digest={digest}");
+    let rendered = objects(&helm, &["--set", &values, "--set", "imagePullSecrets={mirror}"]);
+    for (name, pod) in pods(&rendered) {
+        let image = pod["containers"][0]["image"].as_str().unwrap();
+        assert!(image.starts_with("mirror.example/copies/"), "{name}: {image}");
+        assert_eq!(pod["imagePullSecrets"], json!([{"name": "mirror"}]), "{name}");
+    }
+    let operator = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
+    let image = format!("mirror.example/copies/assay/assay-operator@{digest}");
+    assert_eq!(operator["containers"][0]["image"], image);
+    let arguments = operator["containers"][0]["args"].to_string();
+    assert!(arguments.contains("--image-pull-secret=mirror"), "{arguments}");
+    let service = one(&rendered, "RiskService", "assay");
+    assert_eq!(service["spec"]["imagePullSecrets"], json!(["mirror"]));
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(service["spec"]["image"], format!("mirror.example/copies/assay/assay:{version}"));
+}
+
+#[test]
+fn nothing_is_reached_but_what_is_named() {
+    let Some(helm) = Helm::find() else { return };
+    let values =
+        "networkPolicy.allowedPrivateCidrs={10.20.0.0/16},networkPolicy.publicEgress=false";
+    let rule =
+        json!([{"to": [{"ipBlock": {"cidr": "203.0.113.7/32"}}], "ports": [{"port": 8332}]}]);
+    let rule = format!("networkPolicy.egress={rule}");
+    let rendered = objects(&helm, &["--set", values, "--set-json", &rule]);
+    let deny = &one(&rendered, "NetworkPolicy", "assay-default-deny")["spec"];
+    assert_eq!(deny["policyTypes"], json!(["Ingress", "Egress"]));
+    assert!(deny.get("ingress").is_none() && deny.get("egress").is_none());
+    let labels = |object: &Value| object["spec"]["template"]["metadata"]["labels"].clone();
+    for deployment in of_kind(&rendered, "Deployment") {
+        assert_eq!(
+            labels(deployment)["app.kubernetes.io/part-of"],
+            "assay",
+            "the policy chooses it"
+        );
+    }
+    for name in ["assay-operator", "assay-workloads"] {
+        let egress = one(&rendered, "NetworkPolicy", name)["spec"]["egress"].to_string();
+        for cidr in ["10.20.0.0/16", "203.0.113.7/32"] {
+            assert!(egress.contains(&format!(r#"{{"ipBlock":{{"cidr":"{cidr}"}}}}"#)), "{egress}");
+        }
+        assert!(!egress.contains("0.0.0.0/0"), "{egress}");
+    }
+    let workloads = &one(&objects(&helm, &[]), "NetworkPolicy", "assay-workloads")["spec"].clone();
+    let public = &workloads["egress"].as_array().unwrap().last().unwrap()["to"][0]["ipBlock"];
+    assert_eq!(public["cidr"], "0.0.0.0/0");
+    for private in ["10.0.0.0/8", "169.254.0.0/16", "192.168.0.0/16"] {
+        assert!(public["except"].as_array().unwrap().contains(&private.into()), "{public}");
+    }
+    let off = objects(&helm, &["--set", "networkPolicy.enabled=false"]);
+    assert!(of_kind(&off, "NetworkPolicy").is_empty());
+}

@@ -1,0 +1,155 @@
+//! Given values that cannot be meant, when the chart is rendered, then it says what is wrong.
+
+use std::collections::BTreeSet;
+
+use assay_tests::Helm;
+use serde_json::Value;
+
+use crate::{
+    chart,
+    rendered::{EVERYTHING, PRODUCTION},
+    text,
+};
+
+fn schema() -> Value {
+    serde_json::from_str(&text("charts/assay/values.schema.json")).unwrap()
+}
+
+/// A value of the chart.
+#[derive(Debug)]
+pub(crate) struct Documented {
+    /// Where it is, such as `operator.replicas`.
+    pub(crate) path: String,
+    /// What it is where nobody says otherwise.
+    pub(crate) default: Value,
+    /// What it means.
+    pub(crate) meaning: String,
+}
+
+/// Every value with the comment above it. What has no comment is a section.
+pub(crate) fn documented() -> Vec<Documented> {
+    let text = text("charts/assay/values.yaml");
+    let values: Value = serde_saphyr::from_str(&text).unwrap();
+    let mut found: Vec<Documented> = Vec::new();
+    let mut sections: Vec<(usize, &str)> = Vec::new();
+    let mut meaning = Vec::new();
+    let mut inside = None;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let depth = line.len() - line.trim_start().len();
+        // What a documented value holds is part of it.
+        if inside.is_some_and(|above| depth > above) {
+            continue;
+        }
+        inside = None;
+        if let Some(words) = line.trim().strip_prefix("# ") {
+            meaning.push(words);
+            continue;
+        }
+        let (key, rest) = line.trim().split_once(':').unwrap();
+        sections.retain(|(above, _)| *above < depth);
+        if meaning.is_empty() {
+            assert!(rest.is_empty(), "{key} lacks a comment that says what it means");
+            sections.push((depth, key));
+            continue;
+        }
+        let path: Vec<&str> = sections.iter().map(|(_, key)| *key).chain([key]).collect();
+        found.push(Documented {
+            default: values.pointer(&format!("/{}", path.join("/"))).unwrap().clone(),
+            path: path.join("."),
+            meaning: meaning.join(" "),
+        });
+        meaning.clear();
+        inside = Some(depth);
+    }
+    found
+}
+
+/// What a schema refers to, or itself.
+fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let target = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
+    target.map_or(schema, |target| root.pointer(target).unwrap())
+}
+
+#[test]
+fn the_schema_knows_every_value_and_no_other() {
+    let schema = schema();
+    let mut known = BTreeSet::new();
+    // A section's properties are the values below it.
+    let mut sections = vec![(String::new(), &schema)];
+    let documented: BTreeSet<String> = documented().into_iter().map(|value| value.path).collect();
+    while let Some((above, section)) = sections.pop() {
+        for (name, property) in section["properties"].as_object().unwrap() {
+            let path = format!("{above}{name}");
+            if documented.contains(&path) || path == "global" {
+                known.insert(path);
+            } else {
+                let property = resolved(&schema, property);
+                assert!(property["properties"].is_object(), "{path} is not in values.yaml");
+                sections.push((format!("{path}."), property));
+            }
+        }
+    }
+    known.remove("global");
+    assert_eq!(known, documented);
+}
+
+#[test]
+fn no_object_of_the_schema_takes_what_it_does_not_know() {
+    fn check(place: &str, schema: &Value) {
+        if let Value::Object(fields) = schema {
+            if fields.get("type").is_some_and(|kind| kind == "object") {
+                let more = &fields["additionalProperties"];
+                // Labels have any names, and texts as values.
+                let labels = more["type"] == "string" && !fields.contains_key("properties");
+                // What a chart around this one says to all of its parts is not ours.
+                let others = place == "/properties/global";
+                assert!(*more == Value::Bool(false) || labels || others, "{place} takes anything");
+            }
+            fields.iter().for_each(|(name, field)| check(&format!("{place}/{name}"), field));
+        }
+    }
+    check("", &schema());
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let Some(helm) = Helm::find() else { return };
+    for (values, sentence) in [
+        ("operator.replica=3", "at '/operator': additional properties 'replica' not allowed"),
+        ("networkpolicy.enabled=false", "additional properties 'networkpolicy' not allowed"),
+        ("mode=prod", "at '/mode': value must be one of 'evaluation', 'production'"),
+        ("persistence.size=8Gb", "at '/persistence/size': '8Gb' does not match pattern"),
+        ("image.digest=sha256:ab", "at '/image/digest': 'sha256:ab' does not match pattern"),
+        ("evaluation.password=a'b", "at '/evaluation/password'"),
+        ("evaluation.redis.user=0", "at '/evaluation/redis/user': minimum: got 0, want 1"),
+        ("operator.replicas=0", "at '/operator/replicas': minimum: got 0, want 1"),
+        (
+            "api.exposure.ingress.className=public",
+            "properties 'host' required, if 'ingress' exists",
+        ),
+        (
+            "networkPolicy.allowedPrivateCidrs={10.0.0.1}",
+            "at '/networkPolicy/allowedPrivateCidrs/0'",
+        ),
+        ("mode=production", "mode=production needs database.secret.name: a Secret that holds"),
+        (
+            "mode=production,database.secret.name=a,persistence.enabled=true",
+            "persistence is for mode=evaluation: in production the database is yours",
+        ),
+        ("database.secret.name=a", "mode=evaluation brings its own"),
+        ("cache.secret.name=a", "mode=evaluation brings its own"),
+    ] {
+        let refused = helm.run(&["template", "assay", &chart(), "--set", values]);
+        let complaint = refused.stderr.contains(sentence);
+        assert!(
+            refused.code != 0 && complaint,
+            "{values}: wanted `{sentence}`: {}",
+            refused.stderr
+        );
+    }
+    let refused = helm.run(&["template", "7-assay", &chart()]);
+    assert!(refused.stderr.contains("a letter first"), "{}", refused.stderr);
+    for good in [EVERYTHING, PRODUCTION] {
+        let _ = helm.run(&[&["template", "assay", &chart()], good].concat()).ok();
+    }
+}
