@@ -13,7 +13,6 @@ mod api_key;
 pub mod definitions;
 pub mod kinds;
 mod risk_service;
-mod secret_key;
 pub mod status;
 
 pub use api_key::{ApiKey, ApiKeySpec, RotationSpec};
@@ -21,7 +20,7 @@ pub use kinds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
 pub use risk_service::{
     ExposureSpec, HttpRouteSpec, IngressSpec, RiskService, RiskServiceSpec, ScalingSpec,
 };
-pub use secret_key::SecretKey;
+pub use assay_tenancy::manifest::SecretKey;
 
 /// The group of all kinds.
 pub const GROUP: &str = "assay.dev";

@@ -30,6 +30,16 @@ impl Operator {
     /// Where it does not start.
     #[must_use]
     pub fn start(cluster: &Cluster, database_url: &str, name: &str) -> Self {
+        Self::start_with(cluster, database_url, name, &[])
+    }
+
+    /// Starts an operator with more flags.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_with(cluster: &Cluster, database_url: &str, name: &str, flags: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let config = directory.path().join("kubeconfig");
         fs::write(&config, cluster.config_of_account("assay-operator")).expect("a file");
@@ -42,6 +52,7 @@ impl Operator {
             .env("KUBECONFIG", &config)
             .args(["--database-url-file", &url.display().to_string(), "--listen", &address])
             .args(["--namespace", "default", "--name", name, "--lease-seconds", "6", "--log-text"])
+            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
