@@ -79,6 +79,21 @@ impl ChildKind {
         Api::namespaced_with(client.clone(), namespace, &self.resource())
     }
 
+    /// The object of that name, where there is one. A cluster that does not know the kind has none: it
+    /// answers in words then, and not with a status.
+    pub(crate) async fn get(
+        self,
+        client: &Client,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<DynamicObject>, kube::Error> {
+        match self.api(client, namespace).get(name).await {
+            Ok(object) => Ok(Some(object)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// What metrics call writing one.
     pub(crate) const fn written(self) -> &'static str {
         match self {

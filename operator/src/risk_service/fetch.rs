@@ -73,8 +73,7 @@ pub(super) async fn fetch(
         demand: context.demand.borrow().clone(),
     };
     for (kind, name) in build::places(&fetched) {
-        let api = kind.api(&context.client.0, &namespace);
-        if let Some(live) = api.get_opt(&name).await? {
+        if let Some(live) = kind.get(&context.client.0, &namespace, &name).await? {
             fetched.live.insert(kind, live);
         }
     }

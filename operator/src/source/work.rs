@@ -59,7 +59,9 @@ pub(super) enum SourceError {
 }
 
 /// A kind of sources. Of its objects only their identity is watched: what they say is in force or not.
-pub(super) trait Source: Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static {
+pub(super) trait Source:
+    Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static
+{
     /// The kind.
     const KIND: Kind;
     /// What its workloads are for, as labels say it.
@@ -256,7 +258,7 @@ async fn work(
     let mut live: BTreeMap<ChildKind, DynamicObject> = BTreeMap::new();
     if context.workloads.is_some() {
         for (kind, name) in places {
-            live.extend(kind.api(client, namespace).get_opt(&name).await?.map(|live| (kind, live)));
+            live.extend(kind.get(client, namespace, &name).await?.map(|live| (kind, live)));
         }
     }
     let taken = plan.children.iter().find_map(|child| {

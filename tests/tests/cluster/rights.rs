@@ -22,9 +22,9 @@ fn the_operator_may_do_no_more_than_its_work_needs() {
     }
     for refused in [
         &["*", "*"][..],
-        &["delete", "deployments.apps"],
+        &["delete", "deployments.apps", "-n", "elsewhere"],
         &["delete", "secrets"],
-        &["delete", "services"],
+        &["delete", "services", "-n", "elsewhere"],
         &["patch", "riskservices.assay.dev"],
         &["delete", "tenants.assay.dev"],
         &["create", "pods"],
