@@ -131,7 +131,7 @@ fn nothing_is_written_where_nothing_changed_and_what_somebody_changed_is_put_rig
 
     let wrong = r#"{"spec":{"ports":[{"name":"http","port":80,"targetPort":1}]}}"#;
     platform.cluster.kubectl(&["patch", "service", "api", "--type=strategic", "-p", wrong]);
-    platform.wait_for(&["service", "api"], ".spec.ports[0].targetPort", "http");
+    platform.wait_for(&["service", "api"], ".spec.ports[0].targetPort", "8080");
     platform.cluster.kubectl(&["delete", "configmap", "api"]);
     wait_until("it is made again", || {
         platform.cluster.try_kubectl(&["get", "configmap", "api"]).code == 0
