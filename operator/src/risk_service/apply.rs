@@ -71,7 +71,7 @@ pub(super) async fn apply(
             Err(error) if child.kind == ChildKind::HttpRoute && error.is_gone() => {
                 lacks_gateways = true;
             }
-            applied => drop(applied?),
+            done => drop(done?),
         }
     }
     for kind in plan.unwanted {
@@ -88,9 +88,9 @@ pub(super) async fn apply(
     // Until the database is ready for it, what serves is left as it is.
     if migration == Migration::Done {
         for child in &plan.server {
-            let applied = applier.apply(child).await?;
+            let object = applier.apply(child).await?;
             if child.kind == ChildKind::Deployment {
-                deployment = Some(applied);
+                deployment = Some(object);
             }
         }
     }

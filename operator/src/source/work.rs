@@ -374,6 +374,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "it reads better without borrows")]
     fn reason(kind: ChildKind, status: Value) -> Reason {
         let object = json!({"metadata": {"name": "x"}, "status": status});
         standing(&[(kind, serde_json::from_value(object).unwrap())]).reason

@@ -44,7 +44,9 @@ pub(super) fn settings(fetched: &Fetched) -> Child {
         ("shutdown-grace", format!("{GRACE}s")),
     ];
     lines.extend(cache.map(|cache| ("redis-url-file", cache.path())));
-    let text: String = lines.iter().map(|(name, value)| format!("{name} = {value:?}\n")).collect();
+    let lines: Vec<String> =
+        lines.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
+    let text = lines.join("\n") + "\n";
     let content = json!({"data": {FILE: text}});
     Child::new(&fetched.parent, ChildKind::ConfigMap, &fetched.name(), &[], content)
 }

@@ -1,4 +1,5 @@
 //! Given a spec, then the objects of a running API.
+#![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
