@@ -13,15 +13,14 @@ mod api_key;
 pub mod definitions;
 pub mod kinds;
 mod risk_service;
-mod secret_key;
 pub mod status;
 
 pub use api_key::{ApiKey, ApiKeySpec, RotationSpec};
+pub use assay_tenancy::manifest::SecretKey;
 pub use kinds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
 pub use risk_service::{
     ExposureSpec, HttpRouteSpec, IngressSpec, RiskService, RiskServiceSpec, ScalingSpec,
 };
-pub use secret_key::SecretKey;
 
 /// The group of all kinds.
 pub const GROUP: &str = "assay.dev";

@@ -44,8 +44,42 @@ impl Standing {
     }
 }
 
-/// The conditions that say so, about a generation. A condition whose status stays keeps its time, which
-/// is told to the second.
+/// Something to be known of an object beside how it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// The condition's type.
+    pub kind: &'static str,
+    /// Whether it holds.
+    pub holds: bool,
+    /// The word for it.
+    pub reason: Reason,
+    /// What is to be known about it.
+    pub message: String,
+}
+
+/// The condition that says so, about a generation. While its status stays it keeps its time, which is
+/// told to the second.
+#[must_use]
+pub fn condition(
+    fact: &Fact,
+    before: &[Condition],
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Condition {
+    let status = if fact.holds { "True" } else { "False" };
+    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let same = before.iter().find(|old| old.type_ == fact.kind && old.status == status);
+    Condition {
+        type_: fact.kind.into(),
+        status: status.into(),
+        reason: fact.reason.as_str().into(),
+        message: fact.message.clone(),
+        observed_generation: generation,
+        last_transition_time: same.map_or(Time(second), |old| old.last_transition_time.clone()),
+    }
+}
+
+/// The conditions that say so, about a generation.
 #[must_use]
 pub fn conditions(
     standing: &Standing,
@@ -53,18 +87,14 @@ pub fn conditions(
     generation: Option<i64>,
     now: Timestamp,
 ) -> Vec<Condition> {
-    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    let condition = |kind: &str, status: bool| {
-        let status = if status { "True" } else { "False" };
-        let same = before.iter().find(|old| old.type_ == kind && old.status == status);
-        Condition {
-            type_: kind.into(),
-            status: status.into(),
-            reason: standing.reason().as_str().into(),
-            message: standing.message().into(),
-            observed_generation: generation,
-            last_transition_time: same.map_or(Time(second), |old| old.last_transition_time.clone()),
-        }
+    let condition = |kind, holds| {
+        let message = standing.message().to_owned();
+        condition(
+            &Fact { kind, holds, reason: standing.reason(), message },
+            before,
+            generation,
+            now,
+        )
     };
     let mut conditions = vec![condition(READY, standing.is_ready())];
     if matches!(standing, Standing::Stalled(..)) {

@@ -7,6 +7,9 @@
 //! - [`publish`]: everything that is a manifest on a laptop too, together, to the store
 //! - [`plan`], [`rate_limit`], [`risk_policy`], [`tenant`]: what is told of each
 //! - [`api_key`]: `ApiKey`, from the random number to the Secret
+//! - [`risk_service`]: `RiskService`, from the image to replicas that answer
+//! - [`source`]: `IntelSource` and `ChainSource`, from the manifest to what fetches and follows
+//! - `pod`, `child`, `ports`: pods and other objects that the operator makes
 //! - [`leader`]: only one operator writes
 //! - [`writer`]: every write to the API server
 //! - [`conditions`], [`reason`]: how it stands with an object, in a closed set of words
@@ -17,17 +20,23 @@
 
 pub mod api_key;
 pub mod backoff;
+mod child;
+mod client;
 pub mod conditions;
 pub mod health;
 pub mod leader;
 pub mod metrics;
 pub mod plan;
+mod pod;
+mod ports;
 pub mod publish;
 pub mod rate_limit;
 pub mod reason;
 pub mod risk_policy;
+pub mod risk_service;
 pub mod run;
 pub mod settings;
+pub mod source;
 pub mod system;
 pub mod tenant;
 pub mod writer;

@@ -31,7 +31,7 @@ pub struct Failure {
 /// What is written where.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Written {
-    /// `status`, `finalizer`, `secret`, `event` or `store`.
+    /// `status`, `finalizer`, `secret`, `event`, `store`, or the kind of an object that was made.
     pub what: &'static str,
 }
 

@@ -60,6 +60,34 @@ reasons! {
     KeyTaken,
     /// Its time is over.
     Expired,
+    /// Every replica runs the image and answers.
+    ServiceReady,
+    /// Replicas are being replaced or begin to run.
+    RollingOut,
+    /// The image does not come up.
+    RolloutFailed,
+    /// The database is made ready for the image.
+    Migrating,
+    /// The database could not be made ready for the image.
+    MigrationFailed,
+    /// A Secret that is named, or the key in it, is not there.
+    SecretNotFound,
+    /// An object of that name is there which the operator did not make for this.
+    NameTaken,
+    /// The cluster does not know the kind of a route.
+    GatewayApiMissing,
+    /// There may be as many replicas as tenants' limits ask for.
+    EnoughReplicas,
+    /// There may be fewer replicas than tenants' limits ask for.
+    TooFewReplicas,
+    /// What does the work of a source is there and does well.
+    WorkloadReady,
+    /// What does the work of a source is not there yet, or does not do well.
+    WorkloadNotReady,
+    /// The operator was not told what to make workloads of.
+    NoWorkloads,
+    /// A source is left alone, or its work is done by others.
+    NothingToRun,
     /// The database cannot be reached or refuses.
     StoreUnavailable,
     /// The API server cannot be reached or refuses.

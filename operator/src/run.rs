@@ -2,11 +2,13 @@
 
 use std::{io, process::ExitCode, sync::Arc};
 
+use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError, postgres::DatabaseAddress};
 use kube::Client;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
+    sync::watch,
     task::JoinSet,
     time::sleep,
 };
@@ -16,8 +18,10 @@ use crate::{
     api_key, backoff,
     health::{self, Health},
     leader::{Election, Leadership},
-    publish::Publisher,
+    publish::{InForce, Publisher},
+    risk_service,
     settings::Settings,
+    source::{self, Known},
     system,
     writer::Writer,
 };
@@ -112,9 +116,7 @@ async fn work(settings: &Settings, leadership: Leadership) -> Result<(), RunErro
         .map_err(|error| RunError::Listen(settings.listen, error))?;
     tokio::spawn(health::serve(listener, health.clone()));
     let client = Client::try_default().await.map_err(RunError::Config)?;
-    let store: Arc<dyn Store> = Arc::new(open(settings).await);
-    let environment = store.environment().await?;
-    health.is_ready(true);
+    let opening = tokio::spawn(open(settings.clone(), health.clone()));
 
     let name = &settings.name;
     let mut election = election(client.clone(), settings, leadership.clone());
@@ -122,11 +124,42 @@ async fn work(settings: &Settings, leadership: Leadership) -> Result<(), RunErro
     tracing::info!(name, "this operator works now");
     health.metrics.leads(true);
     let writer = Writer::new(client.clone(), name, leadership, health.metrics.clone());
-    let (publisher, in_force) =
-        Publisher::new(&client, Arc::clone(&store), writer.clone(), health.clone());
-    let keys = api_key::Context::new(client, store, environment, writer, health, in_force);
+    let (sender, in_force) = watch::channel(InForce::default());
     // They end with this function.
     let mut parts = JoinSet::new();
+    let services = risk_service::Context::new(
+        client.clone(),
+        writer.clone(),
+        health.clone(),
+        in_force.clone(),
+    );
+    parts.spawn(services.run());
+    let opened = tokio::select! {
+        opened = opening => opened.map_err(|_| RunError::Broken)??,
+        () = election.hold() => return Err(RunError::LostLease),
+        _ = parts.join_next() => return Err(RunError::Broken),
+    };
+    let (store, environment) = opened;
+    let known = watch::Sender::new(Known::default());
+    let publisher = Publisher::new(
+        &client,
+        Arc::clone(&store),
+        writer.clone(),
+        health.clone(),
+        sender,
+        known.subscribe(),
+    );
+    parts.spawn(source::run(
+        client.clone(),
+        Arc::clone(&store),
+        writer.clone(),
+        health.clone(),
+        settings.namespace.clone(),
+        settings.workloads(),
+        in_force.clone(),
+        known,
+    ));
+    let keys = api_key::Context::new(client, store, environment, writer, health, in_force);
     parts.spawn(publisher.run());
     parts.spawn(keys.run());
     tokio::select! {
@@ -135,13 +168,21 @@ async fn work(settings: &Settings, leadership: Leadership) -> Result<(), RunErro
     }
 }
 
-/// The store, once it can be opened: the database may come later, and its schema too.
-async fn open(settings: &Settings) -> PostgresStore {
+/// The store, once it can be opened: the database may come later, and its schema too, which a new
+/// installation's first `RiskService` makes.
+async fn open(
+    settings: Settings,
+    health: Health,
+) -> Result<(Arc<dyn Store>, Environment), StoreError> {
     let mut failures = 0;
     loop {
         let address = DatabaseAddress::in_file(&settings.database_url_file);
         match PostgresStore::open(address).await {
-            Ok(store) => return store,
+            Ok(store) => {
+                let environment = store.environment().await?;
+                health.is_ready(true);
+                return Ok((Arc::new(store), environment));
+            }
             Err(error) => tracing::warn!(%error, "failed to open the store; it is tried again"),
         }
         sleep(backoff::delay(failures, system::jitter())).await;

@@ -2,7 +2,11 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use assay_crds::SecretKey;
+use assay_tenancy::Name;
 use clap::Parser;
+
+use crate::source::Workloads;
 
 /// Turns Assay's custom resources into configuration, keys and workloads
 #[derive(Clone, Debug, Parser)]
@@ -19,6 +23,21 @@ pub struct Settings {
         value_name = "ADDRESS:PORT"
     )]
     pub listen: SocketAddr,
+    /// The image that fetches lists and follows chains, in this namespace; without it, servers do
+    #[arg(long, env = "ASSAY_OPERATOR_IMAGE", requires = "database_secret", value_name = "IMAGE")]
+    pub image: Option<String>,
+    /// A Secret that lets that image be pulled
+    #[arg(long, value_name = "NAME")]
+    pub image_pull_secret: Vec<Name>,
+    /// The Secret with the URL of the database, for a login that may ingest
+    #[arg(
+        long,
+        env = "ASSAY_OPERATOR_DATABASE_SECRET",
+        requires = "image",
+        value_parser = secret_key,
+        value_name = "NAME/KEY"
+    )]
+    pub database_secret: Option<SecretKey>,
     /// The namespace of the Lease that says which operator works
     #[arg(long, env = "POD_NAMESPACE", default_value = "assay-system", value_name = "NAME")]
     pub namespace: String,
@@ -31,4 +50,45 @@ pub struct Settings {
     /// Log lines as text instead of JSON
     #[arg(long)]
     pub log_text: bool,
+}
+
+impl Settings {
+    /// What the workloads of sources are made of; `None` where there are to be none.
+    #[must_use]
+    pub fn workloads(&self) -> Option<Workloads> {
+        Some(Workloads {
+            image: self.image.clone()?,
+            image_pull_secrets: self.image_pull_secret.clone(),
+            database_secret: self.database_secret.clone()?,
+        })
+    }
+}
+
+/// Reads `NAME/KEY`.
+fn secret_key(text: &str) -> Result<SecretKey, String> {
+    let wrong = || format!("`{text}` is no Secret and a key in it, such as database/url");
+    let (name, key) = text.split_once('/').ok_or_else(wrong)?;
+    if key.is_empty() {
+        return Err(wrong());
+    }
+    let name = name.parse().map_err(|_| wrong())?;
+    Ok(SecretKey { name, key: key.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_workloads_are_made_of_is_said_whole_or_not_at_all() {
+        let parse = |more: &[&str]| {
+            let all = ["assay-operator", "--database-url-file", "url", "--name", "one"];
+            Settings::try_parse_from(all.iter().chain(more))
+        };
+        assert!(parse(&[]).unwrap().workloads().is_none());
+        assert!(parse(&["--image", "assay:1"]).is_err());
+        assert!(parse(&["--image", "assay:1", "--database-secret", "store"]).is_err());
+        let whole = parse(&["--image", "assay:1", "--database-secret", "store/url"]).unwrap();
+        assert_eq!(whole.workloads().unwrap().database_secret.key, "url");
+    }
 }

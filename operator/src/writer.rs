@@ -6,7 +6,7 @@ use std::{fmt::Debug, time::Duration};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Api, Client, Resource,
-    api::{Patch, PatchParams, PostParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
     runtime::events::{Event, EventType, Recorder, Reporter},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -161,6 +161,32 @@ impl Writer {
         let parameters =
             PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
         self.write(what, api.create(&parameters, object)).await
+    }
+
+    /// Deletes an object, and no other one of its name.
+    ///
+    /// # Errors
+    ///
+    /// Where it was not deleted; that it is gone already is well.
+    pub async fn delete<K>(
+        &self,
+        what: &'static str,
+        api: &Api<K>,
+        object: &K,
+    ) -> Result<(), WriteError>
+    where
+        K: Resource + Clone + DeserializeOwned + Debug,
+    {
+        let name = object.meta().name.clone().unwrap_or_default();
+        let preconditions =
+            Preconditions { uid: object.meta().uid.clone(), resource_version: None };
+        let parameters =
+            DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
+        let deleted = async { api.delete(&name, &parameters).await.map(drop) };
+        match self.write(what, deleted).await {
+            Err(error) if !error.is_gone() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Tells what happened to an object. It is news, not a record: where it fails, nothing else does.

@@ -29,17 +29,23 @@ impl Operator {
     /// Where it does not start.
     #[must_use]
     pub fn start(cluster: &Cluster, database_url: &str, name: &str) -> Self {
-        Self::start_in(cluster, "default", database_url, name)
+        Self::start_in(cluster, "default", database_url, name, &[])
     }
 
-    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator` of a namespace. It
-    /// works as soon as it holds the Lease there.
+    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator` of a namespace, and
+    /// with more flags. It works as soon as it holds the Lease there.
     ///
     /// # Panics
     ///
     /// Where it does not start.
     #[must_use]
-    pub fn start_in(cluster: &Cluster, namespace: &str, database_url: &str, name: &str) -> Self {
+    pub fn start_in(
+        cluster: &Cluster,
+        namespace: &str,
+        database_url: &str,
+        name: &str,
+        flags: &[&str],
+    ) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let config = directory.path().join("kubeconfig");
         fs::write(&config, cluster.config_of_account(namespace, "assay-operator")).expect("a file");
@@ -52,6 +58,7 @@ impl Operator {
             .env("KUBECONFIG", &config)
             .args(["--database-url-file", &url.display().to_string(), "--listen", &address])
             .args(["--namespace", namespace, "--name", name, "--lease-seconds", "6", "--log-text"])
+            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

@@ -14,6 +14,7 @@ use std::{
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_ingest::chain::TestNetworks;
 use clap::{ArgGroup, Args};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Context, Done, Failure, output, progress::Progress};
 use crate::chains::{
@@ -149,10 +150,13 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
         .map_err(|error| Failure::Failed(error.to_string()))?
         .map_err(IngestError::from)?;
     let shown = Shown::new(chain);
+    // The first process of a container is not ended by this signal unless it listens for it.
+    let mut terminate = signal(SignalKind::terminate())?;
     let ingested = tokio::select! {
         ingested = ingest(&*store, source, request, &context.clock, &shown) => ingested,
         // What is recorded is whole at any time.
         _ = tokio::signal::ctrl_c() => Err(assay_ingest::chain::SourceError::Stopped.into()),
+        _ = terminate.recv() => Err(assay_ingest::chain::SourceError::Stopped.into()),
     };
     shown.progress.finish();
     let report = match ingested {

@@ -96,6 +96,9 @@ struct CommonFlags {
     /// A Redis that servers share: redis://, redis+sentinel://, redis+cluster://; rediss for TLS
     #[arg(long, global = true, value_name = "URL")]
     redis_url: Option<String>,
+    /// A file with that URL, read when the program starts
+    #[arg(long, global = true, value_name = "FILE")]
+    redis_url_file: Option<String>,
     /// A file that holds the password for Redis
     #[arg(long, global = true, value_name = "FILE")]
     redis_password_file: Option<String>,
@@ -401,6 +404,7 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
     layers.flag("database-password-file", common.database_password_file.clone());
     layers.flag("revocations", common.revocations.clone());
     layers.flag("redis-url", common.redis_url.clone());
+    layers.flag("redis-url-file", common.redis_url_file.clone());
     layers.flag("redis-password-file", common.redis_password_file.clone());
     layers.flag("redis-ca-file", common.redis_ca_file.clone());
     layers.flag("redis-prefix", common.redis_prefix.clone());
@@ -428,10 +432,12 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
         let name = path.display().to_string();
         layers.file(&name, &text).map_err(|error| Failure::Usage(error.to_string()))?;
     }
-    Settings::resolve(&layers).map_err(|problems| {
+    let mut settings = Settings::resolve(&layers).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Failure::Usage(format!("the settings are wrong:\n  {}", lines.join("\n  ")))
-    })
+    })?;
+    settings.read_redis_url().map_err(Failure::Usage)?;
+    Ok(settings)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 34] = [
+pub const DEFINITIONS: [Definition; 35] = [
     definition("data-dir", "assay-data", "where the embedded database lives"),
     definition(
         "database-url",
@@ -69,6 +69,7 @@ pub const DEFINITIONS: [Definition; 34] = [
         "a Redis that servers share: redis://user:password@host:port, redis+sentinel://hosts/master, \
          redis+cluster://hosts; rediss for TLS",
     ),
+    definition("redis-url-file", "", "a file with that URL, read when the program starts"),
     definition(
         "redis-password-file",
         "",

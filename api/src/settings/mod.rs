@@ -70,6 +70,8 @@ pub struct Settings {
     pub feeds: Feeds,
     /// A Redis that servers share.
     pub redis_url: Option<Place>,
+    /// A file that holds that URL.
+    pub redis_url_file: Option<PathBuf>,
     /// A file that holds the password for Redis.
     pub redis_password_file: Option<PathBuf>,
     /// Whom to trust where Redis is reached over TLS.
@@ -141,6 +143,20 @@ pub enum Feeds {
 }
 
 impl Settings {
+    /// Reads where Redis is from the file that says so, where one does.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file or its URL, which the message never repeats.
+    pub fn read_redis_url(&mut self) -> Result<(), String> {
+        let Some(path) = &self.redis_url_file else { return Ok(()) };
+        let wrong = |detail: &str| format!("redis-url-file {}: {detail}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
+        let place = value::redis_url(text.trim()).map_err(|detail| wrong(&detail))?;
+        self.redis_url = Some(place.ok_or_else(|| wrong("holds no URL"))?);
+        Ok(())
+    }
+
     /// How Redis is reached, where there is to be one.
     #[must_use]
     pub fn redis(&self) -> Option<RedisSettings> {

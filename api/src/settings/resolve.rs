@@ -44,6 +44,7 @@ impl Settings {
             refresh_interval: take.value("refresh-interval", value::positive_duration),
             feeds: take.value("feeds", value::feeds),
             redis_url: take.value("redis-url", value::redis_url),
+            redis_url_file: take.value("redis-url-file", value::optional_path),
             redis_password_file: take.value("redis-password-file", value::optional_path),
             redis_ca_file: take.value("redis-ca-file", value::optional_path),
             redis_prefix: take.value("redis-prefix", value::prefix),
@@ -81,6 +82,12 @@ impl Settings {
                 origin: layers.origin("database-url-file"),
                 message: "database-url says where the database is already: leave one of them out"
                     .into(),
+            });
+        }
+        if settings.redis_url.is_some() && settings.redis_url_file.is_some() {
+            problems.push(SettingProblem {
+                origin: layers.origin("redis-url-file"),
+                message: "redis-url says where Redis is already: leave one of them out".into(),
             });
         }
         if settings.database_password_file.is_some() && settings.database().is_none() {

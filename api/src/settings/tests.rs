@@ -55,6 +55,26 @@ fn all_that_is_wrong_is_said_at_once_with_its_place() {
 }
 
 #[test]
+fn where_redis_is_may_stand_in_a_file_and_is_said_once() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let read = |text: &str| {
+        std::fs::write(path, text).unwrap();
+        let layers = layers(&[("redis-url-file", path)], &[], "");
+        let mut settings = Settings::resolve(&layers).unwrap();
+        settings.read_redis_url().map(|()| settings.redis_url)
+    };
+    let place = "redis://cache:7000".parse().unwrap();
+    assert_eq!(read("redis://cache:7000\n"), Ok(Some(place)));
+    let refused = read("http://me:secret@cache").unwrap_err();
+    assert!(refused.contains("must begin with redis://") && !refused.contains("secret"));
+    assert!(read("").unwrap_err().ends_with("holds no URL"));
+    let both = [("redis-url", "redis://cache"), ("redis-url-file", path)];
+    let problems = Settings::resolve(&layers(&both, &[], "")).unwrap_err();
+    assert_eq!(problems[0].message, "redis-url says where Redis is already: leave one of them out");
+}
+
+#[test]
 fn the_database_is_said_once() {
     let problems = |flags: &[(&'static str, &str)]| -> Vec<String> {
         let layers = layers(flags, &[], "");

@@ -36,6 +36,7 @@ use tokio::sync::watch;
 
 use crate::{
     backoff,
+    client::SharedClient,
     health::Health,
     publish::InForce,
     reason::Reason,
@@ -67,16 +68,6 @@ pub struct Context {
     failures: Arc<Mutex<HashMap<ObjectRef<Guarded>, u32>>>,
     /// What was told of each object, by its identity; the watch brings it back later.
     told: Arc<Mutex<HashMap<String, ApiKeyStatus>>>,
-}
-
-/// A client that can be shown.
-#[derive(Clone)]
-struct SharedClient(Client);
-
-impl std::fmt::Debug for SharedClient {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Client")
-    }
 }
 
 /// Why work on a key failed; it is tried again.

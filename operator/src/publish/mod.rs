@@ -29,7 +29,7 @@ use tokio::{
 pub use self::fetch::Manifest;
 use self::fetch::{Caches, Key, Stamp};
 pub(crate) use self::status::Context;
-use crate::{backoff, health::Health, reason::Reason, system, writer::Writer};
+use crate::{backoff, health::Health, reason::Reason, source::Known, system, writer::Writer};
 
 /// How long a round waits for what comes with what it was woken by.
 const GATHERING: Duration = Duration::from_millis(10);
@@ -53,6 +53,8 @@ pub struct Publisher {
     writer: Writer,
     health: Health,
     in_force: watch::Sender<InForce>,
+    /// What is known of sources beside what their objects say.
+    known: watch::Receiver<Known>,
     /// What is stored, as of a revision.
     stored: Option<build::Stored>,
     /// What was told of each object; the watch brings it back later.
@@ -71,25 +73,27 @@ enum RoundError {
 }
 
 impl Publisher {
-    /// A publisher, and where it says what is in force.
-    pub fn new(
+    /// A publisher that says in `in_force` what is so, and tells of sources what is `known`.
+    #[must_use]
+    pub(crate) fn new(
         client: &Client,
         store: Arc<dyn Store>,
         writer: Writer,
         health: Health,
-    ) -> (Self, watch::Receiver<InForce>) {
-        let (in_force, receiver) = watch::channel(InForce::default());
-        let publisher = Self {
+        in_force: watch::Sender<InForce>,
+        known: watch::Receiver<Known>,
+    ) -> Self {
+        Self {
             caches: Caches::start(client),
             store,
             writer,
             health,
             in_force,
+            known,
             stored: None,
             told: HashMap::new(),
             waiting: BTreeMap::new(),
-        };
-        (publisher, receiver)
+        }
     }
 
     /// Publishes until the program ends.
@@ -134,6 +138,8 @@ impl Publisher {
             tokio::select! {
                 () = self.caches.changed() => sleep(GATHERING).await,
                 () = sleep_until(wake) => seen = None,
+                // It ends with the program.
+                Ok(()) = self.known.changed() => seen = None,
             }
         }
     }

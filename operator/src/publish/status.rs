@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use assay_crds::status::{ChainSourceStatus, IntelSourceStatus, Status};
+use assay_crds::status::Status;
 use assay_tenancy::{Name, manifest::Kind};
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
@@ -22,10 +22,12 @@ use super::{
     validate::Verdict,
 };
 use crate::{
-    conditions::{Standing, conditions, ready_reason},
+    conditions::{Fact, Standing, condition, conditions, ready_reason},
     plan, rate_limit,
     reason::Reason,
-    risk_policy, system, tenant,
+    risk_policy,
+    source::{self, Known},
+    system, tenant,
 };
 
 /// What was told of an object, and which object that was.
@@ -55,6 +57,7 @@ impl Publisher {
         let now = system::now();
         let in_force = self.in_force.borrow().clone();
         let users = Users::count(&in_force);
+        let known = self.known.borrow_and_update().clone();
         self.told.retain(|key, _| objects.contains_key(key));
         self.waiting.retain(|key, _| objects.contains_key(key));
         let mut news = Vec::new();
@@ -66,7 +69,7 @@ impl Publisher {
             }
             let before = self.before(key, object);
             let standing = standing(key, object, verdict);
-            let context = Context { in_force: &in_force, users: &users, now };
+            let context = Context { in_force: &in_force, users: &users, known: &known, now };
             let status = status_of(key, object, &standing, before.as_ref(), &context);
             let is_news = before.as_ref() != Some(&status);
             self.health.metrics.reconciled(key.0.as_str(), is_news);
@@ -224,6 +227,8 @@ pub(crate) struct Context<'a> {
     pub(crate) in_force: &'a InForce,
     /// How many tenants use what.
     pub(crate) users: &'a Users,
+    /// What is known of sources.
+    pub(crate) known: &'a Known,
     /// The time.
     pub(crate) now: Timestamp,
 }
@@ -239,33 +244,46 @@ fn status_of(
     let generation = object.meta().generation;
     let now = context.now;
     match kind {
-        Kind::Plan => finish(plan::status(name, context), standing, before, generation, now),
-        Kind::Tenant => finish(tenant::status(name, context), standing, before, generation, now),
+        Kind::Plan => {
+            finish((plan::status(name, context), None), standing, before, generation, now)
+        }
+        Kind::Tenant => {
+            finish((tenant::status(name, context), None), standing, before, generation, now)
+        }
         Kind::RateLimit => {
-            finish(rate_limit::status(name, context), standing, before, generation, now)
+            finish((rate_limit::status(name, context), None), standing, before, generation, now)
         }
         Kind::RiskPolicy => {
-            finish(risk_policy::status(name, context), standing, before, generation, now)
+            finish((risk_policy::status(name, context), None), standing, before, generation, now)
         }
         Kind::IntelSource => {
-            finish(IntelSourceStatus::default(), standing, before, generation, now)
+            let facts = source::feed_status(name, context, read(before));
+            finish(facts, standing, before, generation, now)
         }
         Kind::ChainSource => {
-            finish(ChainSourceStatus::default(), standing, before, generation, now)
+            let facts = source::chain_status(name, context, read(before));
+            finish(facts, standing, before, generation, now)
         }
     }
 }
 
-/// The facts with the conditions.
+/// What was told before; nothing where that was something else.
+fn read<S: Default + DeserializeOwned>(before: Option<&Value>) -> S {
+    before.and_then(|before| serde_json::from_value(before.clone()).ok()).unwrap_or_default()
+}
+
+/// The facts with the conditions: how it stands, and what the facts bring with them.
 fn finish<S: Status + Serialize + DeserializeOwned>(
-    mut facts: S,
+    facts: (S, Option<Fact>),
     standing: &Standing,
     before: Option<&Value>,
     generation: Option<i64>,
     now: Timestamp,
 ) -> Value {
-    let old: S =
-        before.and_then(|before| serde_json::from_value(before.clone()).ok()).unwrap_or_default();
-    facts.set(generation, conditions(standing, old.conditions(), generation, now));
+    let (mut facts, fact) = facts;
+    let old: S = read(before);
+    let mut all = conditions(standing, old.conditions(), generation, now);
+    all.extend(fact.map(|fact| condition(&fact, old.conditions(), generation, now)));
+    facts.set(generation, all);
     serde_json::to_value(facts).unwrap_or_default()
 }

@@ -255,7 +255,7 @@ impl Cluster {
                 self.config(&format!("client-certificate: {certificate}, client-key: {key}"));
             fs::write(self.directory.join(format!("{name}.kubeconfig")), text).expect("a file");
         }
-        let mut stages: Vec<String> = vec![KWOK.to_owned()];
+        let mut stages = vec![KWOK.to_owned(), JOB_FAILS.to_owned(), NEVER_READY.to_owned()];
         for stage in fs::read_dir(root.join("stages")).expect("kwok's stages") {
             let path = stage.expect("a stage").path();
             stages.push(fs::read_to_string(path).expect("a stage"));
@@ -321,6 +321,59 @@ options:
   nodePlayStageParallelism: 4
   cidr: 10.245.0.0/16
   enableDebuggingHandlers: true
+";
+
+/// A Job's pod fails where its image says so. What weighs something goes before what weighs nothing.
+const JOB_FAILS: &str = "\
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: job-fails}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  weight: 1
+  selector:
+    matchExpressions:
+      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+      - {key: .status.phase, operator: In, values: [Running]}
+      - {key: '.metadata.ownerReferences.[].kind', operator: In, values: [Job]}
+      - {key: '.spec.containers.[].image', operator: In, values: ['assay.test/assay:fails']}
+  next:
+    statusTemplate: |
+      {{ $now := Now }}
+      containerStatuses:
+      - name: assay
+        image: assay.test/assay:fails
+        ready: false
+        restartCount: 0
+        state:
+          terminated: {exitCode: 1, reason: Error, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}
+      phase: Failed
+";
+
+/// A server's pod never answers where its image says so; its migration goes well.
+const NEVER_READY: &str = "\
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: never-ready}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  weight: 1
+  selector:
+    matchExpressions:
+      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+      - {key: .status.phase, operator: In, values: [Pending]}
+      - {key: '.metadata.ownerReferences.[].kind', operator: In, values: [ReplicaSet]}
+      - {key: '.spec.containers.[].image', operator: In, values: ['assay.test/assay:hangs']}
+  next:
+    statusTemplate: |
+      containerStatuses:
+      - name: assay
+        image: assay.test/assay:hangs
+        ready: false
+        restartCount: 0
+        state:
+          running: {startedAt: {{ Now | Quote }}}
+      phase: Running
 ";
 
 const NODE: &str = "\

@@ -215,17 +215,9 @@ fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
     let directory = Arc::new(tempfile::tempdir().unwrap());
     postgres.used_by(directory.path());
     let server = Server::start(directory, &[]);
-    let operator = Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside");
+    let operator = Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside", &[]);
     operator.wait_until_it_works();
     shell(apply);
-    // Said for the operator, which does not act on it yet.
-    let ready = json!({"status": {"conditions": [{
-        "type": "Ready", "status": "True", "reason": "Test", "message": "",
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
-    }]}});
-    let patch =
-        ["patch", "riskservice", "assay", "-n", "assay", "--subresource=status", "--type=merge"];
-    world.cluster.kubectl(&[&patch[..], &["-p", &ready.to_string()]].concat());
     let said = shell(wait);
     assert!(said.contains("apikey.assay.dev/acme condition met"), "{said}");
     assert!(forward.contains("service/assay 8080:80"), "the Service is called as the RiskService");

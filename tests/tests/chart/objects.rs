@@ -1,6 +1,8 @@
 //! Given values, what stands in the cluster afterwards.
 
-use assay_tests::Helm;
+use std::process::Command;
+
+use assay_tests::{Helm, binary};
 use serde_json::{Value, json};
 
 use crate::{
@@ -40,6 +42,24 @@ fn the_operator_may_what_its_rights_say_and_no_more() {
         );
     }
     assert_eq!(rendered.len(), rendered_names(&rendered).len(), "no name twice");
+}
+
+#[test]
+fn the_operator_knows_every_flag_that_it_is_given() {
+    let Some(helm) = Helm::find() else { return };
+    let printed = Command::new(binary().with_file_name("assay-operator")).arg("--help").output();
+    let usage = String::from_utf8(printed.unwrap().stdout).unwrap();
+    for arguments in [&[], EVERYTHING, PRODUCTION] {
+        let rendered = objects(&helm, arguments);
+        let pods = pods(&rendered);
+        let (_, pod) = pods.iter().find(|(name, _)| name == "assay-operator").unwrap();
+        let given = pod["containers"][0]["args"].as_array().unwrap();
+        assert!(given.len() >= 4, "{given:?}");
+        for argument in given {
+            let (flag, _) = argument.as_str().unwrap().split_once('=').unwrap();
+            assert!(usage.contains(&format!("{flag} <")), "{flag} is not in {usage}");
+        }
+    }
 }
 
 fn rendered_names(objects: &[Value]) -> std::collections::BTreeSet<String> {

@@ -13,6 +13,9 @@ mod operator;
 mod pages;
 mod platform;
 mod refused;
+mod rights;
+mod service;
+mod sources;
 
 use std::{
     path::Path,
@@ -37,6 +40,9 @@ pub(crate) fn cluster() -> Option<MutexGuard<'static, Cluster>> {
         cluster.kubectl(&["apply", "--server-side", "-f", DEFINITIONS]);
         let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
         cluster.kubectl(&established);
+        // Pods that are not restricted are refused.
+        let restricted = "pod-security.kubernetes.io/enforce=restricted";
+        cluster.kubectl(&["label", "namespace", "default", restricted]);
         cluster.kubectl(&["apply", "-n", "default", "-f", RIGHTS]);
         // Whose account it is depends on the namespace.
         let account = "--serviceaccount=default:assay-operator";

@@ -100,7 +100,8 @@ fn object_as_yaml<'a>(object: &[&'a str]) -> Vec<&'a str> {
 
 /// Removes what tests left, whatever keeps it.
 fn clear(cluster: &Cluster) {
-    let kinds = "apikeys,ratelimits,tenants,riskpolicies,intelsources,chainsources,plans";
+    let kinds =
+        "riskservices,apikeys,ratelimits,tenants,riskpolicies,intelsources,chainsources,plans";
     let left = cluster.get(&[kinds, "-A"]);
     for object in left["items"].as_array().unwrap() {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();

@@ -286,6 +286,14 @@ fn source_rules() -> Vec<Rule> {
         ),
         rule(
             "ChainSource",
+            chain_with(json!({"credentialsSecret": {"name": "node", "key": "cookie"}})),
+            chain_with(
+                json!({"credentialsSecret": {"name": "node"}, "credentialsFile": "/cookie"}),
+            ),
+            "the credentials are in credentialsFile already",
+        ),
+        rule(
+            "ChainSource",
             chain_with(json!({"timeBound": "60s"})),
             chain_with(json!({"timeBound": "61s"})),
             "must be from 1s to 1m",

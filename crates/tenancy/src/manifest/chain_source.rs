@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Period,
+    manifest::SecretKey,
     resolve::LONGEST_BOUND,
     schema::{between, field_rule},
 };
@@ -47,6 +48,11 @@ use crate::{
         "self.mode != 'on_demand' || self.startHeight == 0",
         "histories fetched on demand begin with an address's first transaction",
     ),
+    field_rule(
+        ".credentialsSecret",
+        "!has(self.credentialsSecret) || !has(self.credentialsFile)",
+        "the credentials are in credentialsFile already: leave one of them out",
+    ),
     between("timeBound", Period::from_seconds(1), LONGEST_BOUND),
 ]))]
 pub struct ChainSourceSpec {
@@ -64,6 +70,9 @@ pub struct ChainSourceSpec {
     #[schemars(length(max = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_file: Option<PathBuf>,
+    /// In a cluster: the Secret with the same, in the namespace of the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials_secret: Option<SecretKey>,
     /// Where the chain is followed: the height of the first block. Money from before has no known
     /// origin.
     #[serde(default)]

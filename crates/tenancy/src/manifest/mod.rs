@@ -6,6 +6,7 @@ mod intel_source;
 mod plan;
 mod rate_limit;
 mod read;
+mod secret_key;
 mod tenant;
 
 pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
@@ -15,4 +16,5 @@ pub use plan::{
 };
 pub use rate_limit::{RateLimitNumber, RateLimitSpec, RateLimitTarget};
 pub use read::{API_VERSION, Document, Kind, Manifest};
+pub use secret_key::SecretKey;
 pub use tenant::TenantSpec;

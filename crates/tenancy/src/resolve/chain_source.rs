@@ -54,6 +54,11 @@ pub(super) fn check(
         "histories fetched on demand begin with an address's first transaction".into(),
     );
     require(
+        spec.credentials_secret.is_none() || spec.credentials_file.is_none(),
+        "spec.credentialsSecret",
+        "the credentials are in credentialsFile already: leave one of them out".into(),
+    );
+    require(
         spec.time_bound.seconds() > 0 && spec.time_bound <= LONGEST_BOUND,
         "spec.timeBound",
         format!("{} is not from 1s to 60s", spec.time_bound),

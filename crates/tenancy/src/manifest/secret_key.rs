@@ -1,8 +1,9 @@
 //! One key of a Secret.
 
-use assay_tenancy::Name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::Name;
 
 /// One key of a Secret in the same namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,195 @@
+//! Given a spec, then the objects of a running API.
+#![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_crds::{RiskService, RiskServiceSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    child::Parent,
+    risk_service::{demand::Demand, fetch::Held, validate::validate},
+};
+
+fn fetched(change: Value) -> Fetched {
+    let mut spec = json!({"image": "assay:1", "databaseSecret": {"name": "store"}});
+    for (name, value) in change.as_object().unwrap() {
+        spec[name] = value.clone();
+    }
+    let spec: RiskServiceSpec = serde_json::from_value(spec).unwrap();
+    let there = |port| Held::There { uid: "1".into(), ports: BTreeSet::from([port]) };
+    let cache = spec.cache_secret.as_ref().map(|_| there(6379));
+    let owner = OwnerReference { uid: "me".into(), ..OwnerReference::default() };
+    Fetched {
+        object: RiskService::new("api", spec),
+        parent: Parent::new(owner, "ns", "api", SERVER),
+        database: there(5433),
+        cache,
+        live: BTreeMap::new(),
+        demand: Some(Demand::default()),
+    }
+}
+
+fn plan(change: Value) -> Plan {
+    build(&validate(&fetched(change)).unwrap())
+}
+
+fn body(plan: &Plan, kind: ChildKind) -> Value {
+    let mut all = plan.common.iter().chain(&plan.server);
+    all.find(|child| child.kind == kind).unwrap().body().clone()
+}
+
+fn settings_hash(plan: &Plan) -> Value {
+    let deployment = body(plan, ChildKind::Deployment);
+    deployment["spec"]["template"]["metadata"]["annotations"]["assay.dev/settings"].clone()
+}
+
+#[test]
+fn pods_are_replaced_one_by_one_and_have_time_to_drain() {
+    let deployment = body(&plan(json!({})), ChildKind::Deployment);
+    let spec = &deployment["spec"];
+    assert_eq!(spec["strategy"]["rollingUpdate"], json!({"maxUnavailable": 0, "maxSurge": 1}));
+    assert!(spec.get("replicas").is_none(), "the autoscaler owns it");
+    let pod = &spec["template"]["spec"];
+    // The drain delay, requests under way, and what is written last.
+    assert_eq!(pod["terminationGracePeriodSeconds"], 5 + 30 + 15);
+    let container = &pod["containers"][0];
+    assert_eq!(container["args"], json!(["serve", "--config=/etc/assay/assay.toml"]));
+    for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
+        assert_eq!(container[probe]["httpGet"]["port"], "admin", "{probe}");
+    }
+    let spread = &pod["topologySpreadConstraints"];
+    assert_eq!(spread[0]["topologyKey"], "topology.kubernetes.io/zone");
+    assert_eq!(spread[1]["topologyKey"], "kubernetes.io/hostname");
+}
+
+#[test]
+fn settings_name_the_files_of_secrets_and_leave_fetching_to_others() {
+    let plan = plan(json!({"cacheSecret": {"name": "cache", "key": "redis"}}));
+    let settings = body(&plan, ChildKind::ConfigMap);
+    assert_eq!(
+        settings["data"]["assay.toml"],
+        "listen = \"0.0.0.0:8080\"\nadmin-listen = \"0.0.0.0:9090\"\ndata-dir = \"/var/lib/assay\"\n\
+         database-url-file = \"/run/secrets/assay/database/value\"\nfeeds = \"off\"\n\
+         log-format = \"json\"\ndrain-delay = \"5s\"\nshutdown-grace = \"30s\"\n\
+         redis-url-file = \"/run/secrets/assay/cache/value\"\n"
+    );
+    let pod = body(&plan, ChildKind::Deployment)["spec"]["template"]["spec"].clone();
+    assert_eq!(pod["volumes"][4]["secret"]["secretName"], "cache");
+    assert_eq!(pod["volumes"][4]["secret"]["items"][0]["key"], "redis");
+}
+
+#[test]
+fn other_settings_make_other_pods_and_the_same_the_same() {
+    let with_cache = plan(json!({"cacheSecret": {"name": "cache"}}));
+    assert_ne!(settings_hash(&plan(json!({}))), settings_hash(&with_cache));
+    let again = plan(json!({}));
+    assert_eq!(settings_hash(&plan(json!({}))), settings_hash(&again));
+    let deployment = |plan: &Plan| body(plan, ChildKind::Deployment);
+    assert_eq!(deployment(&plan(json!({}))), deployment(&again), "nothing depends on the moment");
+}
+
+#[test]
+fn each_image_and_database_has_a_migration_of_its_own_before_it() {
+    let name = |change| plan(change).migration.name;
+    let first = name(json!({}));
+    assert!(first.starts_with("api-migrate-") && first.len() <= 63, "{first}");
+    assert_eq!(first, name(json!({"scaling": {"maxReplicas": 3}})));
+    assert_ne!(first, name(json!({"image": "assay:2"})));
+    assert_ne!(first, name(json!({"databaseSecret": {"name": "other"}})));
+    let plan = plan(json!({}));
+    let job = plan.migration.body();
+    let pod = &job["spec"]["template"]["spec"];
+    assert_eq!(pod["containers"][0]["args"][0], "migrate");
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    let selector = body(&plan, ChildKind::Service)["spec"]["selector"].clone();
+    let labels = &job["spec"]["template"]["metadata"]["labels"];
+    let component = "app.kubernetes.io/component";
+    assert_ne!(selector[component], labels[component], "nobody is sent to a migration");
+}
+
+fn live(value: Value) -> DynamicObject {
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn what_the_job_and_the_deployment_say_tells_how_far_the_migration_is() {
+    let job = |kind: &str| {
+        let condition = json!({"type": kind, "status": "True", "message": "why"});
+        live(json!({"metadata": {}, "status": {"conditions": [condition]}}))
+    };
+    let after = |migration: &str| {
+        let noted = json!({"assay.dev/migrated-by": migration});
+        live(json!({"metadata": {"annotations": noted}}))
+    };
+    assert_eq!(migration("m", None, None), Migration::Due);
+    assert_eq!(migration("m", Some(&after("before")), None), Migration::Due);
+    assert_eq!(migration("m", Some(&after("m")), None), Migration::Done, "its Job may be gone");
+    assert_eq!(migration("m", None, Some(&job("Complete"))), Migration::Done);
+    assert_eq!(migration("m", None, Some(&job("Failed"))), Migration::Failed("why".into()));
+    assert_eq!(migration("m", None, Some(&job("Suspended"))), Migration::Running);
+}
+
+#[test]
+fn pods_are_reached_at_two_ports_and_reach_names_and_what_is_named() {
+    let policy = body(&plan(json!({"cacheSecret": {"name": "cache"}})), ChildKind::NetworkPolicy);
+    let port = |number: u16| json!({"protocol": "TCP", "port": number});
+    assert_eq!(policy["spec"]["ingress"], json!([{"ports": [port(8080), port(9090)]}]));
+    assert_eq!(policy["spec"]["egress"][1], json!({"ports": [port(5433), port(6379)]}));
+    assert_eq!(policy["spec"]["egress"][0]["ports"][0], json!({"protocol": "UDP", "port": 53}));
+}
+
+#[test]
+fn the_autoscaler_never_goes_below_the_floor_nor_before_it_is_known() {
+    let fewest =
+        |plan: &Plan| body(plan, ChildKind::HorizontalPodAutoscaler)["spec"]["minReplicas"].clone();
+    assert_eq!(fewest(&plan(json!({}))), 2);
+    let mut unknown = fetched(json!({"scaling": {"minReplicas": 2, "maxReplicas": 9}}));
+    unknown.demand = None;
+    assert_eq!(fewest(&build(&validate(&unknown).unwrap())), 2);
+    let status = json!({"conditions": [], "replicaFloor": 7});
+    unknown.object.status = serde_json::from_value(status).unwrap();
+    let plan = build(&validate(&unknown).unwrap());
+    assert_eq!((fewest(&plan), plan.floor), (7.into(), None));
+}
+
+#[test]
+fn the_way_in_is_the_one_that_is_named_and_no_other() {
+    let none = plan(json!({}));
+    assert_eq!(none.unwanted, [ChildKind::Ingress, ChildKind::HttpRoute]);
+    let exposure = |way: Value| {
+        let mut exposure = json!({"host": "risk.example"});
+        exposure.as_object_mut().unwrap().extend(way.as_object().unwrap().clone());
+        plan(json!({"exposure": exposure}))
+    };
+    let ingress = exposure(json!({"ingress": {"className": "nginx", "tlsSecret": "cert"}}));
+    assert_eq!(ingress.unwanted, [ChildKind::HttpRoute]);
+    let spec = body(&ingress, ChildKind::Ingress)["spec"].clone();
+    assert_eq!(spec["ingressClassName"], "nginx");
+    assert_eq!(spec["tls"], json!([{"hosts": ["risk.example"], "secretName": "cert"}]));
+    assert_eq!(spec["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"], "api");
+    let route = exposure(json!({"httpRoute": {"gateway": "public", "gatewayNamespace": "edge"}}));
+    let spec = body(&route, ChildKind::HttpRoute)["spec"].clone();
+    assert_eq!(spec["parentRefs"], json!([{"name": "public", "namespace": "edge"}]));
+    assert_eq!(spec["rules"][0]["backendRefs"], json!([{"name": "api", "port": 80}]));
+}
+
+#[test]
+fn somebody_elses_object_of_the_name_is_left_alone_unless_nothing_is_wanted_there() {
+    let foreign = || live(json!({"metadata": {"name": "api"}}));
+    let mut taken = fetched(json!({}));
+    taken.live.insert(ChildKind::Service, foreign());
+    let refused = validate(&taken).unwrap_err();
+    assert_eq!(refused.reason().as_str(), "NameTaken");
+    assert!(refused.message().starts_with("a Service `api` is there"), "{}", refused.message());
+    let mut beside = fetched(json!({}));
+    beside.live.insert(ChildKind::Ingress, foreign());
+    assert!(validate(&beside).is_ok());
+    let mut missing = fetched(json!({}));
+    missing.database = Held::NoKey;
+    let refused = validate(&missing).unwrap_err();
+    assert_eq!(refused.message(), "the Secret `store` has no key `url`");
+}

@@ -1,0 +1,210 @@
+//! `RiskService`: a running API, made of objects that the cluster knows.
+//!
+//! What serves is never touched before what comes next is ready for it: the migration is a Job that must
+//! have gone well before the Deployment changes, and a new image takes the place of the old one pod by
+//! pod. It needs no database itself, because a new installation has none yet.
+//!
+//! - [`demand`]: how many replicas tenants' limits ask for
+//! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the pipeline
+
+mod apply;
+mod build;
+mod demand;
+mod fetch;
+mod status;
+mod validate;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use assay_crds::{RiskService, status::RiskServiceStatus};
+use futures_util::{StreamExt, stream};
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    autoscaling::v2::HorizontalPodAutoscaler,
+    batch::v1::Job,
+    core::v1::{ConfigMap, Service},
+    networking::v1::{Ingress, NetworkPolicy},
+    policy::v1::PodDisruptionBudget,
+};
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    core::{DeserializeGuard, PartialObjectMeta},
+    runtime::{
+        Controller,
+        controller::{Action, Config},
+        reflector::ObjectRef,
+        watcher,
+    },
+};
+use tokio::sync::watch;
+
+use self::{demand::Demand, status::News};
+use crate::{
+    backoff,
+    child::label_selector,
+    client::SharedClient,
+    health::Health,
+    publish::InForce,
+    reason::Reason,
+    system,
+    writer::{WriteError, Writer},
+};
+
+/// The kind, as metrics name it.
+const KIND: &str = "RiskService";
+/// Most that are worked on at once.
+const CONCURRENCY: u16 = 4;
+/// How often one is looked at although nothing seems to have changed.
+const RESYNC: Duration = Duration::from_mins(10);
+/// How often it is looked whether what a person has to do was done, where nothing tells.
+const RECHECK: Duration = Duration::from_secs(10);
+
+/// What is watched: an object that cannot be read holds up no other.
+type Guarded = DeserializeGuard<RiskService>;
+
+/// What work on running APIs needs.
+#[derive(Clone, Debug)]
+pub struct Context {
+    client: SharedClient,
+    writer: Writer,
+    health: Health,
+    /// What tenants ask for; `None` until that is known.
+    demand: watch::Receiver<Option<Demand>>,
+    failures: Arc<Mutex<HashMap<ObjectRef<Guarded>, u32>>>,
+    /// What was told of each object, by its identity; the watch brings it back later.
+    told: Arc<Mutex<HashMap<String, RiskServiceStatus>>>,
+}
+
+/// Why work on a running API failed; it is tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// Something was not written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The API server failed.
+    #[error("the API server failed: {0}")]
+    Server(#[from] kube::Error),
+}
+
+impl Context {
+    /// What work on running APIs needs.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        writer: Writer,
+        health: Health,
+        in_force: watch::Receiver<InForce>,
+    ) -> Self {
+        let (sender, demand) = watch::channel(None);
+        tokio::spawn(follow_demand(in_force, sender));
+        let (failures, told) = <(Arc<_>, Arc<_>)>::default();
+        Self { client: SharedClient(client), writer, health, demand, failures, told }
+    }
+
+    /// Works until the program ends.
+    pub async fn run(self) {
+        let client = self.client.0.clone();
+        let ours = || watcher::Config::default().labels(&label_selector());
+        let changes = stream::unfold(self.demand.clone(), async |mut demand| {
+            demand.changed().await.ok()?;
+            Some(((), demand))
+        });
+        Controller::new(Api::<Guarded>::all(client.clone()), watcher::Config::default())
+            .with_config(Config::default().concurrency(CONCURRENCY))
+            .owns(Api::<PartialObjectMeta<ConfigMap>>::all(client.clone()), ours())
+            .owns(Api::<PartialObjectMeta<Service>>::all(client.clone()), ours())
+            .owns(Api::<PartialObjectMeta<NetworkPolicy>>::all(client.clone()), ours())
+            .owns(Api::<PartialObjectMeta<Ingress>>::all(client.clone()), ours())
+            .owns(Api::<PartialObjectMeta<PodDisruptionBudget>>::all(client.clone()), ours())
+            .owns(Api::<PartialObjectMeta<HorizontalPodAutoscaler>>::all(client.clone()), ours())
+            .owns(Api::<PartialObjectMeta<Job>>::all(client.clone()), ours())
+            .owns(Api::<PartialObjectMeta<Deployment>>::all(client), ours())
+            .reconcile_all_on(changes)
+            .run(reconcile, retry, Arc::new(self))
+            .for_each(|_| std::future::ready(()))
+            .await;
+    }
+
+    fn failures(&self) -> MutexGuard<'_, HashMap<ObjectRef<Guarded>, u32>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn told(&self) -> MutexGuard<'_, HashMap<String, RiskServiceStatus>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says what tenants ask for whenever that is something else than before.
+async fn follow_demand(
+    mut in_force: watch::Receiver<InForce>,
+    demand: watch::Sender<Option<Demand>>,
+) {
+    while in_force.changed().await.is_ok() {
+        let now = Some(Demand::of(&in_force.borrow_and_update().directory, system::now()));
+        demand.send_if_modified(|known| {
+            let is_news = *known != now;
+            *known = now;
+            is_news
+        });
+    }
+}
+
+/// Fetch, validate, build, apply, status.
+async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Action, ServiceError> {
+    let Ok(object) = &guarded.0 else {
+        // The definition refuses such objects; this one is older than the definition.
+        context.health.metrics.failed(KIND, Reason::Invalid);
+        return Ok(Action::await_change());
+    };
+    if !context.writer.may_write() {
+        return Err(WriteError::NotLeader.into());
+    }
+    let worked = work(object, &context).await?;
+    context.failures().remove(&ObjectRef::from_obj(&*guarded));
+    Ok(worked)
+}
+
+async fn work(object: &RiskService, context: &Context) -> Result<Action, ServiceError> {
+    if object.meta().deletion_timestamp.is_some() {
+        // Its children are its own: they go with it.
+        context.told().remove(&object.uid().unwrap_or_default());
+        return Ok(Action::await_change());
+    }
+    let fetched = fetch::fetch(object, context).await?;
+    let (news, is_change) = match validate::validate(&fetched) {
+        Ok(valid) => {
+            let plan = build::build(&valid);
+            let (fewest, floor) = (plan.fewest, plan.floor.clone());
+            let applied = apply::apply(&fetched, plan, context).await?;
+            let standing = status::standing(&object.spec.image, fewest, &applied);
+            (News { standing, deployment: applied.deployment, floor }, applied.is_change)
+        }
+        Err(standing) => (News { deployment: fetched.deployment(), standing, floor: None }, false),
+    };
+    status::tell(object, &news, context, system::now()).await?;
+    let metrics = &context.health.metrics;
+    metrics.reconciled(KIND, is_change);
+    let next = if news.standing.is_ready() {
+        RESYNC
+    } else {
+        metrics.failed(KIND, news.standing.reason());
+        RECHECK
+    };
+    Ok(Action::requeue(backoff::spread(next, system::jitter())))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
+fn retry(guarded: Arc<Guarded>, error: &ServiceError, context: Arc<Context>) -> Action {
+    context.health.metrics.failed(KIND, Reason::ApiServerUnavailable);
+    let mut failures = context.failures();
+    let count = failures.entry(ObjectRef::from_obj(&*guarded)).or_default();
+    let delay = backoff::delay(*count, system::jitter());
+    *count += 1;
+    let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
+    tracing::warn!(%error, %namespace, %name, ?delay, "failed to work on a service; it is tried again");
+    Action::requeue(delay)
+}

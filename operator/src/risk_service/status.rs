@@ -1,0 +1,259 @@
+//! What is told of a running API.
+
+use assay_crds::{
+    RiskService,
+    status::{RiskServiceStatus, Status as _},
+};
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::{Api, Resource, ResourceExt};
+
+use super::{
+    Context, ServiceError,
+    apply::Applied,
+    build::{Migration, version},
+    demand::Floor,
+};
+use crate::{
+    conditions::{Fact, Standing, condition, conditions, ready_reason},
+    reason::Reason,
+};
+
+/// Whether there may be as many replicas as tenants' limits ask for.
+const LIMITS_COVERED: &str = "LimitsCovered";
+
+/// What is to be told.
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) standing: Standing,
+    /// What there is; `None` where nothing was done.
+    pub(super) deployment: Option<Deployment>,
+    /// What tenants' limits ask for, where that is known.
+    pub(super) floor: Option<Floor>,
+}
+
+/// How it stands with an API whose children are as they are to be.
+pub(super) fn standing(image: &str, fewest: i32, applied: &Applied) -> Standing {
+    let counts = Counts::of(applied.deployment.as_ref());
+    let serving = if counts.available > 0 { "; what served before goes on serving" } else { "" };
+    match &applied.migration {
+        Migration::Failed(why) => {
+            let message = format!(
+                "the migration for `{image}` failed{serving}: {why}; its Job's pods say more; delete the \
+                 Job to try again, or name another image"
+            );
+            return Standing::Stalled(Reason::MigrationFailed, message);
+        }
+        Migration::Due | Migration::Running => {
+            let message = format!("the database is made ready for `{image}`{serving}");
+            return Standing::Waiting(Reason::Migrating, message);
+        }
+        Migration::Done => {}
+    }
+    if let Some(why) = counts.failed {
+        let message = format!("`{image}` does not come up{serving}: {why}");
+        return Standing::Stalled(Reason::RolloutFailed, message);
+    }
+    if applied.lacks_gateways {
+        let message = "the cluster knows no HTTPRoute: install the Gateway API, or name an ingress";
+        return Standing::Stalled(Reason::GatewayApiMissing, message.into());
+    }
+    let Counts { replicas, updated, available, is_observed, .. } = counts;
+    let wanted = replicas.max(fewest);
+    if !is_observed || updated < wanted || available < wanted || counts.total > wanted {
+        let message =
+            format!("{updated} of {wanted} replicas run `{image}`, {available} replicas answer");
+        return Standing::Waiting(Reason::RollingOut, message);
+    }
+    Standing::Ready(Reason::ServiceReady, format!("{available} replicas of `{image}` answer"))
+}
+
+/// What a Deployment says of its pods.
+#[derive(Debug, Default)]
+struct Counts {
+    /// How many there are to be.
+    replicas: i32,
+    /// How many there are, old and new.
+    total: i32,
+    /// How many of them are as the Deployment says now.
+    updated: i32,
+    /// How many answer.
+    available: i32,
+    /// Whether this is about what the Deployment says now.
+    is_observed: bool,
+    /// Why it is not expected to get any further.
+    failed: Option<String>,
+}
+
+impl Counts {
+    fn of(deployment: Option<&Deployment>) -> Self {
+        let Some(deployment) = deployment else { return Self::default() };
+        let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+        let Some(status) = &deployment.status else { return Self { replicas, ..Self::default() } };
+        let is_observed = status.observed_generation >= deployment.metadata.generation;
+        let failed = status
+            .conditions
+            .iter()
+            .flatten()
+            .find(|condition| condition.type_ == "Progressing" && condition.status == "False");
+        Self {
+            replicas,
+            total: status.replicas.unwrap_or(0),
+            updated: status.updated_replicas.unwrap_or(0),
+            available: status.available_replicas.unwrap_or(0),
+            is_observed,
+            failed: failed
+                .filter(|_| is_observed)
+                .map(|failed| failed.message.clone().unwrap_or_default()),
+        }
+    }
+}
+
+/// The status that says so.
+fn status(
+    object: &RiskService,
+    news: &News,
+    before: &RiskServiceStatus,
+    now: Timestamp,
+) -> RiskServiceStatus {
+    let counts = news.deployment.as_ref().and_then(|deployment| deployment.status.as_ref());
+    let runs = news.standing.is_ready().then(|| version(&object.spec.image).to_owned());
+    let mut status = RiskServiceStatus {
+        replicas: news
+            .deployment
+            .as_ref()
+            .and_then(|deployment| deployment.spec.as_ref()?.replicas),
+        ready_replicas: counts.and_then(|counts| counts.ready_replicas),
+        // What is not known now is as it was told last.
+        replica_floor: news.floor.as_ref().map(|floor| floor.replicas).or(before.replica_floor),
+        replica_floor_because: news
+            .floor
+            .as_ref()
+            .map(|floor| floor.words.clone())
+            .or_else(|| before.replica_floor_because.clone()),
+        version: runs.or_else(|| before.version.clone()),
+        ..RiskServiceStatus::default()
+    };
+    let generation = object.meta().generation;
+    let mut all = conditions(&news.standing, before.conditions(), generation, now);
+    let covered = news.floor.as_ref().map(|floor| Fact {
+        kind: LIMITS_COVERED,
+        holds: floor.is_enough,
+        reason: if floor.is_enough { Reason::EnoughReplicas } else { Reason::TooFewReplicas },
+        message: floor.words.clone(),
+    });
+    match covered {
+        Some(fact) => all.push(condition(&fact, before.conditions(), generation, now)),
+        None => all.extend(
+            before.conditions().iter().filter(|known| known.type_ == LIMITS_COVERED).cloned(),
+        ),
+    }
+    status.set(generation, all);
+    status
+}
+
+/// Tells how it stands, where that is news.
+pub(super) async fn tell(
+    object: &RiskService,
+    news: &News,
+    context: &Context,
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    let uid = object.uid().unwrap_or_default();
+    let told = context.told().get(&uid).cloned();
+    let before = told.or_else(|| object.status.clone()).unwrap_or_default();
+    let status = status(object, news, &before, now);
+    if before == status {
+        return Ok(());
+    }
+    let namespace = object.namespace().unwrap_or_default();
+    let api: Api<RiskService> = Api::namespaced(context.client.0.clone(), &namespace);
+    match context.writer.status(&api, object, &(), &status).await {
+        Err(error) if !error.is_gone() => return Err(error.into()),
+        _ => {}
+    }
+    context.told().insert(uid, status);
+    let reason = news.standing.reason().as_str();
+    if ready_reason(before.conditions()) != Some(reason) {
+        let is_warning = matches!(news.standing, Standing::Stalled(..));
+        let note = news.standing.message().to_owned();
+        context.writer.event(&object.object_ref(&()), is_warning, reason, "Service", note).await;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn applied(migration: Migration, deployment: Value) -> Applied {
+        let deployment = Some(serde_json::from_value(deployment).unwrap());
+        Applied { migration, deployment, lacks_gateways: false, is_change: false }
+    }
+
+    fn deployment(updated: i32, total: i32, available: i32) -> Value {
+        json!({
+            "metadata": {"generation": 2},
+            "spec": {"replicas": 2, "selector": {}, "template": {}},
+            "status": {
+                "observedGeneration": 2, "replicas": total, "updatedReplicas": updated,
+                "availableReplicas": available,
+            },
+        })
+    }
+
+    fn said(applied: &Applied, fewest: i32) -> (Reason, String) {
+        let standing = standing("assay:2", fewest, applied);
+        (standing.reason(), standing.message().to_owned())
+    }
+
+    #[test]
+    fn it_is_ready_once_every_replica_runs_the_image_and_no_other_is_left() {
+        let (reason, message) = said(&applied(Migration::Done, deployment(2, 2, 2)), 2);
+        assert_eq!((reason, &*message), (Reason::ServiceReady, "2 replicas of `assay:2` answer"));
+        for (updated, total, available, fewest) in
+            [(1, 3, 2, 2), (2, 3, 3, 2), (2, 2, 1, 2), (2, 2, 2, 3)]
+        {
+            let applied = applied(Migration::Done, deployment(updated, total, available));
+            assert_eq!(said(&applied, fewest).0, Reason::RollingOut);
+        }
+        let mut unseen = deployment(2, 2, 2);
+        unseen["metadata"]["generation"] = 3.into();
+        assert_eq!(said(&applied(Migration::Done, unseen), 2).0, Reason::RollingOut);
+    }
+
+    #[test]
+    fn an_image_that_does_not_come_up_or_whose_migration_fails_leaves_what_serves() {
+        let mut stuck = deployment(1, 3, 2);
+        stuck["status"]["conditions"] =
+            json!([{"type": "Progressing", "status": "False", "message": "timed out"}]);
+        let (reason, message) = said(&applied(Migration::Done, stuck), 2);
+        assert_eq!(reason, Reason::RolloutFailed);
+        let words = "`assay:2` does not come up; what served before goes on serving: timed out";
+        assert_eq!(message, words);
+        let failed = applied(Migration::Failed("no rights".into()), deployment(2, 2, 2));
+        let (reason, message) = said(&failed, 2);
+        assert_eq!(reason, Reason::MigrationFailed);
+        assert!(message.starts_with(
+            "the migration for `assay:2` failed; what served before goes on serving: no rights"
+        ));
+        let first =
+            Applied { deployment: None, ..applied(Migration::Running, deployment(0, 0, 0)) };
+        let words = "the database is made ready for `assay:2`".to_owned();
+        assert_eq!(said(&first, 2), (Reason::Migrating, words));
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_image_that_answers() {
+        for (image, wanted) in [
+            ("registry.example:5000/assay:1.2.3", "1.2.3"),
+            ("registry.example:5000/assay", "latest"),
+            ("assay@sha256:ab", "sha256:ab"),
+            ("assay:1@sha256:ab", "sha256:ab"),
+        ] {
+            assert_eq!(version(image), wanted);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The workloads of sources. Pure: the same manifest gives the same objects.
+
+use assay_tenancy::manifest::{ChainProtocol, ChainSourceSpec, IntelFormat, IntelSourceSpec};
+use serde_json::{Value, json};
+
+use super::Workloads;
+use crate::{
+    child::{Child, ChildKind, Parent, hash},
+    pod::{DATA, Pod, Restart, SecretFile},
+};
+
+/// Longest time for one import, in seconds.
+const LONGEST_IMPORT: u32 = 3600;
+/// How late a fetch may still begin, in seconds.
+const LATEST_START: u32 = 1800;
+/// How long a Job that ended is kept, for whoever wants to know why, in seconds.
+const KEPT: u32 = 86_400;
+/// Longest name of a `CronJob`: the names of its Jobs are longer.
+const LONGEST_NAME: usize = 52;
+
+/// What the workload of a source is called.
+pub(super) fn name(prefix: &str, source: &str) -> String {
+    let name = format!("{prefix}-{source}");
+    if name.len() <= LONGEST_NAME {
+        return name;
+    }
+    let short: String = name.chars().take(LONGEST_NAME - 17).collect();
+    format!("{short}-{}", hash(&[source]))
+}
+
+/// The words of a program about its database, and the file with the URL.
+fn database(workloads: &Workloads) -> (SecretFile, [String; 2]) {
+    let file = SecretFile::new("database", &workloads.database_secret);
+    let words = [format!("--data-dir={DATA}"), format!("--database-url-file={}", file.path())];
+    (file, words)
+}
+
+/// What imports a list or label set once.
+fn import(source: &str, spec: &IntelSourceSpec, workloads: &Workloads, parent: &Parent) -> Value {
+    let (file, words) = database(workloads);
+    let (what, format) = match spec.format {
+        IntelFormat::OfacAdvanced => ("sanctions", "ofac-advanced"),
+        IntelFormat::OfacEnhanced => ("sanctions", "ofac-enhanced"),
+        IntelFormat::ListingsCsv => ("sanctions", "csv"),
+        IntelFormat::ListingsJsonl => ("sanctions", "jsonl"),
+        IntelFormat::Tagpack => ("labels", "tagpack"),
+        IntelFormat::Explorer => ("labels", "explorer"),
+        IntelFormat::LabelsCsv => ("labels", "csv"),
+        IntelFormat::LabelsJsonl => ("labels", "jsonl"),
+    };
+    let mut arguments = vec![
+        "ingest".to_owned(),
+        what.to_owned(),
+        format!("--format={format}"),
+        format!("--source={source}"),
+    ];
+    if let (Some(digest), "sanctions") = (&spec.accept_digest, what) {
+        arguments.push(format!("--accept-digest={digest}"));
+    }
+    arguments.extend(words);
+    // What it says is never taken for a flag.
+    arguments.extend(["--".to_owned(), spec.location.clone()]);
+    let pod = Pod {
+        image: &workloads.image,
+        pull_secrets: &workloads.image_pull_secrets,
+        arguments,
+        secrets: vec![file],
+        config_map: None,
+        restart: Restart::Never,
+        grace_seconds: 30,
+        requests: ["100m", "256Mi"],
+    };
+    json!({
+        "backoffLimit": 2,
+        "activeDeadlineSeconds": LONGEST_IMPORT,
+        "ttlSecondsAfterFinished": KEPT,
+        "template": {
+            "metadata": {"labels": parent.labels},
+            "spec": pod.spec(json!({}), json!({})),
+        },
+    })
+}
+
+/// What fetches a list or label set on its schedule, one fetch at a time.
+pub(super) fn cron_job(
+    source: &str,
+    spec: &IntelSourceSpec,
+    workloads: &Workloads,
+    parent: &Parent,
+) -> Child {
+    let content = json!({"spec": {
+        "schedule": spec.schedule,
+        "timeZone": "Etc/UTC",
+        "concurrencyPolicy": "Forbid",
+        "startingDeadlineSeconds": LATEST_START,
+        "suspend": spec.suspended,
+        "successfulJobsHistoryLimit": 1,
+        "failedJobsHistoryLimit": 2,
+        "jobTemplate": {
+            "metadata": {"labels": parent.labels},
+            "spec": import(source, spec, workloads, parent),
+        },
+    }});
+    Child::new(parent, ChildKind::CronJob, &name("intel", source), &[], content)
+}
+
+/// What fetches it at once, where it was never fetched: until then nothing would be known of it.
+pub(super) fn first_job(
+    source: &str,
+    spec: &IntelSourceSpec,
+    workloads: &Workloads,
+    parent: &Parent,
+) -> Child {
+    let content = json!({"spec": import(source, spec, workloads, parent)});
+    let name = format!("{}-first", name("intel", source));
+    Child::new(parent, ChildKind::Job, &name, &[], content)
+}
+
+/// What follows a chain: never two at once, because a chain has one writer.
+pub(super) fn follower(
+    source: &str,
+    spec: &ChainSourceSpec,
+    workloads: &Workloads,
+    parent: &Parent,
+) -> Child {
+    let (file, words) = database(workloads);
+    let mut secrets = vec![file];
+    let endpoint = match spec.protocol {
+        ChainProtocol::Rpc => "rpc",
+        ChainProtocol::Esplora => "esplora",
+    };
+    let mut arguments = vec![
+        "ingest".to_owned(),
+        "chain".to_owned(),
+        spec.chain.clone(),
+        format!("--{endpoint}={}", spec.endpoint),
+        format!("--from={}", spec.start_height),
+        "--follow".to_owned(),
+    ];
+    if let (Some(key), ChainProtocol::Rpc) = (&spec.credentials_secret, spec.protocol) {
+        let credentials = SecretFile::new("credentials", key);
+        arguments.push(format!("--cookie={}", credentials.path()));
+        secrets.push(credentials);
+    }
+    if spec.test_network {
+        arguments.push("--test-network".to_owned());
+    }
+    arguments.extend(words);
+    let pod = Pod {
+        image: &workloads.image,
+        pull_secrets: &workloads.image_pull_secrets,
+        arguments,
+        secrets,
+        config_map: None,
+        restart: Restart::Always,
+        // A batch of blocks is one transaction; what was not committed is read again.
+        grace_seconds: 30,
+        requests: ["250m", "512Mi"],
+    };
+    let content = json!({"spec": {
+        "replicas": i32::from(!spec.suspended),
+        "revisionHistoryLimit": 2,
+        "strategy": {"type": "Recreate"},
+        "selector": {"matchLabels": parent.selector()},
+        "template": {
+            "metadata": {"labels": parent.labels},
+            "spec": pod.spec(json!({}), json!({})),
+        },
+    }});
+    Child::new(parent, ChildKind::Deployment, &name("chain", source), &[], content)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+    use super::*;
+
+    fn workloads() -> Workloads {
+        Workloads {
+            image: "assay:1".into(),
+            image_pull_secrets: vec![],
+            database_secret: serde_json::from_value(json!({"name": "store"})).unwrap(),
+        }
+    }
+
+    fn parent() -> Parent {
+        Parent::new(OwnerReference::default(), "system", "own", "intel")
+    }
+
+    fn arguments(pod: &Value) -> Vec<String> {
+        let arguments = pod["containers"][0]["args"].clone();
+        serde_json::from_value(arguments).unwrap()
+    }
+
+    #[test]
+    fn a_list_is_fetched_on_its_schedule_one_fetch_at_a_time() {
+        let spec = json!({
+            "location": "https://lists.example/own.csv", "format": "listings-csv",
+            "schedule": "17 * * * *", "acceptDigest": "ab".repeat(32),
+        });
+        let spec: IntelSourceSpec = serde_json::from_value(spec).unwrap();
+        let child = cron_job("own", &spec, &workloads(), &parent());
+        let job = &child.body()["spec"];
+        assert_eq!(child.name, "intel-own");
+        assert_eq!((&job["schedule"], &job["timeZone"]), (&json!("17 * * * *"), &json!("Etc/UTC")));
+        assert_eq!((&job["concurrencyPolicy"], &job["suspend"]), (&json!("Forbid"), &json!(false)));
+        let pod = &job["jobTemplate"]["spec"]["template"]["spec"];
+        assert_eq!(
+            arguments(pod),
+            [
+                "ingest",
+                "sanctions",
+                "--format=csv",
+                "--source=own",
+                &format!("--accept-digest={}", "ab".repeat(32)),
+                "--data-dir=/var/lib/assay",
+                "--database-url-file=/run/secrets/assay/database/value",
+                "--",
+                "https://lists.example/own.csv",
+            ]
+        );
+        assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+        let labels = IntelSourceSpec { format: IntelFormat::Tagpack, suspended: true, ..spec };
+        let child = cron_job("own", &labels, &workloads(), &parent());
+        assert_eq!(child.body()["spec"]["suspend"], true);
+        let pod = &child.body()["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+        assert_eq!(arguments(pod)[..4], ["ingest", "labels", "--format=tagpack", "--source=own"]);
+        assert!(!arguments(pod).iter().any(|word| word.starts_with("--accept-digest")));
+    }
+
+    #[test]
+    fn a_chain_has_one_follower_with_the_nodes_credentials_as_a_file() {
+        let spec = json!({
+            "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",
+            "credentialsSecret": {"name": "node", "key": "cookie"}, "startHeight": 7,
+        });
+        let spec: ChainSourceSpec = serde_json::from_value(spec).unwrap();
+        let child = follower("bitcoin", &spec, &workloads(), &parent());
+        let deployment = &child.body()["spec"];
+        assert_eq!(
+            (&deployment["replicas"], &deployment["strategy"]["type"]),
+            (&json!(1), &json!("Recreate"))
+        );
+        let pod = &deployment["template"]["spec"];
+        assert_eq!(
+            arguments(pod)[..7],
+            [
+                "ingest",
+                "chain",
+                "btc",
+                "--rpc=http://node:8332",
+                "--from=7",
+                "--follow",
+                "--cookie=/run/secrets/assay/credentials/value",
+            ]
+        );
+        let secret = &pod["volumes"][3]["secret"];
+        assert_eq!(
+            (&secret["secretName"], &secret["items"][0]["key"]),
+            (&json!("node"), &json!("cookie"))
+        );
+        let left_alone = ChainSourceSpec { suspended: true, ..spec };
+        let child = follower("bitcoin", &left_alone, &workloads(), &parent());
+        assert_eq!(child.body()["spec"]["replicas"], 0);
+    }
+
+    #[test]
+    fn long_names_are_cut_and_stay_different() {
+        let [one, two] = ["a", "b"].map(|end| name("intel", &format!("{}{end}", "x".repeat(60))));
+        assert_eq!((one.len(), two.len()), (LONGEST_NAME, LONGEST_NAME));
+        assert_ne!(one, two);
+    }
+}

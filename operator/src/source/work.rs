@@ -1,0 +1,404 @@
+//! Making the workloads of sources: fetch, validate, build, apply; what came of it is made known.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use assay_crds::{ChainSource, IntelSource};
+use assay_tenancy::{
+    Name,
+    manifest::{ChainMode, ChainSourceSpec, IntelSourceSpec, Kind},
+};
+use futures_util::{StreamExt, stream};
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    batch::v1::{CronJob, Job},
+};
+use kube::{
+    Api, Resource, ResourceExt,
+    api::DynamicObject,
+    core::PartialObjectMeta,
+    runtime::{
+        Controller,
+        controller::{Action, Config},
+        watcher,
+    },
+};
+
+use tokio::sync::watch;
+
+use super::{Context, Known, Wanted, Workloads, build};
+use crate::{
+    backoff,
+    child::{Child, ChildKind, Parent, label_selector},
+    conditions::Fact,
+    reason::Reason,
+    system,
+    writer::WriteError,
+};
+
+/// Whether what does the work of a source is there and does well.
+pub(super) const WORKING: &str = "Working";
+/// Most sources that are worked on at once.
+const CONCURRENCY: u16 = 4;
+/// How often a source is looked at although nothing seems to have changed.
+const RESYNC: Duration = Duration::from_mins(10);
+
+/// Why work on a source failed; it is tried again.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SourceError {
+    /// Something was not written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The API server failed.
+    #[error("the API server failed: {0}")]
+    Server(#[from] kube::Error),
+}
+
+/// A kind of sources. Of its objects only their identity is watched: what they say is in force or not.
+pub(super) trait Source:
+    Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static
+{
+    /// The kind.
+    const KIND: Kind;
+    /// What its workloads are for, as labels say it.
+    const COMPONENT: &'static str;
+
+    /// What is to be there for the source of that name; `None` where it is not in force.
+    fn plan(name: &Name, context: &Context, parent: &Parent) -> Option<Plan>;
+
+    /// Where its workloads are, or would be.
+    fn places(name: &str) -> Vec<(ChildKind, String)>;
+}
+
+/// What is to be there for a source.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// What is applied.
+    children: Vec<Child>,
+    /// What is not to be there any more.
+    unwanted: Vec<ChildKind>,
+    /// What is told where that is nothing that runs.
+    idle: Option<(Reason, String)>,
+}
+
+impl Plan {
+    fn nothing(reason: Reason, message: &str) -> Self {
+        Self { children: vec![], unwanted: vec![], idle: Some((reason, message.to_owned())) }
+    }
+}
+
+const NO_WORKLOADS: &str = "the operator was started without --image and --database-secret; a server \
+                            with `--feeds on` does the work";
+
+impl Source for IntelSource {
+    const KIND: Kind = Kind::IntelSource;
+    const COMPONENT: &'static str = "intel";
+
+    fn plan(name: &Name, context: &Context, parent: &Parent) -> Option<Plan> {
+        let spec = context.wanted.borrow().feeds.get(name).cloned()?;
+        let Some(workloads) = &context.workloads else {
+            return Some(Plan::nothing(Reason::NoWorkloads, NO_WORKLOADS));
+        };
+        let known = context.known.borrow();
+        let is_new = known.feeds.as_ref().is_some_and(|feeds| !feeds.contains_key(name.as_str()));
+        Some(feed_plan(name, &spec, workloads, parent, is_new))
+    }
+
+    fn places(name: &str) -> Vec<(ChildKind, String)> {
+        let name = build::name("intel", name);
+        vec![(ChildKind::Job, format!("{name}-first")), (ChildKind::CronJob, name)]
+    }
+}
+
+fn feed_plan(
+    name: &Name,
+    spec: &IntelSourceSpec,
+    workloads: &Workloads,
+    parent: &Parent,
+    is_new: bool,
+) -> Plan {
+    if !spec.location.contains("://") {
+        let message = "a file is on one machine only: a server that has it fetches it, with \
+                       `--feeds on`, or `assay ingest` does";
+        let idle = Some((Reason::NothingToRun, message.to_owned()));
+        return Plan { children: vec![], unwanted: vec![ChildKind::CronJob], idle };
+    }
+    let mut children = vec![build::cron_job(name.as_str(), spec, workloads, parent)];
+    if is_new && !spec.suspended {
+        children.push(build::first_job(name.as_str(), spec, workloads, parent));
+    }
+    let idle = spec.suspended.then(|| (Reason::NothingToRun, "it is suspended".to_owned()));
+    Plan { children, unwanted: vec![], idle }
+}
+
+impl Source for ChainSource {
+    const KIND: Kind = Kind::ChainSource;
+    const COMPONENT: &'static str = "chain";
+
+    fn plan(name: &Name, context: &Context, parent: &Parent) -> Option<Plan> {
+        let spec = context.wanted.borrow().chains.get(name).cloned()?;
+        let Some(workloads) = &context.workloads else {
+            return Some(Plan::nothing(Reason::NoWorkloads, NO_WORKLOADS));
+        };
+        Some(chain_plan(name, &spec, workloads, parent))
+    }
+
+    fn places(name: &str) -> Vec<(ChildKind, String)> {
+        vec![(ChildKind::Deployment, build::name("chain", name))]
+    }
+}
+
+fn chain_plan(name: &Name, spec: &ChainSourceSpec, workloads: &Workloads, parent: &Parent) -> Plan {
+    if spec.mode == ChainMode::OnDemand {
+        let message = "histories are fetched by whoever is asked for them".to_owned();
+        let idle = Some((Reason::NothingToRun, message));
+        return Plan { children: vec![], unwanted: vec![ChildKind::Deployment], idle };
+    }
+    let idle = spec.suspended.then(|| (Reason::NothingToRun, "it is suspended".to_owned()));
+    let children = vec![build::follower(name.as_str(), spec, workloads, parent)];
+    Plan { children, unwanted: vec![], idle }
+}
+
+/// Works on sources of a kind until the program ends.
+pub(super) async fn run<K: Source>(context: Arc<Context>) {
+    let client = context.client.0.clone();
+    let ours = || watcher::Config::default().labels(&label_selector());
+    let changes = stream::unfold(Signals::new(&context), Signals::next);
+    let namespace = &context.namespace;
+    let objects = Api::<PartialObjectMeta<K>>::all(client.clone());
+    Controller::new(objects, watcher::Config::default())
+        .with_config(Config::default().concurrency(CONCURRENCY))
+        .owns(Api::<PartialObjectMeta<CronJob>>::namespaced(client.clone(), namespace), ours())
+        .owns(Api::<PartialObjectMeta<Job>>::namespaced(client.clone(), namespace), ours())
+        .owns(Api::<PartialObjectMeta<Deployment>>::namespaced(client, namespace), ours())
+        .reconcile_all_on(changes)
+        .run(reconcile::<K>, retry::<K>, context)
+        .for_each(|_| std::future::ready(()))
+        .await;
+}
+
+/// Tells when what is in force changed, or which lists were ever fetched.
+struct Signals {
+    wanted: watch::Receiver<Wanted>,
+    known: watch::Receiver<Known>,
+    fetched: Option<BTreeSet<String>>,
+}
+
+impl Signals {
+    fn new(context: &Context) -> Self {
+        let (wanted, known) = (context.wanted.clone(), context.known.subscribe());
+        Self { wanted, known, fetched: None }
+    }
+
+    async fn next(mut self) -> Option<((), Self)> {
+        loop {
+            tokio::select! {
+                changed = self.wanted.changed() => {
+                    changed.ok()?;
+                    return Some(((), self));
+                }
+                changed = self.known.changed() => changed.ok()?,
+            }
+            let fetched = fetched(&self.known.borrow_and_update());
+            if fetched != self.fetched {
+                self.fetched = fetched;
+                return Some(((), self));
+            }
+        }
+    }
+}
+
+/// Which lists were ever fetched.
+fn fetched(known: &Known) -> Option<BTreeSet<String>> {
+    known.feeds.as_ref().map(|feeds| feeds.keys().cloned().collect())
+}
+
+async fn reconcile<K: Source>(
+    object: Arc<PartialObjectMeta<K>>,
+    context: Arc<Context>,
+) -> Result<Action, SourceError> {
+    if !context.writer.may_write() {
+        return Err(WriteError::NotLeader.into());
+    }
+    let Ok(name) = object.name_any().parse::<Name>() else { return Ok(Action::await_change()) };
+    let key = (K::KIND, name.clone());
+    if object.meta().deletion_timestamp.is_some() {
+        // Its workloads are its own: they go with it.
+        context.known.send_if_modified(|known| known.workloads.remove(&key).is_some());
+        return Ok(Action::await_change());
+    }
+    let reference = object.controller_owner_ref(&()).unwrap_or_default();
+    let parent = Parent::new(reference, &context.namespace, name.as_str(), K::COMPONENT);
+    // Until what it says is right, what was made before stays.
+    let Some(plan) = K::plan(&name, &context, &parent) else { return Ok(Action::requeue(RESYNC)) };
+    let (fact, is_change) = work(plan, K::places(name.as_str()), &parent, &context).await?;
+    context.known.send_if_modified(|known| {
+        let before = known.workloads.insert(key, fact.clone());
+        before.as_ref() != Some(&fact)
+    });
+    context.health.metrics.reconciled(WORKLOAD, is_change);
+    failures(&context).remove(&identity(&*object));
+    Ok(Action::requeue(backoff::spread(RESYNC, system::jitter())))
+}
+
+/// What the work is called in metrics, beside that of publishing.
+const WORKLOAD: &str = "Workload";
+
+async fn work(
+    plan: Plan,
+    places: Vec<(ChildKind, String)>,
+    parent: &Parent,
+    context: &Context,
+) -> Result<(Fact, bool), SourceError> {
+    let (client, namespace) = (&context.client.0, &context.namespace);
+    let mut live: BTreeMap<ChildKind, DynamicObject> = BTreeMap::new();
+    if context.workloads.is_some() {
+        for (kind, name) in places {
+            live.extend(kind.get(client, namespace, &name).await?.map(|live| (kind, live)));
+        }
+    }
+    let taken = plan.children.iter().find_map(|child| {
+        let other = live.get(&child.kind).filter(|live| !parent.owns(live))?;
+        Some((child.kind.resource().kind, other.name_any()))
+    });
+    if let Some((kind, name)) = taken {
+        let message = format!(
+            "a {kind} `{name}` is in `{namespace}` that the operator did not make for it: delete that"
+        );
+        return Ok((fact(false, Reason::NameTaken, message), false));
+    }
+    let mut is_change = false;
+    for kind in plan.unwanted {
+        if let Some(live) = live.get(&kind).filter(|live| parent.owns(live)) {
+            let api = kind.api(client, namespace);
+            context.writer.delete(kind.written(), &api, live).await?;
+            is_change = true;
+        }
+    }
+    let mut applied = Vec::new();
+    for child in &plan.children {
+        let before = live.get(&child.kind);
+        if let (ChildKind::Job, Some(job)) = (child.kind, before) {
+            // A Job cannot be changed, and runs once.
+            applied.push((child.kind, job.clone()));
+            continue;
+        }
+        let (object, was_written) = child.apply(client, &context.writer, namespace, before).await?;
+        is_change |= was_written;
+        applied.push((child.kind, object));
+    }
+    let fact = match plan.idle {
+        Some((reason, message)) => fact(false, reason, message),
+        None => standing(&applied),
+    };
+    Ok((fact, is_change))
+}
+
+fn fact(holds: bool, reason: Reason, message: String) -> Fact {
+    Fact { kind: WORKING, holds, reason, message }
+}
+
+/// How workloads do.
+fn standing(applied: &[(ChildKind, DynamicObject)]) -> Fact {
+    for (kind, object) in applied {
+        let (name, called) = (object.name_any(), kind.resource().kind);
+        let does_well = match kind {
+            ChildKind::Job => !has_failed(object.clone().try_parse().ok()),
+            ChildKind::CronJob => went_well(object.clone().try_parse().ok()),
+            _ => answers(object.clone().try_parse().ok()),
+        };
+        if !does_well {
+            let message = format!("{called} `{name}` does not do well yet: its pods say why");
+            return fact(false, Reason::WorkloadNotReady, message);
+        }
+    }
+    let made = applied.first().map(|(kind, object)| (kind.resource().kind, object.name_any()));
+    let (called, name) = made.unwrap_or_default();
+    fact(true, Reason::WorkloadReady, format!("{called} `{name}` does the work"))
+}
+
+/// Whether a Job gave up.
+fn has_failed(job: Option<Job>) -> bool {
+    let conditions = job.and_then(|job| job.status?.conditions).unwrap_or_default();
+    conditions.iter().any(|condition| condition.type_ == "Failed" && condition.status == "True")
+}
+
+/// Whether the last run of a `CronJob` went well, goes on, or is still to come.
+fn went_well(job: Option<CronJob>) -> bool {
+    let Some(status) = job.and_then(|job| job.status) else { return true };
+    let runs = status.active.is_some_and(|active| !active.is_empty());
+    let is_last = match (&status.last_schedule_time, &status.last_successful_time) {
+        (Some(begun), Some(succeeded)) => succeeded.0 >= begun.0,
+        (begun, _) => begun.is_none(),
+    };
+    runs || is_last
+}
+
+/// Whether the pod of a Deployment runs.
+fn answers(deployment: Option<Deployment>) -> bool {
+    let status = deployment.and_then(|deployment| deployment.status);
+    status.is_some_and(|status| status.available_replicas.unwrap_or(0) > 0)
+}
+
+fn identity<K: Source>(object: &PartialObjectMeta<K>) -> String {
+    object.uid().unwrap_or_default()
+}
+
+fn failures(context: &Context) -> std::sync::MutexGuard<'_, BTreeMap<String, u32>> {
+    context.failures.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
+fn retry<K: Source>(
+    object: Arc<PartialObjectMeta<K>>,
+    error: &SourceError,
+    context: Arc<Context>,
+) -> Action {
+    context.health.metrics.failed(WORKLOAD, Reason::ApiServerUnavailable);
+    let mut failures = failures(&context);
+    let count = failures.entry(identity(&*object)).or_default();
+    let delay = backoff::delay(*count, system::jitter());
+    *count += 1;
+    let (kind, name) = (K::KIND.as_str(), object.name_any());
+    tracing::warn!(%error, kind, %name, ?delay, "failed to work on a source; it is tried again");
+    Action::requeue(delay)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[expect(clippy::needless_pass_by_value, reason = "it reads better without borrows")]
+    fn reason(kind: ChildKind, status: Value) -> Reason {
+        let object = json!({"metadata": {"name": "x"}, "status": status});
+        standing(&[(kind, serde_json::from_value(object).unwrap())]).reason
+    }
+
+    #[test]
+    fn a_schedule_does_well_while_its_last_run_did() {
+        let [earlier, later] = ["2026-11-22T01:00:00Z", "2026-11-22T02:00:00Z"];
+        let run =
+            |begun, succeeded| json!({"lastScheduleTime": begun, "lastSuccessfulTime": succeeded});
+        assert_eq!(reason(ChildKind::CronJob, json!({})), Reason::WorkloadReady);
+        assert_eq!(reason(ChildKind::CronJob, run(earlier, later)), Reason::WorkloadReady);
+        assert_eq!(reason(ChildKind::CronJob, run(later, earlier)), Reason::WorkloadNotReady);
+        let mut goes_on = run(later, earlier);
+        goes_on["active"] = json!([{"name": "x-1"}]);
+        assert_eq!(reason(ChildKind::CronJob, goes_on), Reason::WorkloadReady);
+        let failed = json!({"conditions": [{"type": "Failed", "status": "True"}]});
+        assert_eq!(reason(ChildKind::Job, failed), Reason::WorkloadNotReady);
+    }
+
+    #[test]
+    fn a_follower_does_well_while_its_pod_runs() {
+        let status = |available: i32| json!({"availableReplicas": available});
+        assert_eq!(reason(ChildKind::Deployment, status(1)), Reason::WorkloadReady);
+        assert_eq!(reason(ChildKind::Deployment, status(0)), Reason::WorkloadNotReady);
+    }
+}

@@ -1,0 +1,43 @@
+//! Given the operator's account, then it may do what `operator/rights.yaml` says, and nothing beside it.
+
+use crate::cluster;
+
+/// Whether the operator's account may do something.
+fn may(cluster: &assay_tests::Cluster, question: &[&str]) -> bool {
+    let account = "--as=system:serviceaccount:default:assay-operator";
+    let all: Vec<&str> = ["auth", "can-i", account].iter().chain(question).copied().collect();
+    cluster.try_kubectl(&all).stdout.trim() == "yes"
+}
+
+#[test]
+fn the_operator_may_do_no_more_than_its_work_needs() {
+    let Some(cluster) = cluster() else { return };
+    for needed in [
+        &["patch", "deployments.apps", "-n", "elsewhere"][..],
+        &["create", "jobs.batch", "-n", "elsewhere"],
+        &["delete", "ingresses.networking.k8s.io", "-n", "elsewhere"],
+        &["patch", "riskservices.assay.dev", "--subresource=status"],
+    ] {
+        assert!(may(&cluster, needed), "{needed:?}");
+    }
+    for refused in [
+        &["*", "*"][..],
+        &["delete", "deployments.apps", "-n", "elsewhere"],
+        &["delete", "secrets"],
+        &["delete", "services", "-n", "elsewhere"],
+        &["patch", "riskservices.assay.dev"],
+        &["delete", "tenants.assay.dev"],
+        &["create", "pods"],
+        &["create", "pods", "--subresource=exec"],
+        &["get", "pods", "--subresource=log"],
+        &["create", "clusterrolebindings.rbac.authorization.k8s.io"],
+        &["create", "rolebindings.rbac.authorization.k8s.io"],
+        &["impersonate", "users"],
+        &["create", "serviceaccounts", "--subresource=token"],
+        &["get", "nodes"],
+    ] {
+        assert!(!may(&cluster, refused), "{refused:?}");
+    }
+    let rights = std::fs::read_to_string(crate::RIGHTS).unwrap();
+    assert!(!rights.contains('*'), "no wildcards");
+}

@@ -1,0 +1,223 @@
+//! Given a platform, when people apply a `RiskService`, then there is a running API; what serves is never
+//! touched before what comes next is ready. `kwok` plays the pods: it runs no image.
+
+use serde_json::{Value, json};
+
+use crate::{
+    pages::{GOLD, tenant},
+    platform::{Platform, wait_until},
+};
+
+const SERVICE: [&str; 2] = ["riskservice", "api"];
+const VERSION: &str = ".status.version";
+/// What a running API consists of, beside its migrations.
+const CHILDREN: &str = "configmap,service,deployment,horizontalpodautoscaler,poddisruptionbudget,\
+                        networkpolicy";
+
+/// A `RiskService` of that image and with that much more in its `spec`.
+fn service(image: &str, more: &str) -> String {
+    format!(
+        "
+---
+apiVersion: assay.dev/v1alpha1
+kind: RiskService
+metadata: {{name: api, namespace: default}}
+spec:
+  image: assay.test/assay:{image}
+  databaseSecret: {{name: database}}
+{more}
+"
+    )
+}
+
+/// The Secret with the database's URL.
+const DATABASE: &str = "
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: database, namespace: default}
+stringData: {url: 'postgres://assay:secret@db.example:5433/assay'}
+";
+
+/// A platform with nothing of another test's API left.
+fn platform() -> Option<Platform> {
+    let platform = Platform::start()?;
+    let _ = platform.cluster.try_kubectl(&["delete", "secret", "database", "cache"]);
+    wait_until("another test's API is gone", || {
+        let left = platform.cluster.kubectl(&[
+            "get",
+            &format!("{CHILDREN},job"),
+            "-l",
+            OURS,
+            "-o",
+            "name",
+        ]);
+        left.is_empty()
+    });
+    Some(platform)
+}
+
+const OURS: &str = "app.kubernetes.io/managed-by=assay-operator";
+
+/// A platform with an API of version `1.0` that is ready.
+fn running() -> Option<Platform> {
+    let platform = platform()?;
+    platform.cluster.apply(&[DATABASE, &service("1.0", "")].concat());
+    platform.wait_for_reason(&SERVICE, "ServiceReady");
+    Some(platform)
+}
+
+fn deployment(platform: &Platform) -> Value {
+    platform.cluster.get(&["deployment", "api"])
+}
+
+fn image(platform: &Platform) -> Value {
+    deployment(platform)["spec"]["template"]["spec"]["containers"][0]["image"].clone()
+}
+
+/// The versions of everything that the operator made, and of what it told.
+fn versions(platform: &Platform) -> String {
+    let path = "jsonpath={range .items[*]}{.kind} {.metadata.resourceVersion}\n{end}";
+    let kinds = format!("{CHILDREN},job");
+    let made = platform.cluster.kubectl(&["get", &kinds, "-l", OURS, "-o", path]);
+    made + &platform.cluster.kubectl(&["get", "riskservice", "-o", path])
+}
+
+#[test]
+fn an_api_is_made_of_what_the_cluster_knows_and_tells_when_it_answers() {
+    let Some(platform) = platform() else { return };
+    platform.cluster.apply(&service("1.0", ""));
+    platform.wait_for_reason(&SERVICE, "SecretNotFound");
+    platform.cluster.apply(DATABASE);
+    platform.wait_for_reason(&SERVICE, "ServiceReady");
+
+    let status = platform.status(&SERVICE);
+    assert_eq!((&status["readyReplicas"], &status["version"]), (&json!(2), &json!("1.0")));
+    assert_eq!(status["replicaFloor"], 2);
+    assert_eq!(status["observedGeneration"], 1);
+    let names = platform.cluster.kubectl(&["get", CHILDREN, "-l", OURS, "-o", "name"]);
+    assert_eq!(names.lines().filter(|name| name.ends_with("/api")).count(), 6, "{names}");
+    let jobs = platform.cluster.get(&["jobs", "-l", OURS]);
+    assert_eq!(jobs["items"].as_array().unwrap().len(), 1);
+    assert_eq!(jobs["items"][0]["status"]["succeeded"], 1);
+    let pods = ["pods", "-l", "app.kubernetes.io/component=server"];
+    assert_eq!(platform.cluster.get(&pods)["items"].as_array().unwrap().len(), 2);
+
+    platform.cluster.kubectl(&["delete", "riskservice", "api"]);
+    wait_until("everything goes with it", || {
+        let kinds = format!("{CHILDREN},job,pods");
+        platform.cluster.kubectl(&["get", &kinds, "-l", OURS, "-o", "name"]).is_empty()
+    });
+}
+
+#[test]
+fn nothing_is_written_where_nothing_changed_and_what_somebody_changed_is_put_right() {
+    let Some(mut platform) = running() else { return };
+    wait_until("nothing changes any more", || {
+        let before = versions(&platform);
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        before == versions(&platform)
+    });
+    let before = versions(&platform);
+    platform.operator.stop();
+    platform.operator =
+        assay_tests::Operator::start(&platform.cluster, &platform.postgres.url(), "second");
+    let looked = "assay_operator_reconciled_total{kind=\"RiskService\",outcome=\"unchanged\"}";
+    wait_until("it was looked at again, also once tenants are known", || {
+        platform.operator.metric(looked) >= 2
+    });
+    assert_eq!(before, versions(&platform), "{}", platform.operator.metrics());
+    assert!(!platform.operator.metrics().contains("assay_operator_writes_total{"));
+
+    let wrong = r#"{"spec":{"ports":[{"name":"http","port":80,"targetPort":1}]}}"#;
+    platform.cluster.kubectl(&["patch", "service", "api", "--type=strategic", "-p", wrong]);
+    platform.wait_for(&["service", "api"], ".spec.ports[0].targetPort", "8080");
+    platform.cluster.kubectl(&["delete", "configmap", "api"]);
+    wait_until("it is made again", || {
+        platform.cluster.try_kubectl(&["get", "configmap", "api"]).code == 0
+    });
+}
+
+#[test]
+fn another_image_is_migrated_to_first_and_one_that_fails_changes_nothing_that_serves() {
+    let Some(platform) = running() else { return };
+    platform.cluster.apply(&service("2.0", ""));
+    platform.wait_for(&SERVICE, VERSION, "2.0");
+    platform.wait_for_reason(&SERVICE, "ServiceReady");
+    assert_eq!(image(&platform), "assay.test/assay:2.0");
+    let before = deployment(&platform)["metadata"]["generation"].clone();
+
+    platform.cluster.apply(&service("fails", ""));
+    platform.wait_for_reason(&SERVICE, "MigrationFailed");
+    let after = deployment(&platform);
+    assert_eq!(after["metadata"]["generation"], before, "the Deployment was left alone");
+    assert_eq!(after["status"]["readyReplicas"], 2);
+    let status = platform.status(&SERVICE);
+    assert_eq!((&status["version"], &status["readyReplicas"]), (&json!("2.0"), &json!(2)));
+
+    platform.cluster.apply(&service("hangs", ""));
+    platform.wait_for_reason(&SERVICE, "RollingOut");
+    wait_until("the new image was tried", || image(&platform) == "assay.test/assay:hangs");
+    let status = platform.status(&SERVICE);
+    assert_eq!((&status["version"], &status["readyReplicas"]), (&json!("2.0"), &json!(2)));
+
+    platform.cluster.apply(&service("3.0", ""));
+    platform.wait_for(&SERVICE, VERSION, "3.0");
+}
+
+#[test]
+fn there_are_as_many_replicas_as_tenants_limits_ask_for() {
+    let Some(platform) = running() else { return };
+    let plan = |requests: u32| {
+        GOLD.replace(
+            "{name: daily, requests: 1000, window: 1d, counts: checks, ceiling: 5000}",
+            &format!("{{name: burst, requests: {requests}, window: 1s, counts: requests}}"),
+        )
+    };
+    platform.cluster.apply(&[plan(1600), tenant("acme", "gold")].concat());
+    platform.wait_for(&SERVICE, ".status.replicaFloor", "4");
+    platform.wait_for(&["hpa", "api"], ".spec.minReplicas", "4");
+    platform.wait_for(&SERVICE, ".status.readyReplicas", "4");
+    let words = platform.status(&SERVICE)["replicaFloorBecause"].clone();
+    let words = words.as_str().unwrap();
+    assert!(words.starts_with("most is 1600/s for Tenant acme, 10 % of all "), "{words}");
+
+    platform.cluster.apply(&plan(60_000));
+    let covered = ".status.conditions[?(@.type==\"LimitsCovered\")].reason";
+    platform.wait_for(&SERVICE, covered, "TooFewReplicas");
+    platform.wait_for(&SERVICE, ".status.replicaFloor", "10");
+    platform.cluster.apply(&plan(10));
+    platform.wait_for(&SERVICE, covered, "EnoughReplicas");
+    platform.wait_for(&["hpa", "api"], ".spec.minReplicas", "2");
+}
+
+#[test]
+fn a_changed_spec_rolls_and_a_way_in_comes_and_goes() {
+    let Some(platform) = running() else { return };
+    let settings = ".spec.template.metadata.annotations.assay\\.dev/settings";
+    let path = format!("jsonpath={{{settings}}}");
+    let hash = || platform.cluster.kubectl(&["get", "deployment", "api", "-o", &path]);
+    let before = hash();
+    let cache = "
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: cache, namespace: default}
+stringData: {url: 'redis://cache.example:7000'}
+";
+    let exposed = "  cacheSecret: {name: cache}\n  exposure: {host: risk.example, ingress: {}}";
+    platform.cluster.apply(&[cache, &service("1.0", exposed)].concat());
+    platform.wait_for(&["ingress", "api"], ".spec.rules[0].host", "risk.example");
+    platform.wait_for_reason(&SERVICE, "ServiceReady");
+    wait_until("other settings make other pods", || hash() != before);
+    platform.wait_for(&["networkpolicy", "api"], ".spec.egress[1].ports[*].port", "5433 7000");
+
+    let route = "  exposure: {host: risk.example, httpRoute: {gateway: public}}";
+    platform.cluster.apply(&service("1.0", route));
+    platform.wait_for_reason(&SERVICE, "GatewayApiMissing");
+    wait_until("the Ingress is gone", || {
+        platform.cluster.try_kubectl(&["get", "ingress", "api"]).code != 0
+    });
+    platform.cluster.apply(&service("1.0", ""));
+    platform.wait_for_reason(&SERVICE, "ServiceReady");
+}
