@@ -93,7 +93,8 @@ impl Header {
         Ok(())
     }
 
-    /// The target, as a hash is written; `None` where it is no target.
+    /// The target, as a hash is written; `None` where it is no target: negative, nothing (which no hash
+    /// can meet), or longer than a hash.
     #[must_use]
     pub fn target(&self) -> Option<[u8; 32]> {
         let [exponent, mantissa @ ..] = self.bits.to_be_bytes();
@@ -110,7 +111,7 @@ impl Header {
                 _ => {}
             }
         }
-        Some(target)
+        (target != [0; 32]).then_some(target)
     }
 
     /// How much work the target asks for: about how many hashes it takes to meet it.

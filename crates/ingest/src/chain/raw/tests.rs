@@ -153,6 +153,18 @@ fn chains_that_are_not_read_raw_say_what_to_do_instead() {
     }
 }
 
+#[test]
+fn what_no_hash_can_meet_is_no_target() {
+    let header = Header::parse(&[0; 80]).unwrap();
+    // The mantissa is worth less than one, nothing at all, less than nothing, or is too far up.
+    for bits in [0x0000_0001, 0x0100_3456, 0x0400_0000, 0x0492_3456, 0xff12_3456] {
+        let header = Header { bits, ..header };
+        assert_eq!((header.target(), header.work()), (None, 0), "{bits:08x}");
+    }
+    let lowest = Header { bits: 0x0112_3456, ..header }.target().unwrap();
+    assert_eq!((lowest[31], lowest.iter().filter(|byte| **byte != 0).count()), (0x12, 1));
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0_usize..250) {
