@@ -152,6 +152,18 @@ impl Cluster {
         serde_json::from_str(&self.kubectl(&all)).expect("kubectl prints JSON")
     }
 
+    /// What accounts of services asked of the API server so far, and what came of it, the oldest first.
+    ///
+    /// # Panics
+    ///
+    /// Where its record cannot be read.
+    #[must_use]
+    pub fn audit(&self) -> Vec<serde_json::Value> {
+        let record = fs::read_to_string(self.file(AUDIT)).expect("the record");
+        // The last line may be half written.
+        record.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
     /// Ends the API server at once, as a crash does.
     pub fn kill_server(&mut self) {
         self.keeper.kill("kube-apiserver");
@@ -180,7 +192,11 @@ impl Cluster {
             format!("--service-account-key-file={}", file("accounts.pub")),
             "--service-cluster-ip-range=10.96.0.0/16".into(),
             "--authorization-mode=Node,RBAC".into(),
-            "--enable-admission-plugins=NodeRestriction".into(),
+            // The second lets nobody keep an object from going who may not change it.
+            "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement"
+                .into(),
+            format!("--audit-policy-file={}", file("audit.yaml")),
+            format!("--audit-log-path={}", file(AUDIT)),
             format!("--kubelet-client-certificate={}", file("admin.pem")),
             format!("--kubelet-client-key={}", file("admin.key")),
             "--kubelet-preferred-address-types=InternalIP".into(),
@@ -249,6 +265,7 @@ impl Cluster {
     /// played.
     fn write_files(&self, root: &Path) {
         pki::write(&self.directory);
+        fs::write(self.file("audit.yaml"), AUDIT_POLICY).expect("a file");
         for name in ["admin", "controllers", "scheduler"] {
             let [certificate, key] = ["pem", "key"].map(|end| self.file(&format!("{name}.{end}")));
             let text =
@@ -308,6 +325,19 @@ fn ports() -> Ports {
         kwok: free_port(),
     }
 }
+
+/// Where the API server writes what it was asked.
+const AUDIT: &str = "audit.log";
+/// Who asked for what, and what came of it, of accounts of services outside the cluster's own.
+const AUDIT_POLICY: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - {level: None, userGroups: ['system:serviceaccounts:kube-system']}
+  - {level: Metadata, userGroups: ['system:serviceaccounts']}
+  - {level: None}
+";
 
 const KWOK: &str = "\
 apiVersion: config.kwok.x-k8s.io/v1alpha1

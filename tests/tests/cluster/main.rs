@@ -7,6 +7,7 @@
 #![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 #![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 
+mod audit;
 mod definitions;
 mod faults;
 mod operator;

@@ -15,7 +15,7 @@ const CHILDREN: &str = "configmap,service,deployment,horizontalpodautoscaler,pod
                         networkpolicy";
 
 /// A `RiskService` of that image and with that much more in its `spec`.
-fn service(image: &str, more: &str) -> String {
+pub(crate) fn service(image: &str, more: &str) -> String {
     format!(
         "
 ---
@@ -31,7 +31,7 @@ spec:
 }
 
 /// The Secret with the database's URL.
-const DATABASE: &str = "
+pub(crate) const DATABASE: &str = "
 ---
 apiVersion: v1
 kind: Secret

@@ -11,7 +11,7 @@ const FEED: [&str; 2] = ["intelsource", "own"];
 const CHAIN: [&str; 2] = ["chainsource", "bitcoin"];
 const WORKING: &str = ".status.conditions[?(@.type==\"Working\")].reason";
 
-fn feed(more: &str) -> String {
+pub(crate) fn feed(more: &str) -> String {
     format!(
         "
 ---
@@ -23,7 +23,7 @@ spec: {{location: 'https://lists.example/own.csv', format: listings-csv, schedul
     )
 }
 
-fn chain(mode: &str) -> String {
+pub(crate) fn chain(mode: &str) -> String {
     format!(
         "
 ---
@@ -35,8 +35,9 @@ spec: {{chain: btc, endpoint: 'http://node.example:3000', {mode}}}
     )
 }
 
-const FOLLOW: &str = "mode: follow, protocol: rpc, credentialsSecret: {name: node, key: cookie}";
-const ON_DEMAND: &str = "mode: on_demand, protocol: esplora";
+pub(crate) const FOLLOW: &str =
+    "mode: follow, protocol: rpc, credentialsSecret: {name: node, key: cookie}";
+pub(crate) const ON_DEMAND: &str = "mode: on_demand, protocol: esplora";
 
 /// A platform whose operator makes workloads.
 fn platform() -> Option<Platform> {
@@ -47,7 +48,7 @@ fn platform() -> Option<Platform> {
     Some(platform)
 }
 
-fn with_workloads(platform: &Platform, name: &str) -> Operator {
+pub(crate) fn with_workloads(platform: &Platform, name: &str) -> Operator {
     let flags = ["--image", "assay.test/assay:1.0", "--database-secret", "database/url"];
     Operator::start_in(&platform.cluster, "default", &platform.postgres.url(), name, &flags)
 }

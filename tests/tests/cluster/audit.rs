@@ -1,0 +1,188 @@
+//! Given the API server's own record of what the operator asked for, then nothing was asked for without
+//! need, nothing was refused, and no right is one that it does not need.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    thread,
+    time::Duration,
+};
+
+use assay_tests::Cluster;
+use serde_json::Value;
+
+use crate::{
+    RIGHTS,
+    pages::{GOLD, key, raised, tenant},
+    platform::{Platform, wait_until},
+    service::{DATABASE, service},
+    sources::{FOLLOW, ON_DEMAND, chain, feed, with_workloads},
+};
+
+const ACCOUNT: &str = "system:serviceaccount:default:assay-operator";
+/// Enforced within other requests, by the admission plugin for owner references: never asked for itself.
+const WITHIN_OTHERS: &str = "/finalizers";
+
+/// A kind that Assay knows of and the cluster does not, by the name that the Gateway API gives it.
+const HTTP_ROUTES: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: httproutes.gateway.networking.k8s.io
+  annotations: {api-approved.kubernetes.io: 'unapproved, for a test'}
+spec:
+  group: gateway.networking.k8s.io
+  names: {kind: HTTPRoute, plural: httproutes, singular: httproute}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+";
+
+/// A `RiskService` with a way in.
+fn exposed(way: &str) -> String {
+    service("1.0", &format!("  exposure: {{host: risk.example, {way}}}"))
+}
+
+/// What the operator asked for since: the resource with its group, the verb, and the status it got.
+fn asked(cluster: &Cluster, since: usize) -> Vec<(String, String, u64)> {
+    let own = cluster.audit().into_iter().skip(since);
+    let own = own.filter(|event| event["user"]["username"] == ACCOUNT);
+    own.filter_map(|event| {
+        let of = event.get("objectRef")?;
+        let part = |name: &str| of[name].as_str().unwrap_or_default();
+        let mut resource = format!("{}/{}", part("apiGroup"), part("resource"));
+        if !part("subresource").is_empty() {
+            resource = format!("{resource}/{}", part("subresource"));
+        }
+        let verb = event["verb"].as_str()?.to_owned();
+        Some((resource, verb, event["responseStatus"]["code"].as_u64()?))
+    })
+    .collect()
+}
+
+/// The rights that were made use of. Who applies what was not there makes it.
+fn used(asked: &[(String, String, u64)]) -> BTreeSet<(String, String)> {
+    let made = |(resource, verb, status): &(String, String, u64)| {
+        (verb == "patch" && *status == 201).then(|| (resource.clone(), "create".to_owned()))
+    };
+    let named = asked.iter().map(|(resource, verb, _)| (resource.clone(), verb.clone()));
+    named.chain(asked.iter().filter_map(made)).collect()
+}
+
+/// The rights that there are.
+fn granted() -> BTreeSet<(String, String)> {
+    let rights = std::fs::read_to_string(RIGHTS).unwrap();
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&rights).unwrap();
+    let texts = |rule: &Value, name: &str| -> Vec<String> {
+        serde_json::from_value(rule[name].clone()).unwrap()
+    };
+    let rules = documents.iter().filter_map(|document| document["rules"].as_array()).flatten();
+    let mut granted = BTreeSet::new();
+    for rule in rules {
+        for group in texts(rule, "apiGroups") {
+            for resource in texts(rule, "resources") {
+                for verb in texts(rule, "verbs") {
+                    granted.insert((format!("{group}/{resource}"), verb));
+                }
+            }
+        }
+    }
+    granted
+}
+
+/// Waits until the operator asks for nothing that would change anything but its Lease.
+fn wait_until_quiet(cluster: &Cluster) {
+    wait_until("nothing is written any more", || {
+        let since = cluster.audit().len();
+        thread::sleep(Duration::from_secs(3));
+        writes(cluster, since).is_empty()
+    });
+}
+
+/// What would change anything but the Lease, and how often.
+fn writes(cluster: &Cluster, since: usize) -> BTreeMap<(String, String), usize> {
+    let mut writes = BTreeMap::new();
+    for (resource, verb, _) in asked(cluster, since) {
+        let is_read = ["get", "list", "watch"].contains(&&*verb);
+        if !is_read && resource != "coordination.k8s.io/leases" {
+            *writes.entry((resource, verb)).or_default() += 1;
+        }
+    }
+    writes
+}
+
+#[test]
+fn what_the_operator_asks_for_is_what_it_may_and_no_more_than_it_needs() {
+    let Some(mut platform) = Platform::start() else { return };
+    platform.operator.stop();
+    let _ = platform.cluster.try_kubectl(&["delete", "lease,secret", "--all", "-n", "default"]);
+    let begun = platform.cluster.audit().len();
+    platform.operator = with_workloads(&platform, "first");
+    platform.operator.wait_until_it_works();
+
+    // Given one of everything, and every change that the operator has an answer to,
+    let page = [GOLD, &tenant("acme", "gold"), &raised(1500), &key("backend", "acme"), DATABASE];
+    platform.cluster.apply(&page.concat());
+    platform.cluster.apply(&[exposed("ingress: {}"), feed(""), chain(FOLLOW)].concat());
+    platform.wait_for_reason(&["riskservice", "api"], "ServiceReady");
+    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    wait_until("the list is fetched and the chain followed", || {
+        ["cronjob/intel-own", "deployment/chain-bitcoin"]
+            .iter()
+            .all(|name| platform.cluster.try_kubectl(&["get", name]).code == 0)
+    });
+
+    // when an operator starts anew and looks at all of it, then nothing is written.
+    wait_until_quiet(&platform.cluster);
+    platform.operator.stop();
+    let restarted = platform.cluster.audit().len();
+    platform.operator = with_workloads(&platform, "second");
+    for kind in ["ApiKey", "RiskService", "Workload"] {
+        let looked =
+            format!("assay_operator_reconciled_total{{kind=\"{kind}\",outcome=\"unchanged\"}}");
+        wait_until("everything is looked at", || platform.operator.metric(&looked) >= 1);
+    }
+    thread::sleep(Duration::from_secs(2));
+    assert_eq!(writes(&platform.cluster, restarted), BTreeMap::new());
+
+    // And when all of it changes and goes,
+    for day in ["monday", "tuesday"] {
+        let first = platform.key("default", "backend");
+        let rotate = format!("assay.dev/rotate={day}");
+        platform.cluster.kubectl(&["annotate", "--overwrite", "apikey", "backend", &rotate]);
+        wait_until("there is another key", || platform.key("default", "backend") != first);
+    }
+    platform.cluster.apply(HTTP_ROUTES);
+    let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
+    platform.cluster.kubectl(&established);
+    platform.cluster.apply(&exposed("httpRoute: {gateway: public}"));
+    wait_until("there is a route", || {
+        platform.cluster.try_kubectl(&["get", "httproute", "api"]).code == 0
+    });
+    platform.cluster.apply(&exposed("ingress: {}"));
+    wait_until("there is none any more", || {
+        platform.cluster.try_kubectl(&["get", "httproute", "api"]).code != 0
+    });
+    let beside = feed("").replace("https://lists.example/", "lists/");
+    platform.cluster.apply(&[beside, chain(ON_DEMAND)].concat());
+    wait_until("nothing is fetched or followed", || {
+        ["cronjob/intel-own", "deployment/chain-bitcoin"]
+            .iter()
+            .all(|name| platform.cluster.try_kubectl(&["get", name]).code != 0)
+    });
+    let kinds = "apikey,ratelimit,tenant,intelsource,chainsource,riskservice,plan,riskpolicy";
+    platform.cluster.kubectl(&["delete", kinds, "--all", "-n", "default"]);
+    platform.cluster.kubectl(&["delete", "crd", "httproutes.gateway.networking.k8s.io"]);
+
+    // then nothing was refused for want of a right, and every right was needed.
+    let asked = asked(&platform.cluster, begun);
+    let refused: Vec<_> = asked.iter().filter(|(_, _, status)| *status == 403).collect();
+    assert!(refused.is_empty(), "{refused:?}");
+    let used = used(&asked);
+    let needed: BTreeSet<_> =
+        granted().into_iter().filter(|(resource, _)| !resource.ends_with(WITHIN_OTHERS)).collect();
+    assert_eq!(needed.difference(&used).collect::<Vec<_>>(), Vec::<&(_, _)>::new(), "never used");
+    assert_eq!(used.difference(&needed).collect::<Vec<_>>(), Vec::<&(_, _)>::new(), "not granted");
+}
