@@ -1,6 +1,6 @@
 //! Given faults, then the same objects and rows as without them.
 
-use std::{thread, time::Duration};
+use std::{env, thread, time::Duration};
 
 use assay_tests::Operator;
 
@@ -55,6 +55,7 @@ fn operators_that_die_or_take_turns_make_no_key_twice_and_lose_none() {
     assert_eq!(platform.cluster.kubectl(&holder), "", "it gave the Lease back");
 }
 
+/// Ten times, or as often as `ASSAY_OPERATOR_KILLS` says.
 #[test]
 fn an_operator_killed_at_any_point_makes_every_key_once() {
     let Some(mut platform) = Platform::start() else { return };
@@ -65,27 +66,41 @@ fn an_operator_killed_at_any_point_makes_every_key_once() {
     for number in 0..10 {
         platform.wait_for_reason(&["apikey", &name(number)], "KeyReady");
     }
+    let kills = env::var("ASSAY_OPERATOR_KILLS").ok().and_then(|kills| kills.parse().ok());
+    let kills: usize = kills.unwrap_or(10);
+    let asked = ".status.rotationRequest";
     // While keys are made and replaced, it is killed: earlier and later each time.
-    for round in 0..10 {
+    for round in 0..kills {
         let page = [10 + 2 * round, 11 + 2 * round].map(|number| key(&name(number), "acme"));
         platform.cluster.apply(&page.concat());
-        platform.cluster.kubectl(&["annotate", "apikey", &name(round), "assay.dev/rotate=now"]);
-        thread::sleep(Duration::from_millis(u64::try_from(round).unwrap() * 37));
+        let replaced = name(round % 10);
+        if let Some(before) = round.checked_sub(10) {
+            platform.wait_for(&["apikey", &replaced], asked, &format!("round-{before}"));
+        }
+        let rotate = format!("assay.dev/rotate=round-{round}");
+        platform.cluster.kubectl(&["annotate", "--overwrite", "apikey", &replaced, &rotate]);
+        thread::sleep(Duration::from_millis(u64::try_from(round * 7919 % 400).unwrap()));
         platform.operator.kill();
         let url = platform.postgres.url();
         // By the same name it need not wait for its own Lease.
         platform.operator = Operator::start(&platform.cluster, &url, "first");
         platform.operator.wait_until_it_works();
     }
-    for number in 0..30 {
+    let keys = 10 + 2 * kills;
+    for number in 0..keys {
         platform.wait_for_reason(&["apikey", &name(number)], "KeyReady");
     }
-    for number in 0..10 {
-        platform.wait_for(&["apikey", &name(number)], ".status.rotationRequest", "now");
+    for round in kills.saturating_sub(10)..kills {
+        platform.wait_for(&["apikey", &name(round % 10)], asked, &format!("round-{round}"));
     }
     let count = |rows: &str| platform.postgres.query(&format!("SELECT count(*) FROM {rows}"));
     let good = "api_keys WHERE expires_at IS NULL AND revoked_at IS NULL";
-    assert_eq!((count("api_keys"), count(good)), ("40".into(), "30".into()));
+    let made = (count("api_keys"), count(good));
+    assert_eq!(
+        made,
+        ((keys + kills).to_string(), keys.to_string()),
+        "one each, and one a rotation"
+    );
     let order = "SELECT string_agg(id, ' ' ORDER BY id COLLATE \"C\")";
     let stored = platform.postgres.query(&format!("{order} FROM {good}"));
     let path = "jsonpath={.items[*].status.keyId}";
@@ -93,7 +108,7 @@ fn an_operator_killed_at_any_point_makes_every_key_once() {
     let mut told: Vec<&str> = told.split_whitespace().collect();
     told.sort_unstable();
     assert_eq!(stored, told.join(" "));
-    for number in [0, 9, 29] {
+    for number in [0, 9, keys - 1] {
         platform.wait_for_answer(&platform.key("default", &name(number)), 200);
     }
 }
