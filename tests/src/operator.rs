@@ -46,9 +46,28 @@ impl Operator {
         name: &str,
         flags: &[&str],
     ) -> Self {
+        let config = cluster.config_of_account(namespace, "assay-operator");
+        Self::start_by(&config, namespace, database_url, name, 6, flags)
+    }
+
+    /// Starts an operator that reaches the API server as a kubeconfig says, and whose Lease holds for
+    /// so many seconds.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_by(
+        kubeconfig: &str,
+        namespace: &str,
+        database_url: &str,
+        name: &str,
+        lease_seconds: u32,
+        flags: &[&str],
+    ) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let config = directory.path().join("kubeconfig");
-        fs::write(&config, cluster.config_of_account(namespace, "assay-operator")).expect("a file");
+        fs::write(&config, kubeconfig).expect("a file");
         let url = directory.path().join("database-url");
         fs::write(&url, database_url).expect("a file");
         let address = format!("127.0.0.1:{}", free_port());
@@ -57,7 +76,8 @@ impl Operator {
             .env_clear()
             .env("KUBECONFIG", &config)
             .args(["--database-url-file", &url.display().to_string(), "--listen", &address])
-            .args(["--namespace", namespace, "--name", name, "--lease-seconds", "6", "--log-text"])
+            .args(["--namespace", namespace, "--name", name, "--log-text"])
+            .args(["--lease-seconds", &lease_seconds.to_string()])
             .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

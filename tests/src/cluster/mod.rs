@@ -87,14 +87,30 @@ impl Cluster {
         self.config(&format!("token: {}", token.trim()))
     }
 
+    /// Where its API server is.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.ports.server)
+    }
+
+    /// Whom its clients trust, as PEM.
+    ///
+    /// # Panics
+    ///
+    /// Where the file cannot be read.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        fs::read_to_string(self.file("ca.pem")).expect("the authority")
+    }
+
     fn config(&self, credentials: &str) -> String {
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
              contexts: [{{name: test, context: {{cluster: test, user: test}}}}]\n\
-             clusters: [{{name: test, cluster: {{server: 'https://127.0.0.1:{}', \
+             clusters: [{{name: test, cluster: {{server: '{}', \
              certificate-authority: {}}}}}]\n\
              users: [{{name: test, user: {{{credentials}}}}}]\n",
-            self.ports.server,
+            self.url(),
             self.file("ca.pem"),
         )
     }

@@ -1,10 +1,11 @@
 //! Given faults, then the same objects and rows as without them.
 
-use std::{env, thread, time::Duration};
+use std::{env, sync::atomic::Ordering, thread, time::Duration};
 
 use assay_tests::Operator;
 
 use crate::{
+    flaky::{Faults, Flaky},
     pages::{GOLD, key, raised, tenant},
     platform::{Platform, wait_until},
 };
@@ -150,4 +151,51 @@ fn a_database_that_is_gone_is_told_of_and_waited_for() {
     platform.postgres.go_on();
     platform.wait_for_reason(&["tenant", "other"], "Published");
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+}
+
+/// Requests refused, conflicts, answers lost, watches cut and forgotten, all the time.
+#[test]
+fn an_api_server_that_answers_badly_is_asked_until_all_is_as_it_should_be() {
+    let Some(mut platform) = Platform::start() else { return };
+    platform.operator.stop();
+    let flaky = Flaky::before(&platform.cluster);
+    let config = platform.cluster.config_of_account("default", "assay-operator");
+    let config = config.replace(&platform.cluster.url(), &flaky.url);
+    let url = platform.postgres.url();
+    // Long enough for a Lease that is renewed late: losing it is another test's matter.
+    platform.operator = Operator::start_by(&config, "default", &url, "unlucky", 60, &[]);
+    platform.operator.wait_until_it_works();
+
+    let name = |number: usize| format!("key-{number}");
+    let keys: String = (0..20).map(|number| key(&name(number), "acme")).collect();
+    platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &keys].concat());
+    for number in 0..20 {
+        platform.wait_for_reason(&["apikey", &name(number)], "KeyReady");
+    }
+    platform.cluster.apply(&raised(7));
+    platform.wait_for(&["tenant", "acme"], ".status.effectiveLimits[0].requests", "7");
+    for number in 0..10 {
+        platform.cluster.kubectl(&["annotate", "apikey", &name(number), "assay.dev/rotate=now"]);
+    }
+    for number in 0..10 {
+        platform.wait_for(&["apikey", &name(number)], ".status.rotationRequest", "now");
+    }
+    let good = "SELECT count(*) FROM api_keys WHERE expires_at IS NULL AND revoked_at IS NULL";
+    assert_eq!(
+        platform.postgres.query("SELECT count(*) FROM api_keys"),
+        "30",
+        "no key is made twice"
+    );
+    assert_eq!(platform.postgres.query(good), "20");
+    for number in [0, 9, 10, 19] {
+        platform.wait_for_answer(&platform.key("default", &name(number)), 200);
+    }
+    platform.cluster.kubectl(&["delete", "apikeys", "--all", "-n", "default"]);
+    assert_eq!(platform.postgres.query(good), "0", "each one is revoked before it goes");
+    let Faults { refused, lost, gone, conflicts, .. } = &*flaky.faults;
+    for (what, count) in [("429", refused), ("lost", lost), ("410", gone), ("409", conflicts)] {
+        let count = count.load(Ordering::Relaxed);
+        eprintln!("{what}: {count}");
+        assert!(count > 0, "{what} never happened");
+    }
 }

@@ -10,6 +10,7 @@
 mod audit;
 mod definitions;
 mod faults;
+mod flaky;
 mod operator;
 mod pages;
 mod platform;
