@@ -121,7 +121,7 @@ async fn answer(agent: Agent, real: String, faults: Arc<Faults>, request: Reques
         // The rest is read beside: a watch has no end.
         let mut reader = body.into_reader();
         tokio::task::spawn_blocking(move || {
-            let (begun, mut buffer) = (Instant::now(), [0; 1 << 16]);
+            let (begun, mut buffer) = (Instant::now(), [0; 1 << 14]);
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
                 let chunk = Bytes::copy_from_slice(&buffer[..count]);
                 let is_over = is_watch && begun.elapsed() > WATCH;
