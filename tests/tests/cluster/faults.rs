@@ -7,7 +7,7 @@ use assay_tests::Operator;
 use crate::{
     flaky::{Faults, Flaky},
     pages::{GOLD, key, raised, tenant},
-    platform::{Platform, wait_until},
+    platform::{Platform, settled, wait_until},
 };
 
 #[test]
@@ -36,12 +36,7 @@ fn operators_that_die_or_take_turns_make_no_key_twice_and_lose_none() {
         let versions = platform.cluster.kubectl(&["get", objects, "-A", "-o", path]);
         (versions, platform.postgres.query("SELECT control_revision FROM installation"))
     };
-    wait_until("nothing changes any more", || {
-        let before = versions();
-        std::thread::sleep(std::time::Duration::from_secs(1));
-        before == versions()
-    });
-    let before = versions();
+    let before = settled(versions);
     drop(second);
     let third = Operator::start(&platform.cluster, &platform.postgres.url(), "third");
     third.wait_until_it_works();

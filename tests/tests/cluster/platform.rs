@@ -2,6 +2,7 @@
 
 use std::{
     sync::{Arc, MutexGuard},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -17,6 +18,19 @@ const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 /// Waits until `holds`.
 pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
     let _ = wait_at_most(PATIENCE, what, holds);
+}
+
+/// What there is once it stays the same for two seconds.
+pub(crate) fn settled<T: PartialEq>(look: impl Fn() -> T) -> T {
+    let mut before = look();
+    wait_until("nothing changes any more", || {
+        thread::sleep(Duration::from_secs(2));
+        let now = look();
+        let is_same = now == before;
+        before = now;
+        is_same
+    });
+    before
 }
 
 /// A platform. What is dropped first must not need what is dropped later.

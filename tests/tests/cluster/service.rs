@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     pages::{GOLD, tenant},
-    platform::{Platform, wait_until},
+    platform::{Platform, settled, wait_until},
 };
 
 const SERVICE: [&str; 2] = ["riskservice", "api"];
@@ -113,12 +113,7 @@ fn an_api_is_made_of_what_the_cluster_knows_and_tells_when_it_answers() {
 #[test]
 fn nothing_is_written_where_nothing_changed_and_what_somebody_changed_is_put_right() {
     let Some(mut platform) = running() else { return };
-    wait_until("nothing changes any more", || {
-        let before = versions(&platform);
-        std::thread::sleep(std::time::Duration::from_secs(2));
-        before == versions(&platform)
-    });
-    let before = versions(&platform);
+    let before = settled(|| versions(&platform));
     platform.operator.stop();
     platform.operator =
         assay_tests::Operator::start(&platform.cluster, &platform.postgres.url(), "second");

@@ -4,7 +4,7 @@
 use assay_tests::Operator;
 use serde_json::{Value, json};
 
-use crate::platform::{Platform, wait_until};
+use crate::platform::{Platform, settled, wait_until};
 
 const OURS: &str = "app.kubernetes.io/managed-by=assay-operator";
 const FEED: [&str; 2] = ["intelsource", "own"];
@@ -119,12 +119,7 @@ fn a_chain_has_one_follower_and_none_where_it_is_read_on_demand() {
     let versions = |platform: &Platform| {
         platform.cluster.kubectl(&["get", "deployments,chainsources", "-o", path])
     };
-    wait_until("nothing changes any more", || {
-        let before = versions(&platform);
-        std::thread::sleep(std::time::Duration::from_secs(2));
-        before == versions(&platform)
-    });
-    let before = versions(&platform);
+    let before = settled(|| versions(&platform));
     platform.operator.stop();
     platform.operator = with_workloads(&platform, "again");
     let looked = "assay_operator_reconciled_total{kind=\"Workload\",outcome=\"unchanged\"}";

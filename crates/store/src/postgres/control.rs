@@ -131,6 +131,14 @@ pub(super) async fn add_key(
     count_change(write).await
 }
 
+/// Counts the change of one key, where there was one to change.
+async fn changed_key(write: &mut PgConnection, id: &KeyId, rows: u64) -> Result<(), StoreError> {
+    if rows == 0 {
+        return Err(StoreError::UnknownKey(id.clone()));
+    }
+    count_change(write).await
+}
+
 pub(super) async fn regrant_key(
     write: &mut PgConnection,
     id: &KeyId,
@@ -143,10 +151,7 @@ pub(super) async fn regrant_key(
         .bind(id.as_str())
         .execute(&mut *write)
         .await?;
-    if changed.rows_affected() == 0 {
-        return Err(StoreError::UnknownKey(id.clone()));
-    }
-    count_change(write).await
+    changed_key(write, id, changed.rows_affected()).await
 }
 
 pub(super) async fn revoke_key(
@@ -160,10 +165,7 @@ pub(super) async fn revoke_key(
             .bind(id.as_str())
             .execute(&mut *write)
             .await?;
-    if changed.rows_affected() == 0 {
-        return Err(StoreError::UnknownKey(id.clone()));
-    }
-    count_change(write).await
+    changed_key(write, id, changed.rows_affected()).await
 }
 
 /// Changes no counter, and so runs beside other writers. Rows are locked in the order of their ids:

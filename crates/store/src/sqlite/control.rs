@@ -130,6 +130,14 @@ pub(super) async fn add_key(
     count_change(write).await
 }
 
+/// Counts the change of one key, where there was one to change.
+async fn changed_key(write: &mut Write<'_>, id: &KeyId, rows: u64) -> Result<(), StoreError> {
+    if rows == 0 {
+        return Err(StoreError::UnknownKey(id.clone()));
+    }
+    count_change(write).await
+}
+
 pub(super) async fn regrant_key(
     write: &mut Write<'_>,
     id: &KeyId,
@@ -142,10 +150,7 @@ pub(super) async fn regrant_key(
         .bind(id.as_str())
         .execute(&mut **write)
         .await?;
-    if changed.rows_affected() == 0 {
-        return Err(StoreError::UnknownKey(id.clone()));
-    }
-    count_change(write).await
+    changed_key(write, id, changed.rows_affected()).await
 }
 
 pub(super) async fn revoke_key(
@@ -159,10 +164,7 @@ pub(super) async fn revoke_key(
             .bind(id.as_str())
             .execute(&mut **write)
             .await?;
-    if changed.rows_affected() == 0 {
-        return Err(StoreError::UnknownKey(id.clone()));
-    }
-    count_change(write).await
+    changed_key(write, id, changed.rows_affected()).await
 }
 
 pub(super) async fn touch_keys(
