@@ -1,6 +1,12 @@
 //! When what failed is tried again: later each time, and never everywhere at once.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use crate::system;
 
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_mins(1);
@@ -19,9 +25,45 @@ pub fn spread(regular: Duration, jitter: f64) -> Duration {
     regular.mul_f64(0.9 + jitter.clamp(0.0, 1.0) / 5.0)
 }
 
+/// How often work on objects failed in a row, by their identity.
+#[derive(Debug, Default)]
+pub struct Failures(Mutex<HashMap<String, u32>>);
+
+impl Failures {
+    /// Takes note of another one, and says how long to wait now.
+    pub fn again(&self, identity: Option<String>) -> Duration {
+        let mut failures = self.lock();
+        let count = failures.entry(identity.unwrap_or_default()).or_default();
+        *count += 1;
+        delay(*count - 1, system::jitter())
+    }
+
+    /// Takes note that it went well, or that there is nothing more to do.
+    pub fn over(&self, identity: Option<&String>) {
+        identity.and_then(|identity| self.lock().remove(identity));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failures_of_one_object_are_counted_until_it_goes_well() {
+        let failures = Failures::default();
+        let object = "a".to_owned();
+        let waits = [0; 3].map(|_| failures.again(Some(object.clone())).as_millis());
+        for (wait, full) in waits.into_iter().zip([200, 400, 800]) {
+            assert!((full / 2..=full).contains(&wait), "{waits:?}");
+        }
+        assert!(failures.again(Some("b".into())).as_millis() <= 200, "others begin anew");
+        failures.over(Some(&object));
+        assert!(failures.again(Some(object)).as_millis() <= 200);
+    }
 
     #[test]
     fn failures_wait_longer_each_time_up_to_a_minute() {

@@ -35,7 +35,7 @@ use kube::{
 use tokio::sync::watch;
 
 use crate::{
-    backoff,
+    backoff::{self, Failures},
     client::SharedClient,
     health::Health,
     publish::InForce,
@@ -65,7 +65,7 @@ pub struct Context {
     writer: Writer,
     health: Health,
     in_force: watch::Receiver<InForce>,
-    failures: Arc<Mutex<HashMap<ObjectRef<Guarded>, u32>>>,
+    failures: Arc<Failures>,
     /// What was told of each object, by its identity; the watch brings it back later.
     told: Arc<Mutex<HashMap<String, ApiKeyStatus>>>,
 }
@@ -145,10 +145,6 @@ impl Context {
             .await;
     }
 
-    fn failures(&self) -> std::sync::MutexGuard<'_, HashMap<ObjectRef<Guarded>, u32>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn told(&self) -> std::sync::MutexGuard<'_, HashMap<String, ApiKeyStatus>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,7 +164,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
     if let Err(error) = &worked {
         status::tell_of_failure(object, error, &context, system::now()).await;
     } else {
-        context.failures().remove(&ObjectRef::from_obj(&*guarded));
+        context.failures.over(guarded.meta().uid.as_ref());
     }
     worked
 }
@@ -198,10 +194,7 @@ async fn work(object: &ApiKey, context: &Context) -> Result<Action, KeyError> {
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
 fn retry(guarded: Arc<Guarded>, error: &KeyError, context: Arc<Context>) -> Action {
     context.health.metrics.failed(KIND, error.reason());
-    let mut failures = context.failures();
-    let count = failures.entry(ObjectRef::from_obj(&*guarded)).or_default();
-    let delay = backoff::delay(*count, system::jitter());
-    *count += 1;
+    let delay = context.failures.again(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
     tracing::warn!(%error, %namespace, %name, ?delay, "failed to work on a key; it is tried again");
     Action::requeue(delay)

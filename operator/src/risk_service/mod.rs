@@ -36,7 +36,6 @@ use kube::{
     runtime::{
         Controller,
         controller::{Action, Config},
-        reflector::ObjectRef,
         watcher,
     },
 };
@@ -44,7 +43,7 @@ use tokio::sync::watch;
 
 use self::{demand::Demand, status::News};
 use crate::{
-    backoff,
+    backoff::{self, Failures},
     child::label_selector,
     client::SharedClient,
     health::Health,
@@ -74,7 +73,7 @@ pub struct Context {
     health: Health,
     /// What tenants ask for; `None` until that is known.
     demand: watch::Receiver<Option<Demand>>,
-    failures: Arc<Mutex<HashMap<ObjectRef<Guarded>, u32>>>,
+    failures: Arc<Failures>,
     /// What was told of each object, by its identity; the watch brings it back later.
     told: Arc<Mutex<HashMap<String, RiskServiceStatus>>>,
 }
@@ -129,10 +128,6 @@ impl Context {
             .await;
     }
 
-    fn failures(&self) -> MutexGuard<'_, HashMap<ObjectRef<Guarded>, u32>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn told(&self) -> MutexGuard<'_, HashMap<String, RiskServiceStatus>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -164,7 +159,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
         return Err(WriteError::NotLeader.into());
     }
     let worked = work(object, &context).await?;
-    context.failures().remove(&ObjectRef::from_obj(&*guarded));
+    context.failures.over(guarded.meta().uid.as_ref());
     Ok(worked)
 }
 
@@ -200,10 +195,7 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Service
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
 fn retry(guarded: Arc<Guarded>, error: &ServiceError, context: Arc<Context>) -> Action {
     context.health.metrics.failed(KIND, Reason::ApiServerUnavailable);
-    let mut failures = context.failures();
-    let count = failures.entry(ObjectRef::from_obj(&*guarded)).or_default();
-    let delay = backoff::delay(*count, system::jitter());
-    *count += 1;
+    let delay = context.failures.again(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
     tracing::warn!(%error, %namespace, %name, ?delay, "failed to work on a service; it is tried again");
     Action::requeue(delay)

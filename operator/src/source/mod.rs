@@ -13,10 +13,7 @@ mod known;
 mod status;
 mod work;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_crds::{ChainSource, IntelSource, SecretKey};
 use assay_store::Store;
@@ -31,7 +28,9 @@ pub(crate) use self::{
     known::Known,
     status::{chain_status, feed_status},
 };
-use crate::{client::SharedClient, health::Health, publish::InForce, writer::Writer};
+use crate::{
+    backoff::Failures, client::SharedClient, health::Health, publish::InForce, writer::Writer,
+};
 
 /// What workloads are made of.
 #[derive(Clone, Debug)]
@@ -73,7 +72,7 @@ pub struct Context {
     workloads: Option<Workloads>,
     wanted: watch::Receiver<Wanted>,
     known: watch::Sender<Known>,
-    failures: Arc<Mutex<BTreeMap<String, u32>>>,
+    failures: Arc<Failures>,
 }
 
 /// Looks after sources until the program ends, and says in `known` what is known of them.

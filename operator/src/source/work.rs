@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Debug,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -229,6 +229,7 @@ async fn reconcile<K: Source>(
     if object.meta().deletion_timestamp.is_some() {
         // Its workloads are its own: they go with it.
         context.known.send_if_modified(|known| known.workloads.remove(&key).is_some());
+        context.failures.over(object.meta().uid.as_ref());
         return Ok(Action::await_change());
     }
     let reference = object.controller_owner_ref(&()).unwrap_or_default();
@@ -241,7 +242,7 @@ async fn reconcile<K: Source>(
         before.as_ref() != Some(&fact)
     });
     context.health.metrics.reconciled(WORKLOAD, is_change);
-    failures(&context).remove(&identity(&*object));
+    context.failures.over(object.meta().uid.as_ref());
     Ok(Action::requeue(backoff::spread(RESYNC, system::jitter())))
 }
 
@@ -344,14 +345,6 @@ fn answers(deployment: Option<Deployment>) -> bool {
     status.is_some_and(|status| status.available_replicas.unwrap_or(0) > 0)
 }
 
-fn identity<K: Source>(object: &PartialObjectMeta<K>) -> String {
-    object.uid().unwrap_or_default()
-}
-
-fn failures(context: &Context) -> std::sync::MutexGuard<'_, BTreeMap<String, u32>> {
-    context.failures.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
 fn retry<K: Source>(
     object: Arc<PartialObjectMeta<K>>,
@@ -359,10 +352,7 @@ fn retry<K: Source>(
     context: Arc<Context>,
 ) -> Action {
     context.health.metrics.failed(WORKLOAD, Reason::ApiServerUnavailable);
-    let mut failures = failures(&context);
-    let count = failures.entry(identity(&*object)).or_default();
-    let delay = backoff::delay(*count, system::jitter());
-    *count += 1;
+    let delay = context.failures.again(object.uid());
     let (kind, name) = (K::KIND.as_str(), object.name_any());
     tracing::warn!(%error, kind, %name, ?delay, "failed to work on a source; it is tried again");
     Action::requeue(delay)
