@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
-# Builds a Kubernetes control plane for the tests with Go, once: ./tests/kubernetes.sh FOLDER
+# Builds Kubernetes for the tests with Go, once: ./tests/kubernetes.sh FOLDER
 #
-# FOLDER/bin then holds kube-apiserver, kube-controller-manager, kube-scheduler, kubectl, etcd and kwok,
-# FOLDER/stages how kwok plays nodes and pods. Modules and objects lie in FOLDER/go meanwhile, and go.
+# FOLDER/bin then holds a control plane (kube-apiserver, kube-controller-manager, kube-scheduler, kubectl,
+# etcd), kwok, which plays nodes, and what a real node needs beside a container runtime (kubelet,
+# kube-proxy, coredns, metrics-server); FOLDER/stages how kwok plays nodes and pods. Modules and objects
+# lie in FOLDER/go meanwhile, and go.
 set -euo pipefail
 
 kubernetes_version=1.36.3
 etcd_version=3.6.8
 kwok_version=0.8.0
+coredns_version=1.14.7
+metrics_server_version=0.9.0
 
 # What the folder is called by whoever keeps several: ./tests/kubernetes.sh --name
 if [ "${1:-}" = --name ]; then
-  echo "kubernetes-$kubernetes_version-etcd-$etcd_version-kwok-$kwok_version"
+  echo "kubernetes-$kubernetes_version-etcd-$etcd_version-kwok-$kwok_version-coredns-$coredns_version-metrics-server-$metrics_server_version"
   exit
 fi
 root=${1:?usage: ./tests/kubernetes.sh FOLDER}
+coredns_main="$(cd "$(dirname "$0")" && pwd)/coredns.go"
 mkdir -p "$root/modules" "$root/stages"
 root=$(cd "$root" && pwd)
 
@@ -31,7 +36,7 @@ module() {
   go mod init "assay.test/$name"
   # Kubernetes names its own libraries by a version that exists in its repository only.
   [ "$name" != kubernetes ] || replacements
-  go get -tool "$@"
+  [ $# -eq 0 ] || go get -tool "$@"
 }
 
 replacements() {
@@ -61,8 +66,8 @@ minor=${kubernetes_version#1.}
 stamp="-X $version.gitVersion=v$kubernetes_version -X $version.gitMajor=1"
 stamp+=" -X $version.gitMinor=${minor%%.*} -X $version.gitTreeState=clean"
 
-module kubernetes k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kubectl}@v$kubernetes_version
-for name in kube-apiserver kubectl kube-controller-manager kube-scheduler; do
+module kubernetes k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kubectl,kubelet,kube-proxy}@v$kubernetes_version
+for name in kube-apiserver kubectl kube-controller-manager kube-scheduler kubelet kube-proxy; do
   build "k8s.io/kubernetes/cmd/$name" "$name" "$stamp"
 done
 
@@ -76,6 +81,15 @@ for stage in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-
   pod/fast/pod-ready pod/fast/pod-complete pod/fast/pod-delete; do
   cp "$stages/$stage.yaml" "$root/stages/"
 done
+
+module metrics-server "sigs.k8s.io/metrics-server/cmd/metrics-server@v$metrics_server_version"
+build sigs.k8s.io/metrics-server/cmd/metrics-server metrics-server
+
+module coredns
+cp "$coredns_main" main.go
+go get "github.com/coredns/coredns@v$coredns_version"
+go mod tidy
+build . coredns
 
 # Only what is complete has this; then the gigabytes that made it go.
 touch "$root/complete"
