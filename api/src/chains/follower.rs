@@ -10,7 +10,7 @@ use assay_tenancy::{
     directory::ChainFeed,
     manifest::{ChainMode, ChainProtocol, ChainSourceSpec},
 };
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::Instant};
 
 use super::{
     ingest::{IngestError, IngestRequest, Watch, ingest},
@@ -27,8 +27,8 @@ const TICK: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_secs(2);
 /// How long to wait before a source that failed for good is tried again...
 const FIRST_WAIT: Duration = Duration::from_secs(10);
-/// ...each time twice as long, up to this.
-const LONGEST_WAIT: Duration = Duration::from_mins(10);
+/// ...each time twice as long, up to this: what was away for long is found soon after it is back.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// How long to wait while another program follows the chain.
 const STANDBY: Duration = Duration::from_secs(10);
 
@@ -72,12 +72,17 @@ async fn follow(service: Arc<Service>, feed: Arc<ChainFeed>) {
     };
     let mut wait = FIRST_WAIT;
     loop {
+        let begun = Instant::now();
         match follow_once(&service, &feed.spec, chain).await {
             Err(IngestError::Store(StoreError::Busy(_))) => {
                 tracing::info!(source, %chain, "another program follows the chain: standing by");
                 tokio::time::sleep(STANDBY).await;
             }
             Err(error) => {
+                if begun.elapsed() > LONGEST_WAIT {
+                    // It went well for a while.
+                    wait = FIRST_WAIT;
+                }
                 let seconds = wait.as_secs();
                 tracing::error!(source, %chain, %error, seconds, "following failed; trying again");
                 tokio::time::sleep(wait).await;

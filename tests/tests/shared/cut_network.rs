@@ -1,9 +1,20 @@
 //! A network that is cut between a server and what it shares with others: nothing is closed, nothing is
 //! refused, nothing answers.
 
-use std::time::Duration;
+use std::{
+    io::Write,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
 
-use assay_tests::{Caller, Server, assay, cut::Wire, platform::Platform, wait_at_most};
+use assay_tests::{
+    Caller, Finished, Postgres, Server, assay,
+    big_chain::{BigChain, Shape},
+    cut::Wire,
+    platform::Platform,
+    wait_at_most,
+};
 
 use crate::support::{ADDRESSES, PATIENCE, charged, health, rest_on_labels, roomy};
 
@@ -146,4 +157,76 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     eprintln!("cut off from everything, it stopped after {:.1} s", took.as_secs_f64());
     let log = wired.server.log();
     assert!(log.contains("stopped"), "{log}");
+}
+
+/// Somebody who holds locks until this is dropped.
+struct Holding(Child);
+
+impl Holding {
+    fn by(database: &Postgres, statement: &str) -> Self {
+        let mut child = Command::new(database.programs().join("psql"))
+            .args(["--no-psqlrc", "--quiet", "--dbname", &database.url()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        writeln!(child.stdin.as_mut().unwrap(), "BEGIN; {statement};").unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_takes_long_gives_up_where_the_way_to_the_database_was_cut_and_can_be_done_again() {
+    // Given a list and blocks that are on their way into the database...
+    let platform = Platform::start();
+    let wire = Wire::to(platform.postgres.port());
+    let url = platform.postgres.url_by(wire.port());
+    platform.write(
+        "labels.csv",
+        "blockchain,address,category\nbtc,1BitcoinEaterAddressDontSendf59kuE,burn\n",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chain.jsonl");
+    BigChain::new(Shape { seed: 1, blocks: 20, transactions: 5, hub: None }).write(&file).unwrap();
+    let file = file.display().to_string();
+    let chain = ["ingest", "chain", "btc", "--jsonl", &file];
+    let labels = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "made-up"];
+    let _ = platform.assay(&[&chain[..], &["--to", "9"]].concat()).ok();
+    let by_wire = |arguments: &[&str]| {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let path = platform.file("labels.csv").display().to_string();
+        let arguments =
+            arguments.iter().map(|word| if *word == "labels.csv" { &path } else { *word });
+        assay(elsewhere.path(), arguments.chain(["--database-url", &url]))
+    };
+    let statement = "SELECT FROM installation FOR UPDATE; LOCK TABLE chain_btc.tx IN SHARE MODE";
+    let holding = Holding::by(&platform.postgres, statement);
+    let (listed, ingested) = thread::scope(|scope| {
+        let listing = scope.spawn(|| by_wire(&labels));
+        let ingesting = scope.spawn(|| by_wire(&chain));
+        let _ = wait_at_most(PATIENCE, "both write", || {
+            platform.postgres.query("SELECT count(*) FROM pg_locks WHERE NOT granted") == "2"
+        });
+        // When the way is cut, so that neither hears what became of it,
+        wire.cut();
+        drop(holding);
+        (listing.join().unwrap(), ingesting.join().unwrap())
+    });
+    // Then both say so,
+    for Finished { code, stderr, .. } in [listed, ingested] {
+        assert_ne!(code, 0);
+        assert!(stderr.contains("did not answer for 10 s"), "{stderr}");
+    }
+    // and what they were to do can be done once it heals.
+    wire.heal();
+    let _ = by_wire(&labels).ok();
+    let done = by_wire(&chain).ok();
+    assert!(done.stdout.contains("19"), "{}", done.stdout);
 }

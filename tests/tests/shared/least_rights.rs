@@ -1,38 +1,50 @@
 //! A user of Redis with the rights that the documents name, and no others.
 
-use assay_tests::{Postgres, on_plan, platform::Platform, redis::Redis, wait_at_most};
+use assay_tests::{
+    Postgres, on_plan,
+    platform::Platform,
+    redis::{Cluster, Redis, Watched},
+    wait_at_most,
+};
 
 use crate::support::{ADDRESSES, PATIENCE, checked, health};
 
 const DOCUMENT: &str = include_str!("../../../docs/limits.md");
 const LIMIT: &str = "{name: burst, requests: 2000, window: 1m, counts: requests}";
 
-/// The words of the document's line that makes the user, with a password in its place.
-fn documented() -> Vec<String> {
+/// Makes the user on servers as the document's line says, with a password in its place, and with what a
+/// sentence of the document adds.
+fn allow(servers: &[&Redis], more: &str) {
     let mut lines = DOCUMENT.lines().filter(|line| line.starts_with("ACL SETUSER assay "));
-    let line = lines.next().unwrap();
-    line.split(' ').map(|word| word.replace("PASSWORD", "secret")).collect()
+    let line = lines.next().unwrap().replace("PASSWORD", "secret");
+    assert!(DOCUMENT.contains(more), "{more}");
+    let words: Vec<&str> = line.split(' ').chain(more.split_whitespace()).collect();
+    for server in servers {
+        assert_eq!(server.cli(&words), "OK", "{words:?}");
+    }
 }
 
-#[test]
-fn the_documented_rights_are_enough_for_limits_answers_and_revocations() {
-    let redis = Redis::start();
-    let user = documented();
-    let made = redis.cli(&user.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(made, "OK", "{user:?}");
-    let platform = Platform::on(Postgres::start(), redis);
+/// How often servers of Redis together were sent a command.
+fn calls(servers: &[&Redis], command: &str) -> u64 {
+    servers.iter().map(|server| server.calls(command)).sum()
+}
+
+/// Shares limits, answers and revocations by a URL, as the user that was made on these servers.
+fn share(servers_of_redis: &[&Redis], url: &str) {
+    let platform = Platform::on(Postgres::start(), Redis::start());
     platform.apply(&on_plan("minutely", LIMIT));
-    let url = platform.redis.url().replace("redis://", "redis://assay:secret@");
-    let arguments = ["--redis-url", &url];
+    let (scheme, rest) = url.split_once("://").unwrap();
+    let url = format!("{scheme}://assay:secret@{rest}");
     let key = platform.key();
-    let servers = platform.servers(2, &key, &arguments);
+    let servers = platform.servers(2, &key, &["--redis-url", &url]);
 
     // Limits are kept together: what one server admits the other one does not have.
-    let draws = platform.redis.calls("evalsha") + platform.redis.calls("eval");
+    let draws = || calls(servers_of_redis, "evalsha") + calls(servers_of_redis, "eval");
+    let before = draws();
     for (_, caller) in &servers {
         wait_at_most(PATIENCE, "requests pass", || caller.check("btc", ADDRESSES[1]).status == 200);
     }
-    assert!(platform.redis.calls("evalsha") + platform.redis.calls("eval") > draws);
+    assert!(draws() > before);
     // Answers are shared.
     let first = checked(&servers[0].1, "btc", ADDRESSES[0]);
     let again = checked(&servers[1].1, "btc", ADDRESSES[0]);
@@ -48,11 +60,36 @@ fn the_documented_rights_are_enough_for_limits_answers_and_revocations() {
         assert!(!health(server).1["degraded"].to_string().contains("redis"));
         assert!(!server.log().contains("NOPERM"), "{}", server.log());
     }
-    assert_eq!(platform.redis.calls("publish"), 1);
-    assert!(platform.redis.calls("subscribe") >= 2);
+    // Sentinels publish too.
+    assert!(calls(servers_of_redis, "publish") >= 1);
+    assert!(calls(servers_of_redis, "subscribe") >= 2);
     // Nothing was refused, whether anybody noticed or not; but what a connection says of itself may be.
-    let log = platform.redis.cli(&["acl", "log"]);
-    let lines: Vec<&str> = log.lines().collect();
-    let refused = lines.windows(2).filter(|pair| pair[0] == "object").map(|pair| pair[1]);
-    assert!(refused.clone().all(|command| command == "client|setinfo"), "{log}");
+    for server in servers_of_redis {
+        let log = server.cli(&["acl", "log"]);
+        let lines: Vec<&str> = log.lines().collect();
+        let refused = lines.windows(2).filter(|pair| pair[0] == "object").map(|pair| pair[1]);
+        assert!(refused.clone().all(|command| command == "client|setinfo"), "{log}");
+    }
+}
+
+#[test]
+fn the_documented_rights_are_enough_on_one_server() {
+    let redis = Redis::start();
+    allow(&[&redis], "");
+    share(&[&redis], &redis.url());
+}
+
+#[test]
+fn the_documented_rights_are_enough_behind_sentinels() {
+    let watched = Watched::start();
+    allow(&[&watched.master, &watched.replica], "+role");
+    share(&[&watched.master], &watched.url());
+}
+
+#[test]
+fn the_documented_rights_are_enough_in_a_cluster() {
+    let cluster = Cluster::start();
+    let nodes: Vec<&Redis> = cluster.nodes().iter().collect();
+    allow(&nodes, "+cluster|slots +ping");
+    share(&nodes, &cluster.url());
 }

@@ -34,6 +34,10 @@ use crate::StoreError;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the server may be silent while it sends what is long: it may have to sort all of it first.
 const SILENCE: Duration = Duration::from_mins(1);
+/// How often it is asked, beside work that may take long, whether its server is still there...
+const ASK_EVERY: Duration = Duration::from_secs(5);
+/// ...and after how many questions without an answer, one after the other, it is not.
+const UNANSWERED: u32 = 2;
 /// How long a call waits for a connection: for a server to take one, or for one to be free.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long all servers of an address together have to answer; each has its share.
@@ -152,6 +156,45 @@ impl Connections {
         part: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, StoreError> {
         self.within(SILENCE, async { Ok(part.await?) }).await
+    }
+
+    /// Work that may take long, such as an import, for as long as its server is there: where it is not,
+    /// or another one is in its place, it is broken off, and its connection goes with it. Whether
+    /// something that was to be written was written is not known then.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoAnswer`] where the server went.
+    pub(super) async fn while_there<T>(
+        &self,
+        working: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let place = self.place();
+        tokio::select! {
+            biased;
+            worked = working => worked,
+            () = self.until_gone(&place) => {
+                Err(StoreError::NoAnswer { place, limit: ASK_EVERY * UNANSWERED })
+            }
+        }
+    }
+
+    /// Waits until a server does not answer any more, or another one is in its place.
+    async fn until_gone(&self, place: &str) {
+        let mut unanswered = 0;
+        while unanswered < UNANSWERED && self.place() == place {
+            tokio::time::sleep(ASK_EVERY).await;
+            // On a connection of its own: those of the pool may all be at work.
+            match self.own().await {
+                Ok(connection) => {
+                    let _closed = timeout(QUESTION_TIMEOUT, connection.close()).await;
+                    unanswered = 0;
+                }
+                // It says that it is there, but has no room for this question.
+                Err(StoreError::Connect { source: sqlx::Error::Database(_), .. }) => unanswered = 0,
+                Err(_) => unanswered += 1,
+            }
+        }
     }
 
     async fn within<T>(

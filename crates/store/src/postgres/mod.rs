@@ -122,8 +122,11 @@ impl PostgresStore {
     ///
     /// Where the database fails.
     pub async fn arrange_roles(&self) -> Result<Roles, StoreError> {
-        let mut connection = self.control.get().await?;
-        roles::arrange(&mut connection).await
+        let working = async {
+            let mut connection = self.control.get().await?;
+            roles::arrange(&mut connection).await
+        };
+        self.control.while_there(working).await
     }
 
     /// A transaction in which every statement reads the same state.
@@ -237,16 +240,22 @@ impl Store for PostgresStore {
     }
 
     async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
-        let mut transaction = self.change().await?;
-        intel::record_publication(&mut transaction, &import).await?;
-        Ok(transaction.commit().await?)
+        let working = async {
+            let mut transaction = self.change().await?;
+            intel::record_publication(&mut transaction, &import).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.while_there(working).await
     }
 
     async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
-        let mut transaction = self.change().await?;
-        let change = labels::record(&mut transaction, &import).await?;
-        transaction.commit().await?;
-        Ok(change)
+        let working = async {
+            let mut transaction = self.change().await?;
+            let change = labels::record(&mut transaction, &import).await?;
+            transaction.commit().await?;
+            Ok(change)
+        };
+        self.control.while_there(working).await
     }
 
     async fn labels(
@@ -254,14 +263,18 @@ impl Store for PostgresStore {
         filter: &LabelFilter,
         each: &mut (dyn FnMut(RecordedLabel) + Send),
     ) -> Result<(), StoreError> {
-        labels::all(&mut *self.control.get().await?, filter, each).await
+        let working = async { labels::all(&mut *self.control.get().await?, filter, each).await };
+        self.control.while_there(working).await
     }
 
     async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
-        let mut transaction = self.change().await?;
-        let withdrawn = labels::suppress(&mut transaction, suppression).await?;
-        transaction.commit().await?;
-        Ok(withdrawn)
+        let working = async {
+            let mut transaction = self.change().await?;
+            let withdrawn = labels::suppress(&mut transaction, suppression).await?;
+            transaction.commit().await?;
+            Ok(withdrawn)
+        };
+        self.control.while_there(working).await
     }
 
     async fn lift_suppressions(
@@ -270,14 +283,18 @@ impl Store for PostgresStore {
         address: &CanonicalAddress,
         at: Timestamp,
     ) -> Result<u64, StoreError> {
-        let mut transaction = self.change().await?;
-        let lifted = labels::lift(&mut transaction, source, address, at).await?;
-        transaction.commit().await?;
-        Ok(lifted)
+        let working = async {
+            let mut transaction = self.change().await?;
+            let lifted = labels::lift(&mut transaction, source, address, at).await?;
+            transaction.commit().await?;
+            Ok(lifted)
+        };
+        self.control.while_there(working).await
     }
 
     async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
-        labels::suppressions(&mut *self.control.get().await?).await
+        let working = async { labels::suppressions(&mut *self.control.get().await?).await };
+        self.control.while_there(working).await
     }
 
     async fn fetch_conditions(
@@ -296,9 +313,12 @@ impl Store for PostgresStore {
         at: Timestamp,
         fetched: Option<&(String, FetchConditions)>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.change().await?;
-        intel::confirm_fetch(&mut transaction, source, at, fetched).await?;
-        Ok(transaction.commit().await?)
+        let working = async {
+            let mut transaction = self.change().await?;
+            intel::confirm_fetch(&mut transaction, source, at, fetched).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.while_there(working).await
     }
 
     async fn control(&self) -> Result<Control, StoreError> {
@@ -316,19 +336,28 @@ impl Store for PostgresStore {
         expected: u64,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.change().await?;
-        control::put_manifests(&mut transaction, manifests, removed, expected, at).await?;
-        Ok(transaction.commit().await?)
+        let working = async {
+            let mut transaction = self.change().await?;
+            control::put_manifests(&mut transaction, manifests, removed, expected, at).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.while_there(working).await
     }
 
     async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
-        let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
-        control::keys_of(&mut transaction, tenant).await
+        let working = async {
+            let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
+            control::keys_of(&mut transaction, tenant).await
+        };
+        self.control.while_there(working).await
     }
 
     async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
-        let mut transaction = self.read_in(Scope::Directory).await?;
-        control::keys_named(&mut transaction, name).await
+        let working = async {
+            let mut transaction = self.read_in(Scope::Directory).await?;
+            control::keys_named(&mut transaction, name).await
+        };
+        self.control.while_there(working).await
     }
 
     async fn add_key(
@@ -336,10 +365,13 @@ impl Store for PostgresStore {
         key: &KeyRecord,
         replaces: Option<(&KeyId, Timestamp)>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.change().await?;
-        scope::enter(&mut transaction, Scope::Tenant(&key.tenant)).await?;
-        control::add_key(&mut transaction, key, replaces).await?;
-        Ok(transaction.commit().await?)
+        let working = async {
+            let mut transaction = self.change().await?;
+            scope::enter(&mut transaction, Scope::Tenant(&key.tenant)).await?;
+            control::add_key(&mut transaction, key, replaces).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.while_there(working).await
     }
 
     async fn regrant_key(
@@ -348,17 +380,23 @@ impl Store for PostgresStore {
         scopes: &[key::Scope],
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.change().await?;
-        scope::enter(&mut transaction, Scope::Directory).await?;
-        control::regrant_key(&mut transaction, id, scopes, expires_at).await?;
-        Ok(transaction.commit().await?)
+        let working = async {
+            let mut transaction = self.change().await?;
+            scope::enter(&mut transaction, Scope::Directory).await?;
+            control::regrant_key(&mut transaction, id, scopes, expires_at).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.while_there(working).await
     }
 
     async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
-        let mut transaction = self.change().await?;
-        scope::enter(&mut transaction, Scope::Directory).await?;
-        control::revoke_key(&mut transaction, id, at).await?;
-        Ok(transaction.commit().await?)
+        let working = async {
+            let mut transaction = self.change().await?;
+            scope::enter(&mut transaction, Scope::Directory).await?;
+            control::revoke_key(&mut transaction, id, at).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.while_there(working).await
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
@@ -387,8 +425,11 @@ impl Store for PostgresStore {
         from: Date,
         to: Date,
     ) -> Result<Vec<UsageCount>, StoreError> {
-        let mut transaction = self.read_in(tenant.map_or(Scope::Report, Scope::Tenant)).await?;
-        usage::between(&mut transaction, tenant, from, to).await
+        let working = async {
+            let mut transaction = self.read_in(tenant.map_or(Scope::Report, Scope::Tenant)).await?;
+            usage::between(&mut transaction, tenant, from, to).await
+        };
+        self.control.while_there(working).await
     }
 
     async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
@@ -418,25 +459,34 @@ impl Store for PostgresStore {
     }
 
     async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
-        let mut transaction = self.reads.begin(WRITE).await?;
-        fetched::keep(&mut transaction, records).await?;
-        Ok(transaction.commit().await?)
+        let working = async {
+            let mut transaction = self.reads.begin(WRITE).await?;
+            fetched::keep(&mut transaction, records).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.control.while_there(working).await
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        let mut transaction = self.write_in(Scope::Tenant(&purge.tenant)).await?;
-        let purged = usage::purge(&mut transaction, purge).await?;
-        transaction.commit().await?;
-        Ok(purged)
+        let working = async {
+            let mut transaction = self.write_in(Scope::Tenant(&purge.tenant)).await?;
+            let purged = usage::purge(&mut transaction, purge).await?;
+            transaction.commit().await?;
+            Ok(purged)
+        };
+        self.control.while_there(working).await
     }
 
     async fn purge_common(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut transaction = self.write().await?;
-        let fetched = fetched::purge(&mut transaction, before).await?;
-        usage::purge_writers(&mut transaction, before).await?;
-        quotas::purge(&mut transaction).await?;
-        transaction.commit().await?;
-        Ok(fetched)
+        let working = async {
+            let mut transaction = self.write().await?;
+            let fetched = fetched::purge(&mut transaction, before).await?;
+            usage::purge_writers(&mut transaction, before).await?;
+            quotas::purge(&mut transaction).await?;
+            transaction.commit().await?;
+            Ok(fetched)
+        };
+        self.control.while_there(working).await
     }
 
     async fn close(&self) {

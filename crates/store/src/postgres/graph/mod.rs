@@ -7,6 +7,7 @@ mod scan;
 mod schema;
 mod table;
 mod tables;
+mod watched;
 mod write;
 
 use std::sync::Arc;
@@ -90,6 +91,6 @@ impl Graphs for PostgresStore {
         options: WriterOptions,
     ) -> Result<Box<dyn GraphWriter>, StoreError> {
         let connection = self.control.own().await?;
-        write::open(connection, Schema(chain), options).await
+        write::open(connection, self.control.clone(), Schema(chain), options).await
     }
 }

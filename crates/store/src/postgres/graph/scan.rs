@@ -95,40 +95,46 @@ impl Graph for PostgresGraph {
         to: u64,
         each: &mut (dyn FnMut(GraphBlock) + Send),
     ) -> Result<(), StoreError> {
-        let mut read = self.reads.begin(READ).await?;
-        let mut from = from;
-        loop {
-            let spans = spans(&mut read, &self.schema, from, to).await?;
-            let Some(last) = spans.last() else { return Ok(()) };
-            from = last.row.block.height + 1;
-            for part in blocks::parts(&spans) {
-                let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
-                let numbers = (first.row.first_transaction, last.end);
-                let transactions = transactions(&mut read, &self.schema, numbers).await?;
-                let sides = sides(&mut read, &self.schema, numbers).await?;
-                blocks::assemble(part, transactions, sides, each);
+        let working = async {
+            let mut read = self.reads.begin(READ).await?;
+            let mut from = from;
+            loop {
+                let spans = spans(&mut read, &self.schema, from, to).await?;
+                let Some(last) = spans.last() else { return Ok(()) };
+                from = last.row.block.height + 1;
+                for part in blocks::parts(&spans) {
+                    let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
+                    let numbers = (first.row.first_transaction, last.end);
+                    let transactions = transactions(&mut read, &self.schema, numbers).await?;
+                    let sides = sides(&mut read, &self.schema, numbers).await?;
+                    blocks::assemble(part, transactions, sides, each);
+                }
             }
-        }
+        };
+        self.reads.while_there(working).await
     }
 
     async fn fingerprint(&self) -> Result<[u8; 32], StoreError> {
-        let mut read = self.reads.begin(READ).await?;
-        let State { start, sample, .. } = state(&mut read, &self.schema).await?;
-        let mut print = Fingerprint::default();
-        let all = |columns, table, order| {
-            self.schema.sql(&format!("SELECT {columns} FROM chain.{table} ORDER BY {order}"))
+        let working = async {
+            let mut read = self.reads.begin(READ).await?;
+            let State { start, sample, .. } = state(&mut read, &self.schema).await?;
+            let mut print = Fingerprint::default();
+            let all = |columns, table, order| {
+                self.schema.sql(&format!("SELECT {columns} FROM chain.{table} ORDER BY {order}"))
+            };
+            let query = all(row::BLOCK, "block", "height");
+            each_row(&mut read, query, row::block, |row| print.block(&row)).await?;
+            let query = all(row::TRANSACTION, "tx AS t", "tx_id");
+            each_row(&mut read, query, row::transaction, |row| print.transaction(&row)).await?;
+            let query = all(row::INPUT, "input", "tx_id, place");
+            each_row(&mut read, query, row::input, |row| print.input(&row)).await?;
+            let query = all(row::OUTPUT, "output", "tx_id, place");
+            each_row(&mut read, query, row::output, |row| print.output(&row)).await?;
+            let query = all(row::HOLDER, "holder AS h", "holder_id");
+            each_row(&mut read, query, row::holder, |row| print.holder(&row)).await?;
+            Ok(print.of(self.chain, start, sample))
         };
-        let query = all(row::BLOCK, "block", "height");
-        each_row(&mut read, query, row::block, |row| print.block(&row)).await?;
-        let query = all(row::TRANSACTION, "tx AS t", "tx_id");
-        each_row(&mut read, query, row::transaction, |row| print.transaction(&row)).await?;
-        let query = all(row::INPUT, "input", "tx_id, place");
-        each_row(&mut read, query, row::input, |row| print.input(&row)).await?;
-        let query = all(row::OUTPUT, "output", "tx_id, place");
-        each_row(&mut read, query, row::output, |row| print.output(&row)).await?;
-        let query = all(row::HOLDER, "holder AS h", "holder_id");
-        each_row(&mut read, query, row::holder, |row| print.holder(&row)).await?;
-        Ok(print.of(self.chain, start, sample))
+        self.reads.while_there(working).await
     }
 }
 

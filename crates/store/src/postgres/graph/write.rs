@@ -14,6 +14,7 @@ use super::{
     read::{identifiers, outpoints},
     row, scan, schema,
     tables::{changed, tables},
+    watched::Watched,
 };
 use crate::{
     StoreError,
@@ -24,6 +25,7 @@ use crate::{
         state::State,
         writer::{RecordedOutput, Recorder, Writer},
     },
+    postgres::connections::Connections,
     value,
 };
 
@@ -31,8 +33,11 @@ use crate::{
 /// being closed. It looks rows up by index, whatever the server believes of the tables' sizes while
 /// they grow, and has no statement compiled that it so believes to be long. What the last moments
 /// before a crash of the server brought may be lost, never a part of it: it is read from the chain
-/// again. Indexes are built with memory for sorting.
+/// again. Indexes are built with memory for sorting. A server that does not hear from this program any
+/// more, because the network was cut, gives the lock to the next one after a minute.
 const SETTINGS: &str = "SET lock_timeout = '2s'; SET synchronous_commit = off;
+    SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;
+    SET tcp_user_timeout = '60s';
     SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
     SET jit = off; SET maintenance_work_mem = '256MB'";
 /// How a transaction of the writer begins. The level is named because a server may have another one as
@@ -45,18 +50,23 @@ const LOCK_NOT_AVAILABLE: &str = "55P03";
 /// Opens a chain's graph for writing; makes it where there is none.
 pub(super) async fn open(
     mut connection: PgConnection,
+    connections: Connections,
     schema: Schema,
     wanted: WriterOptions,
 ) -> Result<Box<dyn GraphWriter>, StoreError> {
-    lock(&mut connection, &schema).await?;
-    schema::become_owner(&mut connection, &schema).await?;
-    schema::migrate(&mut connection, &schema).await?;
-    let mut recorder = PostgresRecorder { connection, schema };
-    recorder.begin(wanted).await?;
-    if !wanted.backfill {
-        recorder.build_indexes().await?;
-    }
-    Ok(Box::new(Writer::new(Box::new(recorder)).await?))
+    let opening = async {
+        lock(&mut connection, &schema).await?;
+        schema::become_owner(&mut connection, &schema).await?;
+        schema::migrate(&mut connection, &schema).await?;
+        let mut recorder = PostgresRecorder { connection, schema };
+        recorder.begin(wanted).await?;
+        if !wanted.backfill {
+            recorder.build_indexes().await?;
+        }
+        Ok(recorder)
+    };
+    let recorder = connections.while_there(opening).await?;
+    Ok(Box::new(Writer::new(Box::new(Watched { recorder, connections })).await?))
 }
 
 async fn lock(connection: &mut PgConnection, schema: &Schema) -> Result<(), StoreError> {
@@ -77,7 +87,7 @@ async fn lock(connection: &mut PgConnection, schema: &Schema) -> Result<(), Stor
 }
 
 #[derive(Debug)]
-struct PostgresRecorder {
+pub(super) struct PostgresRecorder {
     connection: PgConnection,
     schema: Schema,
 }
