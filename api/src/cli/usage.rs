@@ -2,8 +2,15 @@
 
 use std::io::{self, Write};
 
-use assay_store::usage::{Purge, UsageCount};
-use assay_tenancy::{Name, Period};
+use assay_store::{
+    Store, StoreError,
+    control::{KeyRecord, ManifestRecord},
+    usage::{Purge, UsageCount},
+};
+use assay_tenancy::{
+    Name, Period,
+    manifest::{FormerTenantSpec, Kind, RetentionSpec},
+};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde_json::{Value, json};
@@ -43,7 +50,8 @@ Examples:
 /// Delete answers and usage that are older than the tenants' plans keep them
 ///
 /// For all tenants, it also deletes what was fetched on demand more than 30 days ago, and counters of
-/// limits whose windows ended long ago.
+/// limits whose windows ended long ago. Tenants that were deleted in a cluster are kept as long as what
+/// is recorded of them; then they are forgotten, and their keys are revoked.
 #[derive(Debug, Args)]
 #[command(after_help = PURGE_EXAMPLES)]
 pub(super) struct PurgeArgs {
@@ -110,35 +118,72 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
         };
         let purged = store.purge(&everything).await?;
         writeln!(output, "{tenant}: {} answers, {} rows of usage", purged.checks, purged.usage)?;
+        if directory.former_tenants.contains_key(tenant) {
+            forget(tenant, &*store, context).await?;
+            writeln!(output, "{tenant}: forgotten")?;
+        }
         return Ok(Done::Well);
     }
-    if let Some(tenant) = args.tenant.as_ref().filter(|name| !directory.tenants.contains_key(*name))
-    {
+    let is_known = |name: &&Name| {
+        directory.tenants.contains_key(*name) || directory.former_tenants.contains_key(*name)
+    };
+    if let Some(tenant) = args.tenant.as_ref().filter(|name| !is_known(name)) {
         return Err(Failure::Input(format!("there is no tenant `{tenant}`")));
     }
-    let chosen = directory
-        .tenants
-        .values()
-        .filter(|tenant| args.tenant.as_ref().is_none_or(|name| *name == tenant.name));
-    for tenant in chosen {
-        let retention = tenant.plan.retention;
-        let purge = Purge {
-            tenant: tenant.name.clone(),
-            checks_before: earlier(now, retention.checks),
-            usage_before: today(earlier(now, retention.usage)),
-        };
-        let purged = store.purge(&purge).await?;
+    let tenants = directory.tenants.values().map(|tenant| (&tenant.name, tenant.plan.retention));
+    let former = directory.former_tenants.iter().map(|(name, former)| (name, former.retention));
+    let is_chosen = |name: &Name| args.tenant.as_ref().is_none_or(|chosen| chosen == name);
+    for (name, retention) in tenants.chain(former).filter(|(name, _)| is_chosen(name)) {
+        let is_forgotten = |former: &FormerTenantSpec| former.is_forgotten(now);
+        let forgotten = directory.former_tenants.get(name).is_some_and(is_forgotten);
+        let purged = store.purge(&older(name, retention, forgotten, now)).await?;
         writeln!(
             output,
-            "{}: {} answers older than {}, {} rows of usage older than {}",
-            tenant.name, purged.checks, retention.checks, purged.usage, retention.usage
+            "{name}: {} answers older than {}, {} rows of usage older than {}",
+            purged.checks, retention.checks, purged.usage, retention.usage
         )?;
+        if forgotten {
+            forget(name, &*store, context).await?;
+            writeln!(output, "{name}: forgotten")?;
+        }
     }
     if args.tenant.is_none() {
         let fetched = store.purge_common(earlier(now, COMMON_RETENTION)).await?;
         writeln!(output, "on demand: {fetched} fetched texts older than {COMMON_RETENTION}")?;
     }
     Ok(Done::Well)
+}
+
+/// What of a tenant's is older than it is kept. Days are counted whole, so that of one that is forgotten
+/// the last would be left.
+fn older(name: &Name, retention: RetentionSpec, forgotten: bool, now: Timestamp) -> Purge {
+    let usage_before = if forgotten { Date::MAX } else { today(earlier(now, retention.usage)) };
+    Purge { tenant: name.clone(), checks_before: earlier(now, retention.checks), usage_before }
+}
+
+/// Forgets a tenant that was deleted: its keys are revoked, and it cannot come back.
+async fn forget(name: &Name, store: &dyn Store, context: &Context) -> Result<(), Failure> {
+    let now = context.clock.now();
+    loop {
+        let control = store.control().await?;
+        let is_former =
+            |record: &ManifestRecord| record.kind == Kind::FormerTenant && record.name == *name;
+        // It may have come back meanwhile.
+        if !control.manifests.iter().any(is_former) {
+            return Ok(());
+        }
+        let good = |key: &&KeyRecord| key.tenant == *name && key.is_good(now);
+        for key in control.keys.iter().filter(good) {
+            store.revoke_key(&key.id, now).await?;
+            context.revocations().note(&key.id, now)?;
+        }
+        let revision = store.revisions().await?.control;
+        let former = [(Kind::FormerTenant, name.clone())];
+        match store.put_manifests(&[], &former, revision, now).await {
+            Err(StoreError::Conflict) => {}
+            done => return Ok(done?),
+        }
+    }
 }
 
 fn earlier(now: Timestamp, period: Period) -> Timestamp {

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use crate::{
     Name, Period,
     manifest::{
-        ChainSourceSpec, Counts, IntelSourceSpec, LimitName, OnStoreLoss, Per, RetentionSpec,
-        Schedule, TraceCeiling,
+        ChainSourceSpec, Counts, FormerTenantSpec, IntelSourceSpec, LimitName, OnStoreLoss, Per,
+        RetentionSpec, Schedule, TraceCeiling,
     },
 };
 
@@ -21,6 +21,8 @@ pub struct Directory<P> {
     pub policies: BTreeMap<Name, Arc<P>>,
     /// Tenants by name.
     pub tenants: BTreeMap<Name, Arc<Tenant<P>>>,
+    /// Tenants that were deleted and did not come back, by name. They let nobody in.
+    pub former_tenants: BTreeMap<Name, FormerTenantSpec>,
     /// Lists and labels that are fetched by themselves, by name.
     pub feeds: BTreeMap<Name, Arc<Feed>>,
     /// Where chains are read from, by the chain's identifier.
@@ -62,6 +64,7 @@ impl<P> Default for Directory<P> {
             plans: BTreeMap::new(),
             policies: BTreeMap::new(),
             tenants: BTreeMap::new(),
+            former_tenants: BTreeMap::new(),
             feeds: BTreeMap::new(),
             chains: BTreeMap::new(),
         }

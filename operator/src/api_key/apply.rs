@@ -34,23 +34,23 @@ impl Done {
     }
 }
 
-/// Sees to it that keys are good for what the object says by now, and for no more.
+/// Sees to it that keys are good for that, and for no more; tells of each by a word and a sentence.
 pub(super) async fn regrant(
     fetched: &mut Fetched,
+    regrants: &[Regrant],
+    (reason, what): (&str, &str),
     context: &Context,
-    now: Timestamp,
 ) -> Result<(), KeyError> {
-    let regrants = build::regrants(fetched, now);
     if regrants.is_empty() {
         return Ok(());
     }
-    for Regrant { id, scopes, expires_at } in &regrants {
+    for Regrant { id, scopes, expires_at } in regrants {
         if !context.writer.may_write() {
             return Err(KeyError::NotLeader);
         }
         context.store.regrant_key(id, scopes, *expires_at).await?;
         context.health.metrics.wrote("store");
-        tell(fetched, context, "KeyChanged", "is good for what the object says now", id).await;
+        tell(fetched, context, reason, what, id).await;
     }
     let name = build::record_name(&fetched.namespace, &fetched.object.name_any());
     fetched.records = context.store.keys_named(&name).await?;

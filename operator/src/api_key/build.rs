@@ -75,13 +75,15 @@ pub(super) struct Regrant {
 }
 
 /// The keys that are good for something else than the object says by now. Those that were replaced end
-/// when they would, or earlier.
+/// when they would, or earlier. The newest one is good again where it was suspended and nobody revoked
+/// it.
 pub(super) fn regrants(fetched: &Fetched, now: Timestamp) -> Vec<Regrant> {
     let spec = &fetched.object.spec;
     // The store keeps no more.
     let milliseconds = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
-    let latest = latest(&fetched.records, now).map(|record| record.id.clone());
-    let good = fetched.records.iter().filter(|record| record.is_good(now));
+    let suspended = suspended(fetched, now);
+    let latest = latest(&fetched.records, now).or(suspended).map(|record| record.id.clone());
+    let good = fetched.records.iter().filter(|record| record.is_good(now)).chain(suspended);
     let regrants = good.filter_map(|record| {
         let is_replaced = latest.as_ref() != Some(&record.id);
         let ends = record.expires_at.filter(|_| is_replaced);
@@ -92,6 +94,29 @@ pub(super) fn regrants(fetched: &Fetched, now: Timestamp) -> Vec<Regrant> {
         (!is_same).then(regrant)
     });
     regrants.collect()
+}
+
+/// The key that is in the Secret and not good, although its successor was never made, nobody revoked it,
+/// and its object lets it be good for longer.
+fn suspended(fetched: &Fetched, now: Timestamp) -> Option<&KeyRecord> {
+    let held = fetched.held()?;
+    let newest = fetched.records.iter().max_by_key(|record| record.created_at)?;
+    let is_held = newest.id == *held.id() && newest.hash == held.hash();
+    let may_be_good = fetched.object.spec.expires_at.is_none_or(|expires| now < expires);
+    (is_held && may_be_good && newest.revoked_at.is_none() && !newest.is_good(now))
+        .then_some(newest)
+}
+
+/// The keys that are good although they may not be, each with the end that it gets. None is revoked: it
+/// may be allowed again.
+pub(super) fn suspensions(fetched: &Fetched, now: Timestamp) -> Vec<Regrant> {
+    let good = fetched.records.iter().filter(|record| record.is_good(now));
+    let ended = good.map(|record| Regrant {
+        id: record.id.clone(),
+        scopes: record.scopes.clone(),
+        expires_at: Some(now),
+    });
+    ended.collect()
 }
 
 /// Whether a key is to be replaced: its time has come, or somebody asked for it since it was made.
@@ -210,6 +235,7 @@ mod tests {
             object: ApiKey::new("backend", spec),
             namespace: "team".into(),
             tenant: None,
+            back_until: None,
             secret,
             records,
             environment: KeyEnvironment::Live,
@@ -304,5 +330,31 @@ mod tests {
         fetched.object.spec.expires_at = Some("1970-01-01T00:01:40.000000001Z".parse().unwrap());
         fetched.records = vec![KeyRecord { scopes: vec![Scope::Check], ..until(&current, 100) }];
         assert_eq!(regrants(&fetched, at(10)), []);
+    }
+    #[test]
+    fn a_key_that_was_suspended_is_good_again_and_the_one_before_it_is_not() {
+        let (replaced, current) = (text(1), text(2));
+        let overlapping = KeyRecord { expires_at: Some(at(100)), ..record(&replaced, 0) };
+        let mut fetched = fetched(Some(&current), vec![overlapping, record(&current, 5)]);
+        let suspended = suspensions(&fetched, at(10));
+        let ends: Vec<_> = suspended.iter().map(|key| (key.id.clone(), key.expires_at)).collect();
+        let both = [&replaced, &current].map(|key| (key.id().clone(), Some(at(10))));
+        assert_eq!(ends, both);
+
+        for record in &mut fetched.records {
+            record.expires_at = Some(at(10));
+        }
+        assert_eq!(suspensions(&fetched, at(11)), [], "nothing is written where nothing changed");
+        let again = Regrant {
+            id: current.id().clone(),
+            scopes: fetched.object.spec.scopes.clone(),
+            expires_at: None,
+        };
+        assert_eq!(regrants(&fetched, at(11)), [again]);
+        fetched.records[1].revoked_at = Some(at(11));
+        assert_eq!(regrants(&fetched, at(12)), [], "what is revoked stays so");
+        fetched.records[1].revoked_at = None;
+        fetched.object.spec.expires_at = Some(at(12));
+        assert_eq!(regrants(&fetched, at(12)), [], "its time is over");
     }
 }

@@ -5,8 +5,9 @@ use assay_store::control::KeyRecord;
 use assay_tenancy::{
     Name,
     key::{ApiKey as KeyText, KeyEnvironment},
-    manifest::{Kind, TenantSpec},
+    manifest::{FormerTenantSpec, Kind, TenantSpec},
 };
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 
@@ -19,6 +20,8 @@ pub(super) struct Fetched {
     pub(super) namespace: String,
     /// The tenant, where it is in force.
     pub(super) tenant: Option<TenantSpec>,
+    /// Until when the tenant can come back, where it was deleted.
+    pub(super) back_until: Option<Timestamp>,
     /// The Secret, where there is one.
     pub(super) secret: Option<Secret>,
     /// What the store keeps of the object's keys, the oldest first.
@@ -43,10 +46,15 @@ impl Fetched {
 
 pub(super) async fn fetch(object: &ApiKey, context: &Context) -> Result<Fetched, KeyError> {
     let namespace = object.namespace().unwrap_or_default();
-    let tenant = {
+    let (tenant, back_until) = {
         let in_force = context.in_force.borrow();
-        let manifest = in_force.manifests.get(&(Kind::Tenant, object.spec.tenant.clone()));
-        manifest.and_then(|manifest| serde_json::from_value(manifest.spec.clone()).ok())
+        let name = &object.spec.tenant;
+        let manifest = in_force.manifests.get(&(Kind::Tenant, name.clone()));
+        let former = in_force.directory.former_tenants.get(name);
+        (
+            manifest.and_then(|manifest| serde_json::from_value(manifest.spec.clone()).ok()),
+            former.map(FormerTenantSpec::forgotten_at),
+        )
     };
     let name = build::record_name(&namespace, &object.name_any());
     let records = context.store.keys_named(&name).await?;
@@ -54,6 +62,7 @@ pub(super) async fn fetch(object: &ApiKey, context: &Context) -> Result<Fetched,
         object: object.clone(),
         namespace: namespace.clone(),
         tenant,
+        back_until,
         secret: None,
         records,
         environment: assay_store::control::key_environment(context.environment),

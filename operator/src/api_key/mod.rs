@@ -177,8 +177,14 @@ async fn work(object: &ApiKey, context: &Context) -> Result<Action, KeyError> {
         context.told().remove(&object.uid().unwrap_or_default());
         return Ok(Action::await_change());
     }
-    if validate::is_in_force(&fetched).is_ok() {
-        apply::regrant(&mut fetched, context, now).await?;
+    if validate::is_in_force(&fetched, now).is_ok() {
+        let regrants = build::regrants(&fetched, now);
+        let news = ("KeyChanged", "is good for what the object says now");
+        apply::regrant(&mut fetched, &regrants, news, context).await?;
+    } else if validate::is_suspended(&fetched) {
+        let suspensions = build::suspensions(&fetched, now);
+        let news = ("KeySuspended", "is refused until its tenant lists this namespace again");
+        apply::regrant(&mut fetched, &suspensions, news, context).await?;
     }
     let work = validate::validate(&fetched, now).map(|valid| build::build(&valid, now));
     let done = match work {

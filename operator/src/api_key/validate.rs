@@ -10,17 +10,37 @@ use crate::{conditions::Standing, reason::Reason};
 #[derive(Debug)]
 pub(super) struct Valid<'a>(pub(super) &'a Fetched);
 
+/// Whether the tenant, where it is in force, lets its keys be in this namespace.
+fn is_listed(fetched: &Fetched) -> bool {
+    let mut tenants = fetched.tenant.iter().flat_map(|tenant| &tenant.namespaces);
+    tenants.any(|name| name.as_str() == fetched.namespace)
+}
+
+/// Whether keys that were made are to be refused for the time being: their namespace was taken away from
+/// the tenant. Where there is no tenant, there is nobody that they would let in.
+pub(super) fn is_suspended(fetched: &Fetched) -> bool {
+    fetched.tenant.is_some() && !is_listed(fetched)
+}
+
 /// Whether the object is in force: what it says may have changed since its keys were made.
-pub(super) fn is_in_force(fetched: &Fetched) -> Result<(), Standing> {
+pub(super) fn is_in_force(fetched: &Fetched, now: Timestamp) -> Result<(), Standing> {
     let spec = &fetched.object.spec;
-    let Some(tenant) = &fetched.tenant else {
+    if fetched.tenant.is_none() {
         // It may come at any moment: whoever applies a page of YAML applies both.
-        let message = format!("no Tenant `{}` is in force", spec.tenant);
+        let name = &spec.tenant;
+        let message = match fetched.back_until.filter(|until| *until > now) {
+            Some(until) => format!(
+                "Tenant `{name}` was deleted, and its keys are refused: applied again before {until}, it \
+                 has them back"
+            ),
+            None => format!("no Tenant `{name}` is in force"),
+        };
         return Err(Standing::Waiting(Reason::TenantNotFound, message));
-    };
-    if !tenant.namespaces.iter().any(|name| name.as_str() == fetched.namespace) {
+    }
+    if !is_listed(fetched) {
         let message = format!(
-            "Tenant `{}` does not list the namespace `{}`: add it to `spec.namespaces` there",
+            "Tenant `{}` does not list the namespace `{}`, so that no key of it is good here: add it to \
+             `spec.namespaces` there",
             spec.tenant, fetched.namespace
         );
         return Err(Standing::Stalled(Reason::NamespaceNotAllowed, message));
@@ -39,7 +59,7 @@ pub(super) fn is_in_force(fetched: &Fetched) -> Result<(), Standing> {
 
 /// Whether there is to be a key.
 pub(super) fn validate(fetched: &Fetched, now: Timestamp) -> Result<Valid<'_>, Standing> {
-    is_in_force(fetched)?;
+    is_in_force(fetched, now)?;
     if let Some(expires) = fetched.object.spec.expires_at.filter(|expires| *expires <= now) {
         let message = format!("the key was good until {expires}: delete it, or set another time");
         return Err(Standing::Stalled(Reason::Expired, message));

@@ -6,16 +6,17 @@ use std::{
 };
 
 use assay_store::Store;
-use assay_tenancy::manifest::Kind;
 use futures_util::{StreamExt, stream};
+use jiff::Timestamp;
 
 use super::{
     RoundError,
     build::Stored,
     fetch::{Caches, Key, Manifest, is_deleted, is_kept},
+    former,
     validate::Verdict,
 };
-use crate::{system, writer::Writer};
+use crate::writer::Writer;
 
 /// Most writes under way at once.
 pub(super) const CONCURRENCY: usize = 16;
@@ -79,32 +80,25 @@ async fn set_finalizer(
     (key.clone(), is_set)
 }
 
-/// Ends every key of tenants that go, and says how many: a tenant of the same name that comes later is
-/// another one.
-pub(super) async fn end_keys_of_deleted_tenants(
+/// Ends every key of tenants that were deleted so long ago that they cannot come back, and says whether
+/// there was one: a tenant of the same name that comes later is another one.
+pub(super) async fn end_forgotten_keys(
     store: &dyn Store,
     writer: &Writer,
     stored: &Stored,
-    objects: &BTreeMap<Key, Arc<Manifest>>,
-    verdict: &Verdict,
-) -> Result<u64, RoundError> {
-    let now = system::now();
-    let mut ended = 0;
-    for (key, object) in objects {
-        let goes = is_deleted(object) && is_kept(object) && verdict.is_gone(key);
-        if key.0 != Kind::Tenant || !goes {
+    now: Timestamp,
+) -> Result<bool, RoundError> {
+    let forgotten = former::forgotten(&stored.specs, now);
+    let mut any = false;
+    for record in &stored.keys {
+        if !forgotten.contains(&record.tenant) || !record.is_good(now) {
             continue;
         }
-        for record in &stored.keys {
-            if record.tenant != key.1 || !record.is_good(now) {
-                continue;
-            }
-            if !writer.may_write() {
-                return Err(RoundError::NotLeader);
-            }
-            store.revoke_key(&record.id, now).await?;
-            ended += 1;
+        if !writer.may_write() {
+            return Err(RoundError::NotLeader);
         }
+        store.revoke_key(&record.id, now).await?;
+        any = true;
     }
-    Ok(ended)
+    Ok(any)
 }

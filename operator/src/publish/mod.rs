@@ -8,6 +8,7 @@
 mod apply;
 mod build;
 mod fetch;
+mod former;
 mod status;
 mod validate;
 
@@ -19,7 +20,7 @@ use std::{
 
 use assay_engine::policy::Policy;
 use assay_store::{Store, StoreError};
-use assay_tenancy::{Directory, Manifests};
+use assay_tenancy::{Directory, Manifests, manifest::FormerTenantSpec};
 use kube::Client;
 use tokio::{
     sync::watch,
@@ -144,15 +145,18 @@ impl Publisher {
         }
     }
 
-    /// When the next limit that holds until a time stops holding.
+    /// When the next limit that holds until a time stops holding, or the next tenant that was deleted
+    /// is forgotten.
     fn next_change_in_time(&self) -> Option<Instant> {
         let now = system::now();
         let in_force = self.in_force.borrow();
         let overrides = in_force.directory.tenants.values().flat_map(|tenant| &tenant.overrides);
-        let next =
-            overrides.filter_map(|change| change.until).filter(|until| *until > now).min()?;
-        let seconds = u64::try_from(next.duration_since(now).as_secs()).unwrap_or(0);
-        Some(Instant::now() + Duration::from_secs(seconds.min(RESYNC.as_secs())))
+        let former = in_force.directory.former_tenants.values();
+        let times = overrides.filter_map(|change| change.until);
+        let times = times.chain(former.map(FormerTenantSpec::forgotten_at));
+        let next = times.filter(|time| *time > now).min()?;
+        let wait = Duration::try_from(next.duration_since(now)).unwrap_or_default();
+        Some(Instant::now() + wait.min(RESYNC))
     }
 
     /// Sees to it that an object is looked at again although nothing changes: later each time.
@@ -173,23 +177,15 @@ impl Publisher {
                 self.postpone(key.clone());
             }
         }
-        let stored = build::Stored::read(&*self.store, self.stored.take()).await?;
-        let verdict = validate::validate(&stored.specs, &objects, &kept);
-        let ended = apply::end_keys_of_deleted_tenants(
-            &*self.store,
-            &self.writer,
-            &stored,
-            &objects,
-            &verdict,
-        );
-        // Each key that ended was a change. Where anybody else changed something, it is looked at anew.
-        let expected = stored.revision + ended.await?;
+        let now = system::now();
+        let mut stored = build::Stored::read(&*self.store, self.stored.take()).await?;
+        if apply::end_forgotten_keys(&*self.store, &self.writer, &stored, now).await? {
+            stored = build::Stored::read(&*self.store, None).await?;
+        }
+        let verdict = validate::validate(&stored.specs, &objects, &kept, now);
         let changes = build::changes(&stored, &verdict);
-        let revision = if changes.is_empty() {
-            stored.revision
-        } else {
-            self.put(&changes, expected, &stored).await?
-        };
+        let revision =
+            if changes.is_empty() { stored.revision } else { self.put(&changes, &stored).await? };
         self.stored = Some(build::Stored { revision, ..verdict.stored_afterwards(stored) });
         if let Some(in_force) = verdict.in_force() {
             self.in_force.send_replace(in_force);
@@ -205,10 +201,10 @@ impl Publisher {
     async fn put(
         &self,
         changes: &build::Changes,
-        mut expected: u64,
         stored: &build::Stored,
     ) -> Result<u64, RoundError> {
         let build::Changes { put, removed } = changes;
+        let mut expected = stored.revision;
         loop {
             if !self.writer.may_write() {
                 return Err(RoundError::NotLeader);

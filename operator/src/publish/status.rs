@@ -256,6 +256,8 @@ fn status_of(
         Kind::RiskPolicy => {
             finish((risk_policy::status(name, context), None), standing, before, generation, now)
         }
+        // No object is one.
+        Kind::FormerTenant => Value::Null,
         Kind::IntelSource => {
             let facts = source::feed_status(name, context, read(before));
             finish(facts, standing, before, generation, now)

@@ -7,11 +7,13 @@ use std::{
 
 use assay_manifests::{Refusal, Settled, Specs, Wishes, settle};
 use assay_tenancy::Problem;
+use jiff::Timestamp;
 
 use super::{
     InForce,
     build::Stored,
     fetch::{Key, Manifest, is_deleted, is_kept},
+    former,
 };
 
 /// What was found.
@@ -54,6 +56,7 @@ pub(super) fn validate(
     stored: &Specs,
     objects: &BTreeMap<Key, Arc<Manifest>>,
     kept: &BTreeSet<Key>,
+    now: Timestamp,
 ) -> Verdict {
     let wishes: Wishes = objects
         .iter()
@@ -64,6 +67,9 @@ pub(super) fn validate(
         })
         .collect();
     let mut outcome = settle(stored, &wishes);
+    if let Ok(settled) = &mut outcome {
+        former::note(stored, settled, now);
+    }
     let in_force = outcome.as_mut().ok().map(|settled| InForce {
         directory: Arc::new(std::mem::take(&mut settled.resolved.directory)),
         manifests: Arc::new(std::mem::take(&mut settled.resolved.manifests)),

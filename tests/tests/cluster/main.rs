@@ -11,6 +11,7 @@ mod audit;
 mod definitions;
 mod faults;
 mod flaky;
+mod leaving;
 mod operator;
 mod pages;
 mod platform;

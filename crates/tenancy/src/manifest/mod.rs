@@ -2,6 +2,7 @@
 //! laptop and custom resources in a cluster.
 
 mod chain_source;
+mod former_tenant;
 mod intel_source;
 mod plan;
 mod rate_limit;
@@ -10,6 +11,7 @@ mod secret_key;
 mod tenant;
 
 pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
+pub use former_tenant::FormerTenantSpec;
 pub use intel_source::{IntelFormat, IntelSourceSpec, Schedule};
 pub use plan::{
     Counts, LimitName, LimitSpec, OnStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,

@@ -32,17 +32,20 @@ pub enum Kind {
     Tenant,
     /// A [`RateLimitSpec`](super::RateLimitSpec).
     RateLimit,
+    /// A [`FormerTenantSpec`](super::FormerTenantSpec), which the operator writes and nobody else.
+    FormerTenant,
 }
 
 impl Kind {
     /// Every kind, in the order in which they build on each other.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Plan,
         Self::IntelSource,
         Self::ChainSource,
         Self::RiskPolicy,
         Self::Tenant,
         Self::RateLimit,
+        Self::FormerTenant,
     ];
 
     /// The kind's name in manifests.
@@ -55,6 +58,7 @@ impl Kind {
             Self::RiskPolicy => "RiskPolicy",
             Self::Tenant => "Tenant",
             Self::RateLimit => "RateLimit",
+            Self::FormerTenant => "FormerTenant",
         }
     }
 }
@@ -110,7 +114,8 @@ impl Manifest<Value> {
         }
         let kind =
             Kind::ALL.into_iter().find(|kind| kind.as_str() == frame.kind).ok_or_else(|| {
-                let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+                let for_people = Kind::ALL.iter().filter(|kind| **kind != Kind::FormerTenant);
+                let known: Vec<_> = for_people.map(|kind| kind.as_str()).collect();
                 problem(
                     "kind",
                     format!("`{}` is unknown; expected one of {}", frame.kind, known.join(", ")),

@@ -92,6 +92,12 @@ pub fn resolve<S: DeserializeOwned, P>(
             directory.tenants.insert(tenant.name.clone(), Arc::new(tenant));
         }
     }
+    for former in read(&manifests, Kind::FormerTenant, &mut problems) {
+        // Who is a tenant again is no former one.
+        if !manifests.contains_key(&(Kind::Tenant, former.name.clone())) {
+            directory.former_tenants.insert(former.name, former.spec);
+        }
+    }
 
     if problems.is_empty() {
         return Ok(Resolved { directory, manifests });

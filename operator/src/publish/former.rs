@@ -1,0 +1,123 @@
+//! Tenants that go: what stands in their place while what is recorded of them is kept.
+
+use std::collections::BTreeSet;
+
+use assay_manifests::{Settled, Specs};
+use assay_tenancy::{
+    Name,
+    manifest::{FormerTenantSpec, Kind, PlanSpec, RetentionSpec, TenantSpec},
+};
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+/// Notes who goes, and forgets who is back. So in one transaction a tenant's keys are refused and it is
+/// known for how long what is recorded of it is kept.
+pub(super) fn note(stored: &Specs, settled: &mut Settled, now: Timestamp) {
+    let is_there =
+        |settled: &Settled, name: &Name| settled.specs.contains_key(&(Kind::Tenant, name.clone()));
+    for name in names(stored, Kind::Tenant) {
+        if !is_there(settled, &name) {
+            let former = FormerTenantSpec { left_at: now, retention: retention(stored, &name) };
+            settled.specs.insert((Kind::FormerTenant, name.clone()), json!(former));
+            settled.resolved.directory.former_tenants.insert(name, former);
+        }
+    }
+    for name in names(&settled.specs, Kind::FormerTenant) {
+        if is_there(settled, &name) {
+            settled.specs.remove(&(Kind::FormerTenant, name));
+        }
+    }
+}
+
+/// The former tenants that cannot come back any more.
+pub(super) fn forgotten(stored: &Specs, now: Timestamp) -> BTreeSet<Name> {
+    let is_forgotten = |name: &Name| {
+        let former: Option<FormerTenantSpec> = read(stored, Kind::FormerTenant, name);
+        former.is_some_and(|former| former.is_forgotten(now))
+    };
+    names(stored, Kind::FormerTenant).into_iter().filter(is_forgotten).collect()
+}
+
+fn names(specs: &Specs, wanted: Kind) -> Vec<Name> {
+    let of_kind = specs.keys().filter(|(kind, _)| *kind == wanted);
+    of_kind.map(|(_, name)| name.clone()).collect()
+}
+
+/// How long the plan that a tenant is on keeps what is recorded.
+fn retention(stored: &Specs, tenant: &Name) -> RetentionSpec {
+    let tenant: Option<TenantSpec> = read(stored, Kind::Tenant, tenant);
+    let plan: Option<PlanSpec> = tenant.and_then(|tenant| read(stored, Kind::Plan, &tenant.plan));
+    plan.map_or_else(RetentionSpec::default, |plan| plan.retention)
+}
+
+fn read<S: DeserializeOwned>(specs: &Specs, kind: Kind, name: &Name) -> Option<S> {
+    let spec = specs.get(&(kind, name.clone()))?;
+    serde_json::from_value(spec.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_manifests::{Wishes, settle};
+    use serde_json::Value;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn key(kind: Kind, name: &str) -> (Kind, Name) {
+        (kind, name.parse().unwrap())
+    }
+
+    fn stored() -> Specs {
+        let plan = json!({
+            "displayName": "Gold", "apiAccess": false, "limits": [],
+            "retention": {"checks": "10s", "usage": "1m"},
+        });
+        let tenant = json!({"displayName": "Acme", "plan": "gold", "policy": "default"});
+        Specs::from([
+            (key(Kind::Plan, "gold"), plan),
+            (key(Kind::RiskPolicy, "default"), json!({})),
+            (key(Kind::Tenant, "acme"), tenant),
+        ])
+    }
+
+    /// What is stored after a wish about `acme`.
+    fn after(stored: &Specs, wish: Option<Value>, now: Timestamp) -> Specs {
+        let wishes = Wishes::from([(key(Kind::Tenant, "acme"), wish)]);
+        let mut settled = settle(stored, &wishes).unwrap();
+        assert!(settled.refused.is_empty());
+        note(stored, &mut settled, now);
+        settled.specs
+    }
+
+    #[test]
+    fn who_goes_is_noted_with_what_its_plan_said_and_needs_the_plan_no_more() {
+        let gone = after(&stored(), None, at(7));
+        let former = json!({
+            "leftAt": "1970-01-01T00:00:07Z", "retention": {"checks": "10s", "usage": "1m"},
+        });
+        assert_eq!(gone.get(&key(Kind::FormerTenant, "acme")), Some(&former));
+        let without_plan = Wishes::from([(key(Kind::Plan, "gold"), None)]);
+        let mut settled = settle(&gone, &without_plan).unwrap();
+        note(&gone, &mut settled, at(8));
+        assert!(settled.refused.is_empty());
+        assert_eq!(settled.specs.get(&key(Kind::FormerTenant, "acme")), Some(&former), "once");
+    }
+
+    #[test]
+    fn who_is_back_is_no_former_tenant() {
+        let gone = after(&stored(), None, at(7));
+        let tenant = stored().remove(&key(Kind::Tenant, "acme"));
+        assert_eq!(after(&gone, tenant, at(9)), stored());
+    }
+
+    #[test]
+    fn who_cannot_come_back_is_forgotten() {
+        let gone = after(&stored(), None, at(7));
+        assert_eq!(forgotten(&gone, at(66)), BTreeSet::new());
+        assert_eq!(forgotten(&gone, at(67)), BTreeSet::from(["acme".parse().unwrap()]));
+    }
+}

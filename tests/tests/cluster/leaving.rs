@@ -1,0 +1,99 @@
+//! Given a tenant with a key, when the tenant is deleted or a namespace is taken away from it, then nobody
+//! gets in with the key at once; and what was not meant for good can be taken back.
+
+use assay_tests::assay;
+
+use crate::{
+    pages::{GOLD, key, tenant},
+    platform::{Platform, wait_until},
+};
+
+const KEY: [&str; 2] = ["apikey", "backend"];
+
+/// How many rows there are of what was recorded of `acme`.
+fn usage(platform: &Platform) -> String {
+    platform.postgres.query("SELECT count(*) FROM usage WHERE tenant = 'acme'")
+}
+
+/// A platform with a tenant whose key was used, and that key.
+fn used(plan: &str) -> Option<(Platform, String)> {
+    let platform = Platform::start()?;
+    platform.cluster.apply(&[plan, &tenant("acme", "gold"), &key("backend", "acme")].concat());
+    platform.wait_for_reason(&KEY, "KeyReady");
+    let text = platform.key("default", "backend");
+    platform.wait_for_answer(&text, 200);
+    wait_until("its use is recorded", || usage(&platform) != "0");
+    Some((platform, text))
+}
+
+fn delete_tenant(platform: &Platform) {
+    platform.cluster.kubectl(&["delete", "tenant", "acme", "--timeout=60s"]);
+}
+
+#[test]
+fn a_deleted_tenant_can_come_back_with_its_keys_while_its_usage_is_kept() {
+    let Some((platform, text)) = used(GOLD) else { return };
+    let recorded = usage(&platform);
+    delete_tenant(&platform);
+    platform.wait_for_answer(&text, 401);
+    platform.wait_for_reason(&KEY, "TenantNotFound");
+    let words = platform.status(&KEY)["conditions"][0]["message"].as_str().unwrap().to_owned();
+    assert!(words.contains("applied again before"), "{words}");
+    // What its plan said is known without the plan.
+    platform.cluster.kubectl(&["delete", "plan", "gold", "--timeout=60s"]);
+    let folder = tempfile::tempdir().unwrap();
+    platform.postgres.used_by(folder.path());
+    let _ = assay(folder.path(), ["purge"]).ok();
+    assert_eq!(usage(&platform), recorded);
+
+    platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
+    platform.wait_for_reason(&KEY, "KeyReady");
+    platform.wait_for_answer(&text, 200);
+    assert_eq!(platform.key("default", "backend"), text, "no other key is made");
+    assert_eq!(platform.postgres.query("SELECT count(*) FROM api_keys"), "1");
+    let left = "SELECT count(*) FROM manifests WHERE kind = 'FormerTenant'";
+    assert_eq!(platform.postgres.query(left), "0", "it is here, and nothing says otherwise");
+}
+
+#[test]
+fn a_tenant_of_which_nothing_is_kept_any_more_is_another_one_when_it_comes() {
+    let forgetful =
+        GOLD.replace("apiAccess: true", "apiAccess: true\n  retention: {checks: 0s, usage: 0s}");
+    let Some((platform, first)) = used(&forgetful) else { return };
+    delete_tenant(&platform);
+    platform.wait_for_answer(&first, 401);
+    let good = "SELECT count(*) FROM api_keys WHERE revoked_at IS NULL";
+    wait_until("its keys are revoked", || platform.postgres.query(good) == "0");
+    let folder = tempfile::tempdir().unwrap();
+    platform.postgres.used_by(folder.path());
+    let purged = assay(folder.path(), ["purge"]).ok().stdout;
+    assert!(purged.contains("acme: forgotten"), "{purged}");
+    assert_eq!(usage(&platform), "0");
+
+    platform.cluster.apply(&tenant("acme", "gold"));
+    platform.wait_for_reason(&KEY, "KeyReady");
+    let second = platform.key("default", "backend");
+    assert_ne!(first, second);
+    platform.wait_for_answer(&second, 200);
+    assert_eq!(platform.check(&first).status, 401);
+}
+
+#[test]
+fn a_namespace_that_is_taken_away_suspends_its_keys_until_it_is_given_back() {
+    let Some((platform, text)) = used(GOLD) else { return };
+    platform.cluster.apply(&tenant("acme", "gold").replace("[default]", "[elsewhere]"));
+    platform.wait_for_answer(&text, 401);
+    platform.wait_for_reason(&KEY, "NamespaceNotAllowed");
+    let conditions = platform.status(&KEY)["conditions"].clone();
+    let words = conditions[0]["message"].as_str().unwrap();
+    assert!(words.contains("add it to `spec.namespaces` there"), "{words}");
+    assert_eq!(conditions[1]["type"], "Stalled");
+    let revoked = "SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL";
+    assert_eq!(platform.postgres.query(revoked), "0", "that could not be taken back");
+
+    platform.cluster.apply(&tenant("acme", "gold"));
+    platform.wait_for_reason(&KEY, "KeyReady");
+    platform.wait_for_answer(&text, 200);
+    assert_eq!(platform.key("default", "backend"), text, "no other key is made");
+    assert_eq!(platform.status(&KEY)["keyId"], text.split('_').nth(2).unwrap());
+}
