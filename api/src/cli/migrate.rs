@@ -1,14 +1,19 @@
 //! `assay migrate`: the database made, or its schema brought up to date.
 
-use std::io::Write;
+use std::{io::Write, time::Duration};
 
 use assay_store::{
     PostgresStore, Store,
-    postgres::{Roles, roles_sql},
+    postgres::{DatabaseAddress, Roles, roles_sql},
 };
+use assay_tenancy::Period;
 use clap::Args;
+use tokio::time::{self, Instant};
 
 use super::{Context, Done, Failure, output};
+
+/// How soon a database that is not there yet is looked for again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,12 +33,18 @@ pub(super) struct MigrateArgs {
     /// them, and do nothing
     #[arg(long)]
     print_roles: bool,
+    /// How long to wait for a database that cannot be reached yet, such as 5m; none by default
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    wait: Period,
 }
 
 pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, Failure> {
     if args.print_roles {
         output().write_all(roles_sql().as_bytes())?;
         return Ok(Done::Well);
+    }
+    if let Some(address) = context.settings.database() {
+        until_there(&address, Duration::from_secs(args.wait.seconds())).await;
     }
     let store = context.open_or_create().await?;
     let environment = store.environment().await?.as_str();
@@ -53,4 +64,20 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, F
         }
     }
     Ok(Done::Well)
+}
+
+/// Waits until somebody answers as the database: it may begin together with this program.
+async fn until_there(address: &DatabaseAddress, patience: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < patience {
+        match PostgresStore::open(address.clone()).await {
+            Err(error) if error.is_absence() => time::sleep(AGAIN).await,
+            Ok(store) => {
+                store.close().await;
+                break;
+            }
+            // There is one, and making it ready is what comes next.
+            Err(_) => break,
+        }
+    }
 }

@@ -8,6 +8,9 @@ use assay_engine::{
 };
 use assay_tenancy::key::KeyId;
 
+/// What PostgreSQL says until it takes connections (`cannot_connect_now`).
+const BEGINS: &str = "57P03";
+
 /// Why a store could not do what was asked. Nothing changed then, unless the answer was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -192,6 +195,20 @@ impl StoreError {
     #[expect(clippy::needless_pass_by_value, reason = "callers have an error to give away")]
     pub(crate) fn unreadable(what: &'static str, detail: impl ToString) -> Self {
         Self::Unreadable { what, detail: detail.to_string() }
+    }
+
+    /// Whether the database may be on its way: nobody answered, or only that it begins.
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        match self {
+            // What was answered by the server itself is its last word, but for this.
+            Self::Connect { source: sqlx::Error::Database(error), .. } => {
+                error.code().as_deref() == Some(BEGINS)
+            }
+            Self::Connect { .. } | Self::NoAnswer { .. } => true,
+            Self::NoPrimary(each) => each.iter().any(Self::is_absence),
+            _ => false,
+        }
     }
 
     /// Whether the database refused a row because there may be only one of its kind.

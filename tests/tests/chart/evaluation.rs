@@ -103,13 +103,14 @@ fn the_database_is_assays_alone_and_its_password_is_the_secrets() {
 
     fs::write(folder.path().join("password"), "before0123456789").unwrap();
     let mut running = start(folder.path(), port);
-    ready(&login("assay", "before0123456789"));
+    // As its pod and the migration's begin together.
+    let said = run("before0123456789", &["migrate", "--wait=1m"]);
+    assert!(said.contains("its roles have their rights"), "{said}");
     let rights = "SELECT rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user";
     assert_eq!(query(&login("assay", "before0123456789"), rights).unwrap(), "f|f");
     assert!(
         query(&login("postgres", "x"), "SELECT 1").unwrap_err().contains("no pg_hba.conf entry")
     );
-    assert!(run("before0123456789", &["migrate"]).contains("its roles have their rights"));
     fs::write(directory.path().join("acme.yaml"), tenant("acme", "business")).unwrap();
     run("before0123456789", &["apply", "-f", "acme.yaml"]);
     running.stop();

@@ -74,6 +74,10 @@ fn an_image_holds_all_that_its_program_needs_and_is_the_same_every_time() {
     let version =
         printed("unshare", &["--map-root-user", "chroot", root, "/usr/bin/assay", "--version"]);
     assert_eq!(version.trim(), concat!("assay ", env!("CARGO_PKG_VERSION")));
+    // So are zones of time: what comes with Assay is taken in without them.
+    let migrate = ["/usr/bin/assay", "--data-dir=/tmp/data", "migrate"];
+    let made = printed("unshare", &[&["--map-root-user", "chroot", root], &migrate[..]].concat());
+    assert!(made.contains("the database is up to date"), "{made}");
 }
 
 #[test]

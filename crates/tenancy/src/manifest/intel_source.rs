@@ -116,7 +116,10 @@ impl Schedule {
         if text.split_whitespace().count() != 5 {
             return Err(format!("`{text}` has not the five fields of a crontab line"));
         }
-        cronexpr::parse_crontab(&format!("{text} UTC")).map(Self).map_err(wrong)
+        // Not by the zone's name, which only a system with a database of zones knows: images have none.
+        let mut options = cronexpr::ParseOptions::default();
+        options.fallback_timezone_option = cronexpr::FallbackTimezoneOption::UTC;
+        cronexpr::parse_crontab_with(text, options).map(Self).map_err(wrong)
     }
 
     /// The next time after `time`; `None` where there never is one.

@@ -15,8 +15,10 @@ use crate::{
 
 /// Noted on a Deployment: the migration before it.
 pub(super) const MIGRATED_BY: &str = "assay.dev/migrated-by";
-/// How often it is tried again: a database may be busy or on its way.
+/// How often it is tried again: a database may be busy.
 const RETRIES: u32 = 2;
+/// How long each try waits for a database that cannot be reached: a new one begins together with it.
+const WAIT: &str = "2m";
 /// How long one that ended is kept, for whoever wants to know why, in seconds.
 const KEPT: u32 = 86_400;
 /// Longest time for all tries, in seconds.
@@ -62,6 +64,7 @@ pub(super) fn job(valid: &Valid<'_>) -> Child {
             "migrate".into(),
             format!("--data-dir={DATA}"),
             format!("--database-url-file={}", database.path()),
+            format!("--wait={WAIT}"),
         ],
         secrets: vec![database],
         config_map: None,
