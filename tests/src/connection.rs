@@ -2,7 +2,7 @@
 //! connection, for whoever has to ask thousands of times a second beside the servers that answer.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
 };
 
@@ -11,6 +11,8 @@ use std::{
 pub struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
+    /// Whether the last answer said that there will be no other.
+    pub is_over: bool,
     /// The body of the last answer.
     pub body: Vec<u8>,
 }
@@ -23,9 +25,23 @@ impl Connection {
     /// Where nobody listens.
     #[must_use]
     pub fn to(server: SocketAddr) -> Self {
-        let stream = TcpStream::connect(server).expect("a connection");
-        stream.set_nodelay(true).expect("small packets");
-        Self { stream: BufReader::new(stream), line: String::new(), body: Vec::new() }
+        Self::try_to(server).expect("a connection")
+    }
+
+    /// Connects, once.
+    ///
+    /// # Errors
+    ///
+    /// Where nobody listens.
+    pub fn try_to(server: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(server)?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream: BufReader::new(stream),
+            line: String::new(),
+            is_over: false,
+            body: Vec::new(),
+        })
     }
 
     /// Sends a request, reads the answer to its end, and gives its status.
@@ -34,30 +50,42 @@ impl Connection {
     ///
     /// Where there is no answer, or one that does not tell its length.
     pub fn ask(&mut self, request: &[u8]) -> u16 {
-        self.stream.get_mut().write_all(request).expect("a request");
-        let status = self.next_line().split(' ').nth(1).expect("a status");
-        let status = status.parse().expect("a status");
+        self.try_ask(request).expect("an answer")
+    }
+
+    /// Does the same, once.
+    ///
+    /// # Errors
+    ///
+    /// What happened to the connection, or is wrong with the answer.
+    pub fn try_ask(&mut self, request: &[u8]) -> io::Result<u16> {
+        self.stream.get_mut().write_all(request)?;
+        let status = self.next_line()?.split(' ').nth(1).and_then(|status| status.parse().ok());
         let mut length = None;
         loop {
-            let line = self.next_line();
+            let line = self.next_line()?;
             if line.is_empty() {
                 break;
             }
-            let (name, value) = line.split_once(':').expect("a header field");
+            let (name, value) = line.split_once(':').unwrap_or((line, ""));
             if name.eq_ignore_ascii_case("content-length") {
                 length = value.trim().parse().ok();
+            } else if name.eq_ignore_ascii_case("connection") {
+                self.is_over = value.trim().eq_ignore_ascii_case("close");
             }
         }
-        self.body.resize(length.expect("a length"), 0);
-        self.stream.read_exact(&mut self.body).expect("a body");
-        status
+        let unreadable = || io::Error::from(ErrorKind::InvalidData);
+        self.body.resize(length.ok_or_else(unreadable)?, 0);
+        self.stream.read_exact(&mut self.body)?;
+        status.ok_or_else(unreadable)
     }
 
-    fn next_line(&mut self) -> &str {
+    fn next_line(&mut self) -> io::Result<&str> {
         self.line.clear();
-        let read = self.stream.read_line(&mut self.line).expect("an answer");
-        assert!(read > 0, "the connection ended");
-        self.line.trim_end()
+        if self.stream.read_line(&mut self.line)? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        Ok(self.line.trim_end())
     }
 
     /// The bytes of a check.

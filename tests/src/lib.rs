@@ -37,7 +37,7 @@ pub use assay_test_servers::{
     Authority, Certified, Listener, Postgres, Starting, free_port, redis,
 };
 pub use caller::{Answer, Caller};
-pub use cluster::Cluster;
+pub use cluster::{Cluster, ContainerProcess};
 pub use connection::Connection;
 pub use data::TestData;
 pub use figures::Figures;

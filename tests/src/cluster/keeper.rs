@@ -9,11 +9,17 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Hears the ids of processes; when its input ends, it kills them and removes a folder.
+/// Hears the ids of processes; when its input ends, it kills them and removes a folder, and control
+/// groups of its name once nobody is in them any more.
 const SCRIPT: &str = "\
 while read -r process; do processes=\"$processes $process\"; done
 [ -z \"$processes\" ] || kill -9 $processes 2>/dev/null
 sleep 0.2
+for try in $(seq 100); do
+  groups=$(find /sys/fs/cgroup/*/\"${1##*/}\" -depth -type d 2>/dev/null)
+  [ -n \"$groups\" ] || break
+  rmdir $groups 2>/dev/null || sleep 0.1
+done
 rm -rf \"$1\"";
 
 /// Keeps processes, and cleans up after them.
@@ -47,6 +53,11 @@ impl Keeper {
         self.children.insert(name.to_owned(), child);
     }
 
+    /// The process of a program.
+    pub(super) fn id(&self, name: &str) -> u32 {
+        self.children.get(name).expect("it was started").id()
+    }
+
     /// Ends a program at once.
     pub(super) fn kill(&mut self, name: &str) {
         let mut child = self.children.remove(name).expect("it was started");
@@ -61,6 +72,14 @@ impl Keeper {
             let log = fs::read_to_string(directory.join(format!("{name}.log"))).unwrap_or_default();
             let from = log.len().saturating_sub(2000);
             panic!("{name} ended ({status}): {}", log.get(from..).unwrap_or(&log));
+        }
+    }
+
+    /// Does so where any of them did.
+    pub(super) fn check_all(&mut self, directory: &Path) {
+        let names: Vec<String> = self.children.keys().cloned().collect();
+        for name in names {
+            self.check(&name, directory);
         }
     }
 }

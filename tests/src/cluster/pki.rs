@@ -5,6 +5,8 @@ use std::{fs, path::Path};
 use assay_test_servers::Authority;
 use rcgen::KeyPair;
 
+use super::node;
+
 const SERVER_NAMES: [&str; 4] = ["127.0.0.1", "localhost", "kubernetes.default.svc", "10.96.0.1"];
 
 /// Writes the authority, the server's certificate, those of its clients, and the key of accounts.
@@ -13,11 +15,19 @@ pub(super) fn write(directory: &Path) {
     authority.own().write(directory, "ca");
     authority.server_at(&SERVER_NAMES).write(directory, "server");
     authority.client_in("system:masters", "admin").write(directory, "admin");
-    for (file, name) in
-        [("controllers", "system:kube-controller-manager"), ("scheduler", "system:kube-scheduler")]
-    {
+    authority.client_in("system:nodes", "system:node:node").write(directory, "node");
+    authority.server_at(&[node::ADDRESS]).write(directory, "kubelet");
+    for (file, name) in [
+        ("controllers", "system:kube-controller-manager"),
+        ("scheduler", "system:kube-scheduler"),
+        ("proxy", "system:kube-proxy"),
+    ] {
         authority.client(name).write(directory, file);
     }
+    // Whoever shows this one's may speak for others: the API server, to other servers behind it.
+    let front = Authority::new();
+    front.own().write(directory, "front");
+    front.client("front").write(directory, "front-client");
     let accounts = KeyPair::generate().expect("a key");
     for (file, text) in
         [("accounts.key", accounts.serialize_pem()), ("accounts.pub", accounts.public_key_pem())]

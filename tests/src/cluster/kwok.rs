@@ -1,0 +1,139 @@
+//! `kwok`, which plays a node on which pods are only objects.
+
+use std::{fs, path::Path};
+
+use super::Cluster;
+
+impl Cluster {
+    /// Starts it, and makes the node that it plays.
+    pub(super) fn start_kwok(&mut self, root: &Path) {
+        let mut stages = vec![KWOK.to_owned(), JOB_FAILS.to_owned(), NEVER_READY.to_owned()];
+        for stage in fs::read_dir(root.join("stages")).expect("kwok's stages") {
+            let path = stage.expect("a stage").path();
+            stages.push(fs::read_to_string(path).expect("a stage"));
+        }
+        stages.push(COMPLETE_HOOKS.to_owned());
+        self.write("kwok.yaml", &stages.join("\n---\n"));
+        let arguments = [
+            format!("--kubeconfig={}", self.file("admin.kubeconfig")),
+            format!("--config={}", self.file("kwok.yaml")),
+            format!("--server-address=127.0.0.1:{}", self.ports.kwok),
+            "--node-ip=127.0.0.1".into(),
+            format!("--node-port={}", self.ports.kwok),
+        ];
+        self.run("kwok", &arguments);
+        self.apply(NODE);
+    }
+}
+
+const KWOK: &str = "\
+apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokConfiguration
+options:
+  manageAllNodes: false
+  manageNodesWithLabelSelector: type=kwok
+  nodeLeaseDurationSeconds: 40
+  nodeLeaseParallelism: 4
+  podPlayStageParallelism: 4
+  nodePlayStageParallelism: 4
+  cidr: 10.245.0.0/16
+  enableDebuggingHandlers: true
+";
+
+/// A Job's pod fails where its image says so. What weighs something goes before what weighs nothing.
+const JOB_FAILS: &str = "\
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: job-fails}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  weight: 1
+  selector:
+    matchExpressions:
+      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+      - {key: .status.phase, operator: In, values: [Running]}
+      - {key: '.metadata.ownerReferences.[].kind', operator: In, values: [Job]}
+      - {key: '.spec.containers.[].image', operator: In, values: ['assay.test/assay:fails']}
+  next:
+    statusTemplate: |
+      {{ $now := Now }}
+      containerStatuses:
+      - name: assay
+        image: assay.test/assay:fails
+        ready: false
+        restartCount: 0
+        state:
+          terminated: {exitCode: 1, reason: Error, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}
+      phase: Failed
+";
+
+/// A server's pod never answers where its image says so; its migration goes well.
+const NEVER_READY: &str = "\
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: never-ready}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  weight: 1
+  selector:
+    matchExpressions:
+      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+      - {key: .status.phase, operator: In, values: [Pending]}
+      - {key: '.metadata.ownerReferences.[].kind', operator: In, values: [ReplicaSet]}
+      - {key: '.spec.containers.[].image', operator: In, values: ['assay.test/assay:hangs']}
+  next:
+    statusTemplate: |
+      containerStatuses:
+      - name: assay
+        image: assay.test/assay:hangs
+        ready: false
+        restartCount: 0
+        state:
+          running: {startedAt: {{ Now | Quote }}}
+      phase: Running
+";
+
+const NODE: &str = "\
+apiVersion: v1
+kind: Node
+metadata:
+  name: node
+  labels: {type: kwok, kubernetes.io/hostname: node, kubernetes.io/os: linux, kubernetes.io/arch: amd64}
+status:
+  capacity: {cpu: '32', memory: 256Gi, pods: '1000'}
+  allocatable: {cpu: '32', memory: 256Gi, pods: '1000'}
+";
+
+/// kwok completes pods of Jobs only; those of Helm's hooks have no owner.
+const COMPLETE_HOOKS: &str = r#"
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: hook-complete}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+      - {key: .status.phase, operator: In, values: [Running]}
+      - {key: '.metadata.annotations["helm.sh/hook"]', operator: Exists}
+  next:
+    statusTemplate: |
+      {{ $now := Now }}
+      conditions:
+        - {type: Ready, status: "False", reason: PodCompleted}
+        - {type: ContainersReady, status: "False", reason: PodCompleted}
+      containerStatuses:
+      {{ range .spec.containers }}
+        - name: {{ .name | Quote }}
+          image: {{ .image | Quote }}
+          ready: false
+          restartCount: 0
+          state:
+            terminated:
+              exitCode: 0
+              reason: Completed
+              startedAt: {{ $now | Quote }}
+              finishedAt: {{ $now | Quote }}
+      {{ end }}
+      phase: Succeeded
+"#;

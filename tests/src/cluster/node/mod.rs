@@ -1,0 +1,250 @@
+//! A real node: containerd, kubelet, kube-proxy, `CoreDNS` and metrics-server, in network, mounts and
+//! processes of their own (`tests/node.sh`). Pods are containers, and Services reach them.
+
+mod files;
+mod images;
+mod needs;
+
+use std::{
+    fs::{self, File},
+    os::fd::AsFd,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use self::images::Image;
+use super::{Cluster, PATIENCE, programs};
+use crate::wait_at_most;
+
+/// Where the node is.
+pub(super) const ADDRESS: &str = "10.99.0.1";
+/// Where in it containerd is asked.
+const CONTAINERD: &str = "/run/containerd/containerd.sock";
+/// Whose images pods have.
+const IMAGES_OF: &str = "k8s.io";
+
+/// A node.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// The first process in it, as it is called outside.
+    process: u32,
+}
+
+/// A process in a container.
+#[derive(Clone, Debug)]
+pub struct ContainerProcess(u32);
+
+impl Cluster {
+    /// Starts a cluster with a real node, on which Assay's images are as the chart names them, and where
+    /// every pod must be a restricted one. The thread that asks is in the node's network from then on, with
+    /// all that it starts. `None`, with a word about it, where something that it needs is not there.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_on_node() -> Option<Self> {
+        let root = programs::find()?;
+        needs::are_met(&root)?;
+        let mut cluster = Self::in_new_directory(&root);
+        cluster.make_room();
+        cluster.enter();
+        cluster.write_node_files();
+        cluster.start_containerd();
+        for archive in images::make(&cluster.directory) {
+            cluster.import(&archive);
+        }
+        cluster.start_control_plane();
+        cluster.start_node();
+        cluster.wait_until_ready();
+        Some(cluster)
+    }
+
+    /// Brings the thread that asks, with all that it starts, into the network of the cluster's node.
+    ///
+    /// # Panics
+    ///
+    /// Where it has none.
+    pub fn enter(&self) {
+        let process = self.node().process;
+        let network = File::open(format!("/proc/{process}/ns/net")).expect("the node's network");
+        move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))
+            .expect("root enters every network");
+    }
+
+    /// Puts programs of this machine into an image that pods can have; the first one is what it runs.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be made.
+    pub fn add_image(&self, name: &str, programs: &[(&str, &str)]) {
+        let image = Image::of(name, programs);
+        self.import(&image.make(&self.directory));
+    }
+
+    /// Gives an image another name.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such image.
+    pub fn name_image(&self, image: &str, name: &str) {
+        self.ctr(&["images", "tag", image, name]);
+    }
+
+    /// The first process of a pod's only container.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not run.
+    #[must_use]
+    pub fn process_of(&self, namespace: &str, pod: &str) -> ContainerProcess {
+        let path = "jsonpath={.status.containerStatuses[0].containerID}";
+        let id = self.kubectl(&["get", "pod", pod, "--namespace", namespace, "-o", path]);
+        let id = id.strip_prefix("containerd://").expect("a container of containerd");
+        let all = fs::read_dir("/proc").expect("processes");
+        let mut found: Vec<u32> = all
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|process| {
+                let groups = fs::read_to_string(format!("/proc/{process}/cgroup"));
+                groups.is_ok_and(|groups| groups.contains(id))
+            })
+            .collect();
+        found.sort_unstable();
+        ContainerProcess(*found.first().expect("the container runs"))
+    }
+
+    fn node(&self) -> &Node {
+        self.node.as_ref().expect("a cluster with a real node")
+    }
+
+    /// A program in the node.
+    fn inside(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new("nsenter");
+        command
+            .arg(format!("--target={}", self.node().process))
+            .args(["--net", "--mount", "--pid", "--"])
+            .arg(program.as_ref());
+        command
+    }
+
+    fn make_room(&mut self) {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("node.sh");
+        let mut arguments: Vec<String> =
+            ["--net", "--mount", "--pid", "--fork"].map(Into::into).into();
+        arguments.extend(
+            ["--kill-child=KILL", "--propagation=private", "--mount-proc", "bash"].map(Into::into),
+        );
+        let directory = self.directory.display().to_string();
+        arguments.extend([script.display().to_string(), directory, ADDRESS.into()]);
+        self.keep("room", Command::new("unshare"), &arguments);
+        let outer = self.keeper.id("room");
+        wait_at_most(PATIENCE, "room for a node", || {
+            self.keeper.check("room", &self.directory);
+            self.directory.join("room").exists()
+        });
+        let children = fs::read_to_string(format!("/proc/{outer}/task/{outer}/children"));
+        let process = children.expect("its children").trim().parse().expect("its only child");
+        self.node = Some(Node { process });
+    }
+
+    fn start_containerd(&mut self) {
+        let command = self.inside("containerd");
+        let config = format!("--config={}", self.file("containerd.toml"));
+        self.keep("containerd", command, &[config]);
+        wait_at_most(PATIENCE, "containerd", || {
+            self.keeper.check("containerd", &self.directory);
+            let mut version = self.inside("ctr");
+            version.arg("version").output().expect("ctr runs").status.success()
+        });
+    }
+
+    fn start_node(&mut self) {
+        let kubelet = self.inside(self.programs.join("kubelet"));
+        let arguments = [
+            format!("--config={}", self.file("kubelet.yaml")),
+            format!("--kubeconfig={}", self.file("node.kubeconfig")),
+            "--hostname-override=node".into(),
+            format!("--node-ip={ADDRESS}"),
+        ];
+        self.keep("kubelet", kubelet, &arguments);
+        self.run("kube-proxy", &[format!("--config={}", self.file("proxy.yaml"))]);
+        self.run("coredns", &[format!("-conf={}", self.file("Corefile"))]);
+        let config = self.file("admin.kubeconfig");
+        let arguments = [
+            format!("--kubeconfig={config}"),
+            format!("--authentication-kubeconfig={config}"),
+            format!("--authorization-kubeconfig={config}"),
+            "--bind-address=127.0.0.1".into(),
+            format!("--secure-port={}", self.ports.metrics),
+            format!("--cert-dir={}", self.file("metrics")),
+            format!("--kubelet-certificate-authority={}", self.file("ca.pem")),
+            "--kubelet-preferred-address-types=InternalIP".into(),
+            "--kubelet-use-node-status-port".into(),
+            "--metric-resolution=10s".into(),
+            "--kubelet-request-timeout=5s".into(),
+        ];
+        self.run("metrics-server", &arguments);
+        self.apply(&files::metrics_api(self.ports.metrics));
+    }
+
+    fn import(&self, archive: &Path) {
+        self.ctr(&["images", "import", &archive.display().to_string()]);
+        fs::remove_file(archive).expect("the archive");
+    }
+
+    fn ctr(&self, arguments: &[&str]) {
+        let mut ctr = self.inside("ctr");
+        let done = ctr.args(["--namespace", IMAGES_OF]).args(arguments).output().expect("ctr runs");
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+/// What the API server is told where there is a real node: pods reach it, and servers behind it trust it.
+pub(super) fn of_server(file: impl Fn(&str) -> String) -> Vec<String> {
+    vec![
+        "--bind-address=0.0.0.0".into(),
+        format!("--advertise-address={ADDRESS}"),
+        format!("--kubelet-certificate-authority={}", file("ca.pem")),
+        format!("--admission-control-config-file={}", file("admission.yaml")),
+        format!("--requestheader-client-ca-file={}", file("front.pem")),
+        "--requestheader-allowed-names=front".into(),
+        "--requestheader-username-headers=X-Remote-User".into(),
+        "--requestheader-group-headers=X-Remote-Group".into(),
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-".into(),
+        format!("--proxy-client-cert-file={}", file("front-client.pem")),
+        format!("--proxy-client-key-file={}", file("front-client.key")),
+    ]
+}
+
+impl ContainerProcess {
+    /// A line of what the kernel says of it, such as `Uid`.
+    ///
+    /// # Panics
+    ///
+    /// Where it is gone, or has no such line.
+    #[must_use]
+    pub fn status(&self, line: &str) -> String {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0)).expect("it runs");
+        let found = status.lines().find_map(|known| known.strip_prefix(&format!("{line}:")));
+        found.expect("the kernel says so").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// A file as it sees it.
+    #[must_use]
+    pub fn sees(&self, file: &str) -> PathBuf {
+        format!("/proc/{}/root{file}", self.0).into()
+    }
+
+    /// Sends it a signal, such as `TERM`.
+    ///
+    /// # Panics
+    ///
+    /// Where it is gone.
+    pub fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.0);
+        let sent = Command::new("sh").args(["-c", &kill]).status();
+        assert!(sent.expect("sh runs").success());
+    }
+}

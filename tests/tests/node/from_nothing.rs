@@ -1,0 +1,162 @@
+//! From an empty cluster to a verdict, and back.
+
+use std::{
+    fs,
+    io::{ErrorKind, Read, Write},
+    net::TcpListener,
+    thread,
+};
+
+use assay_tests::{Finished, wait_at_most};
+use serde_json::Value;
+
+use crate::{
+    traffic::ADDRESS,
+    world::{PATIENCE, World, file},
+};
+
+/// What the text after `before` says in its first block of code.
+fn block<'a>(text: &'a str, before: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).unwrap();
+    rest.split("```").nth(1).unwrap()
+}
+
+/// What commands printed that end with a check: its answer.
+fn verdict(finished: &Finished) -> Value {
+    let (_, answer) = finished.stdout.split_once("\n{\"").unwrap_or_else(|| panic!("{finished:?}"));
+    serde_json::from_str(&format!("{{\"{answer}")).unwrap_or_else(|_| panic!("{answer}"))
+}
+
+/// Publishes OFAC's list on the node, with one address on it, for as long as the test runs.
+fn publish_list() -> String {
+    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let list =
+        format!("list,entity_id,entity,asset_code,address\nofac-sdn,1,Somebody,XBT,{ADDRESS}\n");
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 4096]);
+            let length = list.len();
+            let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}");
+            let _ = stream.write_all(format!("{head}\r\n\r\n{list}").as_bytes());
+        }
+    });
+    format!("http://10.99.0.1:{port}/list.csv")
+}
+
+/// A pod that checks the address through the Service, by its name.
+fn asking_pod(key: &str) -> String {
+    format!(
+        "
+apiVersion: v1
+kind: Pod
+metadata: {{name: asks, namespace: assay}}
+spec:
+  restartPolicy: Never
+  automountServiceAccountToken: false
+  securityContext: {{runAsNonRoot: true, seccompProfile: {{type: RuntimeDefault}}}}
+  containers:
+  - name: asks
+    image: localhost/curl:1
+    args:
+    - --silent
+    - --show-error
+    - --header
+    - 'Content-Type: application/json'
+    - --header
+    - 'X-API-Key: {key}'
+    - --data
+    - '{{\"blockchain\": \"btc\", \"address\": \"{ADDRESS}\"}}'
+    - http://assay.assay.svc.cluster.local/api/v1/check/address
+    securityContext: {{allowPrivilegeEscalation: false, capabilities: {{drop: [ALL]}}}}
+"
+    )
+}
+
+#[test]
+fn the_commands_of_the_readme_lead_from_nothing_to_a_verdict_and_back() {
+    let Some(world) = World::new() else { return };
+
+    // The five commands as they stand; what they leave running in the background is ended.
+    let readme = fs::read_to_string(file("README.md")).unwrap();
+    let commands = block(&readme, "## In a cluster");
+    assert_eq!(commands.replace("\\\n", "").trim().lines().count(), 5);
+    let said = world.shell(&format!("set -e\n{commands}\nkill $!")).ok();
+    let first = verdict(&said);
+    assert_eq!(first["verdict"], "indeterminate", "no list was fetched here: {first:#}");
+    assert_eq!(first["final"], false);
+
+    // So do those of the notes, whose prose ends with colons.
+    let notes = world.helm(&["get", "notes", "assay"], &[]).ok().stdout;
+    let (_, commands) = notes.split_once("\n\nkubectl wait").unwrap();
+    let commands: Vec<&str> = commands.lines().filter(|line| !line.ends_with(':')).collect();
+    let commands = format!("set -e\nkubectl wait{}\nkill $!", commands.join("\n"));
+    let said = world.shell(&commands).ok();
+    assert!(said.stdout.contains("Succeeded"), "helm test: {}", said.stdout);
+    assert_eq!(verdict(&said)["verdict"], "indeterminate");
+
+    // A list is fetched by a Job, and the API hears of it. A pod asks by the Service's name.
+    let location = publish_list();
+    world.cluster.apply(&format!(
+        "
+apiVersion: assay.dev/v1alpha1
+kind: IntelSource
+metadata: {{name: mirror}}
+spec: {{location: '{location}', format: listings-csv, lists: [ofac-sdn], schedule: '0 0 1 1 *'}}
+"
+    ));
+    world.wait_for("Working", "intelsource/mirror");
+    let template = "go-template={{index .data \"api-key\" | base64decode}}";
+    let key = world.kubectl(&["get", "secret", "acme", "-o", template]);
+    world.cluster.add_image("localhost/curl:1", &[("/usr/bin/curl", "/usr/bin/curl")]);
+    let mut answer = Value::Null;
+    wait_at_most(PATIENCE, "the list in the answer", || {
+        world.cluster.apply(&asking_pod(&key));
+        world.kubectl(&["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/asks"]);
+        answer = serde_json::from_str(&world.kubectl(&["logs", "asks"])).unwrap();
+        world.kubectl(&["delete", "pod", "asks", "--now"]);
+        answer["verdict"] == "block"
+    });
+    assert!(answer["sanctions"][0].to_string().contains("ofac-sdn"), "{answer:#}");
+
+    let seen = world.containers_are_restricted();
+    assert!(seen.contains(&"server".to_owned()), "{seen:?}");
+
+    let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
+    for kept in ["tenant/acme", "apikey/acme", "plan/business", "riskpolicy/default"] {
+        assert_eq!(world.field(&[kept], ".metadata.deletionTimestamp"), "", "{kept}");
+    }
+    assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 8);
+    // What fetches lists belongs to the sources, which stay.
+    wait_at_most(PATIENCE, "nothing else of Assay runs", || {
+        let kinds = "pods,deployment,hpa,service,pdb,riskservice";
+        let left = world.kubectl(&["get", kinds, "-o", "name"]);
+        left.lines().all(|name| name.starts_with("pod/intel-"))
+    });
+}
+
+impl World {
+    /// Looks at every container from inside, and says of which parts there are any.
+    fn containers_are_restricted(&self) -> Vec<String> {
+        let label = "jsonpath={range .items[?(@.status.phase==\"Running\")]}{.metadata.name} \
+                     {.metadata.labels.app\\.kubernetes\\.io/component}{\"\\n\"}{end}";
+        let pods = self.kubectl(&["get", "pods", "-o", label]);
+        let parts = pods.lines().map(|line| {
+            let (pod, part) = line.split_once(' ').unwrap();
+            let process = self.cluster.process_of("assay", pod);
+            assert_eq!(process.status("Seccomp"), "2", "{pod}: system calls are filtered");
+            assert_eq!(process.status("NoNewPrivs"), "1", "{pod}");
+            assert_eq!(process.status("CapEff"), "0000000000000000", "{pod}");
+            let user = if matches!(part, "postgresql" | "redis") { "999" } else { "65532" };
+            assert_eq!(process.status("Uid"), [user; 4].join(" "), "{pod}");
+            // Not even root writes there.
+            let written = fs::write(process.sees("/intruder"), "");
+            let refused = written.unwrap_err().kind();
+            assert_eq!(refused, ErrorKind::ReadOnlyFilesystem, "{pod}");
+            let token = process.sees("/var/run/secrets/kubernetes.io/serviceaccount/token");
+            assert_eq!(token.exists(), part == "operator", "{pod}");
+            part.to_owned()
+        });
+        parts.collect()
+    }
+}

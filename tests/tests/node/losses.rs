@@ -1,0 +1,99 @@
+//! What happens to a running API under the eyes of its callers.
+
+use std::time::Duration;
+
+use assay_tests::wait_at_most;
+
+use crate::{
+    traffic::Traffic,
+    world::{PATIENCE, World, file},
+};
+
+/// Between two requests of a caller.
+const PAUSE: Duration = Duration::from_millis(15);
+
+#[test]
+fn callers_notice_nothing_of_what_happens_to_a_running_api() {
+    let Some(world) = World::new() else { return };
+    let chart = file("charts/assay").display().to_string();
+    world.install(&chart, &[]);
+    let key = world.key();
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let own = concat!("docker.io/assay/assay:", env!("CARGO_PKG_VERSION"));
+    let operator = concat!("docker.io/assay/assay-operator:", env!("CARGO_PKG_VERSION"));
+    let traffic = Traffic::start(world.service(), &key, PAUSE);
+    traffic.go_on_for(100);
+
+    // A new version, and back.
+    world.cluster.name_image(own, "docker.io/assay/assay:9.9.9");
+    world.cluster.name_image(operator, "docker.io/assay/assay-operator:9.9.9");
+    let version = ["--version", "9.9.9", "--app-version", "9.9.9", "--destination", place];
+    let _ = world.helm.run(&[&["package", &chart], &version[..]].concat()).ok();
+    let before = world.pods("server");
+    world.install(&format!("{place}/assay-9.9.9.tgz"), &[]);
+    assert!(world.pods("server").iter().all(|pod| !before.contains(pod)), "all were replaced");
+    assert_eq!(traffic.lost_in("upgrade"), 0);
+    let _ = world.helm(&["rollback", "assay", "1", "--wait", "--timeout", "3m"], &[]).ok();
+    world.wait_until_version(env!("CARGO_PKG_VERSION"));
+    assert_eq!(traffic.lost_in("rollback"), 0);
+
+    // A pod is deleted, and a container told to stop.
+    for pod in world.pods("server") {
+        world.kubectl(&["delete", "pod", &pod, "--wait=false"]);
+        world.wait_until_it_says("RollingOut");
+        world.wait_until_it_says("ServiceReady");
+        assert_eq!(traffic.lost_in("a pod is deleted"), 0);
+    }
+    let pod = &world.pods("server")[0];
+    world.cluster.process_of("assay", pod).signal("TERM");
+    let restarted =
+        || world.field(&["pod", pod], ".status.containerStatuses[0].restartCount") == "1";
+    wait_at_most(PATIENCE, "another container", restarted);
+    world.wait_until_it_says("ServiceReady");
+    assert_eq!(traffic.lost_in("a container is told to stop"), 0);
+
+    // A version that does not come up, and one whose migration fails.
+    let image = |name: &str| {
+        let patch = format!("{{\"spec\": {{\"image\": \"{name}\"}}}}");
+        world.kubectl(&["patch", "riskservice", "assay", "--type=merge", "-p", &patch]);
+    };
+    // It ends well at once, whatever it is told.
+    world.cluster.add_image("localhost/nothing:1", &[("/bin/true", "/bin/true")]);
+    image("localhost/nothing:1");
+    let ended = "jsonpath={.items[*].status.containerStatuses[?(@.image==\"localhost/nothing:1\")].restartCount}";
+    let selector = "--selector=app.kubernetes.io/component=server";
+    wait_at_most(PATIENCE, "a pod that ends again and again", || {
+        let restarts = world.kubectl(&["get", "pods", selector, "-o", ended]);
+        restarts.trim().parse::<u32>().is_ok_and(|count| count > 1)
+    });
+    let (reason, message) = world.standing();
+    assert_eq!(reason, "RollingOut", "{message}");
+    assert!(message.ends_with("run `localhost/nothing:1`, 2 replicas answer"), "{message}");
+    assert_eq!(traffic.lost_in("an image does not come up"), 0);
+
+    world.cluster.add_image("localhost/refuses:1", &[("/bin/false", "/bin/false")]);
+    image("localhost/refuses:1");
+    let message = world.wait_until_it_says("MigrationFailed");
+    assert!(message.contains("what served before goes on serving"), "{message}");
+    assert_eq!(traffic.lost_in("a migration fails"), 0);
+    image(concat!("assay/assay:", env!("CARGO_PKG_VERSION")));
+    world.wait_until_it_says("ServiceReady");
+
+    // Without the operator.
+    let before = world.pods("server");
+    world.kubectl(&["scale", "deployment/assay-operator", "--replicas=0"]);
+    wait_at_most(PATIENCE, "no operator", || world.pods("operator").is_empty());
+    assert_eq!(traffic.lost_in("the operator is gone"), 0);
+    assert_eq!(world.pods("server"), before);
+}
+
+impl World {
+    /// Waits until every pod runs a version and answers.
+    fn wait_until_version(&self, version: &str) {
+        wait_at_most(PATIENCE, version, || {
+            self.field(&["riskservice/assay"], ".status.version") == version
+                && self.standing().0 == "ServiceReady"
+        });
+    }
+}

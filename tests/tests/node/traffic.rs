@@ -1,0 +1,143 @@
+//! Callers who never stop and never try again: what they are not answered is lost.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use assay_tests::{Connection, wait_at_most};
+
+use crate::world::PATIENCE;
+
+/// Whom is asked about.
+pub(crate) const ADDRESS: &str = "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h";
+/// Callers of each kind.
+const CALLERS: usize = 2;
+
+/// Whether a caller asks more than once over a connection.
+#[derive(Clone, Copy, Debug)]
+enum Habit {
+    NewConnections,
+    OneConnection,
+}
+
+/// What callers saw.
+#[derive(Debug, Default)]
+struct Seen {
+    answered: u64,
+    /// Answers that limits could not be counted in time. On a machine that is short of processors a
+    /// database answers a server's first question late: that server is there, and says so.
+    uncounted: u64,
+    lost: Vec<String>,
+}
+
+/// How a request was answered.
+#[derive(Clone, Copy, Debug)]
+enum Answered {
+    Well,
+    Uncounted,
+}
+
+/// Callers at work.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    begun: Instant,
+    is_over: Arc<AtomicBool>,
+    seen: Arc<Mutex<Seen>>,
+    callers: Vec<JoinHandle<()>>,
+}
+
+impl Traffic {
+    /// Callers with a key, who pause between two requests.
+    pub(crate) fn start(server: SocketAddr, key: &str, pause: Duration) -> Self {
+        let (is_over, seen) = <(Arc<AtomicBool>, Arc<Mutex<Seen>>)>::default();
+        let request = Connection::check(key, "btc", ADDRESS);
+        let begun = Instant::now();
+        let habits = [Habit::NewConnections, Habit::OneConnection].repeat(CALLERS);
+        let callers = habits.into_iter().map(|habit| {
+            let (is_over, seen, request) = (is_over.clone(), seen.clone(), request.clone());
+            thread::spawn(move || {
+                let mut connection = None;
+                while !is_over.load(Ordering::Relaxed) {
+                    let asked = ask(server, &request, habit, &mut connection);
+                    let at = begun.elapsed().as_secs_f64();
+                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    match asked {
+                        Ok(Answered::Well) => seen.answered += 1,
+                        Ok(Answered::Uncounted) => seen.uncounted += 1,
+                        Err(why) => seen.lost.push(format!("{habit:?} after {at:.1} s: {why}")),
+                    }
+                    drop(seen);
+                    thread::sleep(pause);
+                }
+            })
+        });
+        let callers = callers.collect();
+        Self { begun, is_over, seen, callers }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until so many more requests were answered.
+    pub(crate) fn go_on_for(&self, requests: u64) {
+        let before = self.seen().answered;
+        wait_at_most(PATIENCE, "answers", || self.seen().answered >= before + requests);
+    }
+
+    /// How many requests were lost since the last look, after what happened meanwhile.
+    #[expect(clippy::print_stdout, reason = "a figure is for people")]
+    pub(crate) fn lost_in(&self, what: &str) -> usize {
+        // What happens late belongs to it too.
+        self.go_on_for(300);
+        let mut seen = self.seen();
+        let lost = std::mem::take(&mut seen.lost);
+        let (answered, uncounted) = (seen.answered, seen.uncounted);
+        let (seconds, first) = (self.begun.elapsed().as_secs(), lost.get(..lost.len().min(5)));
+        println!(
+            "{what}: {} lost; in {seconds} s {answered} answered, {uncounted} not counted: {first:?}",
+            lost.len()
+        );
+        lost.len()
+    }
+}
+
+impl Drop for Traffic {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for caller in self.callers.drain(..) {
+            // It never panics.
+            let _ = caller.join();
+        }
+    }
+}
+
+/// One request, once.
+fn ask(
+    server: SocketAddr,
+    request: &[u8],
+    habit: Habit,
+    kept: &mut Option<Connection>,
+) -> Result<Answered, String> {
+    let mut connection = match kept.take() {
+        Some(connection) => connection,
+        None => Connection::try_to(server).map_err(|error| format!("no connection: {error}"))?,
+    };
+    let status = connection.try_ask(request).map_err(|error| format!("no answer: {error}"))?;
+    let body = String::from_utf8_lossy(&connection.body).into_owned();
+    let answered = match status {
+        200 => Answered::Well,
+        429 if body.contains("\"reduced_capacity\"") => Answered::Uncounted,
+        _ => return Err(format!("{status} {body}")),
+    };
+    if matches!(habit, Habit::OneConnection) && !connection.is_over {
+        *kept = Some(connection);
+    }
+    Ok(answered)
+}
