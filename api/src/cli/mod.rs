@@ -34,6 +34,7 @@ use std::{
 };
 
 use assay_engine::{chain::ChainId, facts::Environment};
+use assay_ingest::outbound::{Outbound, OutboundError};
 use assay_redis::Link;
 use assay_store::{PostgresStore, SqliteStore, Store, StoreError, graph::Graph};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -59,7 +60,8 @@ With --exit-code, `check` ends with 10 for review, 11 for block and 12 for
 indeterminate, and `address` with 3 where any address is not valid.
 
 Settings come from flags, then ASSAY_... variables, then assay.toml (or
---config FILE), in that order.";
+--config FILE), in that order. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and
+SSL_CERT_FILE say how lists, nodes, explorers and a collector are reached.";
 
 /// Assay: how risky is this blockchain address?
 #[derive(Debug, Parser)]
@@ -256,6 +258,12 @@ impl From<ApplyError> for Failure {
     }
 }
 
+impl From<OutboundError> for Failure {
+    fn from(error: OutboundError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
 impl From<manifests::ReadError> for Failure {
     fn from(error: manifests::ReadError) -> Self {
         Self::Input(error.to_string())
@@ -284,6 +292,9 @@ fn output() -> Output {
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let outcome = settings(&cli).and_then(|settings| {
+        if matches!(cli.command, Command::Serve(_) | Command::Ingest(_)) {
+            Outbound::from_environment().check()?;
+        }
         let serves = matches!(cli.command, Command::Serve(_));
         let collector = if serves { logging::collector(&settings)? } else { None };
         logging::start(&settings, collector.as_ref())?;

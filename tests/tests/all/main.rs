@@ -35,5 +35,6 @@ mod sample_chain;
 mod shutdown;
 mod support;
 mod telemetry;
+mod way_out;
 mod wire;
 mod worked_example;

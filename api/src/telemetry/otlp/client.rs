@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use assay_ingest::outbound::Outbound;
 use async_trait::async_trait;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use ureq::{
@@ -29,8 +30,10 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(headers: &str) -> Self {
-        let agent = Agent::config_builder()
+    /// A client of a collector at `endpoint`.
+    pub(super) fn new(endpoint: &str, headers: &str) -> Self {
+        let agent = Outbound::from_environment()
+            .lead(Agent::config_builder(), endpoint)
             .http_status_as_error(false)
             .timeout_global(Some(TIME))
             .build()

@@ -52,7 +52,7 @@ impl Collector {
     /// Where the endpoint cannot be used.
     pub fn new(endpoint: &str, headers: &str, clock: Clock) -> Result<Self, CollectorError> {
         let base = endpoint.trim_end_matches('/');
-        let client = Client::new(headers);
+        let client = Client::new(base, headers);
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(client.clone())

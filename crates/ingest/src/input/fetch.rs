@@ -8,7 +8,7 @@ use ureq::{
 };
 
 use super::{InputLimits, SpoolError, Spooled};
-use crate::trace_parent::TraceParent;
+use crate::{outbound::Outbound, trace_parent::TraceParent};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;
@@ -73,7 +73,8 @@ pub fn fetch(
     if !(url.starts_with("https://") || url.starts_with("http://")) {
         return Err(FetchError::Scheme(url.to_owned()));
     }
-    let agent: Agent = Agent::config_builder()
+    let agent: Agent = Outbound::from_environment()
+        .lead(Agent::config_builder(), url)
         .timeout_global(Some(timeout))
         .timeout_connect(Some(CONNECT_TIMEOUT))
         .max_redirects(MOST_REDIRECTS)

@@ -8,7 +8,7 @@ use ureq::{
 };
 
 use super::{Answer, Http, NoAnswer, Request};
-use crate::trace_parent::TraceParent;
+use crate::{outbound::Outbound, trace_parent::TraceParent};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: u32 = 5;
@@ -63,7 +63,8 @@ impl Client {
     /// Where it is no http or https URL.
     pub fn new(url: &str, credentials: Credentials, timeout: Duration) -> Result<Self, InvalidUrl> {
         let (url, within) = split_user(url)?;
-        let agent = Agent::config_builder()
+        let agent = Outbound::from_environment()
+            .lead(Agent::config_builder(), &url)
             .timeout_global(Some(timeout))
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .max_redirects(MOST_REDIRECTS)

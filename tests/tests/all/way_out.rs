@@ -1,0 +1,163 @@
+//! Given a network whose only way out is a proxy that reads along, when something is fetched, then it goes
+//! by that proxy, and whoever the private authority vouches for is believed.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write, copy},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    path::Path,
+    process::Command,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use assay_tests::{Authority, Certified, Finished, binary};
+use rustls::{
+    ServerConfig, ServerConnection, StreamOwned,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+
+use crate::imports::SMALL;
+
+/// A forward proxy that takes everybody to the same server, and notes where they wanted to go.
+struct Proxy {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Proxy {
+    fn to(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&asked);
+        thread::spawn(move || {
+            for caller in listener.incoming().flatten() {
+                let noted = Arc::clone(&noted);
+                thread::spawn(move || pass(caller, server, &noted));
+            }
+        });
+        Self { address, asked }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it was asked for since it was looked at last.
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+fn pass(caller: TcpStream, server: SocketAddr, noted: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(caller.try_clone().unwrap());
+    let mut first = String::new();
+    // Whoever goes away asked for nothing.
+    let _ = reader.read_line(&mut first);
+    while reader.read_line(&mut String::new()).is_ok_and(|length| length > 2) {}
+    noted.lock().unwrap().push(first.split(" HTTP").next().unwrap_or_default().to_owned());
+    let mut caller = caller;
+    let Ok(mut to) = TcpStream::connect(server) else { return };
+    let _ = caller.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n");
+    let (mut back, mut answers) = (caller.try_clone().unwrap(), to.try_clone().unwrap());
+    thread::spawn(move || {
+        let _ = copy(&mut answers, &mut back);
+        let _ = back.shutdown(Shutdown::Both);
+    });
+    let _ = copy(&mut reader, &mut to);
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+/// A server that answers every request over TLS with the same text.
+fn tls_server(certified: &Certified, text: &'static str) -> SocketAddr {
+    let chain = CertificateDer::from_pem_slice(certified.certificate.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(certified.key.as_bytes()).unwrap();
+    let ring = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(ring).with_safe_default_protocol_versions();
+    let config = config.unwrap().with_no_client_auth().with_single_cert(vec![chain], key).unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for caller in listener.incoming().flatten() {
+            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = StreamOwned::new(connection, caller);
+            let mut request = [0; 4096];
+            // Who does not believe the certificate goes away.
+            if stream.read(&mut request).is_ok() {
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                    text.len()
+                );
+                let _ = stream.write_all(&[head.as_bytes(), text.as_bytes()].concat());
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+            }
+        }
+    });
+    address
+}
+
+fn assay(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Finished {
+    let mut command = Command::new(binary());
+    command.env_clear().envs(environment.iter().copied()).current_dir(directory);
+    command.env("ASSAY_DATA_DIR", directory).args(arguments).output().unwrap().into()
+}
+
+#[test]
+fn a_list_is_fetched_by_the_proxy_from_whom_the_private_authority_vouches_for() {
+    let authority = Authority::new();
+    let proxy = Proxy::to(tls_server(&authority.server_at(&["lists.example"]), SMALL));
+    let directory = tempfile::tempdir().unwrap();
+    let bundle = directory.path().join("bundle.pem");
+    // As bundles are: others' certificates stand beside it.
+    std::fs::write(&bundle, [Authority::new().pem(), authority.pem()].concat()).unwrap();
+    let bundle = bundle.display().to_string();
+    let url = "https://lists.example/sdn.xml";
+    let ingest = ["ingest", "sanctions", url, "--format", "ofac-advanced"];
+    let by_proxy = proxy.url();
+    let way = [("HTTPS_PROXY", &*by_proxy), ("SSL_CERT_FILE", &*bundle)];
+
+    // Nobody else vouches for that server.
+    let refused = assay(directory.path(), &ingest, &way[..1]);
+    assert!(refused.code == 1 && refused.stderr.contains("certificate"), "{}", refused.stderr);
+    assert_eq!(proxy.asked(), ["CONNECT lists.example:443"]);
+
+    let _ = assay(directory.path(), &ingest, &way).ok();
+    assert_eq!(proxy.asked(), ["CONNECT lists.example:443"]);
+
+    // Without the proxy there is no such name, and the proxy is not for other schemes' URLs.
+    let near = [way[0], way[1], ("NO_PROXY", "10.0.0.0/8,.example")];
+    assert_eq!(assay(directory.path(), &ingest, &near).code, 1);
+    let other = [("HTTP_PROXY", &*by_proxy), way[1]];
+    assert_eq!(assay(directory.path(), &ingest, &other).code, 1);
+    assert_eq!(proxy.asked(), Vec::<String>::new());
+}
+
+#[test]
+fn an_explorer_is_asked_by_the_proxy_too() {
+    let authority = Authority::new();
+    let proxy = Proxy::to(tls_server(&authority.server_at(&["esplora.example"]), "no block"));
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("bundle.pem"), authority.pem()).unwrap();
+    let url = "https://esplora.example/api";
+    let ingest = ["ingest", "chain", "btc", "--esplora", url, "--test-network"];
+    let way = [("https_proxy", &*proxy.url()), ("SSL_CERT_FILE", "bundle.pem")];
+    let finished = assay(directory.path(), &ingest, &way);
+    // It is reached; what it says is no answer of an explorer.
+    assert!(finished.code != 0 && !finished.stderr.contains("certificate"), "{}", finished.stderr);
+    assert_eq!(proxy.asked()[0], "CONNECT esplora.example:443");
+}
+
+#[test]
+fn an_environment_that_names_no_way_out_is_told_of_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, value, said) in [
+        ("SSL_CERT_FILE", "missing.pem", "failed to read the certificates of SSL_CERT_FILE"),
+        ("HTTPS_PROXY", "ftp://proxy", "HTTPS_PROXY names no proxy: write it as http://HOST:PORT"),
+    ] {
+        let ingest = ["ingest", "sanctions", "list.csv", "--format", "csv"];
+        let finished = assay(directory.path(), &ingest, &[(name, value)]);
+        assert!(finished.code == 2 && finished.stderr.contains(said), "{}", finished.stderr);
+    }
+}
