@@ -11,12 +11,14 @@
 
 mod api_key;
 pub mod definitions;
+mod egress;
 pub mod kinds;
 mod risk_service;
 pub mod status;
 
 pub use api_key::{ApiKey, ApiKeySpec, RotationSpec};
 pub use assay_tenancy::manifest::SecretKey;
+pub use egress::{CaBundle, EgressSpec};
 pub use kinds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
 pub use risk_service::{
     ExposureSpec, HttpRouteSpec, IngressSpec, RiskService, RiskServiceSpec, ScalingSpec,

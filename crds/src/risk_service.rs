@@ -5,7 +5,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{SecretKey, status::RiskServiceStatus};
+use crate::{EgressSpec, SecretKey, status::RiskServiceStatus};
 
 /// A running API.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,9 @@ pub struct RiskServiceSpec {
     /// How the API is reached from outside the cluster; not at all where left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<ExposureSpec>,
+    /// How what is outside the cluster is reached.
+    #[serde(default)]
+    pub egress: EgressSpec,
 }
 
 /// How many replicas there are. There are never fewer than what the tenants' limits ask for: the

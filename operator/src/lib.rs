@@ -9,7 +9,7 @@
 //! - [`api_key`]: `ApiKey`, from the random number to the Secret
 //! - [`risk_service`]: `RiskService`, from the image to replicas that answer
 //! - [`source`]: `IntelSource` and `ChainSource`, from the manifest to what fetches and follows
-//! - `pod`, `child`, `ports`: pods and other objects that the operator makes
+//! - `pod`, `child`, `ports`, `way_out`: pods and other objects that the operator makes; `jobs`: how they went
 //! - [`leader`]: only one operator writes
 //! - [`writer`]: every write to the API server
 //! - [`conditions`], [`reason`]: how it stands with an object, in a closed set of words
@@ -24,6 +24,7 @@ mod child;
 mod client;
 pub mod conditions;
 pub mod health;
+mod jobs;
 pub mod leader;
 pub mod metrics;
 pub mod plan;
@@ -39,4 +40,5 @@ pub mod settings;
 pub mod source;
 pub mod system;
 pub mod tenant;
+mod way_out;
 pub mod writer;

@@ -3,9 +3,11 @@
 //! They meet the pod security standard `restricted`. Nothing secret is in their environment, where
 //! crash reports and child processes would see it, and they cannot speak to the API server.
 
-use assay_crds::SecretKey;
+use assay_crds::{EgressSpec, SecretKey};
 use assay_tenancy::Name;
 use serde_json::{Value, json};
+
+use crate::way_out;
 
 /// Who programs run as in a container. A number, because a name could stand for root.
 const USER: u32 = 65532;
@@ -62,6 +64,8 @@ pub(crate) struct Pod<'a> {
     pub(crate) secrets: Vec<SecretFile>,
     /// The `ConfigMap` with its settings.
     pub(crate) config_map: Option<&'a str>,
+    /// How it reaches what is outside the cluster.
+    pub(crate) egress: &'a EgressSpec,
     /// What becomes of a container that ended.
     pub(crate) restart: Restart,
     /// Longest time from the signal to stop to the end, in seconds.
@@ -97,12 +101,17 @@ impl Pod<'_> {
         }
         mounts.extend(self.secrets.iter().map(SecretFile::mount));
         volumes.extend(self.secrets.iter().map(SecretFile::volume));
+        if let Some((volume, mount)) = way_out::certificates(self.egress) {
+            mounts.push(mount);
+            volumes.push(volume);
+        }
         let [cpu, memory] = self.requests;
         let own = json!({
             "name": "assay",
             "image": self.image,
             "args": self.arguments,
             "workingDir": DATA,
+            "env": way_out::environment(self.egress),
             "securityContext": {
                 "allowPrivilegeEscalation": false,
                 "capabilities": {"drop": ["ALL"]},
@@ -158,6 +167,7 @@ mod tests {
             arguments: vec!["migrate".into()],
             secrets: vec![SecretFile::new("database", &key)],
             config_map: Some("settings"),
+            egress: &EgressSpec::default(),
             restart: Restart::Never,
             grace_seconds: 7,
             requests: ["100m", "64Mi"],
@@ -183,7 +193,8 @@ mod tests {
     fn secrets_are_files_and_never_variables() {
         let pod = pod();
         let container = &pod["containers"][0];
-        assert!(container.get("env").is_none() && container.get("envFrom").is_none());
+        assert_eq!(container["env"], json!([]));
+        assert!(container.get("envFrom").is_none());
         let volume = &pod["volumes"][3];
         assert_eq!(volume["secret"]["secretName"], "store");
         assert_eq!(volume["secret"]["items"], json!([{"key": "url", "path": "value"}]));

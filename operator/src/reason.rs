@@ -80,6 +80,10 @@ reasons! {
     EnoughReplicas,
     /// There may be fewer replicas than tenants' limits ask for.
     TooFewReplicas,
+    /// What is older than plans keep it is forgotten once a day.
+    PurgeWell,
+    /// The last time, that failed.
+    PurgeFailed,
     /// What does the work of a source is there and does well.
     WorkloadReady,
     /// What does the work of a source is not there yet, or does not do well.

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use assay_crds::SecretKey;
+use assay_crds::{CaBundle, EgressSpec, SecretKey};
 use assay_tenancy::Name;
 use clap::Parser;
 
@@ -38,6 +38,18 @@ pub struct Settings {
         value_name = "NAME/KEY"
     )]
     pub database_secret: Option<SecretKey>,
+    /// The proxy by which workloads ask URLs with https
+    #[arg(long, requires = "image", value_name = "URL")]
+    pub https_proxy: Option<String>,
+    /// The same for URLs with http
+    #[arg(long, requires = "image", value_name = "URL")]
+    pub http_proxy: Option<String>,
+    /// What they reach without a proxy: names with what is below them, addresses, networks
+    #[arg(long, requires = "image", value_delimiter = ',', value_name = "LIST")]
+    pub no_proxy: Vec<String>,
+    /// The certificates that they believe in the place of the web's authorities
+    #[arg(long, requires = "image", value_parser = ca_bundle, value_name = "configmap|secret/NAME/KEY")]
+    pub ca_bundle: Option<CaBundle>,
     /// The namespace of the Lease that says which operator works
     #[arg(long, env = "POD_NAMESPACE", default_value = "assay-system", value_name = "NAME")]
     pub namespace: String,
@@ -60,6 +72,12 @@ impl Settings {
             image: self.image.clone()?,
             image_pull_secrets: self.image_pull_secret.clone(),
             database_secret: self.database_secret.clone()?,
+            egress: EgressSpec {
+                https_proxy: self.https_proxy.clone(),
+                http_proxy: self.http_proxy.clone(),
+                no_proxy: self.no_proxy.clone(),
+                ca_bundle: self.ca_bundle.clone(),
+            },
         })
     }
 }
@@ -73,6 +91,22 @@ fn secret_key(text: &str) -> Result<SecretKey, String> {
     }
     let name = name.parse().map_err(|_| wrong())?;
     Ok(SecretKey { name, key: key.to_owned() })
+}
+
+/// Reads `configmap/NAME/KEY` or `secret/NAME/KEY`.
+fn ca_bundle(text: &str) -> Result<CaBundle, String> {
+    let wrong = || {
+        format!(
+            "`{text}` is no ConfigMap or Secret and a key in it, such as configmap/authorities/ca.crt"
+        )
+    };
+    let (kind, rest) = text.split_once('/').ok_or_else(wrong)?;
+    let SecretKey { name, key } = secret_key(rest).map_err(|_| wrong())?;
+    match kind {
+        "configmap" => Ok(CaBundle { config_map: Some(name), secret: None, key }),
+        "secret" => Ok(CaBundle { config_map: None, secret: Some(name), key }),
+        _ => Err(wrong()),
+    }
 }
 
 #[cfg(test)]
@@ -90,5 +124,13 @@ mod tests {
         assert!(parse(&["--image", "assay:1", "--database-secret", "store"]).is_err());
         let whole = parse(&["--image", "assay:1", "--database-secret", "store/url"]).unwrap();
         assert_eq!(whole.workloads().unwrap().database_secret.key, "url");
+        let way_out = ["--no-proxy", ".svc,10.0.0.0/8", "--ca-bundle", "secret/authorities/ca.pem"];
+        assert!(parse(&way_out).is_err(), "nothing would go that way");
+        let image = ["--image", "assay:1", "--database-secret", "store/url"];
+        let egress = parse(&[&image[..], &way_out].concat()).unwrap().workloads().unwrap().egress;
+        assert_eq!(egress.no_proxy, [".svc", "10.0.0.0/8"]);
+        let bundle = egress.ca_bundle.unwrap();
+        assert_eq!((bundle.config_map, bundle.key.as_str()), (None, "ca.pem"));
+        assert!(parse(&[&image[..], &["--ca-bundle", "authorities/ca.pem"]].concat()).is_err());
     }
 }

@@ -71,6 +71,21 @@ labels:
 {{- end -}}
 {{- end }}
 
+{{/* How what is outside the cluster is reached, as YAML of a RiskService's `egress`. */}}
+{{- define "assay.egress" -}}
+{{- $egress := dict -}}
+{{- with .Values.proxy -}}
+{{- if .https }}{{ $_ := set $egress "httpsProxy" .https }}{{ end -}}
+{{- if .http }}{{ $_ := set $egress "httpProxy" .http }}{{ end -}}
+{{- if and .bypass (or .https .http) }}{{ $_ := set $egress "noProxy" .bypass }}{{ end -}}
+{{- end -}}
+{{- with .Values.caBundle -}}
+{{- if .configMap }}{{ $_ := set $egress "caBundle" (dict "configMap" .configMap "key" .key) }}{{ end -}}
+{{- if .secret }}{{ $_ := set $egress "caBundle" (dict "secret" .secret "key" .key) }}{{ end -}}
+{{- end -}}
+{{- toJson $egress -}}
+{{- end }}
+
 {{- define "assay.imagePullSecrets" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:

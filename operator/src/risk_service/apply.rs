@@ -1,6 +1,6 @@
 //! Making a running API what it is to be, in an order in which it never stops serving.
 
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::{apps::v1::Deployment, batch::v1::CronJob};
 use kube::{Client, api::DynamicObject};
 
 use super::{
@@ -20,6 +20,8 @@ pub(super) struct Applied {
     pub(super) migration: Migration,
     /// The Deployment, where there is one.
     pub(super) deployment: Option<Deployment>,
+    /// What forgets what is older than it is kept, where there is one.
+    pub(super) purge: Option<CronJob>,
     /// Whether the cluster knows no Gateways, where a way in through one is wanted.
     pub(super) lacks_gateways: bool,
     /// Whether anything was written.
@@ -85,15 +87,19 @@ pub(super) async fn apply(
         migration = Migration::Running;
     }
     let mut deployment = before.cloned();
+    let mut purge = fetched.live.get(&ChildKind::CronJob).cloned();
     // Until the database is ready for it, what serves is left as it is.
     if migration == Migration::Done {
         for child in &plan.server {
             let object = applier.apply(child).await?;
-            if child.kind == ChildKind::Deployment {
-                deployment = Some(object);
+            match child.kind {
+                ChildKind::Deployment => deployment = Some(object),
+                ChildKind::CronJob => purge = Some(object),
+                _ => {}
             }
         }
     }
     let deployment = deployment.and_then(|deployment| deployment.try_parse().ok());
-    Ok(Applied { migration, deployment, lacks_gateways, is_change: applier.is_change })
+    let purge = purge.and_then(|purge| purge.try_parse().ok());
+    Ok(Applied { migration, deployment, purge, lacks_gateways, is_change: applier.is_change })
 }

@@ -25,7 +25,7 @@ use futures_util::{StreamExt, stream};
 use k8s_openapi::api::{
     apps::v1::Deployment,
     autoscaling::v2::HorizontalPodAutoscaler,
-    batch::v1::Job,
+    batch::v1::{CronJob, Job},
     core::v1::{ConfigMap, Service},
     networking::v1::{Ingress, NetworkPolicy},
     policy::v1::PodDisruptionBudget,
@@ -121,6 +121,7 @@ impl Context {
             .owns(Api::<PartialObjectMeta<PodDisruptionBudget>>::all(client.clone()), ours())
             .owns(Api::<PartialObjectMeta<HorizontalPodAutoscaler>>::all(client.clone()), ours())
             .owns(Api::<PartialObjectMeta<Job>>::all(client.clone()), ours())
+            .owns(Api::<PartialObjectMeta<CronJob>>::all(client.clone()), ours())
             .owns(Api::<PartialObjectMeta<Deployment>>::all(client), ours())
             .reconcile_all_on(changes)
             .run(reconcile, retry, Arc::new(self))
@@ -176,9 +177,14 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Service
             let (fewest, floor) = (plan.fewest, plan.floor.clone());
             let applied = apply::apply(&fetched, plan, context).await?;
             let standing = status::standing(&object.spec.image, fewest, &applied);
-            (News { standing, deployment: applied.deployment, floor }, applied.is_change)
+            let purge = status::purge(applied.purge);
+            let news = News { standing, deployment: applied.deployment, floor, purge };
+            (news, applied.is_change)
         }
-        Err(standing) => (News { deployment: fetched.deployment(), standing, floor: None }, false),
+        Err(standing) => {
+            let deployment = fetched.deployment();
+            (News { standing, deployment, floor: None, purge: None }, false)
+        }
     };
     status::tell(object, &news, context, system::now()).await?;
     let metrics = &context.health.metrics;

@@ -5,7 +5,7 @@ use assay_crds::{
     status::{RiskServiceStatus, Status as _},
 };
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::{apps::v1::Deployment, batch::v1::CronJob};
 use kube::{Api, Resource, ResourceExt};
 
 use super::{
@@ -16,11 +16,14 @@ use super::{
 };
 use crate::{
     conditions::{Fact, Standing, condition, conditions, ready_reason},
+    jobs::went_well,
     reason::Reason,
 };
 
 /// Whether there may be as many replicas as tenants' limits ask for.
 const LIMITS_COVERED: &str = "LimitsCovered";
+/// Whether what is older than plans keep it is forgotten.
+const RETENTION_KEPT: &str = "RetentionKept";
 
 /// What is to be told.
 #[derive(Debug)]
@@ -30,6 +33,24 @@ pub(super) struct News {
     pub(super) deployment: Option<Deployment>,
     /// What tenants' limits ask for, where that is known.
     pub(super) floor: Option<Floor>,
+    /// How forgetting goes, where that is known.
+    pub(super) purge: Option<Fact>,
+}
+
+/// How forgetting goes.
+pub(super) fn purge(job: Option<CronJob>) -> Option<Fact> {
+    let name = job.as_ref()?.name_any();
+    let (holds, reason, message) = if went_well(job) {
+        let message = format!("CronJob `{name}` forgets what is older than plans keep it");
+        (true, Reason::PurgeWell, message)
+    } else {
+        let message = format!(
+            "the last run of CronJob `{name}` failed, and what is older than plans keep it is still there: \
+             its pods say why"
+        );
+        (false, Reason::PurgeFailed, message)
+    };
+    Some(Fact { kind: RETENTION_KEPT, holds, reason, message })
 }
 
 /// How it stands with an API whose children are as they are to be.
@@ -142,11 +163,10 @@ fn status(
         reason: if floor.is_enough { Reason::EnoughReplicas } else { Reason::TooFewReplicas },
         message: floor.words.clone(),
     });
-    match covered {
-        Some(fact) => all.push(condition(&fact, before.conditions(), generation, now)),
-        None => all.extend(
-            before.conditions().iter().filter(|known| known.type_ == LIMITS_COVERED).cloned(),
-        ),
+    for (kind, fact) in [(LIMITS_COVERED, covered), (RETENTION_KEPT, news.purge.clone())] {
+        let told = before.conditions().iter().find(|known| known.type_ == kind);
+        let now = fact.map(|fact| condition(&fact, before.conditions(), generation, now));
+        all.extend(now.or_else(|| told.cloned()));
     }
     status.set(generation, all);
     status
@@ -190,7 +210,7 @@ mod tests {
 
     fn applied(migration: Migration, deployment: Value) -> Applied {
         let deployment = Some(serde_json::from_value(deployment).unwrap());
-        Applied { migration, deployment, lacks_gateways: false, is_change: false }
+        Applied { migration, deployment, purge: None, lacks_gateways: false, is_change: false }
     }
 
     fn deployment(updated: i32, total: i32, available: i32) -> Value {
@@ -255,5 +275,19 @@ mod tests {
         ] {
             assert_eq!(version(image), wanted);
         }
+    }
+    #[test]
+    fn a_purge_that_failed_is_told_of_until_one_goes_well() {
+        let fact = |status: serde_json::Value| {
+            let job = serde_json::json!({"metadata": {"name": "api-purge"}, "status": status});
+            let fact = purge(serde_json::from_value(job).unwrap()).unwrap();
+            (fact.holds, fact.reason)
+        };
+        let [earlier, later] = ["2026-11-22T01:00:00Z", "2026-11-22T02:00:00Z"];
+        let run = |begun: &str, succeeded: &str| serde_json::json!({"lastScheduleTime": begun, "lastSuccessfulTime": succeeded});
+        assert_eq!(fact(serde_json::json!({})), (true, Reason::PurgeWell));
+        assert_eq!(fact(run(later, earlier)), (false, Reason::PurgeFailed));
+        assert_eq!(fact(run(earlier, later)), (true, Reason::PurgeWell));
+        assert_eq!(purge(None), None, "nothing is known of it");
     }
 }

@@ -1,5 +1,7 @@
 //! The workloads of sources. Pure: the same manifest gives the same objects.
 
+use std::collections::BTreeSet;
+
 use assay_tenancy::manifest::{ChainProtocol, ChainSourceSpec, IntelFormat, IntelSourceSpec};
 use serde_json::{Value, json};
 
@@ -7,6 +9,7 @@ use super::Workloads;
 use crate::{
     child::{Child, ChildKind, Parent, hash},
     pod::{DATA, Pod, Restart, SecretFile},
+    ports, way_out,
 };
 
 /// Longest time for one import, in seconds.
@@ -66,6 +69,7 @@ fn import(source: &str, spec: &IntelSourceSpec, workloads: &Workloads, parent: &
         arguments,
         secrets: vec![file],
         config_map: None,
+        egress: &workloads.egress,
         restart: Restart::Never,
         grace_seconds: 30,
         requests: ["100m", "256Mi"],
@@ -116,6 +120,35 @@ pub(super) fn first_job(
     Child::new(parent, ChildKind::Job, &name, &[], content)
 }
 
+/// Nobody reaches its pods, and they reach names, the database, the proxies, and what the URL names.
+pub(super) fn policy(
+    name: &str,
+    url: &str,
+    database: &BTreeSet<u16>,
+    workloads: &Workloads,
+    parent: &Parent,
+) -> Child {
+    let mut out = ports::of_url(url);
+    if url.starts_with("http://") {
+        // Who is asked so may send elsewhere.
+        out.extend(ports::of_url("https://elsewhere"));
+    }
+    out.extend(database);
+    out.extend(way_out::ports(&workloads.egress));
+    let port = |protocol: &str, port: u16| json!({"protocol": protocol, "port": port});
+    let out: Vec<Value> = out.into_iter().map(|number| port("TCP", number)).collect();
+    let names = json!({
+        "to": [{"namespaceSelector": {}}],
+        "ports": [port("UDP", 53), port("TCP", 53)],
+    });
+    let content = json!({"spec": {
+        "podSelector": {"matchLabels": parent.selector()},
+        "policyTypes": ["Ingress", "Egress"],
+        "egress": [names, {"ports": out}],
+    }});
+    Child::new(parent, ChildKind::NetworkPolicy, name, &[], content)
+}
+
 /// What follows a chain: never two at once, because a chain has one writer.
 pub(super) fn follower(
     source: &str,
@@ -152,6 +185,7 @@ pub(super) fn follower(
         arguments,
         secrets,
         config_map: None,
+        egress: &workloads.egress,
         restart: Restart::Always,
         // A batch of blocks is one transaction; what was not committed is read again.
         grace_seconds: 30,
@@ -181,6 +215,7 @@ mod tests {
             image: "assay:1".into(),
             image_pull_secrets: vec![],
             database_secret: serde_json::from_value(json!({"name": "store"})).unwrap(),
+            egress: serde_json::from_value(json!({"httpsProxy": "http://proxy:3128"})).unwrap(),
         }
     }
 
@@ -263,6 +298,24 @@ mod tests {
         let left_alone = ChainSourceSpec { suspended: true, ..spec };
         let child = follower("bitcoin", &left_alone, &workloads(), &parent());
         assert_eq!(child.body()["spec"]["replicas"], 0);
+    }
+
+    #[test]
+    fn workloads_reach_what_they_are_for_and_nobody_reaches_them() {
+        let database = BTreeSet::from([5433]);
+        let ports = |url: &str| {
+            let child = policy("intel-own", url, &database, &workloads(), &parent());
+            let spec = child.body()["spec"].clone();
+            assert_eq!(spec["policyTypes"], json!(["Ingress", "Egress"]));
+            assert!(spec.get("ingress").is_none(), "nobody is let in");
+            assert_eq!(spec["podSelector"]["matchLabels"], parent().selector());
+            assert_eq!(spec["egress"][0]["ports"][0]["port"], 53);
+            let ports = spec["egress"][1]["ports"].as_array().unwrap().iter();
+            ports.map(|port| port["port"].as_u64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(ports("https://lists.example/own.csv"), [443, 3128, 5433]);
+        assert_eq!(ports("http://lists.example/own.csv"), [80, 443, 3128, 5433]);
+        assert_eq!(ports("http://node:8332"), [443, 3128, 5433, 8332]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod work;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_crds::{ChainSource, IntelSource, SecretKey};
+use assay_crds::{ChainSource, EgressSpec, IntelSource, SecretKey};
 use assay_store::Store;
 use assay_tenancy::{
     Name,
@@ -41,6 +41,8 @@ pub struct Workloads {
     pub image_pull_secrets: Vec<Name>,
     /// The URL of the database, for a login that may ingest.
     pub database_secret: SecretKey,
+    /// How they reach what is outside the cluster.
+    pub egress: EgressSpec,
 }
 
 /// The sources that are in force.

@@ -16,6 +16,8 @@ use futures_util::{StreamExt, stream};
 use k8s_openapi::api::{
     apps::v1::Deployment,
     batch::v1::{CronJob, Job},
+    core::v1::Secret,
+    networking::v1::NetworkPolicy,
 };
 use kube::{
     Api, Resource, ResourceExt,
@@ -35,6 +37,8 @@ use crate::{
     backoff,
     child::{Child, ChildKind, Parent, label_selector},
     conditions::Fact,
+    jobs::{has_failed, went_well},
+    ports,
     reason::Reason,
     system,
     writer::WriteError,
@@ -67,8 +71,14 @@ pub(super) trait Source:
     /// What its workloads are for, as labels say it.
     const COMPONENT: &'static str;
 
-    /// What is to be there for the source of that name; `None` where it is not in force.
-    fn plan(name: &Name, context: &Context, parent: &Parent) -> Option<Plan>;
+    /// What is to be there for the source of that name, on a database at these ports; `None` where it
+    /// is not in force.
+    fn plan(
+        name: &Name,
+        context: &Context,
+        database: &BTreeSet<u16>,
+        parent: &Parent,
+    ) -> Option<Plan>;
 
     /// Where its workloads are, or would be.
     fn places(name: &str) -> Vec<(ChildKind, String)>;
@@ -89,6 +99,22 @@ impl Plan {
     fn nothing(reason: Reason, message: &str) -> Self {
         Self { children: vec![], unwanted: vec![], idle: Some((reason, message.to_owned())) }
     }
+
+    /// Puts a policy of the network before the workloads; takes it away where there are none.
+    fn guard(
+        &mut self,
+        name: &str,
+        url: &str,
+        database: &BTreeSet<u16>,
+        workloads: &Workloads,
+        parent: &Parent,
+    ) {
+        if self.children.is_empty() {
+            self.unwanted.push(ChildKind::NetworkPolicy);
+        } else {
+            self.children.insert(0, build::policy(name, url, database, workloads, parent));
+        }
+    }
 }
 
 const NO_WORKLOADS: &str = "the operator was started without --image and --database-secret; a server \
@@ -98,19 +124,36 @@ impl Source for IntelSource {
     const KIND: Kind = Kind::IntelSource;
     const COMPONENT: &'static str = "intel";
 
-    fn plan(name: &Name, context: &Context, parent: &Parent) -> Option<Plan> {
+    fn plan(
+        name: &Name,
+        context: &Context,
+        database: &BTreeSet<u16>,
+        parent: &Parent,
+    ) -> Option<Plan> {
         let spec = context.wanted.borrow().feeds.get(name).cloned()?;
         let Some(workloads) = &context.workloads else {
             return Some(Plan::nothing(Reason::NoWorkloads, NO_WORKLOADS));
         };
         let known = context.known.borrow();
         let is_new = known.feeds.as_ref().is_some_and(|feeds| !feeds.contains_key(name.as_str()));
-        Some(feed_plan(name, &spec, workloads, parent, is_new))
+        let mut plan = feed_plan(name, &spec, workloads, parent, is_new);
+        plan.guard(
+            &build::name("intel", name.as_str()),
+            &spec.location,
+            database,
+            workloads,
+            parent,
+        );
+        Some(plan)
     }
 
     fn places(name: &str) -> Vec<(ChildKind, String)> {
         let name = build::name("intel", name);
-        vec![(ChildKind::Job, format!("{name}-first")), (ChildKind::CronJob, name)]
+        vec![
+            (ChildKind::Job, format!("{name}-first")),
+            (ChildKind::NetworkPolicy, name.clone()),
+            (ChildKind::CronJob, name),
+        ]
     }
 }
 
@@ -139,16 +182,30 @@ impl Source for ChainSource {
     const KIND: Kind = Kind::ChainSource;
     const COMPONENT: &'static str = "chain";
 
-    fn plan(name: &Name, context: &Context, parent: &Parent) -> Option<Plan> {
+    fn plan(
+        name: &Name,
+        context: &Context,
+        database: &BTreeSet<u16>,
+        parent: &Parent,
+    ) -> Option<Plan> {
         let spec = context.wanted.borrow().chains.get(name).cloned()?;
         let Some(workloads) = &context.workloads else {
             return Some(Plan::nothing(Reason::NoWorkloads, NO_WORKLOADS));
         };
-        Some(chain_plan(name, &spec, workloads, parent))
+        let mut plan = chain_plan(name, &spec, workloads, parent);
+        plan.guard(
+            &build::name("chain", name.as_str()),
+            &spec.endpoint,
+            database,
+            workloads,
+            parent,
+        );
+        Some(plan)
     }
 
     fn places(name: &str) -> Vec<(ChildKind, String)> {
-        vec![(ChildKind::Deployment, build::name("chain", name))]
+        let name = build::name("chain", name);
+        vec![(ChildKind::NetworkPolicy, name.clone()), (ChildKind::Deployment, name)]
     }
 }
 
@@ -174,6 +231,10 @@ pub(super) async fn run<K: Source>(context: Arc<Context>) {
         .with_config(Config::default().concurrency(CONCURRENCY))
         .owns(Api::<PartialObjectMeta<CronJob>>::namespaced(client.clone(), namespace), ours())
         .owns(Api::<PartialObjectMeta<Job>>::namespaced(client.clone(), namespace), ours())
+        .owns(
+            Api::<PartialObjectMeta<NetworkPolicy>>::namespaced(client.clone(), namespace),
+            ours(),
+        )
         .owns(Api::<PartialObjectMeta<Deployment>>::namespaced(client, namespace), ours())
         .reconcile_all_on(changes)
         .run(reconcile::<K>, retry::<K>, context)
@@ -235,7 +296,10 @@ async fn reconcile<K: Source>(
     let reference = object.controller_owner_ref(&()).unwrap_or_default();
     let parent = Parent::new(reference, &context.namespace, name.as_str(), K::COMPONENT);
     // Until what it says is right, what was made before stays.
-    let Some(plan) = K::plan(&name, &context, &parent) else { return Ok(Action::requeue(RESYNC)) };
+    let database = database_ports(&context).await?;
+    let Some(plan) = K::plan(&name, &context, &database, &parent) else {
+        return Ok(Action::requeue(RESYNC));
+    };
     let (fact, is_change) = work(plan, K::places(name.as_str()), &parent, &context).await?;
     context.known.send_if_modified(|known| {
         let before = known.workloads.insert(key, fact.clone());
@@ -244,6 +308,17 @@ async fn reconcile<K: Source>(
     context.health.metrics.reconciled(WORKLOAD, is_change);
     context.failures.over(object.meta().uid.as_ref());
     Ok(Action::requeue(backoff::spread(RESYNC, system::jitter())))
+}
+
+/// The ports of the database, as its Secret names them; the usual one while there is none.
+async fn database_ports(context: &Context) -> Result<BTreeSet<u16>, SourceError> {
+    let Some(workloads) = &context.workloads else { return Ok(BTreeSet::new()) };
+    let key = &workloads.database_secret;
+    let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &context.namespace);
+    let held = secrets.get_opt(key.name.as_str()).await?;
+    let url = held.as_ref().and_then(|secret| secret.data.as_ref()?.get(&key.key));
+    let url = url.map(|url| String::from_utf8_lossy(&url.0).into_owned());
+    Ok(ports::of_url(url.as_deref().unwrap_or("postgres://database")))
 }
 
 /// What the work is called in metrics, beside that of publishing.
@@ -305,7 +380,8 @@ fn fact(holds: bool, reason: Reason, message: String) -> Fact {
 
 /// How workloads do.
 fn standing(applied: &[(ChildKind, DynamicObject)]) -> Fact {
-    for (kind, object) in applied {
+    let mut workloads = applied.iter().filter(|(kind, _)| *kind != ChildKind::NetworkPolicy);
+    for (kind, object) in workloads.clone() {
         let (name, called) = (object.name_any(), kind.resource().kind);
         let does_well = match kind {
             ChildKind::Job => !has_failed(object.clone().try_parse().ok()),
@@ -317,26 +393,9 @@ fn standing(applied: &[(ChildKind, DynamicObject)]) -> Fact {
             return fact(false, Reason::WorkloadNotReady, message);
         }
     }
-    let made = applied.first().map(|(kind, object)| (kind.resource().kind, object.name_any()));
+    let made = workloads.next().map(|(kind, object)| (kind.resource().kind, object.name_any()));
     let (called, name) = made.unwrap_or_default();
     fact(true, Reason::WorkloadReady, format!("{called} `{name}` does the work"))
-}
-
-/// Whether a Job gave up.
-fn has_failed(job: Option<Job>) -> bool {
-    let conditions = job.and_then(|job| job.status?.conditions).unwrap_or_default();
-    conditions.iter().any(|condition| condition.type_ == "Failed" && condition.status == "True")
-}
-
-/// Whether the last run of a `CronJob` went well, goes on, or is still to come.
-fn went_well(job: Option<CronJob>) -> bool {
-    let Some(status) = job.and_then(|job| job.status) else { return true };
-    let runs = status.active.is_some_and(|active| !active.is_empty());
-    let is_last = match (&status.last_schedule_time, &status.last_successful_time) {
-        (Some(begun), Some(succeeded)) => succeeded.0 >= begun.0,
-        (begun, _) => begun.is_none(),
-    };
-    runs || is_last
 }
 
 /// Whether the pod of a Deployment runs.

@@ -103,6 +103,40 @@ fn every_pod_is_restricted_and_only_the_operator_has_a_token() {
 }
 
 #[test]
+fn the_way_out_is_the_apis_and_that_of_what_the_operator_makes() {
+    let Some(helm) = Helm::find() else { return };
+    let way_out = |values: &str| {
+        let rendered = objects(&helm, &["--set", values]);
+        let pod = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
+        let given = pod["containers"][0]["args"].as_array().unwrap().iter();
+        let given: Vec<String> = given.map(|word| word.as_str().unwrap().to_owned()).collect();
+        (one(&rendered, "RiskService", "assay")["spec"]["egress"].clone(), given)
+    };
+    let (egress, given) = way_out(
+        "proxy.https=http://proxy:3128,proxy.http=http://plain:3128,proxy.bypass={.svc,10.0.0.0/8},\
+         caBundle.secret=authorities",
+    );
+    let wanted = json!({
+        "httpsProxy": "http://proxy:3128", "httpProxy": "http://plain:3128",
+        "noProxy": [".svc", "10.0.0.0/8"], "caBundle": {"secret": "authorities", "key": "ca.crt"},
+    });
+    assert_eq!(egress, wanted);
+    for word in [
+        "--https-proxy=http://proxy:3128",
+        "--http-proxy=http://plain:3128",
+        "--no-proxy=.svc,10.0.0.0/8",
+        "--ca-bundle=secret/authorities/ca.crt",
+    ] {
+        assert!(given.iter().any(|given| given == word), "{word} is not in {given:?}");
+    }
+    let (egress, given) = way_out("caBundle.configMap=authorities,caBundle.key=bundle.pem");
+    assert_eq!(egress, json!({"caBundle": {"configMap": "authorities", "key": "bundle.pem"}}));
+    assert_eq!(given.last().unwrap(), "--ca-bundle=configmap/authorities/bundle.pem");
+    let (egress, given) = way_out("mode=evaluation");
+    assert!(egress.is_null() && !given.iter().any(|word| word.contains("proxy")), "{given:?}");
+}
+
+#[test]
 fn what_comes_with_assay_is_there_and_outlives_the_release() {
     let Some(helm) = Helm::find() else { return };
     let rendered = objects(&helm, &[]);

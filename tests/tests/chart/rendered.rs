@@ -14,7 +14,8 @@ pub(crate) const EVERYTHING: &[&str] = &[
     "--set",
     "persistence.enabled=true,metrics.serviceMonitor.enabled=true,\
      metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true,imagePullSecrets={registry},\
-     networkPolicy.allowedPrivateCidrs={10.20.0.0/16},api.exposure.host=risk.example,\
+     networkPolicy.allowedPrivateCidrs={10.20.0.0/16},proxy.https=http://proxy.example:3128,\
+     caBundle.configMap=authorities,api.exposure.host=risk.example,\
      api.exposure.ingress.className=public",
 ];
 

@@ -138,6 +138,11 @@ fn what_is_wrong_is_named() {
         ),
         ("database.secret.name=a", "mode=evaluation brings its own"),
         ("cache.secret.name=a", "mode=evaluation brings its own"),
+        (
+            "proxy.https=proxy.example:3128",
+            "at '/proxy/https': 'proxy.example:3128' does not match",
+        ),
+        ("caBundle.configMap=a,caBundle.secret=b", "name either caBundle.configMap or"),
     ] {
         let refused = helm.run(&["template", "assay", &chart(), "--set", values]);
         let complaint = refused.stderr.contains(sentence);

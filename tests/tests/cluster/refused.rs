@@ -320,6 +320,24 @@ fn service_rules() -> Vec<Rule> {
             }})),
             "name either an httpRoute or an ingress",
         ),
+        rule(
+            "RiskService",
+            service_with(json!({"egress": {"httpsProxy": "http://proxy.example:3128"}})),
+            service_with(json!({"egress": {"httpsProxy": "proxy.example:3128"}})),
+            "write it as http://HOST:PORT",
+        ),
+        rule(
+            "RiskService",
+            service_with(json!({"egress": {"httpProxy": "http://proxy.example:3128"}})),
+            service_with(json!({"egress": {"httpProxy": "socks5://proxy.example"}})),
+            "write it as http://HOST:PORT",
+        ),
+        rule(
+            "RiskService",
+            service_with(json!({"egress": {"caBundle": {"secret": "authorities"}}})),
+            service_with(json!({"egress": {"caBundle": {"key": "ca.crt"}}})),
+            "name either a configMap or a secret",
+        ),
     ]
 }
 

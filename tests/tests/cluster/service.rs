@@ -12,7 +12,7 @@ const SERVICE: [&str; 2] = ["riskservice", "api"];
 const VERSION: &str = ".status.version";
 /// What a running API consists of, beside its migrations.
 const CHILDREN: &str = "configmap,service,deployment,horizontalpodautoscaler,poddisruptionbudget,\
-                        networkpolicy";
+                        networkpolicy,cronjob";
 
 /// A `RiskService` of that image and with that much more in its `spec`.
 pub(crate) fn service(image: &str, more: &str) -> String {
@@ -84,6 +84,26 @@ fn versions(platform: &Platform) -> String {
 }
 
 #[test]
+fn a_purge_that_failed_is_told_of_until_one_goes_well() {
+    let Some(platform) = running() else { return };
+    let reason = ".status.conditions[?(@.type==\"RetentionKept\")].reason";
+    platform.wait_for(&SERVICE, reason, "PurgeWell");
+    // As the cluster notes a run that began and did not succeed; none is due before that day.
+    let noted = |succeeded: &str| {
+        let status = json!({"status": {
+            "lastScheduleTime": "2099-11-22T02:00:00Z", "lastSuccessfulTime": succeeded,
+        }});
+        let patch = ["--subresource=status", "--type=merge", "-p", &status.to_string()];
+        platform.cluster.kubectl(&[&["patch", "cronjob", "api-purge"], &patch[..]].concat());
+    };
+    noted("2099-11-21T02:00:30Z");
+    platform.wait_for(&SERVICE, reason, "PurgeFailed");
+    platform.wait_for_reason(&SERVICE, "ServiceReady");
+    noted("2099-11-22T02:00:30Z");
+    platform.wait_for(&SERVICE, reason, "PurgeWell");
+}
+
+#[test]
 fn an_api_is_made_of_what_the_cluster_knows_and_tells_when_it_answers() {
     let Some(platform) = platform() else { return };
     platform.cluster.apply(&service("1.0", ""));
@@ -97,6 +117,7 @@ fn an_api_is_made_of_what_the_cluster_knows_and_tells_when_it_answers() {
     assert_eq!(status["observedGeneration"], 1);
     let names = platform.cluster.kubectl(&["get", CHILDREN, "-l", OURS, "-o", "name"]);
     assert_eq!(names.lines().filter(|name| name.ends_with("/api")).count(), 6, "{names}");
+    assert!(names.contains("cronjob.batch/api-purge"), "{names}");
     let jobs = platform.cluster.get(&["jobs", "-l", OURS]);
     assert_eq!(jobs["items"].as_array().unwrap().len(), 1);
     assert_eq!(jobs["items"][0]["status"]["succeeded"], 1);

@@ -4,7 +4,10 @@
 use assay_tests::Operator;
 use serde_json::{Value, json};
 
-use crate::platform::{Platform, settled, wait_until};
+use crate::{
+    platform::{Platform, settled, wait_until},
+    service::DATABASE,
+};
 
 const OURS: &str = "app.kubernetes.io/managed-by=assay-operator";
 const FEED: [&str; 2] = ["intelsource", "own"];
@@ -49,12 +52,16 @@ fn platform() -> Option<Platform> {
 }
 
 pub(crate) fn with_workloads(platform: &Platform, name: &str) -> Operator {
-    let flags = ["--image", "assay.test/assay:1.0", "--database-secret", "database/url"];
+    let flags = [
+        "--image=assay.test/assay:1.0",
+        "--database-secret=database/url",
+        "--https-proxy=http://proxy.example:3128",
+    ];
     Operator::start_in(&platform.cluster, "default", &platform.postgres.url(), name, &flags)
 }
 
 fn names(platform: &Platform) -> Vec<String> {
-    let kinds = "cronjobs,jobs,deployments";
+    let kinds = "cronjobs,jobs,deployments,networkpolicies";
     let names = platform.cluster.kubectl(&["get", kinds, "-l", OURS, "-o", "name"]);
     names.lines().map(str::to_owned).collect()
 }
@@ -66,7 +73,7 @@ fn arguments(pod: &Value) -> Vec<&str> {
 #[test]
 fn a_list_is_fetched_at_once_and_on_its_schedule_by_one_job_at_a_time() {
     let Some(platform) = platform() else { return };
-    platform.cluster.apply(&feed(""));
+    platform.cluster.apply(&[DATABASE, &feed("")].concat());
     platform.wait_for_reason(&FEED, "Published");
     platform.wait_for(&FEED, WORKING, "WorkloadReady");
     let job = platform.cluster.get(&["cronjob", "intel-own"])["spec"].clone();
@@ -74,6 +81,16 @@ fn a_list_is_fetched_at_once_and_on_its_schedule_by_one_job_at_a_time() {
     let pod = &job["jobTemplate"]["spec"]["template"]["spec"];
     assert_eq!(pod["containers"][0]["image"], "assay.test/assay:1.0");
     assert_eq!(*arguments(pod).last().unwrap(), "https://lists.example/own.csv");
+    let way_out = json!([{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}]);
+    assert_eq!(pod["containers"][0]["env"], way_out);
+    let policy = platform.cluster.get(&["networkpolicy", "intel-own"])["spec"].clone();
+    let chosen = policy["podSelector"]["matchLabels"].as_object().unwrap().clone();
+    let labels = &job["jobTemplate"]["spec"]["template"]["metadata"]["labels"];
+    assert!(!chosen.is_empty() && chosen.iter().all(|(name, value)| labels[name] == *value));
+    let ports = policy["egress"][1]["ports"].as_array().unwrap().iter();
+    let ports: Vec<_> = ports.map(|port| port["port"].as_u64().unwrap()).collect();
+    assert_eq!(ports, [443, 3128, 5433], "the list, the proxy, the database");
+    assert!(policy.get("ingress").is_none(), "nobody reaches it");
     platform.wait_for(&["job", "intel-own-first"], ".status.succeeded", "1");
 
     platform.cluster.apply(&feed(", suspended: true"));

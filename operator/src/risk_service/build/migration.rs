@@ -68,6 +68,7 @@ pub(super) fn job(valid: &Valid<'_>) -> Child {
         ],
         secrets: vec![database],
         config_map: None,
+        egress: &spec.egress,
         restart: Restart::Never,
         grace_seconds: 30,
         requests: ["50m", "64Mi"],

@@ -3,9 +3,11 @@
 //! - [`server`]: settings, Deployment, how many replicas there are
 //! - [`network`]: who reaches it, and whom it reaches
 //! - [`migration`]: the database before the Deployment
+//! - [`purge`]: what of the database is forgotten
 
 mod migration;
 mod network;
+mod purge;
 mod server;
 
 use assay_crds::RiskServiceSpec;
@@ -65,7 +67,7 @@ pub(super) fn build(valid: &Valid<'_>) -> Plan {
     Plan {
         common,
         migration,
-        server: vec![settings, deployment],
+        server: vec![settings, deployment, purge::cron_job(fetched)],
         unwanted: exposed.into_iter().filter(|kind| !wants(*kind, spec)).collect(),
         floor,
         fewest,
@@ -95,7 +97,9 @@ pub(super) fn places(fetched: &Fetched) -> Vec<(ChildKind, String)> {
         ChildKind::Deployment,
     ];
     let named = kinds.into_iter().map(|kind| (kind, fetched.name()));
-    named.chain(migration::name(fetched).map(|name| (ChildKind::Job, name))).collect()
+    let purge = (ChildKind::CronJob, purge::name(fetched));
+    let migration = migration::name(fetched).map(|name| (ChildKind::Job, name));
+    named.chain([purge]).chain(migration).collect()
 }
 
 #[cfg(test)]

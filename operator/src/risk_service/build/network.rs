@@ -6,6 +6,7 @@ use super::{ADMIN, API};
 use crate::{
     child::{Child, ChildKind},
     risk_service::{fetch::Fetched, validate::Valid},
+    way_out,
 };
 
 /// The port of the Service.
@@ -27,6 +28,7 @@ pub(super) fn policy(valid: &Valid<'_>) -> Child {
     let fetched = valid.fetched;
     let port = |protocol: &str, port: u16| json!({"protocol": protocol, "port": port});
     let mut out = valid.ports.clone();
+    out.extend(way_out::ports(&fetched.object.spec.egress));
     out.extend(fetched.demand.iter().flat_map(|demand| &demand.endpoint_ports));
     let out: Vec<Value> = out.into_iter().map(|number| port("TCP", number)).collect();
     let names = json!({

@@ -61,6 +61,7 @@ pub(super) fn deployment(fetched: &Fetched, settings: &Child, migration: &str) -
         arguments: vec!["serve".into(), format!("--config={CONFIG}/{FILE}")],
         secrets: [database].into_iter().chain(cache).collect(),
         config_map: Some(&name),
+        egress: &spec.egress,
         restart: Restart::Always,
         // The server drains by itself, so that nothing has to happen before the signal.
         grace_seconds: DRAIN + GRACE + LAST_WORDS,

@@ -143,6 +143,36 @@ fn pods_are_reached_at_two_ports_and_reach_names_and_what_is_named() {
 }
 
 #[test]
+fn the_way_out_is_every_pods() {
+    let egress = json!({"httpsProxy": "http://proxy:3128", "caBundle": {"secret": "authorities"}});
+    let plan = plan(json!({"egress": egress}));
+    let deployment = body(&plan, ChildKind::Deployment)["spec"].clone();
+    let purge = body(&plan, ChildKind::CronJob)["spec"]["jobTemplate"]["spec"].clone();
+    let migration = plan.migration.body()["spec"].clone();
+    for (name, job) in [("server", deployment), ("purge", purge), ("migration", migration)] {
+        let pod = &job["template"]["spec"];
+        assert_eq!(pod["containers"][0]["env"][0]["value"], "http://proxy:3128", "{name}");
+        let volumes = pod["volumes"].as_array().unwrap();
+        assert_eq!(volumes.last().unwrap()["secret"]["secretName"], "authorities", "{name}");
+    }
+    let policy = body(&plan, ChildKind::NetworkPolicy);
+    assert_eq!(policy["spec"]["egress"][1]["ports"][0]["port"], 3128);
+}
+
+#[test]
+fn what_is_older_than_it_is_kept_is_forgotten_by_a_job_of_its_own() {
+    let plan = plan(json!({}));
+    let purge = body(&plan, ChildKind::CronJob);
+    assert_eq!(purge["metadata"]["name"], "api-purge");
+    assert_eq!(purge["spec"]["concurrencyPolicy"], "Forbid");
+    let template = &purge["spec"]["jobTemplate"]["spec"]["template"];
+    assert_eq!(template["spec"]["containers"][0]["args"][0], "purge");
+    assert_eq!(template["spec"]["securityContext"]["runAsNonRoot"], true);
+    let component = "app.kubernetes.io/component";
+    assert_eq!(template["metadata"]["labels"][component], "purge", "nobody is sent to it");
+}
+
+#[test]
 fn the_autoscaler_never_goes_below_the_floor_nor_before_it_is_known() {
     let fewest =
         |plan: &Plan| body(plan, ChildKind::HorizontalPodAutoscaler)["spec"]["minReplicas"].clone();
