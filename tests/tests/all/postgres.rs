@@ -176,6 +176,35 @@ fn each_program_works_with_the_rights_of_its_role() {
     assert!(!server.log().contains("hush") && !server.log().contains("permission"));
 }
 
+/// As a `RiskService` has one: its Jobs migrate and forget with the login that its servers have.
+#[test]
+fn a_login_that_serves_and_migrates_forgets_too() {
+    let database = Postgres::start();
+    let directory = tempfile::tempdir().unwrap();
+    database.used_by(directory.path());
+    let owner = |arguments: &[&str]| assay(directory.path(), arguments).ok();
+    let _ = owner(&["migrate"]);
+    std::fs::write(directory.path().join("acme.yaml"), tenant("acme", "enterprise")).unwrap();
+    let _ = owner(&["apply", "-f", "acme.yaml"]);
+    let _ = owner(&["keys", "create", "--tenant", "acme"]);
+    database.script(
+        "CREATE ROLE api LOGIN PASSWORD 'hush' IN ROLE assay_serve, assay_migrate;
+         INSERT INTO checks (id, tenant, made_at, answer) VALUES ('old', 'acme', 0, '{}');
+         DELETE FROM manifests WHERE kind = 'Tenant';
+         INSERT INTO manifests (kind, name, spec, applied_at) VALUES ('FormerTenant', 'acme',
+             '{\"leftAt\": \"2020-01-01T00:00:00Z\", \"retention\": {\"usage\": \"1d\"}}', 0);",
+    );
+    let url = database.url().replace("assay:secret@", "api:hush@");
+    let _ = owner(&["migrate", "--database-url", &url]);
+    let purged = owner(&["purge", "--database-url", &url]).stdout;
+    assert!(purged.contains("acme: 1 answers") && purged.contains("acme: forgotten"), "{purged}");
+    assert_eq!(database.query("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL"), "0");
+    assert_eq!(database.query("SELECT count(*) FROM manifests WHERE kind = 'FormerTenant'"), "0");
+    // Keys that are dead are noted outside the database, so that no backup revives them.
+    let noted = std::fs::read_to_string(directory.path().join("revoked-keys.jsonl")).unwrap();
+    assert_eq!(noted.lines().count(), 1);
+}
+
 #[test]
 fn a_server_older_than_the_schema_starts_where_it_can_work_and_says_why_where_it_cannot() {
     let database = Postgres::start();
