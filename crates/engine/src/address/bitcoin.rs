@@ -45,7 +45,14 @@ impl BitcoinRules {
             .chain(self.tests)
             .filter_map(|network| network.prefix)
             .any(|prefix| bech32_text::has_prefix(text, prefix));
-        if is_segwit { self.parse_segwit(text) } else { self.parse_base58(text) }
+        // One in fifty thousand of Litecoin's base58 addresses begins with `LTC1`, in some case.
+        let is_base58 = || self.is_known_start(text) && base58::decode(text).is_ok();
+        if is_segwit && !is_base58() { self.parse_segwit(text) } else { self.parse_base58(text) }
+    }
+
+    /// Whether the text begins as this chain's base58 addresses do.
+    fn is_known_start(&self, text: &str) -> bool {
+        self.starts.iter().any(|start| text.starts_with(start))
     }
 
     /// Writes the address that holds `payload`; `None` where this chain has no such form.
@@ -71,10 +78,9 @@ impl BitcoinRules {
     }
 
     fn parse_base58(&self, text: &str) -> Result<Parsed, AddressError> {
-        let known_start = self.starts.iter().any(|start| text.starts_with(start));
         let bytes = match base58::decode(text) {
             Ok(bytes) => bytes,
-            Err(_) if !known_start => {
+            Err(_) if !self.is_known_start(text) => {
                 return Err(AddressError::UnknownForm { expected: self.expected });
             }
             Err(error @ AddressError::WrongChecksum { .. }) => {

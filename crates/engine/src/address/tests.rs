@@ -60,6 +60,13 @@ fn every_written_form_has_one_canonical_form() {
             "account",
             "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r",
         ),
+        // It begins as a bech32 address does.
+        (
+            "ltc",
+            "LTc1ficWPCLXX3BPdC1EJC1SdpgdQXyYxi",
+            "p2pkh",
+            "LTc1ficWPCLXX3BPdC1EJC1SdpgdQXyYxi",
+        ),
         (
             "trx",
             "41a614f803b6fd780986a42c78ec9c7f77e6ded13c",
