@@ -18,6 +18,7 @@ mod data;
 pub mod esplora;
 mod figures;
 mod helm;
+mod judges;
 pub mod maker;
 mod manifest;
 mod metrics;
@@ -42,10 +43,12 @@ pub use connection::Connection;
 pub use data::TestData;
 pub use figures::Figures;
 pub use helm::Helm;
+pub use judges::Judges;
 pub use manifest::{on_plan, tenant};
 pub use operator::Operator;
 pub use process::{
-    Finished, assay, binary, measure, measure_assay, release_program, start_assay, to_megabytes,
+    Finished, assay, binary, measure, measure_assay, release_operator, release_program,
+    start_assay, to_megabytes,
 };
 pub use server::{Server, production, sample};
 pub use small_disk::SmallDisk;

@@ -65,6 +65,30 @@ impl Operator {
         lease_seconds: u32,
         flags: &[&str],
     ) -> Self {
+        let program = process::built("assay-operator");
+        let place = (kubeconfig, namespace);
+        Self::run(&program, place, database_url, name, lease_seconds, flags)
+    }
+
+    /// Starts another operator than the one that was built with the tests, in `default`.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start_program(program: &Path, cluster: &Cluster, database_url: &str) -> Self {
+        let config = cluster.config_of_account("default", "assay-operator");
+        Self::run(program, (&config, "default"), database_url, "operator", 15, &[])
+    }
+
+    fn run(
+        program: &Path,
+        (kubeconfig, namespace): (&str, &str),
+        database_url: &str,
+        name: &str,
+        lease_seconds: u32,
+        flags: &[&str],
+    ) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let config = directory.path().join("kubeconfig");
         fs::write(&config, kubeconfig).expect("a file");
@@ -72,7 +96,7 @@ impl Operator {
         fs::write(&url, database_url).expect("a file");
         let address = format!("127.0.0.1:{}", free_port());
         let log = File::create(log(directory.path())).expect("a log");
-        let child = Command::new(process::built("assay-operator"))
+        let child = Command::new(program)
             .env_clear()
             .env("KUBECONFIG", &config)
             .args(["--database-url-file", &url.display().to_string(), "--listen", &address])
@@ -113,6 +137,12 @@ impl Operator {
     #[must_use]
     pub fn metric(&self, series: &str) -> u64 {
         metric(&self.metrics(), series).unwrap_or(0)
+    }
+
+    /// The number of its process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// What it logged.

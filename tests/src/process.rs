@@ -168,8 +168,22 @@ fn peak_resident_bytes(process: u32) -> Option<u64> {
 /// Where it cannot be built.
 #[must_use]
 pub fn release_program() -> PathBuf {
+    release("assay-api", "assay")
+}
+
+/// Builds the release operator, for benchmarks, and says where it is.
+///
+/// # Panics
+///
+/// Where it cannot be built.
+#[must_use]
+pub fn release_operator() -> PathBuf {
+    release("assay-operator", "assay-operator")
+}
+
+fn release(package: &str, program: &str) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "-p", "assay-api"]);
+    cargo.args(["build", "--release", "-p", package]);
     // What `cargo bench` says of this package is not this build's. A dependency looks at it, and it and all
     // that rests on it would be built anew here, and anew again by the next `cargo bench`.
     let of_this_package = ["CARGO_MANIFEST_", "CARGO_PKG_"];
@@ -181,7 +195,7 @@ pub fn release_program() -> PathBuf {
     let built = cargo.status().expect("cargo runs");
     assert!(built.success(), "the release build failed");
     let bench = std::env::current_exe().expect("a path");
-    bench.ancestors().nth(2).expect("the release folder").join("assay")
+    bench.ancestors().nth(2).expect("the release folder").join(program)
 }
 
 /// Bytes in megabytes (2 to the power of 20), for printing.

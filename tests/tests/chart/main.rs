@@ -12,6 +12,7 @@ mod evaluation;
 mod examples;
 mod generated;
 mod installed;
+mod judged;
 mod objects;
 mod probe;
 mod release;

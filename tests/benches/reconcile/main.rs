@@ -1,0 +1,106 @@
+//! How fast the operator works, and how much memory it takes, beside clients that do no more than that:
+//! `cargo bench -p assay-tests --bench reconcile`; with `ASSAY_BENCH_FULL` 10,000 tenants and keys.
+//!
+//! On one real API server, with all objects there before anybody begins: first the operator makes every
+//! tenant and key ready. What it wrote is read from the API server's audit log. Then a bare client does
+//! the same writes, as many at once, to as many objects of kinds with the same definitions that nobody
+//! looks at. Last, a bare reflector holds the objects that the operator holds.
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a program for people at a terminal"
+)]
+
+mod bare;
+mod objects;
+mod reflect;
+
+use std::{
+    collections::BTreeMap,
+    env, fs, thread,
+    time::{Duration, Instant},
+};
+
+use assay_tests::{Cluster, Operator, Postgres, release_operator, to_megabytes};
+use kube::Client;
+use tokio::runtime::Runtime;
+
+/// Writes at once, of the operator's publisher and of the bare client.
+const AT_ONCE: usize = 16;
+/// Longest time until everything is ready.
+const PATIENCE: Duration = Duration::from_mins(20);
+
+fn main() {
+    if let Some(kubeconfig) = env::var_os(reflect::CONFIG) {
+        reflect::run(kubeconfig.as_ref());
+        return;
+    }
+    let Some(cluster) = Cluster::start() else { return };
+    let count = if env::var_os("ASSAY_BENCH_FULL").is_some() { 10_000 } else { 500 };
+    let program = release_operator();
+    objects::define(&cluster);
+    let runtime = Runtime::new().expect("a runtime");
+    let bare = cluster.config_of_account("default", objects::ACCOUNT);
+    let client: Client = runtime.block_on(objects::client(&bare));
+    runtime.block_on(objects::make(&client, count));
+
+    let before = cluster.audit().len();
+    let postgres = Postgres::start();
+    let operator = Operator::start_program(&program, &cluster, &postgres.url());
+    let took = until_ready(&operator, count);
+    let operators = anonymous_memory(operator.process());
+    drop(operator);
+    let writes = bare::writes(&cluster, before);
+
+    let statuses: BTreeMap<_, _> = objects::KINDS
+        .map(|kind| (kind, runtime.block_on(objects::statuses(&client, kind))))
+        .into();
+    let alone = runtime.block_on(bare::write(&client, &writes, count, &statuses));
+    let reflectors = reflect::measure(&cluster);
+
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("{count} tenants and as many keys; the machine's load {}", load.trim());
+    println!("the operator wrote {}", bare::told(&writes));
+    let rate = |took: Duration| 2.0 * f64::from(count) / took.as_secs_f64();
+    let (operator, client) = (rate(took), rate(alone));
+    let ratio = operator / client;
+    println!(
+        "reconciles a second: operator {operator:.0}, bare client {client:.0}, ratio {ratio:.2}"
+    );
+    let [operator, reflector] = [operators, reflectors].map(to_megabytes);
+    let ratio = operator / reflector;
+    println!(
+        "memory: operator {operator:.1} MB, bare reflector {reflector:.1} MB, ratio {ratio:.2}"
+    );
+}
+
+/// How long it took from when the operator worked until nothing more was to be written.
+fn until_ready(operator: &Operator, count: u32) -> Duration {
+    operator.wait_until_it_works();
+    let working = Instant::now();
+    let statuses = || operator.metric("assay_operator_writes_total{what=\"status\"}");
+    let made = || operator.metric("assay_operator_keys_made_total");
+    let mut last = (0, Instant::now());
+    loop {
+        let now = statuses();
+        if now != last.0 {
+            last = (now, Instant::now());
+        }
+        // A status for each tenant and key at least; then silence.
+        let all = made() >= u64::from(count) && now >= 2 * u64::from(count);
+        if all && last.1.elapsed() > Duration::from_secs(5) {
+            return last.1 - working;
+        }
+        assert!(working.elapsed() < PATIENCE, "{now} statuses: {}", operator.log());
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// What a process has in memory of its own, in bytes.
+fn anonymous_memory(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("its memory");
+    let kibibytes = line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok());
+    kibibytes.expect("a number") * 1024
+}

@@ -1,0 +1,81 @@
+//! Who judges manifests beside the API server: kubeconform and checkov. `tests/judges.sh` fetches them.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use crate::{Finished, cache};
+
+/// There once everything was fetched.
+const COMPLETE: &str = "complete";
+
+/// The judges, with the definitions of the kinds of others that the chart uses.
+#[derive(Debug)]
+pub struct Judges(PathBuf);
+
+impl Judges {
+    /// The judges; `None`, with a word about it, where they were not fetched.
+    #[must_use]
+    pub fn find() -> Option<Self> {
+        let fetched = || cache::newest("judges", COMPLETE)?.parent().map(Path::to_owned);
+        let root = env::var_os("ASSAY_JUDGES").map(PathBuf::from).or_else(fetched);
+        let root = root.filter(|root| root.join(COMPLETE).is_file());
+        if root.is_none() {
+            #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
+            {
+                eprintln!(
+                    "SKIPPED: no judges here: ./tests/run --full fetches them, or set ASSAY_JUDGES"
+                );
+            }
+        }
+        root.map(Self)
+    }
+
+    /// The folder with the definitions of the kinds of others.
+    #[must_use]
+    pub fn definitions(&self) -> PathBuf {
+        self.0.join("definitions")
+    }
+
+    /// What kubeconform says of the objects in a folder, by schemas that are called
+    /// `GROUP_KIND_VERSION.json`, the kind in small letters.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be run.
+    #[must_use]
+    pub fn kubeconform(&self, schemas: &Path, objects: &Path) -> Finished {
+        let location = "{{.Group}}_{{.ResourceKind}}_{{.ResourceAPIVersion}}.json";
+        let location = format!("{}/{location}", schemas.display());
+        Command::new(self.0.join("bin/kubeconform"))
+            .args(["-strict", "-summary", "-verbose", "-schema-location", &location])
+            .arg(objects)
+            .output()
+            .expect("kubeconform runs")
+            .into()
+    }
+
+    /// What checkov finds in a file of objects: of each finding the rule and the object.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be run, or looks at nothing.
+    #[must_use]
+    pub fn checkov(&self, file: &Path) -> Vec<(String, String)> {
+        let finished: Finished = Command::new(self.0.join("checkov/bin/checkov"))
+            .args(["--framework", "kubernetes", "--output", "json", "--skip-download", "--file"])
+            .arg(file)
+            .output()
+            .expect("checkov runs")
+            .into();
+        let said = finished.json();
+        assert!(said["summary"]["passed"].as_u64() > Some(100), "{said}");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let failed = said["results"]["failed_checks"].as_array().expect("findings");
+        failed.iter().map(|found| (text(&found["check_id"]), text(&found["resource"]))).collect()
+    }
+}

@@ -1,0 +1,148 @@
+//! What others say of the manifests: kubeconform, by what the API server says of all kinds, ours and those
+//! of others among them; checkov, by its rules of what runs safely.
+
+mod schemas;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    time::Duration,
+};
+
+use assay_tests::{Cluster, Helm, Judges};
+use serde_json::Value;
+
+use crate::{
+    file,
+    rendered::{EVERYTHING, PRODUCTION, documents, objects},
+    text,
+};
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What checkov finds and we leave as it is: the rule, the objects, and why.
+const ARGUED: &[(&str, &[&str], &str)] = &[
+    (
+        "CKV_K8S_11",
+        &["assay-operator", "assay-postgresql", "assay-redis", "assay-test"],
+        "a limit of CPU slows down what could go on; requests of CPU keep the others' share",
+    ),
+    (
+        "CKV_K8S_43",
+        &["assay-operator", "assay-postgresql", "assay-redis", "assay-test"],
+        "whoever installs pins what they publish: `image.digest`, `operator.image.digest` and others",
+    ),
+    (
+        "CKV_K8S_15",
+        &["assay-operator", "assay-postgresql", "assay-redis", "assay-test"],
+        "tags of releases do not move; a registry that is away must not keep a pod from starting",
+    ),
+    (
+        "CKV_K8S_38",
+        &["assay-operator"],
+        "the operator talks to the API server: that is what it is for",
+    ),
+    (
+        "CKV_K8S_40",
+        &["assay-postgresql", "assay-redis"],
+        "the images' own users, who own their folders; `evaluation.*.user` is another one",
+    ),
+    (
+        "CKV_K8S_8",
+        &["assay-postgresql", "assay-redis", "assay-test"],
+        "a database that is slow gets no faster by being killed; a test ends by itself",
+    ),
+    ("CKV_K8S_9", &["assay-test"], "nobody calls a test"),
+];
+
+/// Ways to install.
+const WAYS: [&[&str]; 3] = [&[], EVERYTHING, PRODUCTION];
+
+/// What stands in the cluster in the end, whatever was chosen, and what the examples add.
+fn everything(helm: &Helm) -> Vec<Value> {
+    let rendered = WAYS.iter().flat_map(|arguments| objects(helm, arguments));
+    let folders = fs::read_dir(file("charts/assay/examples")).unwrap();
+    let examples = folders.flat_map(|folder| {
+        let name = folder.unwrap().file_name().into_string().unwrap();
+        documents(&text(&format!("charts/assay/examples/{name}/objects.yaml")))
+    });
+    let definitions = fs::read_dir(file("crds/manifests"))
+        .unwrap()
+        .flat_map(|definition| documents(&fs::read_to_string(definition.unwrap().path()).unwrap()));
+    rendered.chain(examples).chain(definitions).collect()
+}
+
+/// Group, version and kind of an object.
+fn kind(object: &Value) -> (String, String, String) {
+    let version = object["apiVersion"].as_str().unwrap();
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    (group.to_owned(), version.to_owned(), object["kind"].as_str().unwrap().to_owned())
+}
+
+fn write(folder: &Path, objects: &[Value]) {
+    for (number, object) in objects.iter().enumerate() {
+        fs::write(folder.join(format!("{number}.json")), object.to_string()).unwrap();
+    }
+}
+
+#[test]
+fn every_object_is_as_the_api_server_says_that_its_kind_is() {
+    let (Some(helm), Some(judges)) = (Helm::find(), Judges::find()) else { return };
+    let Some(cluster) = Cluster::start() else { return };
+    for definitions in [file("crds/manifests"), judges.definitions()] {
+        let folder = definitions.display().to_string();
+        cluster.kubectl(&["apply", "--server-side", "-f", &folder]);
+    }
+    cluster.kubectl(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+    let objects = everything(&helm);
+    let schemas = tempfile::tempdir().unwrap();
+    let kinds: BTreeSet<_> = objects.iter().map(kind).collect();
+    for (group, version, kind) in &kinds {
+        schemas::write(&cluster, group, version, kind, schemas.path());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &objects);
+    let said = judges.kubeconform(schemas.path(), folder.path());
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let summary = format!("Valid: {}, Invalid: 0, Errors: 0, Skipped: 0", objects.len());
+    assert!(said.stdout.contains(&summary), "{}", said.stdout);
+
+    // Given a field that is not there, in an object of each kind that has fields of its own, it notices.
+    let mut broken = BTreeMap::new();
+    for mut object in objects {
+        if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+            spec.insert("typo".into(), true.into());
+            broken.insert(kind(&object), object);
+        }
+    }
+    let broken: Vec<Value> = broken.into_values().collect();
+    assert!(broken.len() > 10, "{}", broken.len());
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &broken);
+    let said = judges.kubeconform(schemas.path(), folder.path());
+    assert!(said.stdout.contains(&format!("Valid: 0, Invalid: {}", broken.len())), "{said:?}");
+}
+
+#[test]
+fn what_checkov_finds_is_what_was_argued() {
+    let (Some(helm), Some(judges)) = (Helm::find(), Judges::find()) else { return };
+    let mut found = BTreeSet::new();
+    for arguments in WAYS {
+        let list: Vec<String> = objects(&helm, arguments).iter().map(Value::to_string).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("objects.yaml");
+        fs::write(&file, list.join("\n---\n")).unwrap();
+        found.extend(judges.checkov(&file));
+    }
+    let argued: BTreeSet<(&str, &str)> = ARGUED
+        .iter()
+        .flat_map(|(rule, objects, _)| objects.iter().map(|object| (*rule, *object)))
+        .collect();
+    // A resource is called by its kind, its namespace and its name.
+    let found: BTreeSet<(&str, &str)> = found
+        .iter()
+        .map(|(rule, object)| (rule.as_str(), object.rsplit('.').next().unwrap()))
+        .collect();
+    assert_eq!(found, argued);
+}
