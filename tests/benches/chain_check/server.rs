@@ -87,7 +87,7 @@ fn timed(caller: &Caller, person: Person) -> (Duration, Value) {
                 begun = Instant::now();
             }
             503 => {
-                assert_eq!(answer.problem().1, "timeout", "{}", answer.text);
+                assert_eq!(answer.problem().1, "unavailable", "{}", answer.text);
                 timeouts += 1;
                 println!(
                     "{person:?} is asked for again: {timeouts} times longer than a request may take"
