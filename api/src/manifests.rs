@@ -10,13 +10,16 @@ pub use assay_manifests::resolve;
 use assay_store::{Store, StoreError, control::ManifestRecord};
 use assay_tenancy::{
     Manifests, Problem,
-    manifest::{Document, Manifest},
+    manifest::{Document, Kind, Manifest},
 };
 use jiff::Timestamp;
 use serde_json::Value;
 
 /// Largest file of manifests.
 const LARGEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What the store keeps of a Tenant that was deleted.
+const FORMER_TENANT: &str = Kind::FormerTenant.as_str();
 
 /// The plans, the policy and the feeds that every new installation starts with.
 const READY: &[(&str, &str)] = &[
@@ -45,6 +48,15 @@ pub enum ReadError {
         /// What is wrong and where.
         detail: String,
     },
+    /// A file holds what only the operator writes.
+    #[error(
+        "{origin} has kind {FORMER_TENANT}, which the operator writes when a Tenant is deleted: apply a \
+         Tenant instead"
+    )]
+    Reserved {
+        /// The file.
+        origin: String,
+    },
     /// A folder holds no manifests.
     #[error("{0} holds no .yaml, .yml or .json file")]
     NothingThere(PathBuf),
@@ -54,22 +66,22 @@ pub enum ReadError {
 ///
 /// # Errors
 ///
-/// Where it is not YAML.
+/// Where it is not YAML, or says what is not for people to say.
 pub fn parse(origin: &str, text: &str) -> Result<Vec<Document>, ReadError> {
     let contents: Vec<Value> = serde_saphyr::from_multiple(text)
         .map_err(|error| ReadError::Yaml { origin: origin.into(), detail: error.to_string() })?;
     let several = contents.len() > 1;
     let documents = contents.into_iter().zip(1..).filter(|(content, _)| !content.is_null());
-    Ok(documents
-        .map(|(content, number)| Document {
-            origin: if several {
-                format!("{origin}, document {number}")
-            } else {
-                origin.to_owned()
-            },
-            content,
+    documents
+        .map(|(content, number)| {
+            let origin =
+                if several { format!("{origin}, document {number}") } else { origin.to_owned() };
+            if content.get("kind").and_then(Value::as_str) == Some(FORMER_TENANT) {
+                return Err(ReadError::Reserved { origin });
+            }
+            Ok(Document { origin, content })
         })
-        .collect())
+        .collect()
 }
 
 fn check_size(bytes: u64) -> io::Result<()> {
@@ -272,6 +284,15 @@ mod tests {
             ["two.yaml, document 1", "two.yaml, document 2"],
             "empty ones do not count"
         );
+    }
+
+    #[test]
+    fn what_the_operator_writes_of_tenants_that_are_gone_is_not_read_from_files() {
+        let text = "apiVersion: assay.dev/v1alpha1\nkind: FormerTenant\nmetadata: {name: acme}\nspec: {}\n";
+        let error = parse("acme.yaml", text).unwrap_err().to_string();
+        let expected = "acme.yaml has kind FormerTenant, which the operator writes when a Tenant is \
+                        deleted: apply a Tenant instead";
+        assert_eq!(error, expected);
     }
 
     #[test]

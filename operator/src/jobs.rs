@@ -1,6 +1,52 @@
-//! What Jobs and schedules say of how they went.
+//! Jobs and schedules: how the operator makes them, and what they say of how they went.
 
 use k8s_openapi::api::batch::v1::{CronJob, Job};
+use serde_json::{Value, json};
+
+use crate::{child::Parent, pod::Pod};
+
+/// How often what failed is tried again: a server may be busy.
+const RETRIES: u32 = 2;
+/// How long a Job that ended is kept, for whoever wants to know why, in seconds.
+const KEPT: u32 = 86_400;
+
+/// The `spec` of a Job that runs a pod until it went well; `longest` is the time for all tries, in
+/// seconds.
+pub(crate) fn once(pod: &Pod<'_>, parent: &Parent, longest: u32) -> Value {
+    json!({
+        "backoffLimit": RETRIES,
+        "activeDeadlineSeconds": longest,
+        "ttlSecondsAfterFinished": KEPT,
+        "template": {
+            "metadata": {"labels": parent.labels},
+            "spec": pod.spec(json!({}), json!({})),
+        },
+    })
+}
+
+/// When a Job is to run.
+pub(crate) struct Schedule<'a> {
+    /// As cron writes it, in UTC.
+    pub(crate) when: &'a str,
+    /// How late a run may still begin, in seconds.
+    pub(crate) latest_start: u32,
+    /// Whether it is not to run for now.
+    pub(crate) is_suspended: bool,
+}
+
+/// The `spec` of a `CronJob` that makes a Job of that `spec` each time, one at a time.
+pub(crate) fn each_time(schedule: &Schedule<'_>, job: &Value, parent: &Parent) -> Value {
+    json!({
+        "schedule": schedule.when,
+        "timeZone": "Etc/UTC",
+        "concurrencyPolicy": "Forbid",
+        "startingDeadlineSeconds": schedule.latest_start,
+        "suspend": schedule.is_suspended,
+        "successfulJobsHistoryLimit": 1,
+        "failedJobsHistoryLimit": 2,
+        "jobTemplate": {"metadata": {"labels": parent.labels}, "spec": job},
+    })
+}
 
 /// Whether a Job gave up.
 pub(crate) fn has_failed(job: Option<Job>) -> bool {

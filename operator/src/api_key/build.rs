@@ -331,6 +331,7 @@ mod tests {
         fetched.records = vec![KeyRecord { scopes: vec![Scope::Check], ..until(&current, 100) }];
         assert_eq!(regrants(&fetched, at(10)), []);
     }
+
     #[test]
     fn a_key_that_was_suspended_is_good_again_and_the_one_before_it_is_not() {
         let (replaced, current) = (text(1), text(2));

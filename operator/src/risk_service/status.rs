@@ -276,6 +276,7 @@ mod tests {
             assert_eq!(version(image), wanted);
         }
     }
+
     #[test]
     fn a_purge_that_failed_is_told_of_until_one_goes_well() {
         let fact = |status: serde_json::Value| {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Workloads;
 use crate::{
     child::{Child, ChildKind, Parent, hash},
+    jobs::{Schedule, each_time, once},
     pod::{DATA, Pod, Restart, SecretFile},
     ports, way_out,
 };
@@ -16,8 +17,6 @@ use crate::{
 const LONGEST_IMPORT: u32 = 3600;
 /// How late a fetch may still begin, in seconds.
 const LATEST_START: u32 = 1800;
-/// How long a Job that ended is kept, for whoever wants to know why, in seconds.
-const KEPT: u32 = 86_400;
 /// Longest name of a `CronJob`: the names of its Jobs are longer.
 const LONGEST_NAME: usize = 52;
 
@@ -74,15 +73,7 @@ fn import(source: &str, spec: &IntelSourceSpec, workloads: &Workloads, parent: &
         grace_seconds: 30,
         requests: ["100m", "256Mi"],
     };
-    json!({
-        "backoffLimit": 2,
-        "activeDeadlineSeconds": LONGEST_IMPORT,
-        "ttlSecondsAfterFinished": KEPT,
-        "template": {
-            "metadata": {"labels": parent.labels},
-            "spec": pod.spec(json!({}), json!({})),
-        },
-    })
+    once(&pod, parent, LONGEST_IMPORT)
 }
 
 /// What fetches a list or label set on its schedule, one fetch at a time.
@@ -92,19 +83,10 @@ pub(super) fn cron_job(
     workloads: &Workloads,
     parent: &Parent,
 ) -> Child {
-    let content = json!({"spec": {
-        "schedule": spec.schedule,
-        "timeZone": "Etc/UTC",
-        "concurrencyPolicy": "Forbid",
-        "startingDeadlineSeconds": LATEST_START,
-        "suspend": spec.suspended,
-        "successfulJobsHistoryLimit": 1,
-        "failedJobsHistoryLimit": 2,
-        "jobTemplate": {
-            "metadata": {"labels": parent.labels},
-            "spec": import(source, spec, workloads, parent),
-        },
-    }});
+    let schedule =
+        Schedule { when: &spec.schedule, latest_start: LATEST_START, is_suspended: spec.suspended };
+    let job = import(source, spec, workloads, parent);
+    let content = json!({"spec": each_time(&schedule, &job, parent)});
     Child::new(parent, ChildKind::CronJob, &name("intel", source), &[], content)
 }
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use assay_crds::{ChainSource, IntelSource};
+use assay_crds::{ChainSource, IntelSource, SecretKey};
 use assay_tenancy::{
     Name,
     manifest::{ChainMode, ChainSourceSpec, IntelSourceSpec, Kind},
@@ -68,17 +68,22 @@ pub(super) trait Source:
 {
     /// The kind.
     const KIND: Kind;
-    /// What its workloads are for, as labels say it.
+    /// What its workloads are for, as labels and names say it.
     const COMPONENT: &'static str;
+    /// What an object says.
+    type Spec: Send + Sync;
 
-    /// What is to be there for the source of that name, on a database at these ports; `None` where it
-    /// is not in force.
+    /// What the source of that name says; `None` where it is not in force.
+    fn wanted(wanted: &Wanted, name: &Name) -> Option<Self::Spec>;
+
+    /// What is to be there for it.
     fn plan(
         name: &Name,
-        context: &Context,
-        database: &BTreeSet<u16>,
+        spec: &Self::Spec,
+        known: &Known,
+        workloads: &Workloads,
         parent: &Parent,
-    ) -> Option<Plan>;
+    ) -> Plan;
 
     /// Where its workloads are, or would be.
     fn places(name: &str) -> Vec<(ChildKind, String)>;
@@ -86,69 +91,55 @@ pub(super) trait Source:
 
 /// What is to be there for a source.
 #[derive(Debug)]
-pub(super) struct Plan {
-    /// What is applied.
-    children: Vec<Child>,
-    /// What is not to be there any more.
-    unwanted: Vec<ChildKind>,
-    /// What is told where that is nothing that runs.
-    idle: Option<(Reason, String)>,
-}
-
-impl Plan {
-    fn nothing(reason: Reason, message: &str) -> Self {
-        Self { children: vec![], unwanted: vec![], idle: Some((reason, message.to_owned())) }
-    }
-
-    /// Puts a policy of the network before the workloads; takes it away where there are none.
-    fn guard(
-        &mut self,
-        name: &str,
-        url: &str,
-        database: &BTreeSet<u16>,
-        workloads: &Workloads,
-        parent: &Parent,
-    ) {
-        if self.children.is_empty() {
-            self.unwanted.push(ChildKind::NetworkPolicy);
-        } else {
-            self.children.insert(0, build::policy(name, url, database, workloads, parent));
-        }
-    }
+pub(super) enum Plan {
+    /// Nothing, and why.
+    Nothing(Reason, &'static str),
+    /// Something that runs.
+    Workloads {
+        /// What is applied.
+        children: Vec<Child>,
+        /// The URL that it reaches.
+        url: String,
+        /// Whether it only waits.
+        is_suspended: bool,
+    },
 }
 
 const NO_WORKLOADS: &str = "the operator was started without --image and --database-secret; a server \
                             with `--feeds on` does the work";
+const IN_A_FILE: &str = "a file is on one machine only: a server that has it fetches it, with \
+                         `--feeds on`, or `assay ingest` does";
+const ON_DEMAND: &str = "histories are fetched by whoever is asked for them";
 
 impl Source for IntelSource {
     const KIND: Kind = Kind::IntelSource;
     const COMPONENT: &'static str = "intel";
+    type Spec = IntelSourceSpec;
+
+    fn wanted(wanted: &Wanted, name: &Name) -> Option<Self::Spec> {
+        wanted.feeds.get(name).cloned()
+    }
 
     fn plan(
         name: &Name,
-        context: &Context,
-        database: &BTreeSet<u16>,
+        spec: &Self::Spec,
+        known: &Known,
+        workloads: &Workloads,
         parent: &Parent,
-    ) -> Option<Plan> {
-        let spec = context.wanted.borrow().feeds.get(name).cloned()?;
-        let Some(workloads) = &context.workloads else {
-            return Some(Plan::nothing(Reason::NoWorkloads, NO_WORKLOADS));
-        };
-        let known = context.known.borrow();
+    ) -> Plan {
+        if !spec.location.contains("://") {
+            return Plan::Nothing(Reason::NothingToRun, IN_A_FILE);
+        }
         let is_new = known.feeds.as_ref().is_some_and(|feeds| !feeds.contains_key(name.as_str()));
-        let mut plan = feed_plan(name, &spec, workloads, parent, is_new);
-        plan.guard(
-            &build::name("intel", name.as_str()),
-            &spec.location,
-            database,
-            workloads,
-            parent,
-        );
-        Some(plan)
+        let mut children = vec![build::cron_job(name.as_str(), spec, workloads, parent)];
+        if is_new && !spec.suspended {
+            children.push(build::first_job(name.as_str(), spec, workloads, parent));
+        }
+        Plan::Workloads { children, url: spec.location.clone(), is_suspended: spec.suspended }
     }
 
     fn places(name: &str) -> Vec<(ChildKind, String)> {
-        let name = build::name("intel", name);
+        let name = build::name(Self::COMPONENT, name);
         vec![
             (ChildKind::Job, format!("{name}-first")),
             (ChildKind::NetworkPolicy, name.clone()),
@@ -157,67 +148,33 @@ impl Source for IntelSource {
     }
 }
 
-fn feed_plan(
-    name: &Name,
-    spec: &IntelSourceSpec,
-    workloads: &Workloads,
-    parent: &Parent,
-    is_new: bool,
-) -> Plan {
-    if !spec.location.contains("://") {
-        let message = "a file is on one machine only: a server that has it fetches it, with \
-                       `--feeds on`, or `assay ingest` does";
-        let idle = Some((Reason::NothingToRun, message.to_owned()));
-        return Plan { children: vec![], unwanted: vec![ChildKind::CronJob], idle };
-    }
-    let mut children = vec![build::cron_job(name.as_str(), spec, workloads, parent)];
-    if is_new && !spec.suspended {
-        children.push(build::first_job(name.as_str(), spec, workloads, parent));
-    }
-    let idle = spec.suspended.then(|| (Reason::NothingToRun, "it is suspended".to_owned()));
-    Plan { children, unwanted: vec![], idle }
-}
-
 impl Source for ChainSource {
     const KIND: Kind = Kind::ChainSource;
     const COMPONENT: &'static str = "chain";
+    type Spec = ChainSourceSpec;
+
+    fn wanted(wanted: &Wanted, name: &Name) -> Option<Self::Spec> {
+        wanted.chains.get(name).cloned()
+    }
 
     fn plan(
         name: &Name,
-        context: &Context,
-        database: &BTreeSet<u16>,
+        spec: &Self::Spec,
+        _: &Known,
+        workloads: &Workloads,
         parent: &Parent,
-    ) -> Option<Plan> {
-        let spec = context.wanted.borrow().chains.get(name).cloned()?;
-        let Some(workloads) = &context.workloads else {
-            return Some(Plan::nothing(Reason::NoWorkloads, NO_WORKLOADS));
-        };
-        let mut plan = chain_plan(name, &spec, workloads, parent);
-        plan.guard(
-            &build::name("chain", name.as_str()),
-            &spec.endpoint,
-            database,
-            workloads,
-            parent,
-        );
-        Some(plan)
+    ) -> Plan {
+        if spec.mode == ChainMode::OnDemand {
+            return Plan::Nothing(Reason::NothingToRun, ON_DEMAND);
+        }
+        let children = vec![build::follower(name.as_str(), spec, workloads, parent)];
+        Plan::Workloads { children, url: spec.endpoint.clone(), is_suspended: spec.suspended }
     }
 
     fn places(name: &str) -> Vec<(ChildKind, String)> {
-        let name = build::name("chain", name);
+        let name = build::name(Self::COMPONENT, name);
         vec![(ChildKind::NetworkPolicy, name.clone()), (ChildKind::Deployment, name)]
     }
-}
-
-fn chain_plan(name: &Name, spec: &ChainSourceSpec, workloads: &Workloads, parent: &Parent) -> Plan {
-    if spec.mode == ChainMode::OnDemand {
-        let message = "histories are fetched by whoever is asked for them".to_owned();
-        let idle = Some((Reason::NothingToRun, message));
-        return Plan { children: vec![], unwanted: vec![ChildKind::Deployment], idle };
-    }
-    let idle = spec.suspended.then(|| (Reason::NothingToRun, "it is suspended".to_owned()));
-    let children = vec![build::follower(name.as_str(), spec, workloads, parent)];
-    Plan { children, unwanted: vec![], idle }
 }
 
 /// Works on sources of a kind until the program ends.
@@ -296,11 +253,17 @@ async fn reconcile<K: Source>(
     let reference = object.controller_owner_ref(&()).unwrap_or_default();
     let parent = Parent::new(reference, &context.namespace, name.as_str(), K::COMPONENT);
     // Until what it says is right, what was made before stays.
-    let database = database_ports(&context).await?;
-    let Some(plan) = K::plan(&name, &context, &database, &parent) else {
+    let Some(spec) = K::wanted(&context.wanted.borrow(), &name) else {
         return Ok(Action::requeue(RESYNC));
     };
-    let (fact, is_change) = work(plan, K::places(name.as_str()), &parent, &context).await?;
+    let (fact, is_change) = match &context.workloads {
+        None => (fact(false, Reason::NoWorkloads, NO_WORKLOADS.to_owned()), false),
+        Some(workloads) => {
+            let plan = K::plan(&name, &spec, &context.known.borrow(), workloads, &parent);
+            let plan = guarded::<K>(plan, &name, workloads, &parent, &context).await?;
+            work(plan, K::places(name.as_str()), &parent, &context).await?
+        }
+    };
     context.known.send_if_modified(|known| {
         let before = known.workloads.insert(key, fact.clone());
         before.as_ref() != Some(&fact)
@@ -310,10 +273,24 @@ async fn reconcile<K: Source>(
     Ok(Action::requeue(backoff::spread(RESYNC, system::jitter())))
 }
 
+/// The same with a policy of the network before the workloads.
+async fn guarded<K: Source>(
+    mut plan: Plan,
+    name: &Name,
+    workloads: &Workloads,
+    parent: &Parent,
+    context: &Context,
+) -> Result<Plan, SourceError> {
+    if let Plan::Workloads { children, url, .. } = &mut plan {
+        let database = database_ports(&workloads.database_secret, context).await?;
+        let name = build::name(K::COMPONENT, name.as_str());
+        children.insert(0, build::policy(&name, url, &database, workloads, parent));
+    }
+    Ok(plan)
+}
+
 /// The ports of the database, as its Secret names them; the usual one while there is none.
-async fn database_ports(context: &Context) -> Result<BTreeSet<u16>, SourceError> {
-    let Some(workloads) = &context.workloads else { return Ok(BTreeSet::new()) };
-    let key = &workloads.database_secret;
+async fn database_ports(key: &SecretKey, context: &Context) -> Result<BTreeSet<u16>, SourceError> {
     let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &context.namespace);
     let held = secrets.get_opt(key.name.as_str()).await?;
     let url = held.as_ref().and_then(|secret| secret.data.as_ref()?.get(&key.key));
@@ -324,6 +301,7 @@ async fn database_ports(context: &Context) -> Result<BTreeSet<u16>, SourceError>
 /// What the work is called in metrics, beside that of publishing.
 const WORKLOAD: &str = "Workload";
 
+/// Makes what is wanted and takes away what is not, and tells how it does and whether anything changed.
 async fn work(
     plan: Plan,
     places: Vec<(ChildKind, String)>,
@@ -332,12 +310,23 @@ async fn work(
 ) -> Result<(Fact, bool), SourceError> {
     let (client, namespace) = (&context.client.0, &context.namespace);
     let mut live: BTreeMap<ChildKind, DynamicObject> = BTreeMap::new();
-    if context.workloads.is_some() {
-        for (kind, name) in places {
-            live.extend(kind.get(client, namespace, &name).await?.map(|live| (kind, live)));
-        }
+    for (kind, name) in places {
+        live.extend(kind.get(client, namespace, &name).await?.map(|live| (kind, live)));
     }
-    let taken = plan.children.iter().find_map(|child| {
+    let (children, is_suspended) = match plan {
+        Plan::Workloads { children, is_suspended, .. } => (children, is_suspended),
+        Plan::Nothing(reason, why) => {
+            let ours = live.iter().filter(|(_, live)| parent.owns(live));
+            let mut is_change = false;
+            for (kind, live) in ours {
+                let api = kind.api(client, namespace);
+                context.writer.delete(kind.written(), &api, live).await?;
+                is_change = true;
+            }
+            return Ok((fact(false, reason, why.to_owned()), is_change));
+        }
+    };
+    let taken = children.iter().find_map(|child| {
         let other = live.get(&child.kind).filter(|live| !parent.owns(live))?;
         Some((child.kind.resource().kind, other.name_any()))
     });
@@ -348,15 +337,8 @@ async fn work(
         return Ok((fact(false, Reason::NameTaken, message), false));
     }
     let mut is_change = false;
-    for kind in plan.unwanted {
-        if let Some(live) = live.get(&kind).filter(|live| parent.owns(live)) {
-            let api = kind.api(client, namespace);
-            context.writer.delete(kind.written(), &api, live).await?;
-            is_change = true;
-        }
-    }
     let mut applied = Vec::new();
-    for child in &plan.children {
+    for child in &children {
         let before = live.get(&child.kind);
         if let (ChildKind::Job, Some(job)) = (child.kind, before) {
             // A Job cannot be changed, and runs once.
@@ -367,9 +349,10 @@ async fn work(
         is_change |= was_written;
         applied.push((child.kind, object));
     }
-    let fact = match plan.idle {
-        Some((reason, message)) => fact(false, reason, message),
-        None => standing(&applied),
+    let fact = if is_suspended {
+        fact(false, Reason::NothingToRun, "it is suspended".to_owned())
+    } else {
+        standing(&applied)
     };
     Ok((fact, is_change))
 }

@@ -7,7 +7,7 @@ use super::Cluster;
 impl Cluster {
     /// Starts it, and makes the node that it plays.
     pub(super) fn start_kwok(&mut self, root: &Path) {
-        let mut stages = vec![KWOK.to_owned(), JOB_FAILS.to_owned(), NEVER_READY.to_owned()];
+        let mut stages = vec![KWOK.to_owned(), job_fails(), never_ready()];
         for stage in fs::read_dir(root.join("stages")).expect("kwok's stages") {
             let path = stage.expect("a stage").path();
             stages.push(fs::read_to_string(path).expect("a stage"));
@@ -40,58 +40,48 @@ options:
   enableDebuggingHandlers: true
 ";
 
-/// A Job's pod fails where its image says so. What weighs something goes before what weighs nothing.
-const JOB_FAILS: &str = "\
+/// What becomes of pods in one phase that have an owner of one kind and an image of the tests. What
+/// weighs something goes before what weighs nothing.
+fn stage(name: &str, [owner, phase]: [&str; 2], image: &str, state: &str, next: &str) -> String {
+    format!(
+        "\
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
-metadata: {name: job-fails}
+metadata: {{name: {name}}}
 spec:
-  resourceRef: {apiGroup: v1, kind: Pod}
+  resourceRef: {{apiGroup: v1, kind: Pod}}
   weight: 1
   selector:
     matchExpressions:
-      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
-      - {key: .status.phase, operator: In, values: [Running]}
-      - {key: '.metadata.ownerReferences.[].kind', operator: In, values: [Job]}
-      - {key: '.spec.containers.[].image', operator: In, values: ['assay.test/assay:fails']}
+      - {{key: .metadata.deletionTimestamp, operator: DoesNotExist}}
+      - {{key: .status.phase, operator: In, values: [{phase}]}}
+      - {{key: '.metadata.ownerReferences.[].kind', operator: In, values: [{owner}]}}
+      - {{key: '.spec.containers.[].image', operator: In, values: ['{image}']}}
   next:
     statusTemplate: |
-      {{ $now := Now }}
       containerStatuses:
       - name: assay
-        image: assay.test/assay:fails
+        image: {image}
         ready: false
         restartCount: 0
-        state:
-          terminated: {exitCode: 1, reason: Error, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}
-      phase: Failed
-";
+        state: {state}
+      phase: {next}
+"
+    )
+}
+
+/// A Job's pod fails where its image says so.
+fn job_fails() -> String {
+    let failed = "{terminated: {exitCode: 1, reason: Error, startedAt: {{ Now | Quote }}, \
+                  finishedAt: {{ Now | Quote }}}}";
+    stage("job-fails", ["Job", "Running"], "assay.test/assay:fails", failed, "Failed")
+}
 
 /// A server's pod never answers where its image says so; its migration goes well.
-const NEVER_READY: &str = "\
-apiVersion: kwok.x-k8s.io/v1alpha1
-kind: Stage
-metadata: {name: never-ready}
-spec:
-  resourceRef: {apiGroup: v1, kind: Pod}
-  weight: 1
-  selector:
-    matchExpressions:
-      - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
-      - {key: .status.phase, operator: In, values: [Pending]}
-      - {key: '.metadata.ownerReferences.[].kind', operator: In, values: [ReplicaSet]}
-      - {key: '.spec.containers.[].image', operator: In, values: ['assay.test/assay:hangs']}
-  next:
-    statusTemplate: |
-      containerStatuses:
-      - name: assay
-        image: assay.test/assay:hangs
-        ready: false
-        restartCount: 0
-        state:
-          running: {startedAt: {{ Now | Quote }}}
-      phase: Running
-";
+fn never_ready() -> String {
+    let runs = "{running: {startedAt: {{ Now | Quote }}}}";
+    stage("never-ready", ["ReplicaSet", "Pending"], "assay.test/assay:hangs", runs, "Running")
+}
 
 const NODE: &str = "\
 apiVersion: v1

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::{
     child::{Child, ChildKind, Parent, hash},
+    jobs::once,
     pod::{DATA, Pod, Restart, SecretFile},
     risk_service::{
         fetch::{Fetched, Held},
@@ -15,12 +16,8 @@ use crate::{
 
 /// Noted on a Deployment: the migration before it.
 pub(super) const MIGRATED_BY: &str = "assay.dev/migrated-by";
-/// How often it is tried again: a database may be busy.
-const RETRIES: u32 = 2;
 /// How long each try waits for a database that cannot be reached: a new one begins together with it.
 const WAIT: &str = "2m";
-/// How long one that ended is kept, for whoever wants to know why, in seconds.
-const KEPT: u32 = 86_400;
 /// Longest time for all tries, in seconds.
 const LONGEST: u32 = 3600;
 
@@ -73,15 +70,7 @@ pub(super) fn job(valid: &Valid<'_>) -> Child {
         grace_seconds: 30,
         requests: ["50m", "64Mi"],
     };
-    let content = json!({"spec": {
-        "backoffLimit": RETRIES,
-        "activeDeadlineSeconds": LONGEST,
-        "ttlSecondsAfterFinished": KEPT,
-        "template": {
-            "metadata": {"labels": parent.labels},
-            "spec": pod.spec(json!({}), json!({})),
-        },
-    }});
+    let content = json!({"spec": once(&pod, &parent, LONGEST)});
     let name = named(fetched, valid.database_uid);
     Child::new(&parent, ChildKind::Job, &name, &[], content)
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::{
     child::{Child, ChildKind, Parent, hash},
+    jobs::{Schedule, each_time, once},
     pod::{DATA, Pod, Restart, SecretFile},
     risk_service::fetch::Fetched,
 };
@@ -12,8 +13,6 @@ use crate::{
 const LONGEST: u32 = 3600;
 /// How late a run may still begin, in seconds: before the next one would.
 const LATEST_START: u32 = 43_200;
-/// How long a Job that ended is kept, for whoever wants to know why, in seconds.
-const KEPT: u32 = 86_400;
 
 /// What it is called.
 pub(super) fn name(fetched: &Fetched) -> String {
@@ -41,29 +40,17 @@ pub(super) fn cron_job(fetched: &Fetched) -> Child {
         grace_seconds: 30,
         requests: ["50m", "64Mi"],
     };
-    let job = json!({
-        "backoffLimit": 2,
-        "activeDeadlineSeconds": LONGEST,
-        "ttlSecondsAfterFinished": KEPT,
-        "template": {
-            "metadata": {"labels": parent.labels},
-            "spec": pod.spec(json!({}), json!({})),
-        },
-    });
-    let content = json!({"spec": {
-        "schedule": schedule(namespace, &fetched.name()),
-        "timeZone": "Etc/UTC",
-        "concurrencyPolicy": "Forbid",
-        "startingDeadlineSeconds": LATEST_START,
-        "successfulJobsHistoryLimit": 1,
-        "failedJobsHistoryLimit": 2,
-        "jobTemplate": {"metadata": {"labels": parent.labels}, "spec": job},
-    }});
+    let schedule = Schedule {
+        when: &at_night(namespace, &fetched.name()),
+        latest_start: LATEST_START,
+        is_suspended: false,
+    };
+    let content = json!({"spec": each_time(&schedule, &once(&pod, &parent, LONGEST), &parent)});
     Child::new(&parent, ChildKind::CronJob, &name(fetched), &[], content)
 }
 
 /// At night, each at a minute of its own: many on one machine should not come at once.
-fn schedule(namespace: &str, name: &str) -> String {
+fn at_night(namespace: &str, name: &str) -> String {
     let number = u64::from_str_radix(&hash(&[namespace, name]), 16).unwrap_or(0);
     format!("{} {} * * *", number % 60, 1 + number / 60 % 4)
 }
@@ -74,10 +61,10 @@ mod tests {
 
     #[test]
     fn each_has_a_minute_of_its_own_at_night() {
-        assert_eq!(schedule("ns", "api"), schedule("ns", "api"), "nothing depends on the moment");
-        assert_ne!(schedule("ns", "api"), schedule("other", "api"));
+        assert_eq!(at_night("ns", "api"), at_night("ns", "api"), "nothing depends on the moment");
+        assert_ne!(at_night("ns", "api"), at_night("other", "api"));
         for name in ["a", "b", "c"] {
-            let schedule = schedule("ns", name);
+            let schedule = at_night("ns", name);
             let mut parts = schedule.split(' ');
             let mut number = || parts.next().unwrap().parse::<u32>().unwrap();
             assert!(number() < 60 && (1..=4).contains(&number()), "{schedule}");
