@@ -4,6 +4,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use assay_ingest::plan::ImportOptions;
+use assay_telemetry::stage;
 use assay_tenancy::{
     Name,
     directory::Feed,
@@ -18,7 +19,6 @@ use crate::{
         labels::{self, LabelFormat, LabelOutcome, LabelRequest},
     },
     serving::Service,
-    telemetry::stage,
 };
 
 /// How often it is looked whether something is due.

@@ -15,6 +15,7 @@ mod egress;
 pub mod kinds;
 mod risk_service;
 pub mod status;
+mod telemetry;
 
 pub use api_key::{ApiKey, ApiKeySpec, RotationSpec};
 pub use assay_tenancy::manifest::SecretKey;
@@ -23,6 +24,7 @@ pub use kinds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
 pub use risk_service::{
     ExposureSpec, HttpRouteSpec, IngressSpec, RiskService, RiskServiceSpec, ScalingSpec,
 };
+pub use telemetry::TelemetrySpec;
 
 /// The group of all kinds.
 pub const GROUP: &str = "assay.dev";

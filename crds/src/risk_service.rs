@@ -5,7 +5,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{EgressSpec, SecretKey, status::RiskServiceStatus};
+use crate::{EgressSpec, SecretKey, TelemetrySpec, status::RiskServiceStatus};
 
 /// A running API.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +47,9 @@ pub struct RiskServiceSpec {
     /// How what is outside the cluster is reached.
     #[serde(default)]
     pub egress: EgressSpec,
+    /// Where it sends what it tells about itself.
+    #[serde(default)]
+    pub telemetry: TelemetrySpec,
 }
 
 /// How many replicas there are. There are never fewer than what the tenants' limits ask for: the
@@ -75,6 +78,11 @@ pub struct ScalingSpec {
     /// The use of requested CPU above which there are more.
     #[schemars(range(min = 1, max = 100))]
     pub cpu_percent: i32,
+    /// Requests under way in one replica above which there are more. Only for clusters with a metrics
+    /// adapter that knows `assay_http_requests_in_flight` of pods; without one, nothing is scaled down.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_in_flight: Option<i32>,
 }
 
 impl Default for ScalingSpec {
@@ -85,6 +93,7 @@ impl Default for ScalingSpec {
             rated_requests_per_replica: 500,
             oversubscription_percent: 10,
             cpu_percent: 70,
+            requests_in_flight: None,
         }
     }
 }

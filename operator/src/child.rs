@@ -149,6 +149,25 @@ impl Parent {
         json!(chosen.collect::<BTreeMap<_, _>>())
     }
 
+    /// Chooses the pods of several components of the same instance.
+    pub(crate) fn selector_of(&self, components: &[&str]) -> Value {
+        let (component, instance) = ("app.kubernetes.io/component", self.selector());
+        let labels =
+            instance.as_object().into_iter().flatten().filter(|(name, _)| *name != component);
+        json!({
+            "matchLabels": labels.collect::<BTreeMap<_, _>>(),
+            "matchExpressions": [{"key": component, "operator": "In", "values": components}],
+        })
+    }
+
+    /// The same labels, as a question for pods.
+    pub(crate) fn pods(&self) -> String {
+        let chosen = self.selector();
+        let pairs = chosen.as_object().into_iter().flatten();
+        let pairs = pairs.filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
+        pairs.collect::<Vec<_>>().join(",")
+    }
+
     /// Whether an object is one of its children.
     pub(crate) fn owns(&self, object: &DynamicObject) -> bool {
         object.owner_references().iter().any(|owner| owner.uid == self.reference.uid)

@@ -37,6 +37,15 @@ impl Standing {
         message
     }
 
+    /// The same with more to be known about it.
+    #[must_use]
+    pub fn with(mut self, more: Option<&str>) -> Self {
+        let (Self::Ready(_, message) | Self::Stalled(_, message) | Self::Waiting(_, message)) =
+            &mut self;
+        add(message, more);
+        self
+    }
+
     /// Whether what the object says is in force.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
@@ -55,6 +64,20 @@ pub struct Fact {
     pub reason: Reason,
     /// What is to be known about it.
     pub message: String,
+}
+
+impl Fact {
+    /// Adds more to be known about it.
+    pub fn add(&mut self, more: Option<&str>) {
+        add(&mut self.message, more);
+    }
+}
+
+fn add(message: &mut String, more: Option<&str>) {
+    if let Some(more) = more {
+        message.push_str("; ");
+        message.push_str(more);
+    }
 }
 
 /// The condition that says so, about a generation. While its status stays it keeps its time, which is

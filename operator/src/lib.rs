@@ -10,18 +10,21 @@
 //! - [`risk_service`]: `RiskService`, from the image to replicas that answer
 //! - [`source`]: `IntelSource` and `ChainSource`, from the manifest to what fetches and follows
 //! - `pod`, `child`, `ports`, `way_out`: pods and other objects that the operator makes; `jobs`: how they went
+//! - `complaint`: why pods do not do what they are for
 //! - [`leader`]: only one operator writes
 //! - [`writer`]: every write to the API server
 //! - [`conditions`], [`reason`]: how it stands with an object, in a closed set of words
 //! - [`backoff`]: when what failed is tried again
 //! - [`health`], [`metrics`]: what the program tells about itself
 //! - [`run`]: how all of it is started and stopped; [`settings`]: the flags
+//! - `traced`: what traces consist of
 //! - [`system`]: the clock and randomness
 
 pub mod api_key;
 pub mod backoff;
 mod child;
 mod client;
+mod complaint;
 pub mod conditions;
 pub mod health;
 mod jobs;
@@ -40,5 +43,6 @@ pub mod settings;
 pub mod source;
 pub mod system;
 pub mod tenant;
+mod traced;
 mod way_out;
 pub mod writer;

@@ -3,7 +3,7 @@
 //! They meet the pod security standard `restricted`. Nothing secret is in their environment, where
 //! crash reports and child processes would see it, and they cannot speak to the API server.
 
-use assay_crds::{EgressSpec, SecretKey};
+use assay_crds::{EgressSpec, SecretKey, TelemetrySpec};
 use assay_tenancy::Name;
 use serde_json::{Value, json};
 
@@ -17,6 +17,9 @@ pub(crate) const DATA: &str = "/var/lib/assay";
 pub(crate) const CONFIG: &str = "/etc/assay";
 /// Where secrets are.
 const SECRETS: &str = "/run/secrets/assay";
+
+/// Names the collector, as every program knows it that sends by OTLP.
+const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 /// A key of a Secret as a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +69,8 @@ pub(crate) struct Pod<'a> {
     pub(crate) config_map: Option<&'a str>,
     /// How it reaches what is outside the cluster.
     pub(crate) egress: &'a EgressSpec,
+    /// Where it sends what it tells about itself.
+    pub(crate) telemetry: &'a TelemetrySpec,
     /// What becomes of a container that ended.
     pub(crate) restart: Restart,
     /// Longest time from the signal to stop to the end, in seconds.
@@ -111,7 +116,9 @@ impl Pod<'_> {
             "image": self.image,
             "args": self.arguments,
             "workingDir": DATA,
-            "env": way_out::environment(self.egress),
+            // What it said last is to be read where it ended, also once its log is gone.
+            "terminationMessagePolicy": "FallbackToLogsOnError",
+            "env": self.environment(),
             "securityContext": {
                 "allowPrivilegeEscalation": false,
                 "capabilities": {"drop": ["ALL"]},
@@ -145,6 +152,13 @@ impl Pod<'_> {
         });
         with(spec, more)
     }
+
+    fn environment(&self) -> Vec<Value> {
+        let mut variables = way_out::environment(self.egress);
+        let collector = self.telemetry.otlp_endpoint.as_ref();
+        variables.extend(collector.map(|url| json!({"name": COLLECTOR, "value": url})));
+        variables
+    }
 }
 
 /// An object with the fields of another one.
@@ -168,6 +182,7 @@ mod tests {
             secrets: vec![SecretFile::new("database", &key)],
             config_map: Some("settings"),
             egress: &EgressSpec::default(),
+            telemetry: &TelemetrySpec::default(),
             restart: Restart::Never,
             grace_seconds: 7,
             requests: ["100m", "64Mi"],

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use assay_crds::TelemetrySpec;
+
 /// The ports of a URL's hosts. Where it names none, those of its scheme; of servers that are found through
 /// others, the usual ones too.
 pub(crate) fn of_url(url: &str) -> BTreeSet<u16> {
@@ -27,6 +29,11 @@ pub(crate) fn of_url(url: &str) -> BTreeSet<u16> {
     }
     ports.extend(usual.iter().skip(1));
     ports
+}
+
+/// The port of the collector.
+pub(crate) fn of_collector(telemetry: &TelemetrySpec) -> BTreeSet<u16> {
+    telemetry.otlp_endpoint.as_deref().map(of_url).unwrap_or_default()
 }
 
 #[cfg(test)]

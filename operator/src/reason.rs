@@ -80,6 +80,10 @@ reasons! {
     EnoughReplicas,
     /// There may be fewer replicas than tenants' limits ask for.
     TooFewReplicas,
+    /// The autoscaler knows how much replicas have to do.
+    LoadKnown,
+    /// The autoscaler does not know how much replicas have to do.
+    LoadUnknown,
     /// What is older than plans keep it is forgotten once a day.
     PurgeWell,
     /// The last time, that failed.

@@ -1,9 +1,10 @@
 //! How everything is started and stopped.
 
-use std::{io, process::ExitCode, sync::Arc};
+use std::{io, process::ExitCode, sync::Arc, time::Duration};
 
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError, postgres::DatabaseAddress};
+use assay_telemetry::{LogFormat, otlp::Collector};
 use kube::Client;
 use tokio::{
     net::TcpListener,
@@ -12,7 +13,7 @@ use tokio::{
     task::JoinSet,
     time::sleep,
 };
-use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::EnvFilter;
 
 use crate::{
     api_key, backoff,
@@ -25,6 +26,9 @@ use crate::{
     system,
     writer::Writer,
 };
+
+/// How often metrics are sent to the collector.
+const METRICS_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Why the operator ended.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +52,17 @@ enum RunError {
 pub fn main(settings: Settings) -> ExitCode {
     // Fails where a provider was chosen already, which is as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    log(settings.log_text);
+    let endpoint = settings.otlp_endpoint.as_deref();
+    let collector = endpoint.map(|url| Collector::new("assay-operator", url, system::now));
+    let collector = collector.transpose();
+    log(settings.log_text, collector.as_ref().ok().and_then(Option::as_ref));
+    let collector = match collector {
+        Ok(collector) => collector,
+        Err(error) => {
+            tracing::error!(%error, "failed to start");
+            return ExitCode::FAILURE;
+        }
+    };
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -56,7 +70,7 @@ pub fn main(settings: Settings) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let ended = runtime.block_on(run(settings));
+    let ended = runtime.block_on(told(settings, collector));
     // What is under way may end at any point: whoever comes next goes on from what was written.
     runtime.shutdown_background();
     match ended {
@@ -68,20 +82,29 @@ pub fn main(settings: Settings) -> ExitCode {
     }
 }
 
-fn log(as_text: bool) {
-    let filter = EnvFilter::try_from_env("ASSAY_LOG")
+fn log(as_text: bool, collector: Option<&Collector>) {
+    let level = EnvFilter::try_from_env("ASSAY_LOG")
         .unwrap_or_else(|_| EnvFilter::new("warn,assay_operator=info"));
-    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
-    let registry = tracing_subscriber::registry().with(filter);
+    let format = if as_text { LogFormat::Text } else { LogFormat::Json };
     // It fails only where it was done before.
-    let _ = if as_text {
-        registry.with(lines).try_init()
-    } else {
-        registry.with(lines.json()).try_init()
-    };
+    let _ = assay_telemetry::start(level, format, system::now, collector.map(Collector::traces));
 }
 
-async fn run(settings: Settings) -> Result<(), RunError> {
+/// Runs, and tells a collector meanwhile and at the end how it goes.
+async fn told(settings: Settings, collector: Option<Collector>) -> Result<(), RunError> {
+    let health = Health::default();
+    if let Some(collector) = collector.clone() {
+        let metrics = health.metrics.clone();
+        tokio::spawn(collector.send_regularly(METRICS_INTERVAL, move || metrics.text()));
+    }
+    let ended = run(settings, &health).await;
+    if let Some(collector) = collector {
+        collector.finish(health.metrics.text()).await;
+    }
+    ended
+}
+
+async fn run(settings: Settings, health: &Health) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signals)?;
     let stop = async {
@@ -92,7 +115,7 @@ async fn run(settings: Settings) -> Result<(), RunError> {
     };
     let leadership = Leadership::default();
     tokio::select! {
-        ended = work(&settings, leadership.clone()) => ended,
+        ended = work(&settings, health, leadership.clone()) => ended,
         () = stop => {
             tracing::info!("told to stop");
             // Nothing is written any more when the Lease is given back.
@@ -109,8 +132,11 @@ fn election(client: Client, settings: &Settings, leadership: Leadership) -> Elec
     Election::new(client, namespace, name, *lease_seconds, leadership)
 }
 
-async fn work(settings: &Settings, leadership: Leadership) -> Result<(), RunError> {
-    let health = Health::default();
+async fn work(
+    settings: &Settings,
+    health: &Health,
+    leadership: Leadership,
+) -> Result<(), RunError> {
     let listener = TcpListener::bind(settings.listen)
         .await
         .map_err(|error| RunError::Listen(settings.listen, error))?;
@@ -159,6 +185,7 @@ async fn work(settings: &Settings, leadership: Leadership) -> Result<(), RunErro
         in_force.clone(),
         known,
     ));
+    let health = health.clone();
     let keys = api_key::Context::new(client, store, environment, writer, health, in_force);
     parts.spawn(publisher.run());
     parts.spawn(keys.run());

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use assay_crds::{CaBundle, EgressSpec, SecretKey};
+use assay_crds::{CaBundle, EgressSpec, SecretKey, TelemetrySpec};
 use assay_tenancy::Name;
 use clap::Parser;
 
@@ -59,6 +59,9 @@ pub struct Settings {
     /// How long the Lease holds without being renewed, in seconds
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=600), value_name = "SECONDS")]
     pub lease_seconds: u32,
+    /// A collector to which traces and metrics are sent by OTLP over HTTP, also those of workloads
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_parser = collector, value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
     /// Log lines as text instead of JSON
     #[arg(long)]
     pub log_text: bool,
@@ -78,7 +81,17 @@ impl Settings {
                 no_proxy: self.no_proxy.clone(),
                 ca_bundle: self.ca_bundle.clone(),
             },
+            telemetry: TelemetrySpec { otlp_endpoint: self.otlp_endpoint.clone() },
         })
+    }
+}
+
+/// Reads the URL of a collector.
+fn collector(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    match host {
+        Some(host) if !host.is_empty() && !host.starts_with('/') => Ok(text.to_owned()),
+        _ => Err(format!("`{text}` is no collector: write it as http://HOST:PORT")),
     }
 }
 
@@ -112,6 +125,26 @@ fn ca_bundle(text: &str) -> Result<CaBundle, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_collector_is_a_url_and_the_workloads_too() {
+        let parse = |endpoint: &str| {
+            Settings::try_parse_from([
+                "assay-operator",
+                "--database-url-file=url",
+                "--name=one",
+                "--image=assay:1",
+                "--database-secret=store/url",
+                &format!("--otlp-endpoint={endpoint}"),
+            ])
+        };
+        let workloads = parse("http://otel:4318").unwrap().workloads().unwrap();
+        assert_eq!(workloads.telemetry.otlp_endpoint.as_deref(), Some("http://otel:4318"));
+        for wrong in ["otel:4318", "http:///", "grpc://otel:4317"] {
+            let said = parse(wrong).unwrap_err().to_string();
+            assert!(said.contains("write it as http://HOST:PORT"), "{said}");
+        }
+    }
 
     #[test]
     fn what_workloads_are_made_of_is_said_whole_or_not_at_all() {

@@ -17,15 +17,19 @@ const VOLUME: &str = "authorities";
 /// The variables that name it.
 pub(crate) fn environment(egress: &EgressSpec) -> Vec<Value> {
     let bypass = (!egress.no_proxy.is_empty()).then(|| egress.no_proxy.join(","));
-    let certificates = egress.ca_bundle.is_some().then(|| format!("{FOLDER}/{FILE}"));
     let variables = [
         ("HTTPS_PROXY", egress.https_proxy.clone()),
         ("HTTP_PROXY", egress.http_proxy.clone()),
         ("NO_PROXY", bypass),
-        ("SSL_CERT_FILE", certificates),
+        ("SSL_CERT_FILE", certificates_file(egress)),
     ];
     let named = variables.into_iter().filter_map(|(name, value)| Some((name, value?)));
     named.map(|(name, value)| json!({"name": name, "value": value})).collect()
+}
+
+/// The file with the certificates that are believed.
+pub(crate) fn certificates_file(egress: &EgressSpec) -> Option<String> {
+    egress.ca_bundle.is_some().then(|| format!("{FOLDER}/{FILE}"))
 }
 
 /// The volume with the certificates, and where it is.

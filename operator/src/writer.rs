@@ -3,6 +3,7 @@
 
 use std::{fmt::Debug, time::Duration};
 
+use assay_telemetry::stage;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Api, Client, Resource,
@@ -12,6 +13,7 @@ use kube::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use tracing::Instrument;
 
 use crate::{leader::Leadership, metrics::Metrics};
 
@@ -227,7 +229,8 @@ impl Writer {
         if !self.may_write() {
             return Err(WriteError::NotLeader);
         }
-        let done = timeout(PATIENCE, request).await.map_err(|_| WriteError::Slow)??;
+        let writing = timeout(PATIENCE, request).instrument(stage!("write", what));
+        let done = writing.await.map_err(|_| WriteError::Slow)??;
         self.metrics.wrote(what);
         Ok(done)
     }

@@ -2,7 +2,7 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use axum::{Router, body::Bytes, extract::State, routing::post};
@@ -26,49 +26,69 @@ struct Taken {
 type Shared = Arc<Mutex<Taken>>;
 
 /// A collector on a free port.
-pub(crate) struct Collector {
-    pub(crate) address: SocketAddr,
+#[derive(Debug)]
+pub struct Collector {
+    /// Where it listens.
+    pub address: SocketAddr,
     taken: Shared,
     _runtime: Runtime,
 }
 
 impl Collector {
-    pub(crate) fn start() -> Self {
-        let runtime = Runtime::new().unwrap();
+    /// Starts it.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        let runtime = Runtime::new().expect("a runtime");
         let taken = Shared::default();
         let router = Router::new()
             .route("/v1/traces", post(take_traces))
             .route("/v1/metrics", post(take_metrics))
             .with_state(Arc::clone(&taken));
-        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
-        let address = listener.local_addr().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
+        let listener = listener.expect("a free port");
+        let address = listener.local_addr().expect("its address");
         runtime.spawn(async move { axum::serve(listener, router).await });
         Self { address, taken, _runtime: runtime }
     }
 
-    pub(crate) fn endpoint(&self) -> String {
+    /// Where everything is sent.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// The spans of a trace.
-    pub(crate) fn spans(&self, trace: &str) -> Vec<Span> {
-        let taken = self.taken.lock().unwrap();
-        let of_trace = |span: &&Span| hex::encode(&span.trace_id) == trace;
-        taken.spans.iter().filter(of_trace).cloned().collect()
+    #[must_use]
+    pub fn spans(&self, trace: &str) -> Vec<Span> {
+        let mut spans = self.all_spans();
+        spans.retain(|span| hex::encode(&span.trace_id) == trace);
+        spans
     }
 
-    pub(crate) fn span_count(&self) -> usize {
-        self.taken.lock().unwrap().spans.len()
+    /// The spans of every trace.
+    #[must_use]
+    pub fn all_spans(&self) -> Vec<Span> {
+        self.taken().spans.clone()
     }
 
     /// The newest state of a metric.
-    pub(crate) fn metric(&self, name: &str) -> Option<Metric> {
-        let taken = self.taken.lock().unwrap();
+    #[must_use]
+    pub fn metric(&self, name: &str) -> Option<Metric> {
+        let taken = self.taken();
         taken.metrics.iter().rev().find(|metric| metric.name == name).cloned()
     }
 
     /// The newest figure of a counter or gauge, all its points together.
-    pub(crate) fn figure(&self, name: &str) -> Option<f64> {
+    ///
+    /// # Panics
+    ///
+    /// Where it is neither.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<f64> {
         let points = match self.metric(name)?.data? {
             Data::Sum(sum) => sum.data_points,
             Data::Gauge(gauge) => gauge.data_points,
@@ -82,19 +102,25 @@ impl Collector {
     }
 
     /// Everything that came in, as bytes.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.taken.lock().unwrap().bytes.clone()
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.taken().bytes.clone()
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The names of the services that sent it.
-    pub(crate) fn services(&self) -> Vec<String> {
-        self.taken.lock().unwrap().services.clone()
+    #[must_use]
+    pub fn services(&self) -> Vec<String> {
+        self.taken().services.clone()
     }
 }
 
 async fn take_traces(State(taken): State<Shared>, body: Bytes) {
-    let request = ExportTraceServiceRequest::decode(body.clone()).unwrap();
-    let mut taken = taken.lock().unwrap();
+    let request = ExportTraceServiceRequest::decode(body.clone()).expect("a message of OTLP");
+    let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
     taken.bytes.extend_from_slice(&body);
     for resource in request.resource_spans {
         let attributes = resource.resource.unwrap_or_default().attributes;
@@ -105,8 +131,8 @@ async fn take_traces(State(taken): State<Shared>, body: Bytes) {
 }
 
 async fn take_metrics(State(taken): State<Shared>, body: Bytes) {
-    let request = ExportMetricsServiceRequest::decode(body.clone()).unwrap();
-    let mut taken = taken.lock().unwrap();
+    let request = ExportMetricsServiceRequest::decode(body.clone()).expect("a message of OTLP");
+    let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
     taken.bytes.extend_from_slice(&body);
     let scopes = request.resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
     taken.metrics.extend(scopes.flat_map(|scope| scope.metrics));

@@ -12,6 +12,7 @@ pub mod big_chain;
 mod cache;
 mod caller;
 mod cluster;
+mod collector;
 mod connection;
 pub mod cut;
 mod data;
@@ -39,6 +40,7 @@ pub use assay_test_servers::{
 };
 pub use caller::{Answer, Caller};
 pub use cluster::{Cluster, ContainerProcess};
+pub use collector::Collector;
 pub use connection::Connection;
 pub use data::TestData;
 pub use figures::Figures;

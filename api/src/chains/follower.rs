@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_ingest::chain::TestNetworks;
 use assay_store::StoreError;
+use assay_telemetry::stage;
 use assay_tenancy::{
     directory::ChainFeed,
     manifest::{ChainMode, ChainProtocol, ChainSourceSpec},
@@ -16,10 +17,7 @@ use super::{
     ingest::{IngestError, IngestRequest, Watch, ingest},
     source::{self, BlockLocation, Credentials},
 };
-use crate::{
-    serving::Service,
-    telemetry::{on_thread, stage},
-};
+use crate::{serving::Service, telemetry::on_thread};
 
 /// How often it is looked whether sources changed.
 const TICK: Duration = Duration::from_secs(2);

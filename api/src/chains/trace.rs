@@ -17,11 +17,11 @@ use assay_store::{
     IntelSnapshot, StoreError,
     graph::{BATCH, Graph, GraphTip, follow},
 };
+use assay_telemetry::stage;
 use jiff::{Timestamp, tz::TimeZone};
 use tracing::Instrument;
 
 use super::reader::{ChainReader, Chains};
-use crate::telemetry::stage;
 
 /// How often a trace begins anew because a block came in while it was read.
 const ATTEMPTS: usize = 3;

@@ -1,21 +1,16 @@
 //! Log lines on standard error, for people or as JSON, and the collector that telemetry goes to.
 
-use std::env;
-
+use assay_telemetry::otlp::Collector;
+use jiff::Timestamp;
 use tracing_subscriber::EnvFilter;
 
 use super::Failure;
-use crate::{
-    settings::Settings,
-    system::Clock,
-    telemetry::{self, otlp::Collector},
-};
+use crate::{settings::Settings, system::Clock};
 
 /// The collector, where one is named.
 pub(super) fn collector(settings: &Settings) -> Result<Option<Collector>, Failure> {
     let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
-    let headers = env::var("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
-    let collector = Collector::new(endpoint, &headers, Clock::system());
+    let collector = Collector::new("assay", endpoint, now);
     collector.map(Some).map_err(|error| Failure::Usage(format!("otlp-endpoint: {error}")))
 }
 
@@ -25,6 +20,10 @@ pub(super) fn start(settings: &Settings, collector: Option<&Collector>) -> Resul
         .parse()
         .map_err(|error| Failure::Usage(format!("log-level: {error}")))?;
     let traces = collector.map(Collector::traces);
-    telemetry::start(filter, settings.log_format, Clock::system(), traces)
+    assay_telemetry::start(filter, settings.log_format, now, traces)
         .map_err(|error| Failure::Failed(format!("failed to begin logging: {error}")))
+}
+
+fn now() -> Timestamp {
+    Clock::system().now()
 }

@@ -34,9 +34,10 @@ use std::{
 };
 
 use assay_engine::{chain::ChainId, facts::Environment};
-use assay_ingest::outbound::{Outbound, OutboundError};
+use assay_outbound::{Outbound, OutboundError};
 use assay_redis::Link;
 use assay_store::{PostgresStore, SqliteStore, Store, StoreError, graph::Graph};
+use assay_telemetry::otlp::Collector;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::{
@@ -45,7 +46,6 @@ use crate::{
     revocations::{Revocations, usual_place},
     settings::{Layers, Settings, read_file},
     system::Clock,
-    telemetry::otlp::Collector,
 };
 
 /// What the exit codes mean; shown in the help.

@@ -8,6 +8,7 @@ use assay_request::{
     problem::{Code, Problem},
     trace::CallerSpan,
 };
+use assay_telemetry::stage;
 use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, HeaderValue, Method, header},
@@ -29,7 +30,7 @@ use super::{
 };
 use crate::{
     system,
-    telemetry::{self, stage, trace_context},
+    telemetry::{self, trace_context},
 };
 
 /// Bytes of all header fields together.

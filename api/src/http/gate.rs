@@ -8,6 +8,7 @@ use assay_request::{
     head,
     problem::{Code, Problem},
 };
+use assay_telemetry::stage;
 use assay_tenancy::key::Scope;
 use axum::{
     extract::{Request, State},
@@ -24,10 +25,7 @@ use super::{
     problem::Refusal,
     streamed::until_end,
 };
-use crate::{
-    serving::{Caller, Denied},
-    telemetry::stage,
-};
+use crate::serving::{Caller, Denied};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

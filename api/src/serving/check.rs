@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use assay_engine::{address::CanonicalAddress, assess};
+use assay_telemetry::stage;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Assessed, CacheStatus, Caller, Freshness, Service,
     cache::{CacheKey, Data},
 };
-use crate::{chains, telemetry::stage};
+use crate::chains;
 
 /// An answer and how it came about.
 #[derive(Clone, Debug)]

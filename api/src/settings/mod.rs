@@ -17,19 +17,11 @@ use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
 use assay_redis::{Place, RedisSettings};
 use assay_store::postgres::DatabaseAddress;
+use assay_telemetry::LogFormat;
 
 pub use definitions::{DEFINITIONS, Definition};
 pub use layers::{Layers, Origin, ReadError, read_file};
 pub use resolve::SettingProblem;
-
-/// How log lines are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// For programs: one JSON object a line.
-    Json,
-}
 
 /// Everything that can be set.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,18 +11,13 @@
 //! - [`labels`]: the readers of labels, one module a format
 //! - [`plan`]: what importing a publication changes, and when it is refused
 //! - [`chain`]: the readers of blocks, one module a source
-//! - `outbound`: proxies and whom to trust, for everything that is asked over HTTP
 
 pub mod chain;
 pub mod input;
 pub mod labels;
-#[cfg(feature = "fetch")]
-pub mod outbound;
 pub mod plan;
 pub mod sanctions;
 pub mod text;
-#[cfg(feature = "fetch")]
-mod trace_parent;
 mod xml;
 
 pub use xml::XmlError;

@@ -6,6 +6,8 @@
 //! never asked of it. `SSL_CERT_FILE` names certificates in PEM that are believed in the place of the
 //! web's authorities.
 
+mod trace_parent;
+
 use std::{
     env, fs, io,
     net::IpAddr,
@@ -18,6 +20,8 @@ use ureq::{
     tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem},
     typestate::AgentScope,
 };
+
+pub use trace_parent::TraceParent;
 
 /// Names the certificates that are believed.
 const CERTIFICATES: &str = "SSL_CERT_FILE";

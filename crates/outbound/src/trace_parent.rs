@@ -12,7 +12,8 @@ use ureq::{
 };
 
 /// Names the span that is under way in every request of an agent.
-pub(crate) struct TraceParent;
+#[derive(Clone, Copy, Debug)]
+pub struct TraceParent;
 
 impl Middleware for TraceParent {
     fn handle(

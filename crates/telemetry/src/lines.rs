@@ -17,10 +17,10 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use crate::system::Clock;
+use crate::Now;
 
-/// Prints one event as one line, with the time that a clock shows.
-pub(super) struct JsonLines(pub(super) Clock);
+/// Prints one event as one line, with the time.
+pub(super) struct JsonLines(pub(super) Now);
 
 impl<S> FormatEvent<S, JsonFields> for JsonLines
 where
@@ -36,7 +36,7 @@ where
         let mut fields = Fields(Map::new());
         event.record(&mut fields);
         let metadata = event.metadata();
-        let mut line = head(self.0.now(), metadata.level().as_str(), metadata.target());
+        let mut line = head((self.0)(), metadata.level().as_str(), metadata.target());
         for span in context.event_scope().into_iter().flatten() {
             if let Some(known) = span.extensions().get::<FormattedFields<JsonFields>>()
                 && let Ok(Value::Object(known)) = serde_json::from_str(&known.fields)

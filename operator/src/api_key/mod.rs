@@ -20,6 +20,7 @@ use std::{
 use assay_crds::{ApiKey, Tenant, status::ApiKeyStatus};
 use assay_engine::facts::Environment;
 use assay_store::{Store, StoreError};
+use assay_telemetry::stage;
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
@@ -33,6 +34,7 @@ use kube::{
     },
 };
 use tokio::sync::watch;
+use tracing::Instrument;
 
 use crate::{
     backoff::{self, Failures},
@@ -40,7 +42,7 @@ use crate::{
     health::Health,
     publish::InForce,
     reason::Reason,
-    system,
+    system, traced,
     writer::{WriteError, Writer},
 };
 
@@ -160,7 +162,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
     if !context.writer.may_write() {
         return Err(KeyError::NotLeader);
     }
-    let worked = work(object, &context).await;
+    let worked = traced::looking_after(KIND, object, Box::pin(work(object, &context))).await;
     if let Err(error) = &worked {
         status::tell_of_failure(object, error, &context, system::now()).await;
     } else {
@@ -171,7 +173,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
 
 async fn work(object: &ApiKey, context: &Context) -> Result<Action, KeyError> {
     let now = system::now();
-    let mut fetched = fetch::fetch(object, context).await?;
+    let mut fetched = fetch::fetch(object, context).instrument(stage!("fetch")).await?;
     if object.meta().deletion_timestamp.is_some() {
         apply::revoke(&fetched, context, now).await?;
         context.told().remove(&object.uid().unwrap_or_default());
@@ -188,10 +190,14 @@ async fn work(object: &ApiKey, context: &Context) -> Result<Action, KeyError> {
     }
     let work = validate::validate(&fetched, now).map(|valid| build::build(&valid, now));
     let done = match work {
-        Ok(work) => apply::apply(&fetched, work, context, now).await?,
+        Ok(work) => {
+            let applying = apply::apply(&fetched, work, context, now);
+            applying.instrument(stage!("apply")).await?
+        }
         Err(standing) => apply::Done::refused(standing),
     };
-    let next = status::tell(&fetched, &done, context, now).await?;
+    let telling = status::tell(&fetched, &done, context, now);
+    let next = telling.instrument(stage!("status")).await?;
     context.health.metrics.reconciled(KIND, done.is_change);
     let resync = backoff::spread(RESYNC, system::jitter());
     Ok(Action::requeue(next.map_or(resync, |next| next.min(resync))))

@@ -20,12 +20,14 @@ use std::{
 
 use assay_engine::policy::Policy;
 use assay_store::{Store, StoreError};
+use assay_telemetry::stage;
 use assay_tenancy::{Directory, Manifests, manifest::FormerTenantSpec};
 use kube::Client;
 use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
 };
+use tracing::Instrument;
 
 pub use self::fetch::Manifest;
 use self::fetch::{Caches, Key, Stamp};
@@ -113,7 +115,7 @@ impl Publisher {
                     self.told.clear();
                 }
                 let begun = Instant::now();
-                match self.round().await {
+                match self.round().instrument(stage!("publish")).await {
                     Ok(()) => {
                         failures = 0;
                         seen = Some(stamps);
@@ -171,21 +173,26 @@ impl Publisher {
             return Err(RoundError::NotLeader);
         }
         let objects = self.caches.objects();
-        let kept = apply::keep(&self.writer, &self.caches, &objects).await;
+        let keeping = apply::keep(&self.writer, &self.caches, &objects);
+        let kept = keeping.instrument(stage!("keep")).await;
         for (key, object) in &objects {
             if !fetch::is_deleted(object) && !kept.contains(key) {
                 self.postpone(key.clone());
             }
         }
         let now = system::now();
-        let mut stored = build::Stored::read(&*self.store, self.stored.take()).await?;
+        let fetching = build::Stored::read(&*self.store, self.stored.take());
+        let mut stored = fetching.instrument(stage!("fetch")).await?;
         if apply::end_forgotten_keys(&*self.store, &self.writer, &stored, now).await? {
             stored = build::Stored::read(&*self.store, None).await?;
         }
         let verdict = validate::validate(&stored.specs, &objects, &kept, now);
         let changes = build::changes(&stored, &verdict);
-        let revision =
-            if changes.is_empty() { stored.revision } else { self.put(&changes, &stored).await? };
+        let revision = if changes.is_empty() {
+            stored.revision
+        } else {
+            self.put(&changes, &stored).instrument(stage!("apply")).await?
+        };
         self.stored = Some(build::Stored { revision, ..verdict.stored_afterwards(stored) });
         if let Some(in_force) = verdict.in_force() {
             self.in_force.send_replace(in_force);
@@ -193,7 +200,7 @@ impl Publisher {
         for key in apply::let_go(&self.writer, &self.caches, &objects, &verdict).await {
             self.postpone(key);
         }
-        self.tell(&objects, &kept, &verdict).await;
+        self.tell(&objects, &kept, &verdict).instrument(stage!("status")).await;
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! Making a running API what it is to be, in an order in which it never stops serving.
 
-use k8s_openapi::api::{apps::v1::Deployment, batch::v1::CronJob};
+use k8s_openapi::api::{
+    apps::v1::Deployment, autoscaling::v2::HorizontalPodAutoscaler, batch::v1::CronJob,
+};
 use kube::{Client, api::DynamicObject};
 
 use super::{
@@ -22,6 +24,8 @@ pub(super) struct Applied {
     pub(super) deployment: Option<Deployment>,
     /// What forgets what is older than it is kept, where there is one.
     pub(super) purge: Option<CronJob>,
+    /// What decides how many replicas there are.
+    pub(super) autoscaler: Option<HorizontalPodAutoscaler>,
     /// Whether the cluster knows no Gateways, where a way in through one is wanted.
     pub(super) lacks_gateways: bool,
     /// Whether anything was written.
@@ -68,11 +72,13 @@ pub(super) async fn apply(
 ) -> Result<Applied, ServiceError> {
     let mut applier = Applier { fetched, context, is_change: false };
     let mut lacks_gateways = false;
+    let mut autoscaler = None;
     for child in &plan.common {
         match applier.apply(child).await {
             Err(error) if child.kind == ChildKind::HttpRoute && error.is_gone() => {
                 lacks_gateways = true;
             }
+            done if child.kind == ChildKind::HorizontalPodAutoscaler => autoscaler = Some(done?),
             done => drop(done?),
         }
     }
@@ -101,5 +107,7 @@ pub(super) async fn apply(
     }
     let deployment = deployment.and_then(|deployment| deployment.try_parse().ok());
     let purge = purge.and_then(|purge| purge.try_parse().ok());
-    Ok(Applied { migration, deployment, purge, lacks_gateways, is_change: applier.is_change })
+    let autoscaler = autoscaler.and_then(|autoscaler| autoscaler.try_parse().ok());
+    let is_change = applier.is_change;
+    Ok(Applied { migration, deployment, purge, autoscaler, lacks_gateways, is_change })
 }

@@ -219,13 +219,7 @@ mod tests {
 
     #[test]
     fn the_sum_is_told_in_words() {
-        let scaling = ScalingSpec {
-            min_replicas: 2,
-            max_replicas: 10,
-            rated_requests_per_replica: 500,
-            oversubscription_percent: 10,
-            cpu_percent: 70,
-        };
+        let scaling = ScalingSpec::default();
         let asked = |largest, sum| Demand {
             largest: Some(("Tenant acme".into(), largest)),
             sum,
@@ -261,7 +255,7 @@ mod tests {
                 max_replicas: bounds.0.max(bounds.1),
                 rated_requests_per_replica: rated,
                 oversubscription_percent: percent,
-                cpu_percent: 70,
+                ..ScalingSpec::default()
             };
             let asked = |more: u64| Demand {
                 largest: Some(("a".into(), u128::from(largest))),

@@ -21,6 +21,7 @@ use std::{
 };
 
 use assay_crds::{RiskService, status::RiskServiceStatus};
+use assay_telemetry::stage;
 use futures_util::{StreamExt, stream};
 use k8s_openapi::api::{
     apps::v1::Deployment,
@@ -40,16 +41,23 @@ use kube::{
     },
 };
 use tokio::sync::watch;
+use tracing::Instrument;
 
-use self::{demand::Demand, status::News};
+use self::{
+    apply::Applied,
+    demand::{Demand, Floor},
+    fetch::Fetched,
+    status::News,
+};
 use crate::{
     backoff::{self, Failures},
     child::label_selector,
     client::SharedClient,
+    complaint,
     health::Health,
     publish::InForce,
     reason::Reason,
-    system,
+    system, traced,
     writer::{WriteError, Writer},
 };
 
@@ -159,7 +167,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
     if !context.writer.may_write() {
         return Err(WriteError::NotLeader.into());
     }
-    let worked = work(object, &context).await?;
+    let worked = traced::looking_after(KIND, object, Box::pin(work(object, &context))).await?;
     context.failures.over(guarded.meta().uid.as_ref());
     Ok(worked)
 }
@@ -170,23 +178,23 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Service
         context.told().remove(&object.uid().unwrap_or_default());
         return Ok(Action::await_change());
     }
-    let fetched = fetch::fetch(object, context).await?;
+    let fetched = fetch::fetch(object, context).instrument(stage!("fetch")).await?;
     let (news, is_change) = match validate::validate(&fetched) {
         Ok(valid) => {
             let plan = build::build(&valid);
             let (fewest, floor) = (plan.fewest, plan.floor.clone());
-            let applied = apply::apply(&fetched, plan, context).await?;
-            let standing = status::standing(&object.spec.image, fewest, &applied);
-            let purge = status::purge(applied.purge);
-            let news = News { standing, deployment: applied.deployment, floor, purge };
-            (news, applied.is_change)
+            let applying = apply::apply(&fetched, plan, context).instrument(stage!("apply"));
+            let applied = applying.await?;
+            let is_change = applied.is_change;
+            (news(&fetched, (fewest, floor), applied, context).await, is_change)
         }
         Err(standing) => {
             let deployment = fetched.deployment();
-            (News { standing, deployment, floor: None, purge: None }, false)
+            (News { standing, deployment, floor: None, autoscaling: None, purge: None }, false)
         }
     };
-    status::tell(object, &news, context, system::now()).await?;
+    let telling = status::tell(object, &news, context, system::now());
+    telling.instrument(stage!("status")).await?;
     let metrics = &context.health.metrics;
     metrics.reconciled(KIND, is_change);
     let next = if news.standing.is_ready() {
@@ -196,6 +204,27 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Service
         RECHECK
     };
     Ok(Action::requeue(backoff::spread(next, system::jitter())))
+}
+
+/// What is to be told of what was applied. Where something is not well, pods are asked why.
+async fn news(
+    fetched: &Fetched,
+    (fewest, floor): (i32, Option<Floor>),
+    applied: Applied,
+    context: &Context,
+) -> News {
+    let why = async |labels: Option<String>| {
+        complaint::of_pods(&context.client.0, &fetched.parent.namespace, &labels?).await
+    };
+    let standing = status::standing(&fetched.object.spec.image, fewest, &applied);
+    let doubtful = status::doubtful_pods(&standing, fetched);
+    let standing = standing.with(why(doubtful).await.as_deref());
+    let mut purge = status::purge(applied.purge);
+    if let Some(fact) = purge.as_mut().filter(|fact| !fact.holds) {
+        fact.add(why(Some(build::purge_pods(fetched))).await.as_deref());
+    }
+    let autoscaling = status::autoscaling(applied.autoscaler.as_ref());
+    News { standing, deployment: applied.deployment, floor, autoscaling, purge }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]

@@ -5,14 +5,17 @@ use assay_crds::{
     status::{RiskServiceStatus, Status as _},
 };
 use jiff::Timestamp;
-use k8s_openapi::api::{apps::v1::Deployment, batch::v1::CronJob};
+use k8s_openapi::api::{
+    apps::v1::Deployment, autoscaling::v2::HorizontalPodAutoscaler, batch::v1::CronJob,
+};
 use kube::{Api, Resource, ResourceExt};
 
 use super::{
     Context, ServiceError,
     apply::Applied,
-    build::{Migration, version},
+    build::{Migration, migration_name, version},
     demand::Floor,
+    fetch::Fetched,
 };
 use crate::{
     conditions::{Fact, Standing, condition, conditions, ready_reason},
@@ -22,8 +25,13 @@ use crate::{
 
 /// Whether there may be as many replicas as tenants' limits ask for.
 const LIMITS_COVERED: &str = "LimitsCovered";
+/// Whether there are more replicas when they have much to do.
+const AUTOSCALED: &str = "Autoscaled";
 /// Whether what is older than plans keep it is forgotten.
 const RETENTION_KEPT: &str = "RetentionKept";
+
+/// By which the cluster marks the pods of a Job.
+const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 
 /// What is to be told.
 #[derive(Debug)]
@@ -33,8 +41,24 @@ pub(super) struct News {
     pub(super) deployment: Option<Deployment>,
     /// What tenants' limits ask for, where that is known.
     pub(super) floor: Option<Floor>,
+    /// How adding replicas goes, where that is known.
+    pub(super) autoscaling: Option<Fact>,
     /// How forgetting goes, where that is known.
     pub(super) purge: Option<Fact>,
+}
+
+/// How adding replicas goes: whether it is known how much they have to do.
+pub(super) fn autoscaling(autoscaler: Option<&HorizontalPodAutoscaler>) -> Option<Fact> {
+    let conditions = autoscaler?.status.as_ref()?.conditions.as_ref()?;
+    let active = conditions.iter().find(|condition| condition.type_ == "ScalingActive")?;
+    let message = active.message.clone().unwrap_or_default();
+    let fact = |holds, reason, message| Fact { kind: AUTOSCALED, holds, reason, message };
+    Some(if active.status == "True" {
+        fact(true, Reason::LoadKnown, "replicas are added when they have much to do".to_owned())
+    } else {
+        let message = format!("no replica is added or taken away by load: {message}");
+        fact(false, Reason::LoadUnknown, message)
+    })
 }
 
 /// How forgetting goes.
@@ -45,12 +69,23 @@ pub(super) fn purge(job: Option<CronJob>) -> Option<Fact> {
         (true, Reason::PurgeWell, message)
     } else {
         let message = format!(
-            "the last run of CronJob `{name}` failed, and what is older than plans keep it is still there: \
-             its pods say why"
+            "the last run of CronJob `{name}` failed, and what is older than plans keep it is still there"
         );
         (false, Reason::PurgeFailed, message)
     };
     Some(Fact { kind: RETENTION_KEPT, holds, reason, message })
+}
+
+/// The labels of the pods that may say why it does not go on; `None` where all is well.
+pub(super) fn doubtful_pods(standing: &Standing, fetched: &Fetched) -> Option<String> {
+    match standing.reason() {
+        Reason::MigrationFailed | Reason::Migrating => {
+            let job = migration_name(fetched)?;
+            Some(format!("{JOB_NAME}={job}"))
+        }
+        Reason::RolloutFailed | Reason::RollingOut => Some(fetched.parent.pods()),
+        _ => None,
+    }
 }
 
 /// How it stands with an API whose children are as they are to be.
@@ -60,8 +95,8 @@ pub(super) fn standing(image: &str, fewest: i32, applied: &Applied) -> Standing 
     match &applied.migration {
         Migration::Failed(why) => {
             let message = format!(
-                "the migration for `{image}` failed{serving}: {why}; its Job's pods say more; delete the \
-                 Job to try again, or name another image"
+                "the migration for `{image}` failed{serving}: {why}; delete the Job to try again, or name \
+                 another image"
             );
             return Standing::Stalled(Reason::MigrationFailed, message);
         }
@@ -163,7 +198,11 @@ fn status(
         reason: if floor.is_enough { Reason::EnoughReplicas } else { Reason::TooFewReplicas },
         message: floor.words.clone(),
     });
-    for (kind, fact) in [(LIMITS_COVERED, covered), (RETENTION_KEPT, news.purge.clone())] {
+    for (kind, fact) in [
+        (LIMITS_COVERED, covered),
+        (AUTOSCALED, news.autoscaling.clone()),
+        (RETENTION_KEPT, news.purge.clone()),
+    ] {
         let told = before.conditions().iter().find(|known| known.type_ == kind);
         let now = fact.map(|fact| condition(&fact, before.conditions(), generation, now));
         all.extend(now.or_else(|| told.cloned()));
@@ -210,7 +249,14 @@ mod tests {
 
     fn applied(migration: Migration, deployment: Value) -> Applied {
         let deployment = Some(serde_json::from_value(deployment).unwrap());
-        Applied { migration, deployment, purge: None, lacks_gateways: false, is_change: false }
+        Applied {
+            migration,
+            deployment,
+            purge: None,
+            autoscaler: None,
+            lacks_gateways: false,
+            is_change: false,
+        }
     }
 
     fn deployment(updated: i32, total: i32, available: i32) -> Value {
@@ -278,15 +324,31 @@ mod tests {
     }
 
     #[test]
+    fn what_keeps_the_autoscaler_from_knowing_the_load_is_told() {
+        let fact = |active: &str, message: &str| {
+            let condition = json!({"type": "ScalingActive", "status": active, "message": message});
+            let status = json!({"conditions": [condition]});
+            let autoscaler = json!({"metadata": {"name": "api"}, "status": status});
+            autoscaling(Some(&serde_json::from_value(autoscaler).unwrap())).unwrap()
+        };
+        assert_eq!(fact("True", "").reason, Reason::LoadKnown);
+        let unknown = fact("False", "no metrics known");
+        assert_eq!((unknown.holds, unknown.reason), (false, Reason::LoadUnknown));
+        assert!(unknown.message.ends_with(": no metrics known"), "{}", unknown.message);
+        assert_eq!(autoscaling(None), None);
+    }
+
+    #[test]
     fn a_purge_that_failed_is_told_of_until_one_goes_well() {
-        let fact = |status: serde_json::Value| {
-            let job = serde_json::json!({"metadata": {"name": "api-purge"}, "status": status});
+        let fact = |status: Value| {
+            let job = json!({"metadata": {"name": "api-purge"}, "status": status});
             let fact = purge(serde_json::from_value(job).unwrap()).unwrap();
             (fact.holds, fact.reason)
         };
         let [earlier, later] = ["2026-11-22T01:00:00Z", "2026-11-22T02:00:00Z"];
-        let run = |begun: &str, succeeded: &str| serde_json::json!({"lastScheduleTime": begun, "lastSuccessfulTime": succeeded});
-        assert_eq!(fact(serde_json::json!({})), (true, Reason::PurgeWell));
+        let run =
+            |begun, succeeded| json!({"lastScheduleTime": begun, "lastSuccessfulTime": succeeded});
+        assert_eq!(fact(json!({})), (true, Reason::PurgeWell));
         assert_eq!(fact(run(later, earlier)), (false, Reason::PurgeFailed));
         assert_eq!(fact(run(earlier, later)), (true, Reason::PurgeWell));
         assert_eq!(purge(None), None, "nothing is known of it");

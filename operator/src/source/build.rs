@@ -69,6 +69,7 @@ fn import(source: &str, spec: &IntelSourceSpec, workloads: &Workloads, parent: &
         secrets: vec![file],
         config_map: None,
         egress: &workloads.egress,
+        telemetry: &workloads.telemetry,
         restart: Restart::Never,
         grace_seconds: 30,
         requests: ["100m", "256Mi"],
@@ -117,6 +118,7 @@ pub(super) fn policy(
     }
     out.extend(database);
     out.extend(way_out::ports(&workloads.egress));
+    out.extend(ports::of_collector(&workloads.telemetry));
     let port = |protocol: &str, port: u16| json!({"protocol": protocol, "port": port});
     let out: Vec<Value> = out.into_iter().map(|number| port("TCP", number)).collect();
     let names = json!({
@@ -168,6 +170,7 @@ pub(super) fn follower(
         secrets,
         config_map: None,
         egress: &workloads.egress,
+        telemetry: &workloads.telemetry,
         restart: Restart::Always,
         // A batch of blocks is one transaction; what was not committed is read again.
         grace_seconds: 30,
@@ -198,6 +201,7 @@ mod tests {
             image_pull_secrets: vec![],
             database_secret: serde_json::from_value(json!({"name": "store"})).unwrap(),
             egress: serde_json::from_value(json!({"httpsProxy": "http://proxy:3128"})).unwrap(),
+            telemetry: serde_json::from_value(json!({"otlpEndpoint": "http://otel:4318"})).unwrap(),
         }
     }
 
@@ -295,9 +299,9 @@ mod tests {
             let ports = spec["egress"][1]["ports"].as_array().unwrap().iter();
             ports.map(|port| port["port"].as_u64().unwrap()).collect::<Vec<_>>()
         };
-        assert_eq!(ports("https://lists.example/own.csv"), [443, 3128, 5433]);
-        assert_eq!(ports("http://lists.example/own.csv"), [80, 443, 3128, 5433]);
-        assert_eq!(ports("http://node:8332"), [443, 3128, 5433, 8332]);
+        assert_eq!(ports("https://lists.example/own.csv"), [443, 3128, 4318, 5433]);
+        assert_eq!(ports("http://lists.example/own.csv"), [80, 443, 3128, 4318, 5433]);
+        assert_eq!(ports("http://node:8332"), [443, 3128, 4318, 5433, 8332]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod work;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_crds::{ChainSource, EgressSpec, IntelSource, SecretKey};
+use assay_crds::{ChainSource, EgressSpec, IntelSource, SecretKey, TelemetrySpec};
 use assay_store::Store;
 use assay_tenancy::{
     Name,
@@ -43,6 +43,8 @@ pub struct Workloads {
     pub database_secret: SecretKey,
     /// How they reach what is outside the cluster.
     pub egress: EgressSpec,
+    /// Where they send what they tell about themselves.
+    pub telemetry: TelemetrySpec,
 }
 
 /// The sources that are in force.

@@ -36,11 +36,12 @@ use super::{Context, Known, Wanted, Workloads, build};
 use crate::{
     backoff,
     child::{Child, ChildKind, Parent, label_selector},
+    complaint,
     conditions::Fact,
     jobs::{has_failed, went_well},
     ports,
     reason::Reason,
-    system,
+    system, traced,
     writer::WriteError,
 };
 
@@ -260,8 +261,11 @@ async fn reconcile<K: Source>(
         None => (fact(false, Reason::NoWorkloads, NO_WORKLOADS.to_owned()), false),
         Some(workloads) => {
             let plan = K::plan(&name, &spec, &context.known.borrow(), workloads, &parent);
-            let plan = guarded::<K>(plan, &name, workloads, &parent, &context).await?;
-            work(plan, K::places(name.as_str()), &parent, &context).await?
+            let working = async {
+                let plan = guarded::<K>(plan, &name, workloads, &parent, &context).await?;
+                work(plan, K::places(name.as_str()), &parent, &context).await
+            };
+            traced::looking_after(WORKLOAD, &*object, Box::pin(working)).await?
         }
     };
     context.known.send_if_modified(|known| {
@@ -316,7 +320,9 @@ async fn work(
     let (children, is_suspended) = match plan {
         Plan::Workloads { children, is_suspended, .. } => (children, is_suspended),
         Plan::Nothing(reason, why) => {
-            let ours = live.iter().filter(|(_, live)| parent.owns(live));
+            // A Job ends by itself.
+            let ours =
+                live.iter().filter(|(kind, live)| **kind != ChildKind::Job && parent.owns(live));
             let mut is_change = false;
             for (kind, live) in ours {
                 let api = kind.api(client, namespace);
@@ -349,11 +355,14 @@ async fn work(
         is_change |= was_written;
         applied.push((child.kind, object));
     }
-    let fact = if is_suspended {
+    let mut fact = if is_suspended {
         fact(false, Reason::NothingToRun, "it is suspended".to_owned())
     } else {
         standing(&applied)
     };
+    if fact.reason == Reason::WorkloadNotReady {
+        fact.add(complaint::of_pods(client, namespace, &parent.pods()).await.as_deref());
+    }
     Ok((fact, is_change))
 }
 
@@ -372,7 +381,7 @@ fn standing(applied: &[(ChildKind, DynamicObject)]) -> Fact {
             _ => answers(object.clone().try_parse().ok()),
         };
         if !does_well {
-            let message = format!("{called} `{name}` does not do well yet: its pods say why");
+            let message = format!("{called} `{name}` does not do well yet");
             return fact(false, Reason::WorkloadNotReady, message);
         }
     }

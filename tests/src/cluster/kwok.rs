@@ -7,7 +7,7 @@ use super::Cluster;
 impl Cluster {
     /// Starts it, and makes the node that it plays.
     pub(super) fn start_kwok(&mut self, root: &Path) {
-        let mut stages = vec![KWOK.to_owned(), job_fails(), never_ready()];
+        let mut stages = vec![KWOK.to_owned(), job_fails(), never_ready(), never_pulled()];
         for stage in fs::read_dir(root.join("stages")).expect("kwok's stages") {
             let path = stage.expect("a stage").path();
             stages.push(fs::read_to_string(path).expect("a stage"));
@@ -72,8 +72,8 @@ spec:
 
 /// A Job's pod fails where its image says so.
 fn job_fails() -> String {
-    let failed = "{terminated: {exitCode: 1, reason: Error, startedAt: {{ Now | Quote }}, \
-                  finishedAt: {{ Now | Quote }}}}";
+    let failed = "{terminated: {exitCode: 1, reason: Error, message: 'no rights', \
+                  startedAt: {{ Now | Quote }}, finishedAt: {{ Now | Quote }}}}";
     stage("job-fails", ["Job", "Running"], "assay.test/assay:fails", failed, "Failed")
 }
 
@@ -81,6 +81,12 @@ fn job_fails() -> String {
 fn never_ready() -> String {
     let runs = "{running: {startedAt: {{ Now | Quote }}}}";
     stage("never-ready", ["ReplicaSet", "Pending"], "assay.test/assay:hangs", runs, "Running")
+}
+
+/// A server's image cannot be pulled where it says so; its migration's could.
+fn never_pulled() -> String {
+    let waits = "{waiting: {reason: ImagePullBackOff, message: 'no such image'}}";
+    stage("never-pulled", ["ReplicaSet", "Pending"], "assay.test/assay:gone", waits, "Pending")
 }
 
 const NODE: &str = "\

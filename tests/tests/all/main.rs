@@ -18,7 +18,6 @@ mod chain_robust;
 mod chain_sources;
 mod chain_story;
 mod chain_tools;
-mod collector;
 mod command_line;
 mod description;
 mod edge;

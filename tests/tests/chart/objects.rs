@@ -137,6 +137,20 @@ fn the_way_out_is_the_apis_and_that_of_what_the_operator_makes() {
 }
 
 #[test]
+fn everything_is_told_of_the_collector() {
+    let Some(helm) = Helm::find() else { return };
+    let endpoint = "http://collector.otel:4318";
+    let rendered = objects(&helm, &["--set", &format!("telemetry.otlpEndpoint={endpoint}")]);
+    let service = one(&rendered, "RiskService", "assay");
+    assert_eq!(service["spec"]["telemetry"], json!({"otlpEndpoint": endpoint}));
+    let pod = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
+    let given = pod["containers"][0]["args"].as_array().unwrap();
+    assert!(given.contains(&json!(format!("--otlp-endpoint={endpoint}"))), "{given:?}");
+    let rendered = objects(&helm, &[]);
+    assert!(one(&rendered, "RiskService", "assay")["spec"]["telemetry"].is_null());
+}
+
+#[test]
 fn what_comes_with_assay_is_there_and_outlives_the_release() {
     let Some(helm) = Helm::find() else { return };
     let rendered = objects(&helm, &[]);

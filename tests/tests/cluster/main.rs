@@ -11,6 +11,7 @@ mod audit;
 mod definitions;
 mod faults;
 mod flaky;
+mod judged;
 mod leaving;
 mod operator;
 mod pages;
@@ -19,6 +20,7 @@ mod refused;
 mod rights;
 mod service;
 mod sources;
+mod traced;
 
 use std::{
     path::Path,

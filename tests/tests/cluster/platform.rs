@@ -78,6 +78,12 @@ impl Platform {
         self.wait_for(object, path, reason);
     }
 
+    /// What is said about an object being ready or not.
+    pub(crate) fn message(&self, object: &[&str]) -> String {
+        let path = "jsonpath={.status.conditions[?(@.type==\"Ready\")].message}";
+        self.cluster.kubectl(&[&["get"], object, &["-o", path]].concat())
+    }
+
     /// The key in a Secret.
     pub(crate) fn key(&self, namespace: &str, secret: &str) -> String {
         let template = "go-template={{index .data \"api-key\" | base64decode}}";

@@ -338,6 +338,12 @@ fn service_rules() -> Vec<Rule> {
             service_with(json!({"egress": {"caBundle": {"key": "ca.crt"}}})),
             "name either a configMap or a secret",
         ),
+        rule(
+            "RiskService",
+            service_with(json!({"telemetry": {"otlpEndpoint": "http://collector.otel:4318"}})),
+            service_with(json!({"telemetry": {"otlpEndpoint": "collector.otel:4318"}})),
+            "write it as http://HOST:PORT, without a password",
+        ),
     ]
 }
 

@@ -165,6 +165,8 @@ fn another_image_is_migrated_to_first_and_one_that_fails_changes_nothing_that_se
 
     platform.cluster.apply(&service("fails", ""));
     platform.wait_for_reason(&SERVICE, "MigrationFailed");
+    let ready = platform.message(&SERVICE);
+    assert!(ready.ends_with(": Error, exit code 1: no rights"), "{ready}");
     let after = deployment(&platform);
     assert_eq!(after["metadata"]["generation"], before, "the Deployment was left alone");
     assert_eq!(after["status"]["readyReplicas"], 2);
@@ -177,6 +179,10 @@ fn another_image_is_migrated_to_first_and_one_that_fails_changes_nothing_that_se
     let status = platform.status(&SERVICE);
     assert_eq!((&status["version"], &status["readyReplicas"]), (&json!("2.0"), &json!(2)));
 
+    platform.cluster.apply(&service("gone", ""));
+    wait_until("it is told what a pod waits for", || {
+        platform.message(&SERVICE).ends_with(": ImagePullBackOff: no such image")
+    });
     platform.cluster.apply(&service("3.0", ""));
     platform.wait_for(&SERVICE, VERSION, "3.0");
 }
@@ -205,6 +211,20 @@ fn there_are_as_many_replicas_as_tenants_limits_ask_for() {
     platform.cluster.apply(&plan(10));
     platform.wait_for(&SERVICE, covered, "EnoughReplicas");
     platform.wait_for(&["hpa", "api"], ".spec.minReplicas", "2");
+}
+
+#[test]
+fn replicas_are_scaled_by_requests_under_way_where_an_adapter_tells_them() {
+    let Some(platform) = running() else { return };
+    let autoscaled = ".status.conditions[?(@.type==\"Autoscaled\")].reason";
+    // Nobody tells this cluster how much pods have to do.
+    platform.wait_for(&SERVICE, autoscaled, "LoadUnknown");
+    platform.wait_for_reason(&SERVICE, "ServiceReady");
+    platform.cluster.apply(&service("1.0", "  scaling: {requestsInFlight: 40}"));
+    let target = ".spec.metrics[?(@.type==\"Pods\")].pods.target.averageValue";
+    platform.wait_for(&["hpa", "api"], target, "40");
+    platform.cluster.apply(&service("1.0", ""));
+    platform.wait_for(&["hpa", "api"], target, "");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) const FOLLOW: &str =
 pub(crate) const ON_DEMAND: &str = "mode: on_demand, protocol: esplora";
 
 /// A platform whose operator makes workloads.
-fn platform() -> Option<Platform> {
+pub(crate) fn platform() -> Option<Platform> {
     let mut platform = Platform::start()?;
     platform.operator.stop();
     platform.operator = with_workloads(&platform, "workloads");

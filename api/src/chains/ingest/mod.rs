@@ -19,13 +19,14 @@ use std::time::Duration;
 use assay_engine::chain::ChainId;
 use assay_ingest::chain::{BlockSource, SourceError};
 use assay_store::{Store, graph::WriterOptions};
+use assay_telemetry::stage;
 use serde::Serialize;
 use tracing::Instrument;
 
 pub use error::IngestError;
 
 use self::{reader::Reader, run::Run};
-use crate::{system::Clock, telemetry::stage};
+use crate::system::Clock;
 
 /// Blocks behind from which on it pays to load first and index afterwards.
 const BACKFILL_FROM: u64 = 5_000;

@@ -10,10 +10,11 @@ use assay_store::{
     StoreError,
     graph::{DEEPEST_REORGANISATION, Graph, GraphWriter},
 };
+use assay_telemetry::stage;
 use tracing::Instrument;
 
 use super::{IngestError, IngestReport, IngestRequest, Watch, reader::Reader};
-use crate::{system::Clock, telemetry::stage};
+use crate::system::Clock;
 
 /// How long to wait after a failure that may pass; after each further one twice as long...
 const FIRST_WAIT: Duration = Duration::from_secs(1);

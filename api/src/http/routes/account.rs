@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_engine::policy::Policy;
 use assay_request::problem::{Code, Problem};
 use assay_store::control::KeyRecord;
+use assay_telemetry::stage;
 use assay_tenancy::{
     directory::Tenant,
     manifest::{Counts, Per},
@@ -21,7 +22,6 @@ use tracing::Instrument;
 use crate::{
     http::{App, problem::Refusal},
     serving::Caller,
-    telemetry::stage,
 };
 
 /// The settings of a tenant.

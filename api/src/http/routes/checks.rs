@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assay_request::problem::{Code, Problem};
 use assay_store::usage::KeptCheck;
+use assay_telemetry::stage;
 use axum::{
     extract::{Extension, Path, State},
     http::header,
@@ -14,7 +15,6 @@ use tracing::Instrument;
 use crate::{
     http::{App, problem::Refusal},
     serving::Caller,
-    telemetry::stage,
 };
 
 /// Shows an answer that was given to the caller's tenant, to the byte.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use assay_engine::{assessment::AssessedSource, facts::Environment, judge_sources, judge_tip};
+use assay_telemetry::stage;
 use axum::{
     Json,
     extract::{Extension, State},
@@ -11,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Instrument;
 
-use crate::{chains::trace::tips, http::App, serving::Caller, telemetry::stage};
+use crate::{chains::trace::tips, http::App, serving::Caller};
 
 /// What answers rest on.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

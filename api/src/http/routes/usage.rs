@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use assay_request::problem::{Code, Problem};
 use assay_store::usage::Operation;
+use assay_telemetry::stage;
 use axum::{
     Json,
     extract::{Extension, Query, State, rejection::QueryRejection},
@@ -16,7 +17,6 @@ use tracing::Instrument;
 use crate::{
     http::{App, problem::Refusal},
     serving::Caller,
-    telemetry::stage,
 };
 
 /// Longest time that one answer covers.

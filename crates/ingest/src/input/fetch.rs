@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use assay_outbound::{Outbound, TraceParent};
 use ureq::{
     Agent,
     http::{Response, StatusCode, header},
 };
 
 use super::{InputLimits, SpoolError, Spooled};
-use crate::{outbound::Outbound, trace_parent::TraceParent};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use assay_ingest::outbound::Outbound;
+use assay_outbound::Outbound;
 use async_trait::async_trait;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use ureq::{

@@ -137,7 +137,7 @@ fn attribute(name: &str, value: &str) -> KeyValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::otlp::text::families;
+    use crate::otlp::text::families;
 
     #[test]
     fn buckets_of_a_message_count_each_for_itself() {

@@ -7,8 +7,9 @@ mod client;
 mod message;
 mod text;
 
-use std::time::Duration;
+use std::{env, time::Duration};
 
+use jiff::Timestamp;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::{
     Resource,
@@ -16,7 +17,7 @@ use opentelemetry_sdk::{
 };
 use tokio::{task::spawn_blocking, time::timeout};
 
-use crate::system::Clock;
+use crate::Now;
 use client::Client;
 
 /// How often traces are sent at least.
@@ -40,28 +41,28 @@ pub struct Collector {
     traces: SdkTracerProvider,
     resource: Resource,
     began: u64,
-    clock: Clock,
+    now: Now,
 }
 
 impl Collector {
-    /// A collector at `endpoint` (its base, without `/v1/…`). `headers` go with everything that is sent,
-    /// as `OTEL_EXPORTER_OTLP_HEADERS` has them: `name=value,name=value`.
+    /// A collector at `endpoint` (its base, without `/v1/…`), which knows the program as `service` unless
+    /// `OTEL_SERVICE_NAME` says otherwise. What `OTEL_EXPORTER_OTLP_HEADERS` names goes with everything that
+    /// is sent: `name=value,name=value`.
     ///
     /// # Errors
     ///
     /// Where the endpoint cannot be used.
-    pub fn new(endpoint: &str, headers: &str, clock: Clock) -> Result<Self, CollectorError> {
+    pub fn new(service: &str, endpoint: &str, now: Now) -> Result<Self, CollectorError> {
         let base = endpoint.trim_end_matches('/');
-        let client = Client::new(base, headers);
+        let headers = env::var("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
+        let client = Client::new(base, &headers);
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(client.clone())
             .with_endpoint(format!("{base}/v1/traces"))
             .build()?;
         let resource = Resource::builder()
-            .with_service_name(
-                std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "assay".into()),
-            )
+            .with_service_name(env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| service.to_owned()))
             .with_attribute(opentelemetry::KeyValue::new(
                 "service.version",
                 env!("CARGO_PKG_VERSION"),
@@ -73,8 +74,8 @@ impl Collector {
             .with_span_processor(processor)
             .with_resource(resource.clone())
             .build();
-        let began = nanoseconds(&clock);
-        Ok(Self { client, metrics: format!("{base}/v1/metrics"), traces, resource, began, clock })
+        let began = nanoseconds(now());
+        Ok(Self { client, metrics: format!("{base}/v1/metrics"), traces, resource, began, now })
     }
 
     /// Where spans go.
@@ -90,7 +91,7 @@ impl Collector {
         let sent = spawn_blocking(move || {
             let families = text::families(&text);
             let message =
-                message::request(&families, &this.resource, this.began, nanoseconds(&this.clock));
+                message::request(&families, &this.resource, this.began, nanoseconds((this.now)()));
             this.client.post(&this.metrics, message);
         });
         // A thread that could not be joined sent nothing.
@@ -117,6 +118,6 @@ impl Collector {
     }
 }
 
-fn nanoseconds(clock: &Clock) -> u64 {
-    u64::try_from(clock.now().as_nanosecond()).unwrap_or_default()
+fn nanoseconds(time: Timestamp) -> u64 {
+    u64::try_from(time.as_nanosecond()).unwrap_or_default()
 }

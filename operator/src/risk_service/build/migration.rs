@@ -4,6 +4,7 @@ use k8s_openapi::api::batch::v1::Job;
 use kube::{ResourceExt, api::DynamicObject};
 use serde_json::json;
 
+use super::MIGRATION;
 use crate::{
     child::{Child, ChildKind, Parent, hash},
     jobs::once,
@@ -35,7 +36,7 @@ pub(in crate::risk_service) enum Migration {
 }
 
 /// What the migration is called: one for each image and database. `None` while there is no database.
-pub(super) fn name(fetched: &Fetched) -> Option<String> {
+pub(in crate::risk_service) fn name(fetched: &Fetched) -> Option<String> {
     let Held::There { uid, .. } = &fetched.database else { return None };
     Some(named(fetched, uid))
 }
@@ -52,7 +53,7 @@ pub(super) fn job(valid: &Valid<'_>) -> Child {
     let spec = &fetched.object.spec;
     // Not among the server's pods, which are chosen by their labels.
     let Parent { reference, namespace, .. } = &fetched.parent;
-    let parent = Parent::new(reference.clone(), namespace, &fetched.name(), "migration");
+    let parent = Parent::new(reference.clone(), namespace, &fetched.name(), MIGRATION);
     let database = SecretFile::new("database", &spec.database_secret);
     let pod = Pod {
         image: &spec.image,
@@ -66,6 +67,7 @@ pub(super) fn job(valid: &Valid<'_>) -> Child {
         secrets: vec![database],
         config_map: None,
         egress: &spec.egress,
+        telemetry: &spec.telemetry,
         restart: Restart::Never,
         grace_seconds: 30,
         requests: ["50m", "64Mi"],

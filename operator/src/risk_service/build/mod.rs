@@ -12,7 +12,8 @@ mod server;
 
 use assay_crds::RiskServiceSpec;
 
-pub(super) use self::migration::{Migration, migration, version};
+pub(super) use self::migration::{Migration, migration, name as migration_name, version};
+pub(super) use self::purge::pods as purge_pods;
 use super::{
     demand::{Floor, floor},
     fetch::Fetched,
@@ -22,6 +23,10 @@ use crate::child::{Child, ChildKind};
 
 /// What the children are for, as labels say it.
 pub(super) const SERVER: &str = "server";
+/// What the Job before a new image is for.
+const MIGRATION: &str = "migration";
+/// What the nightly Job is for.
+const PURGE: &str = "purge";
 /// Where the API listens in a pod, and what that is called.
 const API: (&str, u16) = ("http", 8080);
 /// Where health and metrics listen.

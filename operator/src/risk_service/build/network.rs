@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{ADMIN, API};
+use super::{ADMIN, API, MIGRATION, PURGE, SERVER};
 use crate::{
     child::{Child, ChildKind},
+    ports,
     risk_service::{fetch::Fetched, validate::Valid},
     way_out,
 };
@@ -22,13 +23,14 @@ pub(super) fn service(fetched: &Fetched) -> Child {
     Child::new(&fetched.parent, ChildKind::Service, &fetched.name(), &[], content)
 }
 
-/// In to the two ports, out to names and to what the Secrets and chain sources name. Where that is
+/// For servers and for the Jobs beside them: in to the two ports, out to names and to what the Secrets and chain sources name. Where that is
 /// cannot be said: it may move, and names are not addresses.
 pub(super) fn policy(valid: &Valid<'_>) -> Child {
     let fetched = valid.fetched;
     let port = |protocol: &str, port: u16| json!({"protocol": protocol, "port": port});
     let mut out = valid.ports.clone();
     out.extend(way_out::ports(&fetched.object.spec.egress));
+    out.extend(ports::of_collector(&fetched.object.spec.telemetry));
     out.extend(fetched.demand.iter().flat_map(|demand| &demand.endpoint_ports));
     let out: Vec<Value> = out.into_iter().map(|number| port("TCP", number)).collect();
     let names = json!({
@@ -36,7 +38,7 @@ pub(super) fn policy(valid: &Valid<'_>) -> Child {
         "ports": [port("UDP", 53), port("TCP", 53)],
     });
     let content = json!({"spec": {
-        "podSelector": {"matchLabels": fetched.parent.selector()},
+        "podSelector": fetched.parent.selector_of(&[SERVER, MIGRATION, PURGE]),
         "policyTypes": ["Ingress", "Egress"],
         "ingress": [{"ports": [port("TCP", API.1), port("TCP", ADMIN.1)]}],
         "egress": [names, {"ports": out}],

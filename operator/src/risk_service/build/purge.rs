@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::PURGE;
 use crate::{
     child::{Child, ChildKind, Parent, hash},
     jobs::{Schedule, each_time, once},
@@ -19,11 +20,20 @@ pub(super) fn name(fetched: &Fetched) -> String {
     format!("{}-purge", fetched.name())
 }
 
+/// Not among the server's pods, which are chosen by their labels.
+fn parent(fetched: &Fetched) -> Parent {
+    let Parent { reference, namespace, .. } = &fetched.parent;
+    Parent::new(reference.clone(), namespace, &fetched.name(), PURGE)
+}
+
+/// The labels of its pods.
+pub(in crate::risk_service) fn pods(fetched: &Fetched) -> String {
+    parent(fetched).pods()
+}
+
 pub(super) fn cron_job(fetched: &Fetched) -> Child {
     let spec = &fetched.object.spec;
-    // Not among the server's pods, which are chosen by their labels.
-    let Parent { reference, namespace, .. } = &fetched.parent;
-    let parent = Parent::new(reference.clone(), namespace, &fetched.name(), "purge");
+    let parent = parent(fetched);
     let database = SecretFile::new("database", &spec.database_secret);
     let pod = Pod {
         image: &spec.image,
@@ -36,12 +46,13 @@ pub(super) fn cron_job(fetched: &Fetched) -> Child {
         secrets: vec![database],
         config_map: None,
         egress: &spec.egress,
+        telemetry: &spec.telemetry,
         restart: Restart::Never,
         grace_seconds: 30,
         requests: ["50m", "64Mi"],
     };
     let schedule = Schedule {
-        when: &at_night(namespace, &fetched.name()),
+        when: &at_night(&parent.namespace, &fetched.name()),
         latest_start: LATEST_START,
         is_suspended: false,
     };

@@ -7,12 +7,15 @@ use crate::{
     child::{Child, ChildKind, hash},
     pod::{CONFIG, DATA, Pod, Restart, SecretFile},
     risk_service::fetch::Fetched,
+    way_out,
 };
 
 /// The key of the settings in their `ConfigMap`, and the file's name.
 const FILE: &str = "assay.toml";
 /// Noted on pods, so that other settings make other pods.
 const SETTINGS: &str = "assay.dev/settings";
+/// What servers call how many requests are under way.
+const IN_FLIGHT: &str = "assay_http_requests_in_flight";
 /// How long a server goes on accepting after the signal to stop, in seconds: as long as it may take
 /// until nobody sends new connections any more.
 const DRAIN: u32 = 5;
@@ -43,7 +46,11 @@ pub(super) fn settings(fetched: &Fetched) -> Child {
         ("drain-delay", format!("{DRAIN}s")),
         ("shutdown-grace", format!("{GRACE}s")),
     ];
-    lines.extend(cache.map(|cache| ("redis-url-file", cache.path())));
+    if let Some(cache) = cache {
+        lines.push(("redis-url-file", cache.path()));
+        let authorities = way_out::certificates_file(&fetched.object.spec.egress);
+        lines.extend(authorities.map(|path| ("redis-ca-file", path)));
+    }
     let lines: Vec<String> =
         lines.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
     let text = lines.join("\n") + "\n";
@@ -62,6 +69,7 @@ pub(super) fn deployment(fetched: &Fetched, settings: &Child, migration: &str) -
         secrets: [database].into_iter().chain(cache).collect(),
         config_map: Some(&name),
         egress: &spec.egress,
+        telemetry: &spec.telemetry,
         restart: Restart::Always,
         // The server drains by itself, so that nothing has to happen before the signal.
         grace_seconds: DRAIN + GRACE + LAST_WORDS,
@@ -116,11 +124,17 @@ fn probe(path: &str, every: u32, failures: u32) -> Value {
 pub(super) fn autoscaler(fetched: &Fetched, fewest: i32) -> Child {
     let (scaling, name) = (&fetched.object.spec.scaling, fetched.name());
     let cpu = json!({"type": "Utilization", "averageUtilization": scaling.cpu_percent});
+    let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": cpu}});
+    let in_flight = scaling.requests_in_flight.map(|most| {
+        let target = json!({"type": "AverageValue", "averageValue": most.to_string()});
+        json!({"type": "Pods", "pods": {"metric": {"name": IN_FLIGHT}, "target": target}})
+    });
+    let metrics: Vec<Value> = [cpu].into_iter().chain(in_flight).collect();
     let content = json!({"spec": {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
         "minReplicas": fewest,
         "maxReplicas": scaling.max_replicas,
-        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": cpu}}],
+        "metrics": metrics,
     }});
     Child::new(&fetched.parent, ChildKind::HorizontalPodAutoscaler, &name, &[], content)
 }

@@ -140,6 +140,11 @@ fn pods_are_reached_at_two_ports_and_reach_names_and_what_is_named() {
     assert_eq!(policy["spec"]["ingress"], json!([{"ports": [port(8080), port(9090)]}]));
     assert_eq!(policy["spec"]["egress"][1], json!({"ports": [port(5433), port(6379)]}));
     assert_eq!(policy["spec"]["egress"][0]["ports"][0], json!({"protocol": "UDP", "port": 53}));
+    let chosen = &policy["spec"]["podSelector"];
+    let labels = json!({"app.kubernetes.io/name": "assay", "app.kubernetes.io/instance": "api"});
+    assert_eq!(chosen["matchLabels"], labels);
+    let components = json!(["server", "migration", "purge"]);
+    assert_eq!(chosen["matchExpressions"][0]["values"], components);
 }
 
 #[test]
@@ -157,6 +162,34 @@ fn the_way_out_is_every_pods() {
     }
     let policy = body(&plan, ChildKind::NetworkPolicy);
     assert_eq!(policy["spec"]["egress"][1]["ports"][0]["port"], 3128);
+}
+
+#[test]
+fn every_pod_knows_the_collector_and_may_reach_it() {
+    let plan = plan(json!({"telemetry": {"otlpEndpoint": "http://collector:4318"}}));
+    let deployment = body(&plan, ChildKind::Deployment)["spec"].clone();
+    let purge = body(&plan, ChildKind::CronJob)["spec"]["jobTemplate"]["spec"].clone();
+    let migration = plan.migration.body()["spec"].clone();
+    let wanted = json!([{"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"}]);
+    for (name, job) in [("server", deployment), ("purge", purge), ("migration", migration)] {
+        assert_eq!(job["template"]["spec"]["containers"][0]["env"], wanted, "{name}");
+    }
+    let policy = body(&plan, ChildKind::NetworkPolicy);
+    assert_eq!(policy["spec"]["egress"][1]["ports"][0]["port"], 4318);
+}
+
+#[test]
+fn redis_is_believed_by_the_authorities_that_are_named() {
+    let bundle = json!({"caBundle": {"configMap": "authorities"}});
+    let settings = |spec| {
+        let settings = body(&plan(spec), ChildKind::ConfigMap);
+        settings["data"]["assay.toml"].as_str().unwrap().to_owned()
+    };
+    let line = "redis-ca-file = \"/etc/assay-ca/ca.crt\"";
+    let with_cache = settings(json!({"cacheSecret": {"name": "cache"}, "egress": bundle}));
+    assert!(with_cache.lines().any(|found| found == line), "{with_cache}");
+    assert!(!settings(json!({"egress": bundle})).contains("redis"));
+    assert!(!settings(json!({"cacheSecret": {"name": "cache"}})).contains("redis-ca-file"));
 }
 
 #[test]
@@ -184,6 +217,19 @@ fn the_autoscaler_never_goes_below_the_floor_nor_before_it_is_known() {
     unknown.object.status = serde_json::from_value(status).unwrap();
     let plan = build(&validate(&unknown).unwrap());
     assert_eq!((fewest(&plan), plan.floor), (7.into(), None));
+}
+
+#[test]
+fn requests_under_way_count_only_where_they_are_asked_for() {
+    let metrics = |scaling: Value| {
+        let plan = plan(json!({"scaling": scaling}));
+        body(&plan, ChildKind::HorizontalPodAutoscaler)["spec"]["metrics"].clone()
+    };
+    let cpu = json!({"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}});
+    assert_eq!(metrics(json!({})), json!([{"type": "Resource", "resource": cpu}]));
+    let pods = &metrics(json!({"requestsInFlight": 40}))[1]["pods"];
+    assert_eq!(pods["metric"]["name"], "assay_http_requests_in_flight");
+    assert_eq!(pods["target"], json!({"type": "AverageValue", "averageValue": "40"}));
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use assay_tests::{Server, assay, tenant};
+use assay_tests::{Collector, Server, assay, tenant};
 
 use super::{BTC, PATH, TRACE, body, traceparent};
-use crate::{collector::Collector, support::wait_until};
+use crate::support::wait_until;
 
 /// Whoever is asked: refuses, and remembers the path and `traceparent` of every request.
 struct Asked {

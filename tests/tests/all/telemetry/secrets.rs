@@ -1,10 +1,9 @@
 //! What is told to nobody: keys, addresses, and in figures who the tenants are.
 
-use assay_tests::{Answer, Server};
+use assay_tests::{Answer, Collector, Server};
 
 use super::{BTC, LISTED, PATH, TENANTS, World, body, figure, line_of, metrics};
 use crate::{
-    collector::Collector,
     support::wait_until,
     wire::{http2, request2},
 };
@@ -110,8 +109,8 @@ fn no_key_and_no_address_is_told_to_anybody() {
     line_of(&world.server, last.header("x-request-id"));
     let checks = figure(&metrics(&world.server), "assay_http_requests_total");
     assert!(checks > 0.0);
-    let spans = collector.span_count();
-    wait_until("the rest arrives", || collector.span_count() > spans && spans > 0);
+    let spans = collector.all_spans().len();
+    wait_until("the rest arrives", || collector.all_spans().len() > spans && spans > 0);
 
     let is_problem = |answer: &&Answer| answer.header("content-type").contains("problem");
     let problems: String = answers.iter().filter(is_problem).map(|answer| &*answer.text).collect();

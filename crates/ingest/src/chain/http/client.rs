@@ -2,13 +2,13 @@
 
 use std::{fmt, fs, io, path::PathBuf, time::Duration};
 
+use assay_outbound::{Outbound, TraceParent};
 use ureq::{
     Agent,
     http::{StatusCode, header},
 };
 
 use super::{Answer, Http, NoAnswer, Request};
-use crate::{outbound::Outbound, trace_parent::TraceParent};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: u32 = 5;

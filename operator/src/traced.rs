@@ -1,0 +1,29 @@
+//! Traces: how long it takes to look after an object, and what of it.
+
+use std::fmt::Display;
+
+use assay_telemetry::stage;
+use kube::ResourceExt;
+use tracing::{Instrument, field::Empty};
+
+/// Looks after an object as a stage of its own, which says whether it failed.
+pub(crate) async fn looking_after<T, E: Display>(
+    kind: &'static str,
+    object: &impl ResourceExt,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let stage = stage!(
+        "reconcile",
+        kind,
+        namespace = object.namespace(),
+        name = object.name_any(),
+        otel.status_code = Empty,
+        otel.status_description = Empty,
+    );
+    let done = work.instrument(stage.clone()).await;
+    if let Err(error) = &done {
+        stage.record("otel.status_code", "ERROR");
+        stage.record("otel.status_description", error.to_string());
+    }
+    done
+}
