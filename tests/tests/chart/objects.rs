@@ -146,6 +146,16 @@ fn everything_is_told_of_the_collector() {
     let pod = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
     let given = pod["containers"][0]["args"].as_array().unwrap();
     assert!(given.contains(&json!(format!("--otlp-endpoint={endpoint}"))), "{given:?}");
+    let reaches = |rendered: &[Value], port: u16| {
+        let only = json!([{"protocol": "TCP", "port": port}]);
+        ["assay-operator", "assay-workloads"].into_iter().all(|name| {
+            let policy = one(rendered, "NetworkPolicy", name);
+            policy["spec"]["egress"].as_array().unwrap().iter().any(|rule| rule["ports"] == only)
+        })
+    };
+    assert!(reaches(&rendered, 4318));
+    let without_port = "telemetry.otlpEndpoint=https://10.20.30.40/otlp";
+    assert!(reaches(&objects(&helm, &["--set", without_port]), 443));
     let rendered = objects(&helm, &[]);
     assert!(one(&rendered, "RiskService", "assay")["spec"]["telemetry"].is_null());
 }

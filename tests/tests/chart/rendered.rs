@@ -16,7 +16,8 @@ pub(crate) const EVERYTHING: &[&str] = &[
      metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true,imagePullSecrets={registry},\
      networkPolicy.allowedPrivateCidrs={10.20.0.0/16},proxy.https=http://proxy.example:3128,\
      caBundle.configMap=authorities,api.exposure.host=risk.example,\
-     api.exposure.ingress.className=public",
+     api.exposure.ingress.className=public,api.scaling.requestsInFlight=40,\
+     telemetry.otlpEndpoint=http://collector.otel:4318",
 ];
 
 /// The documents of a text.
