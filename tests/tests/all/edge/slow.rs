@@ -138,6 +138,13 @@ fn bulk(server: &Server, key: &str) -> (TcpStream, String) {
     (stream, answer)
 }
 
+/// How many requests are under way, beside the one that asks.
+fn under_way(server: &Server) -> usize {
+    let metrics = Caller::new(server.admin, "").send("GET", "/metrics", "", []).text;
+    let line = metrics.lines().find_map(|line| line.strip_prefix("assay_http_requests_in_flight "));
+    line.unwrap().parse::<usize>().unwrap() - 1
+}
+
 #[test]
 fn when_too_many_ask_strangers_are_refused_first_then_bulk_then_single_checks() {
     let (server, caller) = start(&["--max-requests", "8", "--body-timeout", "50s"]);
@@ -165,14 +172,16 @@ fn when_too_many_ask_strangers_are_refused_first_then_bulk_then_single_checks() 
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("\"overloaded\""), "{answer}");
     assert_eq!(single().status, 200);
 
-    // Two single checks whose bodies do not come.
-    for _ in 0..2 {
+    // Two single checks whose bodies do not come. Nothing else may take their places meanwhile.
+    wait_until("the others are over", || under_way(&server) == 6);
+    for count in [7, 8] {
         let mut stream = connect(server.api);
         let begun = post(PATH, &caller.key, "application/json", "content-length: 80\r\n");
         stream.write_all(begun.as_bytes()).unwrap();
         held.push(stream);
+        wait_until("a check is under way", || under_way(&server) == count);
     }
-    wait_until("single checks are refused", || single().problem_or_status() == "overloaded");
+    assert_eq!(single().problem(), (503, "overloaded".into()));
     for path in ["/healthz", "/readyz"] {
         assert_eq!(caller.send("GET", path, "", []).status, 200, "{path}");
     }
@@ -204,14 +213,4 @@ fn an_open_http2_connection_that_asks_nothing_gives_its_place_to_another() {
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200");
-}
-
-trait ProblemOrStatus {
-    fn problem_or_status(&self) -> String;
-}
-
-impl ProblemOrStatus for assay_tests::Answer {
-    fn problem_or_status(&self) -> String {
-        if self.status == 200 { "200".into() } else { self.problem().1 }
-    }
 }
