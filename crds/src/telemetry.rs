@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [field_rule(
     ".otlpEndpoint",
-    "!has(self.otlpEndpoint) || self.otlpEndpoint.matches('^https?://[^/@]+(/[^?#]*)?$')",
+    "!has(self.otlpEndpoint) || self.otlpEndpoint.matches('^https?://[^/@?#\\s]+(/[^?#\\s]*)?$')",
     "write it as http://HOST:PORT, without a password",
 )]))]
 pub struct TelemetrySpec {
-    /// A collector that takes traces and metrics by OTLP over HTTP, such as `http://collector.otel:4318`.
+    /// A collector that takes traces and metrics by OTLP over HTTP, such as `http://collector.otel.svc:4318`.
     #[schemars(length(min = 1, max = 512))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otlp_endpoint: Option<String>,

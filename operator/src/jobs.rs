@@ -1,6 +1,7 @@
 //! Jobs and schedules: how the operator makes them, and what they say of how they went.
 
 use k8s_openapi::api::batch::v1::{CronJob, Job};
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 use crate::{child::Parent, pod::Pod};
@@ -52,6 +53,15 @@ pub(crate) fn each_time(schedule: &Schedule<'_>, job: &Value, parent: &Parent) -
 pub(crate) fn has_failed(job: Option<Job>) -> bool {
     let conditions = job.and_then(|job| job.status?.conditions).unwrap_or_default();
     conditions.iter().any(|condition| condition.type_ == "Failed" && condition.status == "True")
+}
+
+/// Whether a Job, or one of a `CronJob`, runs at the moment.
+pub(crate) fn is_active(job: &DynamicObject) -> bool {
+    match job.data.pointer("/status/active") {
+        Some(Value::Number(pods)) => pods.as_u64() > Some(0),
+        Some(Value::Array(jobs)) => !jobs.is_empty(),
+        _ => false,
+    }
 }
 
 /// Whether the last run of a `CronJob` went well, goes on, or is still to come.

@@ -84,7 +84,7 @@ pub fn main(settings: Settings) -> ExitCode {
 
 fn log(as_text: bool, collector: Option<&Collector>) {
     let level = EnvFilter::try_from_env("ASSAY_LOG")
-        .unwrap_or_else(|_| EnvFilter::new("warn,assay_operator=info"));
+        .unwrap_or_else(|_| EnvFilter::new("warn,assay_operator=info,assay_telemetry=info"));
     let format = if as_text { LogFormat::Text } else { LogFormat::Json };
     // It fails only where it was done before.
     let _ = assay_telemetry::start(level, format, system::now, collector.map(Collector::traces));
@@ -99,7 +99,8 @@ async fn told(settings: Settings, collector: Option<Collector>) -> Result<(), Ru
     }
     let ended = run(settings, &health).await;
     if let Some(collector) = collector {
-        collector.finish(health.metrics.text()).await;
+        collector.send_last_metrics(health.metrics.text()).await;
+        collector.finish().await;
     }
     ended
 }

@@ -86,12 +86,14 @@ impl Settings {
     }
 }
 
-/// Reads the URL of a collector.
+/// Reads the URL of a collector, which pods are told in the open.
 fn collector(text: &str) -> Result<String, String> {
-    let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let host = rest.and_then(|rest| rest.split('/').next()).filter(|host| !host.is_empty());
+    let is_plain = !text.contains(|letter: char| letter.is_whitespace() || "@?#".contains(letter));
     match host {
-        Some(host) if !host.is_empty() && !host.starts_with('/') => Ok(text.to_owned()),
-        _ => Err(format!("`{text}` is no collector: write it as http://HOST:PORT")),
+        Some(_) if is_plain => Ok(text.to_owned()),
+        _ => Err("write it as http://HOST:PORT, without a password".into()),
     }
 }
 
@@ -140,9 +142,9 @@ mod tests {
         };
         let workloads = parse("http://otel:4318").unwrap().workloads().unwrap();
         assert_eq!(workloads.telemetry.otlp_endpoint.as_deref(), Some("http://otel:4318"));
-        for wrong in ["otel:4318", "http:///", "grpc://otel:4317"] {
+        for wrong in ["otel:4318", "http:///", "grpc://otel:4317", "http://me:secret@otel:4318"] {
             let said = parse(wrong).unwrap_err().to_string();
-            assert!(said.contains("write it as http://HOST:PORT"), "{said}");
+            assert!(said.contains("write it as http://HOST:PORT, without a password"), "{said}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use assay_telemetry::stage;
 use kube::ResourceExt;
-use tracing::{Instrument, field::Empty};
+use tracing::{Instrument, Span, field::Empty};
 
 /// Looks after an object as a stage of its own, which says whether it failed.
 pub(crate) async fn looking_after<T, E: Display>(
@@ -20,6 +20,21 @@ pub(crate) async fn looking_after<T, E: Display>(
         otel.status_code = Empty,
         otel.status_description = Empty,
     );
+    within(stage, work).await
+}
+
+/// Publishes as a stage of its own, which says whether it failed.
+pub(crate) async fn publishing<T, E: Display>(
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let stage = stage!("publish", otel.status_code = Empty, otel.status_description = Empty);
+    within(stage, work).await
+}
+
+async fn within<T, E: Display>(
+    stage: Span,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     let done = work.instrument(stage.clone()).await;
     if let Err(error) = &done {
         stage.record("otel.status_code", "ERROR");

@@ -8,8 +8,10 @@ use std::{
 
 use assay_engine::{chain::ChainId, names::SourceId};
 use assay_ingest::plan::{ImportOptions, ImportReport, ReportedEntry};
+use assay_telemetry::stage;
 use clap::{Args, Subcommand};
 use jiff::{civil::Date, tz::TimeZone};
+use tracing::Instrument;
 
 use super::{
     Context, Done, Failure, Output,
@@ -112,8 +114,10 @@ async fn labels(args: LabelsArgs, context: &Context) -> Result<Done, Failure> {
     let store = context.open_or_create().await?;
     let progress = Arc::new(Progress::new("files read", true));
     let shown = Arc::clone(&progress);
-    let outcome =
-        import::labels::import(&*store, &request, context.clock.now(), move || shown.add(1)).await;
+    let stage = stage!("import", source = %request.source);
+    let now = context.clock.now();
+    let importing = import::labels::import(&*store, &request, now, move || shown.add(1));
+    let outcome = importing.instrument(stage).await;
     progress.finish();
     let outcome = outcome?;
     let mut output = output();
@@ -212,7 +216,8 @@ async fn sanctions(args: SanctionsArgs, context: &Context) -> Result<Done, Failu
         timeout: Duration::from_secs(args.timeout),
     };
     let store = context.open_or_create().await?;
-    let outcome = import::import(&*store, &request, now).await?;
+    let stage = stage!("import", source = %request.source);
+    let outcome = import::import(&*store, &request, now).instrument(stage).await?;
     let mut output = output();
     if args.json {
         let text = serde_json::to_string_pretty(&outcome).map_err(io::Error::from)?;

@@ -37,8 +37,9 @@ use assay_engine::{chain::ChainId, facts::Environment};
 use assay_outbound::{Outbound, OutboundError};
 use assay_redis::Link;
 use assay_store::{PostgresStore, SqliteStore, Store, StoreError, graph::Graph};
-use assay_telemetry::otlp::Collector;
+use assay_telemetry::{otlp::Collector, stage};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use tracing::Instrument;
 
 use crate::{
     import::ImportError,
@@ -295,11 +296,13 @@ pub fn run() -> ExitCode {
         if matches!(cli.command, Command::Serve(_) | Command::Ingest(_)) {
             Outbound::from_environment().check()?;
         }
-        let serves = matches!(cli.command, Command::Serve(_));
-        let collector = if serves { logging::collector(&settings)? } else { None };
+        let collector = if is_traced(&cli.command) { logging::collector(&settings)? } else { None };
         logging::start(&settings, collector.as_ref())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let done = runtime.block_on(execute(cli, settings, collector));
+        let done = runtime.block_on(execute(cli, settings, collector.clone()));
+        if let Some(collector) = collector {
+            runtime.block_on(collector.finish());
+        }
         // A thread that waits for a server holds nobody up.
         runtime.shutdown_background();
         done
@@ -314,6 +317,14 @@ pub fn run() -> ExitCode {
             ExitCode::from(failure.code())
         }
     }
+}
+
+/// Whether a command is one of those that run by themselves, and are looked at from afar.
+const fn is_traced(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Serve(_) | Command::Ingest(_) | Command::Migrate(_) | Command::Purge(_)
+    )
 }
 
 async fn execute(
@@ -334,14 +345,14 @@ async fn execute(
         Command::Sources(args) => sources::run(&args, &context).await,
         Command::Backup(args) => backup::backup(&args, &context).await,
         Command::Restore(args) => backup::restore(&args, &context).await,
-        Command::Migrate(args) => migrate::run(&args, &context).await,
+        Command::Migrate(args) => migrate::run(&args, &context).instrument(stage!("migrate")).await,
         Command::Apply(args) => apply::run(&args, &context).await,
         Command::Keys(command) => keys::run(command, &context).await,
         Command::Screen(args) => screen::run(&args, &context).await,
         Command::Labels(command) => labels::run(command, &context).await,
         Command::Policy(command) => policy::run(command, &context).await,
         Command::Usage(args) => usage::usage(&args, &context).await,
-        Command::Purge(args) => usage::purge(&args, &context).await,
+        Command::Purge(args) => usage::purge(&args, &context).instrument(stage!("purge")).await,
         Command::Openapi(_) => openapi::run(),
         Command::Probe(args) => probe::run(&args),
         Command::Completions { shell } => {
@@ -368,7 +379,7 @@ struct Context {
     settings: Settings,
     sample: bool,
     clock: Clock,
-    /// Where a server sends traces and metrics.
+    /// Where traces are sent, and a server's metrics.
     collector: Option<Collector>,
 }
 

@@ -96,9 +96,9 @@ fn one(
     }
     let info: ConnectionInfo =
         address(settings, host).into_connection_info()?.set_redis_settings(who);
-    match certificates(&settings.tls)? {
-        Some(certificates) if settings.place.tls => Ok(Client::build_with_tls(info, certificates)?),
-        _ => Ok(Client::open(info)?),
+    match certificates(settings)? {
+        Some(certificates) => Ok(Client::build_with_tls(info, certificates)?),
+        None => Ok(Client::open(info)?),
     }
 }
 
@@ -116,7 +116,7 @@ async fn master_of(
             .set_client_to_redis_tls_mode(TlsMode::Secure)
             .set_client_to_sentinel_tls_mode(TlsMode::Secure);
     }
-    if let Some(certificates) = certificates(&settings.tls)? {
+    if let Some(certificates) = certificates(settings)? {
         builder = builder
             .set_client_to_redis_certificates(certificates.clone())
             .set_client_to_sentinel_certificates(certificates);
@@ -147,7 +147,7 @@ fn cluster(
     if settings.place.tls {
         builder = builder.tls(TlsMode::Secure);
     }
-    if let Some(certificates) = certificates(&settings.tls)? {
+    if let Some(certificates) = certificates(settings)? {
         builder = builder.certs(certificates);
     }
     if let Some(user) = &credentials.user {
@@ -159,7 +159,9 @@ fn cluster(
     Ok(builder.build()?)
 }
 
-fn certificates(files: &TlsFiles) -> Result<Option<TlsCertificates>, LinkError> {
+/// Whom to trust, and who we are, where that matters: to a connection without TLS nobody shows any.
+fn certificates(settings: &RedisSettings) -> Result<Option<TlsCertificates>, LinkError> {
+    let files = &settings.tls;
     let read = |file: &Path| {
         fs::read(file)
             .map_err(|error| {
@@ -167,7 +169,7 @@ fn certificates(files: &TlsFiles) -> Result<Option<TlsCertificates>, LinkError> 
             })
             .map_err(LinkError::Credentials)
     };
-    if *files == TlsFiles::default() {
+    if !settings.place.tls || *files == TlsFiles::default() {
         return Ok(None);
     }
     let client_tls = match &files.client {
@@ -208,5 +210,30 @@ impl ConnectionLike for Connection {
             Self::One(one) => one.get_db(),
             Self::Cluster(cluster) => cluster.get_db(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Place;
+
+    #[test]
+    fn authorities_matter_only_where_there_is_tls() {
+        for url in ["redis://a", "redis+sentinel://a/main", "redis+cluster://a"] {
+            let place: Place = url.parse().unwrap();
+            let mut settings = RedisSettings::new(place);
+            settings.tls.authorities = Some("/nowhere/ca.crt".into());
+            assert!(certificates(&settings).unwrap().is_none(), "{url}");
+            settings.place.tls = true;
+            assert!(certificates(&settings).is_err(), "{url}: the file is looked for");
+        }
+        let place: Place = "redis+cluster://a".parse().unwrap();
+        let mut settings = RedisSettings::new(place);
+        settings.tls.authorities = Some("/nowhere/ca.crt".into());
+        let nodes = [("a".to_owned(), 6379)];
+        let credentials = Credentials { user: None, password: None };
+        assert!(cluster(&settings, &nodes, &credentials).is_ok());
+        assert!(one(&settings, &nodes[0], &credentials).is_ok());
     }
 }

@@ -42,7 +42,7 @@ pub enum Servers {
     Cluster(Vec<Host>),
 }
 
-/// Why a text is no place.
+/// Why a text is no place. No message repeats any of it: what is wrongly written may be a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// The scheme is another one.
@@ -52,11 +52,11 @@ pub enum PlaceError {
     )]
     Scheme,
     /// A host is missing or its port is no number.
-    #[error("`{0}` is no host with a port, as in redis.example:6379")]
-    Host(String),
+    #[error("name a host, with its port where that is another one, as in redis.example:6379")]
+    Host,
     /// The database is no number.
-    #[error("`{0}` is no number of a database")]
-    Database(String),
+    #[error("what follows the server must be the number of a database")]
+    Database,
     /// A Sentinel URL names no master.
     #[error("name the master behind the sentinels, as in redis+sentinel://host:26379/mymaster")]
     NoMaster,
@@ -67,7 +67,9 @@ pub enum PlaceError {
     #[error("names a database: a Cluster has only one")]
     DatabaseInCluster,
     /// User or password hold what a URL cannot.
-    #[error("user or password are not percent-encoded as a URL needs it")]
+    #[error(
+        "write special characters in user and password as %XX: `/` as %2F, `%` as %25, `@` as %40"
+    )]
     Encoding,
 }
 
@@ -83,6 +85,10 @@ impl FromStr for Place {
             _ => return Err(PlaceError::Scheme),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        // What stands before this belongs to a password, and would be taken for a host or a name.
+        if path.contains('@') {
+            return Err(PlaceError::Encoding);
+        }
         let (who, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = credentials(who)?;
         let port = if kind == "sentinel" { SENTINEL_PORT } else { PORT };
@@ -92,7 +98,7 @@ impl FromStr for Place {
             "" => Ok(0),
             text => match text.parse::<i64>() {
                 Ok(number) if number >= 0 => Ok(number),
-                _ => Err(PlaceError::Database(text.to_owned())),
+                _ => Err(PlaceError::Database),
             },
         };
         let (servers, database) = match kind {
@@ -146,7 +152,7 @@ fn decode(text: &str) -> Option<String> {
 }
 
 fn host(text: &str, port: u16) -> Result<Host, PlaceError> {
-    let wrong = || PlaceError::Host(text.to_owned());
+    let wrong = || PlaceError::Host;
     // An IPv6 address stands in brackets.
     let (name, rest) = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or_else(wrong)?,
@@ -230,14 +236,17 @@ mod tests {
             ("redis.example:6379", PlaceError::Scheme),
             ("http://redis.example", PlaceError::Scheme),
             ("redis+ring://redis.example", PlaceError::Scheme),
-            ("redis://", PlaceError::Host(String::new())),
-            ("redis://a:b", PlaceError::Host("a:b".into())),
+            ("redis://", PlaceError::Host),
+            ("redis://a:b", PlaceError::Host),
             ("redis://a,b", PlaceError::SeveralHosts),
-            ("redis://a/x", PlaceError::Database("x".into())),
-            ("redis://a/-1", PlaceError::Database("-1".into())),
+            ("redis://a/x", PlaceError::Database),
+            ("redis://a/-1", PlaceError::Database),
             ("redis+sentinel://a", PlaceError::NoMaster),
             ("redis+cluster://a/1", PlaceError::DatabaseInCluster),
             ("redis://u:%zz@a", PlaceError::Encoding),
+            ("redis://user:pa/ss@cache:6379", PlaceError::Encoding),
+            ("redis://user:12/ss@cache:6379", PlaceError::Encoding),
+            ("redis+sentinel://user:12/ss@cache:6379/main", PlaceError::Encoding),
         ] {
             assert_eq!(text.parse::<Place>(), Err(error), "{text}");
         }

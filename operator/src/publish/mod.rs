@@ -32,7 +32,9 @@ use tracing::Instrument;
 pub use self::fetch::Manifest;
 use self::fetch::{Caches, Key, Stamp};
 pub(crate) use self::status::Context;
-use crate::{backoff, health::Health, reason::Reason, source::Known, system, writer::Writer};
+use crate::{
+    backoff, health::Health, reason::Reason, source::Known, system, traced, writer::Writer,
+};
 
 /// How long a round waits for what comes with what it was woken by.
 const GATHERING: Duration = Duration::from_millis(10);
@@ -115,7 +117,7 @@ impl Publisher {
                     self.told.clear();
                 }
                 let begun = Instant::now();
-                match self.round().instrument(stage!("publish")).await {
+                match traced::publishing(self.round()).await {
                     Ok(()) => {
                         failures = 0;
                         seen = Some(stamps);

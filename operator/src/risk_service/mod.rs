@@ -186,7 +186,7 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Service
             let applying = apply::apply(&fetched, plan, context).instrument(stage!("apply"));
             let applied = applying.await?;
             let is_change = applied.is_change;
-            (news(&fetched, (fewest, floor), applied, context).await, is_change)
+            (news(&fetched, (fewest, floor), applied, context).await?, is_change)
         }
         Err(standing) => {
             let deployment = fetched.deployment();
@@ -212,19 +212,22 @@ async fn news(
     (fewest, floor): (i32, Option<Floor>),
     applied: Applied,
     context: &Context,
-) -> News {
-    let why = async |labels: Option<String>| {
-        complaint::of_pods(&context.client.0, &fetched.parent.namespace, &labels?).await
+) -> Result<News, ServiceError> {
+    let why = async |labels: Option<String>| match labels {
+        Some(labels) => {
+            complaint::of_pods(&context.client.0, &fetched.parent.namespace, &labels).await
+        }
+        None => Ok(None),
     };
     let standing = status::standing(&fetched.object.spec.image, fewest, &applied);
     let doubtful = status::doubtful_pods(&standing, fetched);
-    let standing = standing.with(why(doubtful).await.as_deref());
+    let standing = standing.with(why(doubtful).await?.as_deref());
     let mut purge = status::purge(applied.purge);
     if let Some(fact) = purge.as_mut().filter(|fact| !fact.holds) {
-        fact.add(why(Some(build::purge_pods(fetched))).await.as_deref());
+        fact.add(why(Some(build::purge_pods(fetched))).await?.as_deref());
     }
     let autoscaling = status::autoscaling(applied.autoscaler.as_ref());
-    News { standing, deployment: applied.deployment, floor, autoscaling, purge }
+    Ok(News { standing, deployment: applied.deployment, floor, autoscaling, purge })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]

@@ -49,15 +49,26 @@ pub(super) struct News {
 
 /// How adding replicas goes: whether it is known how much they have to do.
 pub(super) fn autoscaling(autoscaler: Option<&HorizontalPodAutoscaler>) -> Option<Fact> {
-    let conditions = autoscaler?.status.as_ref()?.conditions.as_ref()?;
-    let active = conditions.iter().find(|condition| condition.type_ == "ScalingActive")?;
-    let message = active.message.clone().unwrap_or_default();
+    let status = autoscaler?.status.as_ref()?;
+    let mut conditions = status.conditions.iter().flatten();
+    let active = conditions.find(|condition| condition.type_ == "ScalingActive")?;
+    let wanted = autoscaler?.spec.as_ref().and_then(|spec| spec.metrics.as_ref());
+    let known = status.current_metrics.iter().flatten().filter(|metric| !metric.type_.is_empty());
+    let (wanted, known) = (wanted.map_or(0, Vec::len), known.count());
     let fact = |holds, reason, message| Fact { kind: AUTOSCALED, holds, reason, message };
-    Some(if active.status == "True" {
-        fact(true, Reason::LoadKnown, "replicas are added when they have much to do".to_owned())
-    } else {
-        let message = format!("no replica is added or taken away by load: {message}");
+    Some(if active.status != "True" {
+        let why = active.message.as_deref().unwrap_or_default();
+        let message = format!("the autoscaler does not know how much replicas have to do: {why}");
         fact(false, Reason::LoadUnknown, message)
+    } else if known < wanted {
+        // The autoscaler says that it works as long as it knows any of them.
+        let message = format!(
+            "of {wanted} figures by which replicas are added, the autoscaler knows {known}: requests under \
+             way need a metrics adapter"
+        );
+        fact(false, Reason::LoadUnknown, message)
+    } else {
+        fact(true, Reason::LoadKnown, "replicas are added when they have much to do".to_owned())
     })
 }
 
@@ -325,14 +336,19 @@ mod tests {
 
     #[test]
     fn what_keeps_the_autoscaler_from_knowing_the_load_is_told() {
-        let fact = |active: &str, message: &str| {
+        let fact = |active: &str, message: &str, wanted: usize| {
             let condition = json!({"type": "ScalingActive", "status": active, "message": message});
-            let status = json!({"conditions": [condition]});
-            let autoscaler = json!({"metadata": {"name": "api"}, "status": status});
+            let known = json!({"type": "Resource", "resource": {"name": "cpu", "current": {}}});
+            let unknown = json!({"type": ""});
+            let status = json!({"conditions": [condition], "currentMetrics": [known, unknown]});
+            let metrics = vec![json!({"type": "Resource"}); wanted];
+            let spec = json!({"maxReplicas": 3, "scaleTargetRef": {"kind": "", "name": ""}, "metrics": metrics});
+            let autoscaler = json!({"metadata": {"name": "api"}, "spec": spec, "status": status});
             autoscaling(Some(&serde_json::from_value(autoscaler).unwrap())).unwrap()
         };
-        assert_eq!(fact("True", "").reason, Reason::LoadKnown);
-        let unknown = fact("False", "no metrics known");
+        assert_eq!(fact("True", "", 1).reason, Reason::LoadKnown);
+        assert_eq!(fact("True", "", 2).reason, Reason::LoadUnknown, "no adapter tells the other");
+        let unknown = fact("False", "no metrics known", 1);
         assert_eq!((unknown.holds, unknown.reason), (false, Reason::LoadUnknown));
         assert!(unknown.message.ends_with(": no metrics known"), "{}", unknown.message);
         assert_eq!(autoscaling(None), None);

@@ -38,7 +38,7 @@ use crate::{
     child::{Child, ChildKind, Parent, label_selector},
     complaint,
     conditions::Fact,
-    jobs::{has_failed, went_well},
+    jobs::{has_failed, is_active, went_well},
     ports,
     reason::Reason,
     system, traced,
@@ -51,6 +51,8 @@ pub(super) const WORKING: &str = "Working";
 const CONCURRENCY: u16 = 4;
 /// How often a source is looked at although nothing seems to have changed.
 const RESYNC: Duration = Duration::from_mins(10);
+/// How often its pods are asked while it does not do well.
+const RECHECK: Duration = Duration::from_secs(10);
 
 /// Why work on a source failed; it is tried again.
 #[derive(Debug, thiserror::Error)]
@@ -257,8 +259,8 @@ async fn reconcile<K: Source>(
     let Some(spec) = K::wanted(&context.wanted.borrow(), &name) else {
         return Ok(Action::requeue(RESYNC));
     };
-    let (fact, is_change) = match &context.workloads {
-        None => (fact(false, Reason::NoWorkloads, NO_WORKLOADS.to_owned()), false),
+    let Worked { fact, is_change, is_open } = match &context.workloads {
+        None => Worked::nothing(Reason::NoWorkloads, NO_WORKLOADS.to_owned(), false),
         Some(workloads) => {
             let plan = K::plan(&name, &spec, &context.known.borrow(), workloads, &parent);
             let working = async {
@@ -274,7 +276,8 @@ async fn reconcile<K: Source>(
     });
     context.health.metrics.reconciled(WORKLOAD, is_change);
     context.failures.over(object.meta().uid.as_ref());
-    Ok(Action::requeue(backoff::spread(RESYNC, system::jitter())))
+    let next = if is_open { RECHECK } else { RESYNC };
+    Ok(Action::requeue(backoff::spread(next, system::jitter())))
 }
 
 /// The same with a policy of the network before the workloads.
@@ -305,13 +308,30 @@ async fn database_ports(key: &SecretKey, context: &Context) -> Result<BTreeSet<u
 /// What the work is called in metrics, beside that of publishing.
 const WORKLOAD: &str = "Workload";
 
-/// Makes what is wanted and takes away what is not, and tells how it does and whether anything changed.
+/// What came of work on a source.
+struct Worked {
+    /// How its workload does.
+    fact: Fact,
+    /// Whether anything was written.
+    is_change: bool,
+    /// Whether something began that may come to nothing without a word from the cluster.
+    is_open: bool,
+}
+
+impl Worked {
+    /// Nothing runs.
+    fn nothing(reason: Reason, why: String, is_change: bool) -> Self {
+        Self { fact: fact(false, reason, why), is_change, is_open: false }
+    }
+}
+
+/// Makes what is wanted and takes away what is not.
 async fn work(
     plan: Plan,
     places: Vec<(ChildKind, String)>,
     parent: &Parent,
     context: &Context,
-) -> Result<(Fact, bool), SourceError> {
+) -> Result<Worked, SourceError> {
     let (client, namespace) = (&context.client.0, &context.namespace);
     let mut live: BTreeMap<ChildKind, DynamicObject> = BTreeMap::new();
     for (kind, name) in places {
@@ -329,7 +349,7 @@ async fn work(
                 context.writer.delete(kind.written(), &api, live).await?;
                 is_change = true;
             }
-            return Ok((fact(false, reason, why.to_owned()), is_change));
+            return Ok(Worked::nothing(reason, why.to_owned(), is_change));
         }
     };
     let taken = children.iter().find_map(|child| {
@@ -340,7 +360,7 @@ async fn work(
         let message = format!(
             "a {kind} `{name}` is in `{namespace}` that the operator did not make for it: delete that"
         );
-        return Ok((fact(false, Reason::NameTaken, message), false));
+        return Ok(Worked::nothing(Reason::NameTaken, message, false));
     }
     let mut is_change = false;
     let mut applied = Vec::new();
@@ -355,15 +375,16 @@ async fn work(
         is_change |= was_written;
         applied.push((child.kind, object));
     }
-    let mut fact = if is_suspended {
-        fact(false, Reason::NothingToRun, "it is suspended".to_owned())
-    } else {
-        standing(&applied)
-    };
-    if fact.reason == Reason::WorkloadNotReady {
-        fact.add(complaint::of_pods(client, namespace, &parent.pods()).await.as_deref());
+    if is_suspended {
+        let why = "it is suspended".to_owned();
+        return Ok(Worked::nothing(Reason::NothingToRun, why, is_change));
     }
-    Ok((fact, is_change))
+    let fact = standing(&applied);
+    if fact.holds && !is_under_way(&applied) {
+        return Ok(Worked { fact, is_change, is_open: false });
+    }
+    let complaint = complaint::of_pods(client, namespace, &parent.pods()).await?;
+    Ok(Worked { fact: doubted(fact, complaint.as_deref()), is_change, is_open: true })
 }
 
 fn fact(holds: bool, reason: Reason, message: String) -> Fact {
@@ -388,6 +409,24 @@ fn standing(applied: &[(ChildKind, DynamicObject)]) -> Fact {
     let made = workloads.next().map(|(kind, object)| (kind.resource().kind, object.name_any()));
     let (called, name) = made.unwrap_or_default();
     fact(true, Reason::WorkloadReady, format!("{called} `{name}` does the work"))
+}
+
+/// Whether a Job runs at the moment.
+fn is_under_way(applied: &[(ChildKind, DynamicObject)]) -> bool {
+    applied.iter().any(|(kind, object)| match kind {
+        ChildKind::Job | ChildKind::CronJob => is_active(object),
+        _ => false,
+    })
+}
+
+/// The same fact, where pods complain of something: a Job that cannot begin seems to run.
+fn doubted(mut fact: Fact, complaint: Option<&str>) -> Fact {
+    if complaint.is_some() && fact.holds {
+        let message = "what does the work began, and does not do well".to_owned();
+        fact = self::fact(false, Reason::WorkloadNotReady, message);
+    }
+    fact.add(complaint);
+    fact
 }
 
 /// Whether the pod of a Deployment runs.

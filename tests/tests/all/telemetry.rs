@@ -120,6 +120,23 @@ fn a_trace_goes_on_from_the_callers_span_through_every_stage() {
 }
 
 #[test]
+fn commands_that_run_by_themselves_are_traced_to_their_end() {
+    let collector = Collector::start();
+    let folder = tempfile::tempdir().unwrap();
+    let settings = format!("otlp-endpoint = \"{}\"\n", collector.endpoint());
+    fs::write(folder.path().join("assay.toml"), settings).unwrap();
+    let list = "list,entity_id,entity,asset_code,address\nown,1,Somebody,XBT,";
+    fs::write(folder.path().join("own.csv"), format!("{list}{BTC}\n")).unwrap();
+    let run = |words: &[&str]| drop(assay(folder.path(), words).ok());
+    run(&["migrate"]);
+    run(&["ingest", "sanctions", "own.csv", "--format", "csv", "--source", "own"]);
+    run(&["check", "btc", BTC]);
+    run(&["purge"]);
+    let names: Vec<String> = collector.all_spans().into_iter().map(|span| span.name).collect();
+    assert_eq!(names, ["migrate", "import", "purge"], "a person's own commands are not");
+}
+
+#[test]
 fn a_caller_that_does_not_sample_its_trace_is_not_traced() {
     let collector = Collector::start();
     let (_server, caller) = sample_with(&["--otlp-endpoint", &collector.endpoint()]);

@@ -224,7 +224,7 @@ fn replicas_are_scaled_by_requests_under_way_where_an_adapter_tells_them() {
     let target = ".spec.metrics[?(@.type==\"Pods\")].pods.target.averageValue";
     platform.wait_for(&["hpa", "api"], target, "40");
     platform.cluster.apply(&service("1.0", ""));
-    platform.wait_for(&["hpa", "api"], target, "");
+    platform.wait_for(&["hpa", "api"], ".spec.metrics[*].type", "Resource");
 }
 
 #[test]

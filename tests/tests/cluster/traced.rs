@@ -29,10 +29,13 @@ fn looking_after_an_object_is_a_trace_and_figures_arrive_before_the_end() {
             is_it
                 && says("name", "backend")
                 && says("namespace", "default")
-                && collector.spans(&hex::encode(&span.trace_id)).iter().any(|s| s.name == "write")
+                && collector
+                    .spans(&hex::encode(&span.trace_id))
+                    .iter()
+                    .any(|span| span.name == "apply")
         })
     };
-    wait_until("the trace of a key that was made arrives", || root().is_some());
+    wait_until("the trace of a key that is made arrives", || root().is_some());
     let root = root().unwrap();
     assert!(root.parent_span_id.is_empty(), "it begins here");
     let trace = collector.spans(&hex::encode(&root.trace_id));

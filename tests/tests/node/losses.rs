@@ -69,7 +69,7 @@ fn callers_notice_nothing_of_what_happens_to_a_running_api() {
     });
     wait_at_most(PATIENCE, "what its pod complains of", || {
         world.standing().1.contains("run `localhost/nothing:1`, 2 replicas answer; pod `assay-")
-            && world.standing().1.contains("CrashLoopBackOff")
+            && world.standing().1.ends_with(": Completed, exit code 0")
     });
     assert_eq!(world.standing().0, "RollingOut");
     assert_eq!(traffic.lost_in("an image does not come up"), 0);

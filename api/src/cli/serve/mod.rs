@@ -152,7 +152,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     store.close().await;
     tracing::info!("stopped");
     if let Some(collector) = &context.collector {
-        collector.finish(print()).await;
+        collector.send_last_metrics(print()).await;
     }
     Ok(Done::Well)
 }

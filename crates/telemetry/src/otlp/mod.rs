@@ -108,13 +108,16 @@ impl Collector {
         }
     }
 
-    /// Sends what is left, for a while.
-    pub async fn finish(&self, metrics: String) {
+    /// Sends metrics for the last time: whoever does not take them soon misses the end.
+    pub async fn send_last_metrics(&self, text: String) {
+        let _ = timeout(LAST_WORDS, self.send_metrics(text)).await;
+    }
+
+    /// Sends the traces that are left, for a while.
+    pub async fn finish(&self) {
         let traces = self.traces.clone();
-        let spans = spawn_blocking(move || traces.shutdown_with_timeout(LAST_WORDS));
-        let both = async { tokio::join!(self.send_metrics(metrics), spans) };
-        // Who is not there by now misses the end.
-        let _ = timeout(LAST_WORDS, both).await;
+        let sent = spawn_blocking(move || traces.shutdown_with_timeout(LAST_WORDS));
+        let _ = timeout(LAST_WORDS, sent).await;
     }
 }
 
