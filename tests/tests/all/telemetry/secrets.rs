@@ -2,7 +2,9 @@
 
 use assay_tests::{Answer, Collector, Server};
 
-use super::{BTC, LISTED, PATH, TENANTS, World, body, figure, line_of, metrics};
+use super::{
+    BTC, LISTED, PATH, TENANTS, TRACE, World, body, figure, line_of, metrics, traceparent,
+};
 use crate::{
     support::wait_until,
     wire::{http2, request2},
@@ -105,12 +107,15 @@ fn no_key_and_no_address_is_told_to_anybody() {
     for expected in [200, 400, 401, 404, 405, 415, 422, 431] {
         assert!(statuses.contains(&expected), "{expected} is not among {statuses:?}");
     }
-    let last = world.caller.check("btc", BTC);
+    let last = world.caller.post(PATH, &body(BTC), &[("traceparent", &traceparent())]);
     line_of(&world.server, last.header("x-request-id"));
     let checks = figure(&metrics(&world.server), "assay_http_requests_total");
     assert!(checks > 0.0);
-    let spans = collector.all_spans().len();
-    wait_until("the rest arrives", || collector.all_spans().len() > spans && spans > 0);
+    // What was told before it arrives before it.
+    let root = format!("POST {PATH}");
+    wait_until("the last trace arrives", || {
+        collector.spans(TRACE).iter().any(|span| span.name == root)
+    });
 
     let is_problem = |answer: &&Answer| answer.header("content-type").contains("problem");
     let problems: String = answers.iter().filter(is_problem).map(|answer| &*answer.text).collect();
