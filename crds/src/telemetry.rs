@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [field_rule(
     ".otlpEndpoint",
-    "!has(self.otlpEndpoint) || self.otlpEndpoint.matches('^https?://[^/@?#\\s]+(/[^?#\\s]*)?$')",
+    "!has(self.otlpEndpoint) || self.otlpEndpoint.matches('^https?://[^/@?# ]+(/[^?# ]*)?$')",
     "write it as http://HOST:PORT, without a password",
 )]))]
 pub struct TelemetrySpec {
