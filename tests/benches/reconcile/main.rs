@@ -22,6 +22,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use assay_engine::facts::Environment;
+use assay_store::{PostgresStore, Store, postgres::DatabaseAddress};
 use assay_tests::{Cluster, Operator, Postgres, release_operator, to_megabytes};
 use kube::Client;
 use tokio::runtime::Runtime;
@@ -47,6 +49,11 @@ fn main() {
 
     let before = cluster.audit().len();
     let postgres = Postgres::start();
+    // The operator waits for a schema that others make.
+    let address = DatabaseAddress::at(&postgres.url());
+    let opening = PostgresStore::open_or_create(address, Environment::Production);
+    let store = runtime.block_on(opening).expect("a schema");
+    runtime.block_on(store.close());
     let operator = Operator::start_program(&program, &cluster, &postgres.url());
     let took = until_ready(&operator, count);
     let operators = anonymous_memory(operator.process());

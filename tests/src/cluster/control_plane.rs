@@ -28,6 +28,8 @@ impl Cluster {
                 .into(),
             format!("--audit-policy-file={}", file("audit.yaml")),
             format!("--audit-log-path={}", file(AUDIT)),
+            // It is read whole: no part of it goes elsewhere.
+            "--audit-log-maxsize=100000".into(),
             format!("--kubelet-client-certificate={}", file("admin.pem")),
             format!("--kubelet-client-key={}", file("admin.key")),
             "--kubelet-preferred-address-types=InternalIP".into(),

@@ -35,6 +35,17 @@ fn usage(caller: &Caller) -> Vec<(String, String, u64)> {
 }
 
 #[test]
+fn a_body_without_a_row_is_not_answered_by_silence() {
+    let (_server, caller, _) = sample();
+    for body in ["", "\n", " \r\n\n"] {
+        let rows = screened(&caller, body);
+        assert_eq!(rows.len(), 1, "{body:?}");
+        assert_eq!((&rows[0]["row"], &rows[0]["verdict"]), (&json!(1), &Value::Null));
+        assert_eq!(rows[0]["error"], "the body holds no row");
+    }
+}
+
+#[test]
 fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
     let (_server, caller, _) = sample();
     let body = format!(
@@ -88,7 +99,6 @@ fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
         })
     );
     assert_eq!(caller.post(SCREEN, "{}", &[]).problem(), (415, "unsupported_media_type".into()));
-    assert_eq!(screened(&caller, ""), Vec::<Value>::new());
     let rows = screened(&caller, &format!("x\n{{\"x\":\"{}\"}}", "a".repeat(9000)));
     assert_eq!(rows.len(), 2, "also where the last line has no end");
 }

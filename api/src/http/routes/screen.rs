@@ -111,6 +111,10 @@ impl Screening {
             answers.push(failed(self.row, None, error));
             self.ended = true;
         }
+        if self.ended && self.row == 0 {
+            // Silence would look like a list on which nothing was found.
+            answers.push(failed(1, None, "the body holds no row".into()));
+        }
         if answers.is_empty() {
             return None;
         }
