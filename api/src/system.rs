@@ -13,11 +13,7 @@ impl Clock {
     /// The system's clock, to the millisecond.
     #[must_use]
     pub fn system() -> Self {
-        Self::new(|| {
-            #[expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
-            let now = Timestamp::now();
-            Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
-        })
+        Self::new(now)
     }
 
     /// A clock that shows what `tell` says.
@@ -30,6 +26,14 @@ impl Clock {
     pub fn now(&self) -> Timestamp {
         (self.0)()
     }
+}
+
+/// The time by the system's clock, to the millisecond.
+#[must_use]
+pub fn now() -> Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
+    let now = Timestamp::now();
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
 impl fmt::Debug for Clock {

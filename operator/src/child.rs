@@ -23,6 +23,10 @@ use sha2::{Digest, Sha256};
 
 use crate::writer::{MANAGER, WriteError, Writer};
 
+/// The labels by which pods are chosen.
+const NAME: &str = "app.kubernetes.io/name";
+const INSTANCE: &str = "app.kubernetes.io/instance";
+const COMPONENT: &str = "app.kubernetes.io/component";
 /// Says who made an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// What an object was applied from. A field that is not wanted any more shows by nothing else.
@@ -131,9 +135,9 @@ impl Parent {
         component: &str,
     ) -> Self {
         let labels = [
-            ("app.kubernetes.io/name", "assay"),
-            ("app.kubernetes.io/instance", instance),
-            ("app.kubernetes.io/component", component),
+            (NAME, "assay"),
+            (INSTANCE, instance),
+            (COMPONENT, component),
             ("app.kubernetes.io/part-of", "assay"),
             (MANAGED_BY, MANAGER),
         ];
@@ -143,29 +147,27 @@ impl Parent {
 
     /// The labels by which its pods are chosen. They can never change.
     pub(crate) fn selector(&self) -> Value {
-        let chosen =
-            ["name", "instance", "component"].map(|end| format!("app.kubernetes.io/{end}"));
-        let chosen = self.labels.iter().filter(|(name, _)| chosen.iter().any(|end| end == *name));
-        json!(chosen.collect::<BTreeMap<_, _>>())
+        json!(self.chosen(&[NAME, INSTANCE, COMPONENT]))
     }
 
     /// Chooses the pods of several components of the same instance.
     pub(crate) fn selector_of(&self, components: &[&str]) -> Value {
-        let (component, instance) = ("app.kubernetes.io/component", self.selector());
-        let labels =
-            instance.as_object().into_iter().flatten().filter(|(name, _)| *name != component);
         json!({
-            "matchLabels": labels.collect::<BTreeMap<_, _>>(),
-            "matchExpressions": [{"key": component, "operator": "In", "values": components}],
+            "matchLabels": self.chosen(&[NAME, INSTANCE]),
+            "matchExpressions": [{"key": COMPONENT, "operator": "In", "values": components}],
         })
     }
 
-    /// The same labels, as a question for pods.
+    /// The labels by which its pods are chosen, as a question.
     pub(crate) fn pods(&self) -> String {
-        let chosen = self.selector();
-        let pairs = chosen.as_object().into_iter().flatten();
-        let pairs = pairs.filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
+        let chosen = self.chosen(&[NAME, INSTANCE, COMPONENT]);
+        let pairs = chosen.into_iter().map(|(name, value)| format!("{name}={value}"));
         pairs.collect::<Vec<_>>().join(",")
+    }
+
+    fn chosen(&self, names: &[&str]) -> BTreeMap<&str, &str> {
+        let labels = self.labels.iter().map(|(name, value)| (*name, value.as_str()));
+        labels.filter(|(name, _)| names.contains(name)).collect()
     }
 
     /// Whether an object is one of its children.

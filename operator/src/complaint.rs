@@ -8,8 +8,10 @@ use serde_json::Value;
 const LONGEST: usize = 300;
 /// What a container waits for that is nothing to complain of.
 const ON_ITS_WAY: [&str; 2] = ["ContainerCreating", "PodInitializing"];
-/// By which the cluster tells apart the pods of a Deployment's versions, and those of Jobs.
-const VERSIONS: [&str; 2] = ["pod-template-hash", "batch.kubernetes.io/job-name"];
+/// By which the cluster marks the pods of a Job.
+pub(crate) const JOB_NAME: &str = "batch.kubernetes.io/job-name";
+/// By which it tells apart the pods of a Deployment's versions, and those of Jobs.
+const VERSIONS: [&str; 2] = ["pod-template-hash", JOB_NAME];
 
 /// What keeps the pods with these labels from doing what they are for; `None` where none complains, or
 /// where nobody may list them: it is news and not a reason to do anything.

@@ -1,16 +1,15 @@
 //! Log lines on standard error, for people or as JSON, and the collector that telemetry goes to.
 
 use assay_telemetry::otlp::Collector;
-use jiff::Timestamp;
 use tracing_subscriber::EnvFilter;
 
 use super::Failure;
-use crate::{settings::Settings, system::Clock};
+use crate::{settings::Settings, system};
 
 /// The collector, where one is named.
 pub(super) fn collector(settings: &Settings) -> Result<Option<Collector>, Failure> {
     let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
-    let collector = Collector::new("assay", endpoint, now);
+    let collector = Collector::new("assay", endpoint, system::now);
     collector.map(Some).map_err(|error| Failure::Usage(format!("otlp-endpoint: {error}")))
 }
 
@@ -20,10 +19,6 @@ pub(super) fn start(settings: &Settings, collector: Option<&Collector>) -> Resul
         .parse()
         .map_err(|error| Failure::Usage(format!("log-level: {error}")))?;
     let traces = collector.map(Collector::traces);
-    assay_telemetry::start(filter, settings.log_format, now, traces)
+    assay_telemetry::start(filter, settings.log_format, system::now, traces)
         .map_err(|error| Failure::Failed(format!("failed to begin logging: {error}")))
-}
-
-fn now() -> Timestamp {
-    Clock::system().now()
 }

@@ -18,6 +18,7 @@ use super::{
     fetch::Fetched,
 };
 use crate::{
+    complaint::JOB_NAME,
     conditions::{Fact, Standing, condition, conditions, ready_reason},
     jobs::went_well,
     reason::Reason,
@@ -29,9 +30,6 @@ const LIMITS_COVERED: &str = "LimitsCovered";
 const AUTOSCALED: &str = "Autoscaled";
 /// Whether what is older than plans keep it is forgotten.
 const RETENTION_KEPT: &str = "RetentionKept";
-
-/// By which the cluster marks the pods of a Job.
-const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 
 /// What is to be told.
 #[derive(Debug)]
