@@ -14,6 +14,7 @@
 //! - [`leader`]: only one operator writes
 //! - [`writer`]: every write to the API server
 //! - [`conditions`], [`reason`]: how it stands with an object, in a closed set of words
+//! - `compact`: values that are held for long
 //! - [`backoff`]: when what failed is tried again
 //! - [`health`], [`metrics`]: what the program tells about itself
 //! - [`run`]: how all of it is started and stopped; [`settings`]: the flags
@@ -24,6 +25,7 @@ pub mod api_key;
 pub mod backoff;
 mod child;
 mod client;
+mod compact;
 mod complaint;
 pub mod conditions;
 pub mod health;

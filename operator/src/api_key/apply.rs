@@ -25,12 +25,14 @@ pub(super) struct Done {
     pub(super) current: Option<KeyId>,
     /// Whether anything changed.
     pub(super) is_change: bool,
+    /// How new the Secret is, where the key in it is as it should be.
+    pub(super) secret: Option<String>,
 }
 
 impl Done {
     /// Nothing, because of what a person would have to do.
     pub(super) const fn refused(standing: Standing) -> Self {
-        Self { standing, records: None, current: None, is_change: false }
+        Self { standing, records: None, current: None, is_change: false, secret: None }
     }
 }
 
@@ -68,57 +70,64 @@ pub(super) async fn apply(
         context.writer.finalizer(&api, &fetched.object, &(), true).await?;
     }
     let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
-    let (id, is_change) = match work {
+    let there = fetched.secret.as_ref().and_then(ResourceExt::resource_version);
+    let (id, is_change, secret) = match work {
         Work::Keep(id) => {
-            if let (false, Some(held)) = (build::is_owned(fetched), fetched.held()) {
-                write_secret(fetched, &held, &secrets, context).await?;
-            }
-            (id, false)
+            let secret = match fetched.held() {
+                Some(held) if !build::is_owned(fetched) => {
+                    write_secret(fetched, &held, &secrets, context).await?
+                }
+                _ => there,
+            };
+            (id, false, secret)
         }
         Work::Adopt(replaced) => {
             // It was read a moment ago; without one there is nothing to adopt.
             let Some(held) = fetched.held() else { return Err(KeyError::NotLeader) };
-            if !build::is_owned(fetched) {
-                write_secret(fetched, &held, &secrets, context).await?;
-            }
+            let secret = if build::is_owned(fetched) {
+                there
+            } else {
+                write_secret(fetched, &held, &secrets, context).await?
+            };
             store(fetched, &held, replaced.as_ref(), context, now).await?;
             tell(fetched, context, "KeyAdopted", "is the one that was in its Secret", held.id())
                 .await;
-            (held.id().clone(), true)
+            (held.id().clone(), true, secret)
         }
         Work::Make(replaced) => {
             let (id, secret) = system::key_numbers();
             let key = KeyText::generate(fetched.environment, id, secret);
-            write_secret(fetched, &key, &secrets, context).await?;
+            let secret = write_secret(fetched, &key, &secrets, context).await?;
             store(fetched, &key, replaced.as_ref(), context, now).await?;
             context.health.metrics.made_key();
             let reason = if replaced.is_some() { "KeyRotated" } else { "KeyMade" };
             tell(fetched, context, reason, "is in its Secret", key.id()).await;
-            (key.id().clone(), true)
+            (key.id().clone(), true, secret)
         }
     };
     let name = build::record_name(&fetched.namespace, &fetched.object.name_any());
     let records = if is_change { Some(context.store.keys_named(&name).await?) } else { None };
     let message = format!("key {id} is in the Secret `{}`", fetched.secret_name());
     let standing = Standing::Ready(Reason::KeyReady, message);
-    Ok(Done { standing, records, current: Some(id), is_change })
+    Ok(Done { standing, records, current: Some(id), is_change, secret })
 }
 
-/// Writes the Secret: a new one is created, so that somebody else's is never overwritten.
+/// Writes the Secret, and says how new it is: a new one is created, so that somebody else's is never
+/// overwritten.
 async fn write_secret(
     fetched: &Fetched,
     key: &KeyText,
     secrets: &Api<Secret>,
     context: &Context,
-) -> Result<(), KeyError> {
+) -> Result<Option<String>, KeyError> {
     let body = build::secret(fetched, key);
-    if fetched.secret.is_some() {
-        context.writer.apply::<Secret>("secret", secrets, &fetched.secret_name(), &body).await?;
-        return Ok(());
-    }
-    let secret: Secret = serde_json::from_value(body).map_err(kube::Error::SerdeError)?;
-    context.writer.create("secret", secrets, &secret).await?;
-    Ok(())
+    let written: Secret = if fetched.secret.is_some() {
+        context.writer.apply("secret", secrets, &fetched.secret_name(), &body).await?
+    } else {
+        let secret: Secret = serde_json::from_value(body).map_err(kube::Error::SerdeError)?;
+        context.writer.create("secret", secrets, &secret).await?
+    };
+    Ok(written.resource_version())
 }
 
 async fn store(

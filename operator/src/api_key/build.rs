@@ -234,7 +234,7 @@ mod tests {
         Fetched {
             object: ApiKey::new("backend", spec),
             namespace: "team".into(),
-            tenant: None,
+            allowed: None,
             back_until: None,
             secret,
             records,

@@ -5,7 +5,7 @@ use assay_store::control::KeyRecord;
 use assay_tenancy::{
     Name,
     key::{ApiKey as KeyText, KeyEnvironment},
-    manifest::{FormerTenantSpec, Kind, TenantSpec},
+    manifest::FormerTenantSpec,
 };
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
@@ -18,8 +18,8 @@ use super::{Context, KeyError, build};
 pub(super) struct Fetched {
     pub(super) object: ApiKey,
     pub(super) namespace: String,
-    /// The tenant, where it is in force.
-    pub(super) tenant: Option<TenantSpec>,
+    /// The namespaces in which keys of the tenant may be, where it is in force.
+    pub(super) allowed: Option<Vec<Name>>,
     /// Until when the tenant can come back, where it was deleted.
     pub(super) back_until: Option<Timestamp>,
     /// The Secret, where there is one.
@@ -33,8 +33,7 @@ pub(super) struct Fetched {
 impl Fetched {
     /// The name of the Secret.
     pub(super) fn secret_name(&self) -> String {
-        let own = self.object.spec.secret_name.as_ref().map(Name::to_string);
-        own.unwrap_or_else(|| self.object.name_any())
+        secret_name(&self.object)
     }
 
     /// The key that the Secret holds.
@@ -44,24 +43,30 @@ impl Fetched {
     }
 }
 
+/// The name of a key's Secret.
+pub(super) fn secret_name(object: &ApiKey) -> String {
+    let own = object.spec.secret_name.as_ref().map(Name::to_string);
+    own.unwrap_or_else(|| object.name_any())
+}
+
+/// The namespaces in which keys of an object's tenant may be, where it is in force; and until when it can
+/// come back, where it was deleted.
+pub(super) fn tenant(object: &ApiKey, context: &Context) -> (Option<Vec<Name>>, Option<Timestamp>) {
+    let in_force = context.in_force.borrow();
+    let name = &object.spec.tenant;
+    let former = in_force.directory.former_tenants.get(name);
+    (in_force.namespaces.get(name).cloned(), former.map(FormerTenantSpec::forgotten_at))
+}
+
 pub(super) async fn fetch(object: &ApiKey, context: &Context) -> Result<Fetched, KeyError> {
     let namespace = object.namespace().unwrap_or_default();
-    let (tenant, back_until) = {
-        let in_force = context.in_force.borrow();
-        let name = &object.spec.tenant;
-        let manifest = in_force.manifests.get(&(Kind::Tenant, name.clone()));
-        let former = in_force.directory.former_tenants.get(name);
-        (
-            manifest.and_then(|manifest| serde_json::from_value(manifest.spec.clone()).ok()),
-            former.map(FormerTenantSpec::forgotten_at),
-        )
-    };
+    let (allowed, back_until) = tenant(object, context);
     let name = build::record_name(&namespace, &object.name_any());
     let records = context.store.keys_named(&name).await?;
     let mut fetched = Fetched {
         object: object.clone(),
         namespace: namespace.clone(),
-        tenant,
+        allowed,
         back_until,
         secret: None,
         records,

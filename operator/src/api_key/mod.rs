@@ -8,7 +8,9 @@
 mod apply;
 mod build;
 mod fetch;
+mod left;
 mod status;
+mod triggers;
 mod validate;
 
 use std::{
@@ -17,25 +19,25 @@ use std::{
     time::Duration,
 };
 
-use assay_crds::{ApiKey, Tenant, status::ApiKeyStatus};
+use assay_crds::{ApiKey, status::ApiKeyStatus};
 use assay_engine::facts::Environment;
 use assay_store::{Store, StoreError};
 use assay_telemetry::stage;
 use futures_util::StreamExt;
-use k8s_openapi::api::core::v1::Secret;
 use kube::{
-    Api, Client, Resource, ResourceExt,
-    core::{DeserializeGuard, PartialObjectMeta},
+    Client, Resource, ResourceExt,
     runtime::{
-        Controller,
+        applier,
         controller::{Action, Config},
-        reflector::ObjectRef,
-        watcher,
     },
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tracing::Instrument;
 
+use self::{
+    left::{Left, Seen},
+    triggers::{Guarded, Held},
+};
 use crate::{
     backoff::{self, Failures},
     client::SharedClient,
@@ -54,9 +56,6 @@ const CONCURRENCY: u16 = 8;
 const RESYNC: Duration = Duration::from_mins(15);
 /// Asks for a new key at once, whenever its value is another one.
 pub const ROTATE: &str = "assay.dev/rotate";
-
-/// What is watched: an object that cannot be read holds up no other.
-type Guarded = DeserializeGuard<ApiKey>;
 
 /// What work on keys needs.
 #[derive(Clone, Debug)]
@@ -122,27 +121,12 @@ impl Context {
         if self.in_force.changed().await.is_err() {
             return;
         }
-        let client = self.client.0.clone();
-        let controller =
-            Controller::new(Api::<Guarded>::all(client.clone()), watcher::Config::default())
-                .with_config(Config::default().concurrency(CONCURRENCY));
-        let keys = controller.store();
-        let ours = watcher::Config::default().labels(&build::label_selector());
-        controller
-            .owns(Api::<PartialObjectMeta<Secret>>::all(client.clone()), ours)
-            .watches(
-                Api::<PartialObjectMeta<Tenant>>::all(client),
-                watcher::Config::default(),
-                move |tenant| {
-                    let name = tenant.name_any();
-                    let of_tenant = |key: &Arc<Guarded>| {
-                        key.0.as_ref().is_ok_and(|key| key.spec.tenant.as_str() == name)
-                    };
-                    let keys: Vec<_> = keys.state().into_iter().filter(of_tenant).collect();
-                    keys.into_iter().map(|key| ObjectRef::from_obj(&*key))
-                },
-            )
-            .run(reconcile, retry, Arc::new(self))
+        let (held, queue) = triggers::start(&self.client.0, self.in_force.clone());
+        let keys = held.keys.clone();
+        let worker = Arc::new(Worker { context: self, held, left: Left::default() });
+        let work = |object, worker| Box::pin(reconcile(object, worker));
+        let config = Config::default().concurrency(CONCURRENCY);
+        applier(work, retry, worker, keys, queue, config)
             .for_each(|_| std::future::ready(()))
             .await;
     }
@@ -150,10 +134,27 @@ impl Context {
     fn told(&self) -> std::sync::MutexGuard<'_, HashMap<String, ApiKeyStatus>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Lets go of what was told of an object where it came back by the watch.
+    fn forget_told(&self, object: &ApiKey, identity: &str) {
+        let mut told = self.told();
+        if told.get(identity).is_some_and(|told| object.status.as_ref() == Some(told)) {
+            told.remove(identity);
+        }
+    }
+}
+
+/// What works on keys.
+#[derive(Debug)]
+struct Worker {
+    context: Context,
+    held: Held,
+    left: Left,
 }
 
 /// Fetch, validate, build, apply, status.
-async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Action, KeyError> {
+async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action, KeyError> {
+    let Worker { context, held, left } = &*worker;
     let Ok(object) = &guarded.0 else {
         // The definition refuses such objects; this one is older than the definition.
         context.health.metrics.failed(KIND, Reason::Invalid);
@@ -162,22 +163,48 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
     if !context.writer.may_write() {
         return Err(KeyError::NotLeader);
     }
-    let worked = traced::looking_after(KIND, object, Box::pin(work(object, &context))).await;
-    if let Err(error) = &worked {
-        status::tell_of_failure(object, error, &context, system::now()).await;
-    } else {
-        context.failures.over(guarded.meta().uid.as_ref());
+    let identity = object.uid().unwrap_or_default();
+    context.forget_told(object, &identity);
+    let seen = Seen::of(object, held, context);
+    if let Some(time) = left.alone_for(&identity, &seen, Instant::now()) {
+        return Ok(Action::requeue(time));
     }
-    worked
+    left.forget(&identity);
+    match traced::looking_after(KIND, object, Box::pin(work(object, context))).await {
+        Ok(outcome) => {
+            context.failures.over(Some(&identity));
+            let Some(Outcome { again_after, secret }) = outcome else {
+                return Ok(Action::await_change());
+            };
+            if let Some(secret) = secret {
+                left.note(identity, seen.afterwards(secret), Instant::now() + again_after);
+            }
+            Ok(Action::requeue(again_after))
+        }
+        Err(error) => {
+            status::tell_of_failure(object, &error, context, system::now()).await;
+            Err(error)
+        }
+    }
 }
 
-async fn work(object: &ApiKey, context: &Context) -> Result<Action, KeyError> {
+/// How a key was left.
+#[derive(Debug)]
+struct Outcome {
+    /// When it is looked at again although nothing seems to have changed.
+    again_after: Duration,
+    /// How new its Secret is, where the key in it is as it should be.
+    secret: Option<String>,
+}
+
+/// Works on a key; gives nothing where it is gone.
+async fn work(object: &ApiKey, context: &Context) -> Result<Option<Outcome>, KeyError> {
     let now = system::now();
     let mut fetched = fetch::fetch(object, context).instrument(stage!("fetch")).await?;
     if object.meta().deletion_timestamp.is_some() {
         apply::revoke(&fetched, context, now).await?;
         context.told().remove(&object.uid().unwrap_or_default());
-        return Ok(Action::await_change());
+        return Ok(None);
     }
     if validate::is_in_force(&fetched, now).is_ok() {
         let regrants = build::regrants(&fetched, now);
@@ -200,11 +227,13 @@ async fn work(object: &ApiKey, context: &Context) -> Result<Action, KeyError> {
     let next = telling.instrument(stage!("status")).await?;
     context.health.metrics.reconciled(KIND, done.is_change);
     let resync = backoff::spread(RESYNC, system::jitter());
-    Ok(Action::requeue(next.map_or(resync, |next| next.min(resync))))
+    let again_after = next.map_or(resync, |next| next.min(resync));
+    Ok(Some(Outcome { again_after, secret: done.secret }))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
-fn retry(guarded: Arc<Guarded>, error: &KeyError, context: Arc<Context>) -> Action {
+fn retry(guarded: Arc<Guarded>, error: &KeyError, worker: Arc<Worker>) -> Action {
+    let context = &worker.context;
     context.health.metrics.failed(KIND, error.reason());
     let delay = context.failures.again(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());

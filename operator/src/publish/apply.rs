@@ -6,37 +6,73 @@ use std::{
 };
 
 use assay_store::Store;
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use jiff::Timestamp;
 
 use super::{
     RoundError,
     build::Stored,
-    fetch::{Caches, Key, Manifest, is_deleted, is_kept},
+    fetch::{Caches, Held, Key, is_deleted, is_kept},
     former,
     validate::Verdict,
 };
 use crate::writer::Writer;
 
 /// Most writes under way at once.
-pub(super) const CONCURRENCY: usize = 16;
+const CONCURRENCY: usize = 16;
+
+/// Writes of which a few are under way at once. No more than those are there either: one takes ten
+/// kilobytes, and there may be thousands to do.
+#[derive(Debug)]
+pub(super) struct Writes<F: Future> {
+    under_way: FuturesUnordered<F>,
+    done: Vec<F::Output>,
+}
+
+impl<F: Future> Writes<F> {
+    /// None yet.
+    pub(super) fn new() -> Self {
+        Self { under_way: FuturesUnordered::new(), done: Vec::new() }
+    }
+
+    /// Waits until there is room for another one.
+    pub(super) async fn room(&mut self) {
+        while self.under_way.len() >= CONCURRENCY {
+            self.done.extend(self.under_way.next().await);
+        }
+    }
+
+    /// Begins another one.
+    pub(super) fn begin(&mut self, write: F) {
+        self.under_way.push(write);
+    }
+
+    /// What came of each, once all are done.
+    pub(super) async fn end(mut self) -> Vec<F::Output> {
+        while let Some(done) = self.under_way.next().await {
+            self.done.push(done);
+        }
+        self.done
+    }
+}
 
 /// Sees to it that no object goes before its rows do; says of which ones that is sure. With the others
 /// it is to be tried again.
 pub(super) async fn keep(
     writer: &Writer,
     caches: &Caches,
-    objects: &BTreeMap<Key, Arc<Manifest>>,
+    objects: &BTreeMap<Key, Arc<Held>>,
 ) -> BTreeSet<Key> {
     let mut kept: BTreeSet<Key> =
         objects.iter().filter(|(_, object)| is_kept(object)).map(|(key, _)| key.clone()).collect();
-    let mut tasks = Vec::new();
+    let mut all = Writes::new();
     for (key, object) in objects {
         if !is_deleted(object) && !is_kept(object) {
-            tasks.push(set_finalizer(writer, caches, key, object, true));
+            all.room().await;
+            all.begin(set_finalizer(writer, caches, key, object, true));
         }
     }
-    let done: Vec<(Key, bool)> = stream::iter(tasks).buffer_unordered(CONCURRENCY).collect().await;
+    let done = all.end().await;
     kept.extend(done.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key));
     kept
 }
@@ -45,16 +81,17 @@ pub(super) async fn keep(
 pub(super) async fn let_go(
     writer: &Writer,
     caches: &Caches,
-    objects: &BTreeMap<Key, Arc<Manifest>>,
+    objects: &BTreeMap<Key, Arc<Held>>,
     verdict: &Verdict,
 ) -> Vec<Key> {
-    let mut tasks = Vec::new();
+    let mut all = Writes::new();
     for (key, object) in objects {
         if is_deleted(object) && is_kept(object) && verdict.is_gone(key) {
-            tasks.push(set_finalizer(writer, caches, key, object, false));
+            all.room().await;
+            all.begin(set_finalizer(writer, caches, key, object, false));
         }
     }
-    let done: Vec<(Key, bool)> = stream::iter(tasks).buffer_unordered(CONCURRENCY).collect().await;
+    let done = all.end().await;
     done.into_iter().filter(|(_, is_set)| !is_set).map(|(key, _)| key).collect()
 }
 
@@ -63,7 +100,7 @@ async fn set_finalizer(
     writer: &Writer,
     caches: &Caches,
     key: &Key,
-    object: &Manifest,
+    object: &Held,
     there: bool,
 ) -> (Key, bool) {
     let Some((api, resource)) = caches.of(key.0) else { return (key.clone(), false) };

@@ -6,7 +6,7 @@ use assay_store::{
     control::{KeyRecord, ManifestRecord},
 };
 
-use super::{fetch::Key, validate::Verdict};
+use super::fetch::Key;
 
 /// What is stored, as of a revision.
 #[derive(Clone, Debug)]
@@ -20,12 +20,8 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// What is stored now; `before` is not read again.
-    pub(super) async fn read(store: &dyn Store, before: Option<Self>) -> Result<Self, StoreError> {
-        let revision = store.revisions().await?.control;
-        if let Some(stored) = before.filter(|before| before.revision == revision) {
-            return Ok(stored);
-        }
+    /// What is stored now.
+    pub(super) async fn read(store: &dyn Store) -> Result<Self, StoreError> {
         let control = store.control().await?;
         let spec = |record: ManifestRecord| ((record.kind, record.name), record.spec);
         Ok(Self {
@@ -50,15 +46,11 @@ impl Changes {
     }
 }
 
-/// What changes.
-pub(super) fn changes(stored: &Stored, verdict: &Verdict) -> Changes {
-    let Ok(settled) = &verdict.outcome else { return Changes::default() };
-    let record = |(key, spec): (&Key, &serde_json::Value)| ManifestRecord {
-        kind: key.0,
-        name: key.1.clone(),
-        spec: spec.clone(),
-    };
-    let changed = settled.specs.iter().filter(|(key, spec)| stored.specs.get(*key) != Some(*spec));
-    let gone = stored.specs.keys().filter(|key| !settled.specs.contains_key(*key));
-    Changes { put: changed.map(record).collect(), removed: gone.cloned().collect() }
+/// What changes where that is to be stored.
+pub(super) fn changes(stored: &Stored, wanted: Specs) -> Changes {
+    let gone = stored.specs.keys().filter(|key| !wanted.contains_key(*key));
+    let removed = gone.cloned().collect();
+    let changed = wanted.into_iter().filter(|(key, spec)| stored.specs.get(key) != Some(spec));
+    let put = changed.map(|((kind, name), spec)| ManifestRecord { kind, name, spec });
+    Changes { put: put.collect(), removed }
 }

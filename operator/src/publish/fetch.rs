@@ -18,11 +18,12 @@ use kube::{
         watcher,
     },
 };
-use serde_json::Value;
 use tokio::sync::Notify;
 
-/// An object whose `spec` nobody looked at.
-pub type Manifest = Object<Value, Value>;
+use crate::compact::Compact;
+
+/// An object whose `spec` nobody looked at, as small as it can be held.
+pub(super) type Held = Object<Compact, Compact>;
 /// What an object is called.
 pub(super) type Key = (Kind, Name);
 /// What of an object concerns the operator: its identity, generation, whether it is to go, and whether
@@ -33,8 +34,8 @@ pub(super) type Stamp = (String, i64, bool, bool);
 struct Cache {
     kind: Kind,
     resource: ApiResource,
-    api: Api<Manifest>,
-    store: Store<Manifest>,
+    api: Api<Held>,
+    store: Store<Held>,
 }
 
 /// The objects of every kind that is published.
@@ -62,13 +63,12 @@ impl Caches {
             (Kind::RateLimit, ApiResource::erase::<RateLimit>(&())),
         ];
         let caches = kinds.map(|(kind, resource)| {
-            let api: Api<Manifest> = Api::all_with(client.clone(), &resource);
+            let api: Api<Held> = Api::all_with(client.clone(), &resource);
             let writer = reflector::store::Writer::new(resource.clone());
             let store = writer.as_reader();
             let changed = Arc::clone(&changed);
-            let events = watcher(api.clone(), watcher::Config::default())
-                .default_backoff()
-                .modify(|object| object.managed_fields_mut().clear());
+            let events =
+                watcher(api.clone(), watcher::Config::default()).default_backoff().modify(lean);
             let events = reflector::reflector(writer, events);
             tokio::spawn(events.for_each(move |event| {
                 match event {
@@ -96,10 +96,10 @@ impl Caches {
     }
 
     /// Everything.
-    pub(super) fn objects(&self) -> BTreeMap<Key, Arc<Manifest>> {
+    pub(super) fn objects(&self) -> BTreeMap<Key, Arc<Held>> {
         let of_kind = |cache: &Cache| {
             let kind = cache.kind;
-            let named = move |object: Arc<Manifest>| Some(((kind, name(&object)?), object));
+            let named = move |object: Arc<Held>| Some(((kind, name(&object)?), object));
             cache.store.state().into_iter().filter_map(named)
         };
         self.caches.iter().flat_map(of_kind).collect()
@@ -107,7 +107,7 @@ impl Caches {
 
     /// What of every object concerns the operator.
     pub(super) fn stamps(&self) -> BTreeMap<Key, Stamp> {
-        let stamp = |object: &Manifest| {
+        let stamp = |object: &Held| {
             let meta = object.meta();
             let kept =
                 meta.finalizers.iter().flatten().any(|name| name == crate::writer::FINALIZER);
@@ -118,23 +118,30 @@ impl Caches {
     }
 
     /// How objects of a kind are written.
-    pub(super) fn of(&self, kind: Kind) -> Option<(&Api<Manifest>, &ApiResource)> {
+    pub(super) fn of(&self, kind: Kind) -> Option<(&Api<Held>, &ApiResource)> {
         let cache = self.caches.iter().find(|cache| cache.kind == kind)?;
         Some((&cache.api, &cache.resource))
     }
 }
 
+/// Lets go of what nobody asks for.
+fn lean(object: &mut Held) {
+    object.types = None;
+    object.metadata.managed_fields = None;
+    object.metadata.annotations = None;
+}
+
 /// The name of an object, where it is one that manifests can have.
-fn name(object: &Manifest) -> Option<Name> {
+fn name(object: &Held) -> Option<Name> {
     object.metadata.name.as_deref()?.parse().ok()
 }
 
 /// Whether an object is to go.
-pub(super) fn is_deleted(object: &Manifest) -> bool {
+pub(super) fn is_deleted(object: &Held) -> bool {
     object.metadata.deletion_timestamp.is_some()
 }
 
 /// Whether the operator keeps an object until its rows are gone.
-pub(super) fn is_kept(object: &Manifest) -> bool {
+pub(super) fn is_kept(object: &Held) -> bool {
     object.finalizers().iter().any(|name| name == crate::writer::FINALIZER)
 }

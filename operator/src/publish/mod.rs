@@ -21,7 +21,10 @@ use std::{
 use assay_engine::policy::Policy;
 use assay_store::{Store, StoreError};
 use assay_telemetry::stage;
-use assay_tenancy::{Directory, Manifests, manifest::FormerTenantSpec};
+use assay_tenancy::{
+    Directory, Name,
+    manifest::{FormerTenantSpec, RateLimitSpec},
+};
 use kube::Client;
 use tokio::{
     sync::watch,
@@ -29,7 +32,6 @@ use tokio::{
 };
 use tracing::Instrument;
 
-pub use self::fetch::Manifest;
 use self::fetch::{Caches, Key, Stamp};
 pub(crate) use self::status::Context;
 use crate::{
@@ -46,8 +48,10 @@ const RESYNC: Duration = Duration::from_mins(10);
 pub struct InForce {
     /// Tenants with plan, policy and limits.
     pub directory: Arc<Directory<Policy>>,
-    /// What the manifests say.
-    pub manifests: Arc<Manifests>,
+    /// The namespaces in which each tenant's keys may be.
+    pub namespaces: Arc<BTreeMap<Name, Vec<Name>>>,
+    /// What each rate limit says.
+    pub rate_limits: Arc<BTreeMap<Name, RateLimitSpec>>,
 }
 
 /// Publishes what the objects say.
@@ -60,8 +64,6 @@ pub struct Publisher {
     in_force: watch::Sender<InForce>,
     /// What is known of sources beside what their objects say.
     known: watch::Receiver<Known>,
-    /// What is stored, as of a revision.
-    stored: Option<build::Stored>,
     /// What was told of each object; the watch brings it back later.
     told: HashMap<Key, status::Told>,
     /// Objects about which nothing could be written, and when to try again.
@@ -95,7 +97,6 @@ impl Publisher {
             health,
             in_force,
             known,
-            stored: None,
             told: HashMap::new(),
             waiting: BTreeMap::new(),
         }
@@ -108,6 +109,7 @@ impl Publisher {
         let mut failures = 0;
         let mut resync = Instant::now() + RESYNC;
         loop {
+            self.forget_told(&self.caches.objects());
             let stamps = self.caches.stamps();
             let due = Instant::now() >= resync
                 || self.waiting.values().any(|(_, at)| *at <= Instant::now());
@@ -124,10 +126,7 @@ impl Publisher {
                         self.health.metrics.publish_seconds.observe(begun.elapsed().as_secs_f64());
                     }
                     // Somebody else changed something: look again.
-                    Err(RoundError::Store(StoreError::Conflict)) => {
-                        self.stored = None;
-                        continue;
-                    }
+                    Err(RoundError::Store(StoreError::Conflict)) => continue,
                     Err(error) => {
                         tracing::warn!(%error, "failed to publish");
                         self.tell_of_failure().await;
@@ -183,20 +182,20 @@ impl Publisher {
             }
         }
         let now = system::now();
-        let fetching = build::Stored::read(&*self.store, self.stored.take());
+        // It is not kept between rounds: with many tenants it is large, and each new key changes it.
+        let fetching = build::Stored::read(&*self.store);
         let mut stored = fetching.instrument(stage!("fetch")).await?;
         if apply::end_forgotten_keys(&*self.store, &self.writer, &stored, now).await? {
-            stored = build::Stored::read(&*self.store, None).await?;
+            stored = build::Stored::read(&*self.store).await?;
         }
-        let verdict = validate::validate(&stored.specs, &objects, &kept, now);
-        let changes = build::changes(&stored, &verdict);
-        let revision = if changes.is_empty() {
-            stored.revision
-        } else {
-            self.put(&changes, &stored).instrument(stage!("apply")).await?
-        };
-        self.stored = Some(build::Stored { revision, ..verdict.stored_afterwards(stored) });
-        if let Some(in_force) = verdict.in_force() {
+        let mut verdict = validate::validate(&stored.specs, &objects, &kept, now);
+        let specs = verdict.take_specs();
+        let changes = specs.map(|specs| build::changes(&stored, specs)).unwrap_or_default();
+        if !changes.is_empty() {
+            self.put(&changes, &stored).instrument(stage!("apply")).await?;
+        }
+        drop((stored, changes));
+        if let Some(in_force) = verdict.take_in_force() {
             self.in_force.send_replace(in_force);
         }
         for key in apply::let_go(&self.writer, &self.caches, &objects, &verdict).await {
@@ -206,12 +205,12 @@ impl Publisher {
         Ok(())
     }
 
-    /// Changes the store, and gives its revision afterwards.
+    /// Changes the store.
     async fn put(
         &self,
         changes: &build::Changes,
         stored: &build::Stored,
-    ) -> Result<u64, RoundError> {
+    ) -> Result<(), RoundError> {
         let build::Changes { put, removed } = changes;
         let mut expected = stored.revision;
         loop {
@@ -222,7 +221,7 @@ impl Publisher {
                 Ok(()) => break,
                 // Keys count as changes too: what was found holds while the manifests are the same.
                 Err(StoreError::Conflict) => {
-                    let current = build::Stored::read(&*self.store, None).await?;
+                    let current = build::Stored::read(&*self.store).await?;
                     if current.specs != stored.specs {
                         return Err(StoreError::Conflict.into());
                     }
@@ -233,6 +232,6 @@ impl Publisher {
         }
         self.health.metrics.wrote("store");
         tracing::info!(put = put.len(), removed = removed.len(), "published");
-        Ok(expected + 1)
+        Ok(())
     }
 }

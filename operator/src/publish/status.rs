@@ -7,21 +7,21 @@ use std::{
 
 use assay_crds::status::Status;
 use assay_tenancy::{Name, manifest::Kind};
-use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::Resource;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
     InForce, Publisher,
-    apply::CONCURRENCY,
-    fetch::{Key, Manifest, is_deleted},
+    apply::Writes,
+    fetch::{Held, Key, is_deleted},
     validate::Verdict,
 };
 use crate::{
+    compact::Compact,
     conditions::{Fact, Standing, condition, conditions, ready_reason},
     plan, rate_limit,
     reason::Reason,
@@ -31,17 +31,17 @@ use crate::{
 };
 
 /// What was told of an object, and which object that was.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Told {
     uid: Option<String>,
-    status: Value,
+    status: Compact,
 }
 
 /// What is to be told of an object.
 struct News {
     key: Key,
-    object: Arc<Manifest>,
-    status: Value,
+    object: Arc<Held>,
+    status: Compact,
     /// Where the reason is another one than before: the standing, for an event.
     changed: Option<Standing>,
 }
@@ -50,7 +50,7 @@ impl Publisher {
     /// Tells of every object how it stands, where that is news.
     pub(super) async fn tell(
         &mut self,
-        objects: &BTreeMap<Key, Arc<Manifest>>,
+        objects: &BTreeMap<Key, Arc<Held>>,
         kept: &BTreeSet<Key>,
         verdict: &Verdict,
     ) {
@@ -58,7 +58,6 @@ impl Publisher {
         let in_force = self.in_force.borrow().clone();
         let users = Users::count(&in_force);
         let known = self.known.borrow_and_update().clone();
-        self.told.retain(|key, _| objects.contains_key(key));
         self.waiting.retain(|key, _| objects.contains_key(key));
         let mut news = Vec::new();
         for (key, object) in objects {
@@ -77,18 +76,19 @@ impl Publisher {
                 self.health.metrics.failed(key.0.as_str(), standing.reason());
             }
             if is_news {
-                let before = conditions_of(before);
+                let before = conditions_of(before.as_ref());
                 let is_same = ready_reason(&before) == Some(standing.reason().as_str());
                 let changed = (!is_same).then_some(standing);
+                let status = Compact::from(&status);
                 news.push(News { key: key.clone(), object: Arc::clone(object), status, changed });
             }
         }
-        let mut tasks = Vec::new();
+        let mut all = Writes::new();
         for news in news {
-            tasks.push(self.write(news));
+            all.room().await;
+            all.begin(self.write(news));
         }
-        let written: Vec<_> = stream::iter(tasks).buffer_unordered(CONCURRENCY).collect().await;
-        for (key, told) in written {
+        for (key, told) in all.end().await {
             if let Some(told) = told {
                 self.waiting.remove(&key);
                 self.told.insert(key, told);
@@ -104,7 +104,7 @@ impl Publisher {
         let words = "the database cannot be reached or refuses; it is tried again".to_owned();
         let standing = Standing::Waiting(Reason::StoreUnavailable, words);
         let now = system::now();
-        let mut tasks = Vec::new();
+        let mut all = Writes::new();
         for (key, object) in self.caches.objects() {
             let before = self.before(&key, &object);
             let changed = observed(before.as_ref()) != object.meta().generation;
@@ -115,22 +115,33 @@ impl Publisher {
                 Some(Value::Object(facts)) => facts,
                 _ => serde_json::Map::new(),
             };
-            let conditions = conditions(&standing, &conditions_of(before), None, now);
+            let conditions = conditions(&standing, &conditions_of(before.as_ref()), None, now);
             // The generation stays: what it says was not looked at yet.
             facts.insert("conditions".into(), json!(conditions));
             let status = Value::Object(facts);
-            if Some(&status) != self.before(&key, &object).as_ref() {
-                tasks.push(self.write(News { key, object, status, changed: None }));
+            if Some(&status) != before.as_ref() {
+                let status = Compact::from(&status);
+                all.room().await;
+                all.begin(self.write(News { key, object, status, changed: None }));
             }
         }
-        let written: Vec<_> = stream::iter(tasks).buffer_unordered(CONCURRENCY).collect().await;
+        let written = all.end().await;
         self.told.extend(written.into_iter().filter_map(|(key, told)| Some((key, told?))));
     }
 
+    /// Lets go of what was told and came back by the watch.
+    pub(super) fn forget_told(&mut self, objects: &BTreeMap<Key, Arc<Held>>) {
+        self.told.retain(|key, told| {
+            let object = objects.get(key);
+            object.is_some_and(|object| object.status.as_ref() != Some(&told.status))
+        });
+    }
+
     /// What was told of an object before.
-    fn before(&self, key: &Key, object: &Manifest) -> Option<Value> {
+    fn before(&self, key: &Key, object: &Held) -> Option<Value> {
         let told = self.told.get(key).filter(|told| told.uid == object.meta().uid);
-        told.map(|told| told.status.clone()).or_else(|| object.status.clone())
+        let status = told.map(|told| &told.status).or(object.status.as_ref());
+        status.map(Compact::value)
     }
 
     async fn write(&self, news: News) -> (Key, Option<Told>) {
@@ -157,9 +168,9 @@ impl Publisher {
 }
 
 /// The conditions in a status.
-fn conditions_of(status: Option<Value>) -> Vec<Condition> {
-    let conditions = status.and_then(|mut status| Some(status.get_mut("conditions")?.take()));
-    conditions.and_then(|conditions| serde_json::from_value(conditions).ok()).unwrap_or_default()
+fn conditions_of(status: Option<&Value>) -> Vec<Condition> {
+    let conditions = status.and_then(|status| status.get("conditions"));
+    conditions.and_then(|conditions| Vec::deserialize(conditions).ok()).unwrap_or_default()
 }
 
 /// The generation that a status is about.
@@ -168,7 +179,7 @@ fn observed(status: Option<&Value>) -> Option<i64> {
 }
 
 /// How it stands with an object.
-fn standing(key: &Key, object: &Manifest, verdict: &Verdict) -> Standing {
+fn standing(key: &Key, object: &Held, verdict: &Verdict) -> Standing {
     let refusal = match &verdict.outcome {
         Err(problems) => {
             let words = problems.first().map(ToString::to_string).unwrap_or_default();
@@ -235,7 +246,7 @@ pub(crate) struct Context<'a> {
 
 fn status_of(
     key: &Key,
-    object: &Manifest,
+    object: &Held,
     standing: &Standing,
     before: Option<&Value>,
     context: &Context<'_>,

@@ -5,48 +5,52 @@ use std::{
     sync::Arc,
 };
 
+use assay_engine::policy::Policy;
 use assay_manifests::{Refusal, Settled, Specs, Wishes, settle};
-use assay_tenancy::Problem;
+use assay_tenancy::{
+    Problem, Resolved,
+    manifest::{Kind, Manifest, TenantSpec},
+};
 use jiff::Timestamp;
 
 use super::{
     InForce,
-    build::Stored,
-    fetch::{Key, Manifest, is_deleted, is_kept},
+    fetch::{Held, Key, is_deleted, is_kept},
     former,
 };
 
 /// What was found.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// What is in force from now on; otherwise what is wrong with what is stored.
-    pub(super) outcome: Result<Settled, Vec<Problem>>,
-    /// What is in force, shared.
+    /// Which wishes are not in force, and why; otherwise what is wrong with what is stored.
+    pub(super) outcome: Result<BTreeMap<Key, Refusal>, Vec<Problem>>,
+    /// What there is from now on.
+    names: BTreeSet<Key>,
+    /// What it says, until somebody takes it.
+    specs: Specs,
+    /// What is in force.
     in_force: Option<InForce>,
 }
 
 impl Verdict {
     /// Why what an object says is not in force.
     pub(super) fn refusal(&self, key: &Key) -> Option<&Refusal> {
-        self.outcome.as_ref().ok()?.refused.get(key)
+        self.outcome.as_ref().ok()?.get(key)
     }
 
     /// Whether an object is no longer needed by anything in force.
     pub(super) fn is_gone(&self, key: &Key) -> bool {
-        self.outcome.as_ref().is_ok_and(|settled| !settled.specs.contains_key(key))
+        self.outcome.is_ok() && !self.names.contains(key)
     }
 
-    /// What is in force.
-    pub(super) fn in_force(&self) -> Option<InForce> {
-        self.in_force.clone()
+    /// What is to be stored, handed over: with many tenants it is large. `None` where that is as it is.
+    pub(super) fn take_specs(&mut self) -> Option<Specs> {
+        self.outcome.is_ok().then(|| std::mem::take(&mut self.specs))
     }
 
-    /// What is stored once the changes are.
-    pub(super) fn stored_afterwards(&self, before: Stored) -> Stored {
-        match &self.outcome {
-            Ok(settled) => Stored { specs: settled.specs.clone(), ..before },
-            Err(_) => before,
-        }
+    /// What is in force, handed over.
+    pub(super) fn take_in_force(&mut self) -> Option<InForce> {
+        self.in_force.take()
     }
 }
 
@@ -54,25 +58,54 @@ impl Verdict {
 /// away when it is deleted: what the operator never kept was never stored.
 pub(super) fn validate(
     stored: &Specs,
-    objects: &BTreeMap<Key, Arc<Manifest>>,
+    objects: &BTreeMap<Key, Arc<Held>>,
     kept: &BTreeSet<Key>,
     now: Timestamp,
 ) -> Verdict {
     let wishes: Wishes = objects
         .iter()
         .filter_map(|(key, object)| match (is_deleted(object), kept.contains(key)) {
-            (false, true) => Some((key.clone(), Some(object.spec.clone()))),
+            (false, true) => Some((key.clone(), Some(object.spec.value()))),
             (true, _) if is_kept(object) => Some((key.clone(), None)),
             _ => None,
         })
         .collect();
-    let mut outcome = settle(stored, &wishes);
-    if let Ok(settled) = &mut outcome {
-        former::note(stored, settled, now);
+    match settle(stored, &wishes) {
+        Ok(mut settled) => {
+            former::note(stored, &mut settled, now);
+            let Settled { specs, resolved, refused } = settled;
+            let names = specs.keys().cloned().collect();
+            Verdict { outcome: Ok(refused), names, specs, in_force: Some(in_force(resolved)) }
+        }
+        Err(problems) => Verdict {
+            outcome: Err(problems),
+            names: BTreeSet::new(),
+            specs: Specs::new(),
+            in_force: None,
+        },
     }
-    let in_force = outcome.as_mut().ok().map(|settled| InForce {
-        directory: Arc::new(std::mem::take(&mut settled.resolved.directory)),
-        manifests: Arc::new(std::mem::take(&mut settled.resolved.manifests)),
-    });
-    Verdict { outcome, in_force }
+}
+
+/// What is in force, of what was found.
+fn in_force(resolved: Resolved<Policy>) -> InForce {
+    let Resolved { directory, manifests } = resolved;
+    let (mut namespaces, mut rate_limits) = <(BTreeMap<_, _>, BTreeMap<_, _>)>::default();
+    for Manifest { kind, name, spec, .. } in manifests.into_values() {
+        // All of them were read a moment ago.
+        match kind {
+            Kind::Tenant => {
+                let spec = serde_json::from_value::<TenantSpec>(spec);
+                namespaces.extend(spec.ok().map(|spec| (name, spec.namespaces)));
+            }
+            Kind::RateLimit => {
+                rate_limits.extend(serde_json::from_value(spec).ok().map(|spec| (name, spec)));
+            }
+            _ => {}
+        }
+    }
+    InForce {
+        directory: Arc::new(directory),
+        namespaces: Arc::new(namespaces),
+        rate_limits: Arc::new(rate_limits),
+    }
 }

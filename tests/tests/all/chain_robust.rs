@@ -79,7 +79,11 @@ impl Place {
                 Some(database) => Box::new(PostgresStore::open(&database.url()).await.unwrap()),
                 None => Box::new(SqliteStore::open(self.path()).await.unwrap()),
             };
-            what(store.graph(ChainId::BTC).await.unwrap()).await
+            let answer = what(store.graph(ChainId::BTC).await.unwrap()).await;
+            // A connection that is let go closes later, and then removes the log of whatever database
+            // has come to have that name.
+            store.close().await;
+            answer
         })
     }
 }

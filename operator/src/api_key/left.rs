@@ -1,0 +1,132 @@
+//! Keys that are as they were left: until something changes or their time comes, nobody is asked about
+//! them again.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use assay_crds::ApiKey;
+use assay_tenancy::Name;
+use jiff::Timestamp;
+use kube::{Resource, ResourceExt, runtime::reflector::ObjectRef};
+use tokio::time::Instant;
+
+use super::{Context, fetch, triggers::Held};
+use crate::writer::FINALIZER;
+
+/// What work on a key starts from, as far as it is known without asking anybody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    generation: Option<i64>,
+    annotations: Option<BTreeMap<String, String>>,
+    is_deleted: bool,
+    is_kept: bool,
+    /// How new its Secret is.
+    secret: Option<String>,
+    /// What is in force about its tenant.
+    tenant: (Option<Vec<Name>>, Option<Timestamp>),
+}
+
+impl Seen {
+    /// What is seen now.
+    pub(super) fn of(object: &ApiKey, held: &Held, context: &Context) -> Self {
+        let namespace = object.namespace().unwrap_or_default();
+        let secret = ObjectRef::new(&fetch::secret_name(object)).within(&namespace);
+        let secret = held.secrets.get(&secret);
+        Self {
+            generation: object.meta().generation,
+            annotations: object.meta().annotations.clone(),
+            is_deleted: object.meta().deletion_timestamp.is_some(),
+            is_kept: object.finalizers().iter().any(|name| name == FINALIZER),
+            secret: secret.and_then(|secret| secret.resource_version()),
+            tenant: fetch::tenant(object, context),
+        }
+    }
+
+    /// The same, once the operator keeps the object and its Secret is as new as that.
+    pub(super) fn afterwards(self, secret: String) -> Self {
+        Self { is_kept: true, secret: Some(secret), ..self }
+    }
+}
+
+/// How each key was left, by its identity, and until when that is enough.
+#[derive(Debug, Default)]
+pub(super) struct Left(Mutex<HashMap<String, (Seen, Instant)>>);
+
+impl Left {
+    /// For how long a key can be left alone, where what is seen of it is as it was left.
+    pub(super) fn alone_for(&self, identity: &str, seen: &Seen, now: Instant) -> Option<Duration> {
+        let left = self.lock();
+        let (as_left, until) = left.get(identity)?;
+        (as_left == seen).then(|| until.checked_duration_since(now)).flatten()
+    }
+
+    /// Takes note of how a key was left.
+    pub(super) fn note(&self, identity: String, seen: Seen, until: Instant) {
+        self.lock().insert(identity, (seen, until));
+    }
+
+    /// Takes note that a key is to be looked at in any case.
+    pub(super) fn forget(&self, identity: &str) {
+        self.lock().remove(identity);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Seen, Instant)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen() -> Seen {
+        Seen {
+            generation: Some(1),
+            annotations: None,
+            is_deleted: false,
+            is_kept: false,
+            secret: None,
+            tenant: (Some(vec!["team".parse().unwrap()]), None),
+        }
+    }
+
+    #[test]
+    fn a_key_is_left_alone_until_its_time_comes() {
+        let (left, now) = (Left::default(), Instant::now());
+        let minute = Duration::from_mins(1);
+        assert_eq!(left.alone_for("a", &seen(), now), None, "nobody worked on it");
+        left.note("a".into(), seen().afterwards("5".into()), now + minute);
+        let seen = Seen { is_kept: true, secret: Some("5".into()), ..seen() };
+        assert_eq!(left.alone_for("a", &seen, now), Some(minute));
+        assert_eq!(left.alone_for("a", &seen, now + minute * 2), None, "its time came");
+        assert_eq!(left.alone_for("b", &seen, now), None, "another object");
+        left.forget("a");
+        assert_eq!(left.alone_for("a", &seen, now), None);
+    }
+
+    #[test]
+    fn whatever_changes_ends_that() {
+        let (left, now) = (Left::default(), Instant::now());
+        let same = seen().afterwards("5".into());
+        left.note("a".into(), same.clone(), now + Duration::from_mins(1));
+        let annotations = Some([("assay.dev/rotate".to_owned(), "x".to_owned())].into());
+        let others = [
+            Seen { generation: Some(2), ..same.clone() },
+            Seen { annotations, ..same.clone() },
+            Seen { is_deleted: true, ..same.clone() },
+            Seen { is_kept: false, ..same.clone() },
+            Seen { secret: Some("6".into()), ..same.clone() },
+            Seen { secret: None, ..same.clone() },
+            Seen { tenant: (Some(vec![]), None), ..same.clone() },
+            Seen { tenant: (None, None), ..same.clone() },
+            Seen { tenant: (None, Some(Timestamp::UNIX_EPOCH)), ..same.clone() },
+        ];
+        for other in others {
+            assert_eq!(left.alone_for("a", &other, now), None, "{other:?}");
+        }
+        assert!(left.alone_for("a", &same, now).is_some());
+    }
+}
