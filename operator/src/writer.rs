@@ -50,7 +50,10 @@ impl WriteError {
 #[derive(Clone)]
 pub struct Writer {
     leadership: Leadership,
-    recorder: Recorder,
+    client: Client,
+    reporter: Reporter,
+    /// Knows what it told lately, so that what is repeated is counted.
+    warnings: Recorder,
     metrics: Metrics,
 }
 
@@ -65,7 +68,8 @@ impl Writer {
     #[must_use]
     pub fn new(client: Client, name: &str, leadership: Leadership, metrics: Metrics) -> Self {
         let reporter = Reporter { controller: MANAGER.into(), instance: Some(name.to_owned()) };
-        Self { leadership, recorder: Recorder::new(client, reporter), metrics }
+        let warnings = Recorder::new(client.clone(), reporter.clone());
+        Self { leadership, client, reporter, warnings, metrics }
     }
 
     /// Whether this operator may still write.
@@ -207,7 +211,15 @@ impl Writer {
             action: action.to_owned(),
             secondary: None,
         };
-        let published = async { Ok(self.recorder.publish(&event, object).await?) };
+        let published = async {
+            if is_warning {
+                return Ok(self.warnings.publish(&event, object).await?);
+            }
+            // What went well is told once. To remember thousands of those takes memory, and each time
+            // all of them are looked through.
+            let once = Recorder::new(self.client.clone(), self.reporter.clone());
+            Ok(once.publish(&event, object).await?)
+        };
         if let Err(error) = self.bounded("event", published).await {
             tracing::warn!(%error, reason, "failed to tell what happened");
         }

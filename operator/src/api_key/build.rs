@@ -210,7 +210,7 @@ mod tests {
     use assay_tenancy::key::{KeyEnvironment, KeyHash};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-    use super::*;
+    use super::{super::fetch::TenantInForce, *};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -234,8 +234,7 @@ mod tests {
         Fetched {
             object: ApiKey::new("backend", spec),
             namespace: "team".into(),
-            allowed: None,
-            back_until: None,
+            tenant: TenantInForce::default(),
             secret,
             records,
             environment: KeyEnvironment::Live,

@@ -13,15 +13,22 @@ use kube::{Api, ResourceExt};
 
 use super::{Context, KeyError, build};
 
+/// What is in force about a key's tenant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct TenantInForce {
+    /// The namespaces in which its keys may be, where there is such a tenant.
+    pub(super) allowed: Option<Vec<Name>>,
+    /// Until when it can come back, where it was deleted.
+    pub(super) back_until: Option<Timestamp>,
+}
+
 /// What is known of a key.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) object: ApiKey,
     pub(super) namespace: String,
-    /// The namespaces in which keys of the tenant may be, where it is in force.
-    pub(super) allowed: Option<Vec<Name>>,
-    /// Until when the tenant can come back, where it was deleted.
-    pub(super) back_until: Option<Timestamp>,
+    /// What is in force about its tenant.
+    pub(super) tenant: TenantInForce,
     /// The Secret, where there is one.
     pub(super) secret: Option<Secret>,
     /// What the store keeps of the object's keys, the oldest first.
@@ -49,25 +56,29 @@ pub(super) fn secret_name(object: &ApiKey) -> String {
     own.unwrap_or_else(|| object.name_any())
 }
 
-/// The namespaces in which keys of an object's tenant may be, where it is in force; and until when it can
-/// come back, where it was deleted.
-pub(super) fn tenant(object: &ApiKey, context: &Context) -> (Option<Vec<Name>>, Option<Timestamp>) {
+/// What is in force about an object's tenant.
+pub(super) fn tenant(object: &ApiKey, context: &Context) -> TenantInForce {
     let in_force = context.in_force.borrow();
     let name = &object.spec.tenant;
     let former = in_force.directory.former_tenants.get(name);
-    (in_force.namespaces.get(name).cloned(), former.map(FormerTenantSpec::forgotten_at))
+    TenantInForce {
+        allowed: in_force.namespaces.get(name).cloned(),
+        back_until: former.map(FormerTenantSpec::forgotten_at),
+    }
 }
 
-pub(super) async fn fetch(object: &ApiKey, context: &Context) -> Result<Fetched, KeyError> {
+pub(super) async fn fetch(
+    object: &ApiKey,
+    tenant: TenantInForce,
+    context: &Context,
+) -> Result<Fetched, KeyError> {
     let namespace = object.namespace().unwrap_or_default();
-    let (allowed, back_until) = tenant(object, context);
     let name = build::record_name(&namespace, &object.name_any());
     let records = context.store.keys_named(&name).await?;
     let mut fetched = Fetched {
         object: object.clone(),
         namespace: namespace.clone(),
-        allowed,
-        back_until,
+        tenant,
         secret: None,
         records,
         environment: assay_store::control::key_environment(context.environment),

@@ -1,5 +1,5 @@
-//! Keys that are as they were left: until something changes or their time comes, nobody is asked about
-//! them again.
+//! Keys that were ready and are as they were left: until something about them changes or their time comes,
+//! nobody is asked about them again. What changes in the store alone shows when their time comes.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -8,12 +8,14 @@ use std::{
 };
 
 use assay_crds::ApiKey;
-use assay_tenancy::Name;
-use jiff::Timestamp;
 use kube::{Resource, ResourceExt, runtime::reflector::ObjectRef};
 use tokio::time::Instant;
 
-use super::{Context, fetch, triggers::Held};
+use super::{
+    Context,
+    fetch::{self, TenantInForce},
+    triggers::Watched,
+};
 use crate::writer::FINALIZER;
 
 /// What work on a key starts from, as far as it is known without asking anybody.
@@ -26,15 +28,15 @@ pub(super) struct Seen {
     /// How new its Secret is.
     secret: Option<String>,
     /// What is in force about its tenant.
-    tenant: (Option<Vec<Name>>, Option<Timestamp>),
+    pub(super) tenant: TenantInForce,
 }
 
 impl Seen {
     /// What is seen now.
-    pub(super) fn of(object: &ApiKey, held: &Held, context: &Context) -> Self {
+    pub(super) fn of(object: &ApiKey, watched: &Watched, context: &Context) -> Self {
         let namespace = object.namespace().unwrap_or_default();
         let secret = ObjectRef::new(&fetch::secret_name(object)).within(&namespace);
-        let secret = held.secrets.get(&secret);
+        let secret = watched.secrets.get(&secret);
         Self {
             generation: object.meta().generation,
             annotations: object.meta().annotations.clone(),
@@ -80,6 +82,8 @@ impl Left {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
     fn seen() -> Seen {
@@ -89,7 +93,10 @@ mod tests {
             is_deleted: false,
             is_kept: false,
             secret: None,
-            tenant: (Some(vec!["team".parse().unwrap()]), None),
+            tenant: TenantInForce {
+                allowed: Some(vec!["team".parse().unwrap()]),
+                back_until: None,
+            },
         }
     }
 
@@ -112,6 +119,10 @@ mod tests {
         let (left, now) = (Left::default(), Instant::now());
         let same = seen().afterwards("5".into());
         left.note("a".into(), same.clone(), now + Duration::from_mins(1));
+        let tenant = |allowed, back_until| {
+            let tenant = TenantInForce { allowed, back_until };
+            Seen { tenant, ..same.clone() }
+        };
         let annotations = Some([("assay.dev/rotate".to_owned(), "x".to_owned())].into());
         let others = [
             Seen { generation: Some(2), ..same.clone() },
@@ -120,9 +131,9 @@ mod tests {
             Seen { is_kept: false, ..same.clone() },
             Seen { secret: Some("6".into()), ..same.clone() },
             Seen { secret: None, ..same.clone() },
-            Seen { tenant: (Some(vec![]), None), ..same.clone() },
-            Seen { tenant: (None, None), ..same.clone() },
-            Seen { tenant: (None, Some(Timestamp::UNIX_EPOCH)), ..same.clone() },
+            tenant(Some(vec![]), None),
+            tenant(None, None),
+            tenant(None, Some(Timestamp::UNIX_EPOCH)),
         ];
         for other in others {
             assert_eq!(left.alone_for("a", &other, now), None, "{other:?}");

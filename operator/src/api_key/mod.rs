@@ -28,15 +28,16 @@ use kube::{
     Client, Resource, ResourceExt,
     runtime::{
         applier,
-        controller::{Action, Config},
+        controller::{self, Action, Config},
     },
 };
 use tokio::{sync::watch, time::Instant};
 use tracing::Instrument;
 
 use self::{
+    fetch::TenantInForce,
     left::{Left, Seen},
-    triggers::{Guarded, Held},
+    triggers::{Guarded, Watched},
 };
 use crate::{
     backoff::{self, Failures},
@@ -121,14 +122,25 @@ impl Context {
         if self.in_force.changed().await.is_err() {
             return;
         }
-        let (held, queue) = triggers::start(&self.client.0, self.in_force.clone());
-        let keys = held.keys.clone();
-        let worker = Arc::new(Worker { context: self, held, left: Left::default() });
+        let (watched, queue) = triggers::queue(&self.client.0, self.in_force.clone());
+        let keys = watched.keys.clone();
+        let worker = Arc::new(Worker { context: self, watched, left: Left::default() });
         let work = |object, worker| Box::pin(reconcile(object, worker));
         let config = Config::default().concurrency(CONCURRENCY);
-        applier(work, retry, worker, keys, queue, config)
-            .for_each(|_| std::future::ready(()))
-            .await;
+        let working = applier(work, retry, Arc::clone(&worker), keys, queue, config);
+        let noted = working.for_each(|worked| {
+            match worked {
+                Err(controller::Error::ObjectNotFound(gone)) => {
+                    worker.forget(gone.extra.uid.as_ref());
+                }
+                Err(controller::Error::QueueError(error)) => {
+                    tracing::warn!(%error, kind = KIND, "a watch failed");
+                }
+                _ => {}
+            }
+            std::future::ready(())
+        });
+        noted.await;
     }
 
     fn told(&self) -> std::sync::MutexGuard<'_, HashMap<String, ApiKeyStatus>> {
@@ -148,16 +160,28 @@ impl Context {
 #[derive(Debug)]
 struct Worker {
     context: Context,
-    held: Held,
+    watched: Watched,
     left: Left,
+}
+
+impl Worker {
+    /// Lets go of what is remembered of an object that is gone, or cannot be read any more.
+    fn forget(&self, identity: Option<&String>) {
+        self.context.failures.over(identity);
+        if let Some(identity) = identity {
+            self.left.forget(identity);
+            self.context.told().remove(identity);
+        }
+    }
 }
 
 /// Fetch, validate, build, apply, status.
 async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action, KeyError> {
-    let Worker { context, held, left } = &*worker;
+    let Worker { context, watched, left } = &*worker;
     let Ok(object) = &guarded.0 else {
         // The definition refuses such objects; this one is older than the definition.
         context.health.metrics.failed(KIND, Reason::Invalid);
+        worker.forget(guarded.meta().uid.as_ref());
         return Ok(Action::await_change());
     };
     if !context.writer.may_write() {
@@ -165,12 +189,14 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
     }
     let identity = object.uid().unwrap_or_default();
     context.forget_told(object, &identity);
-    let seen = Seen::of(object, held, context);
+    let seen = Seen::of(object, watched, context);
     if let Some(time) = left.alone_for(&identity, &seen, Instant::now()) {
         return Ok(Action::requeue(time));
     }
     left.forget(&identity);
-    match traced::looking_after(KIND, object, Box::pin(work(object, context))).await {
+    match traced::looking_after(KIND, object, Box::pin(work(object, seen.tenant.clone(), context)))
+        .await
+    {
         Ok(outcome) => {
             context.failures.over(Some(&identity));
             let Some(Outcome { again_after, secret }) = outcome else {
@@ -198,9 +224,13 @@ struct Outcome {
 }
 
 /// Works on a key; gives nothing where it is gone.
-async fn work(object: &ApiKey, context: &Context) -> Result<Option<Outcome>, KeyError> {
+async fn work(
+    object: &ApiKey,
+    tenant: TenantInForce,
+    context: &Context,
+) -> Result<Option<Outcome>, KeyError> {
     let now = system::now();
-    let mut fetched = fetch::fetch(object, context).instrument(stage!("fetch")).await?;
+    let mut fetched = fetch::fetch(object, tenant, context).instrument(stage!("fetch")).await?;
     if object.meta().deletion_timestamp.is_some() {
         apply::revoke(&fetched, context, now).await?;
         context.told().remove(&object.uid().unwrap_or_default());

@@ -39,7 +39,8 @@ pub(super) async fn tell(
     let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
     match context.writer.status(&api, &fetched.object, &(), &status).await {
         Err(error) if !error.is_gone() => return Err(error.into()),
-        _ => {}
+        Err(_) => return Ok(None),
+        Ok(()) => {}
     }
     context.told().insert(uid, status);
     let reason = done.standing.reason().as_str();

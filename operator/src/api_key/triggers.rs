@@ -7,14 +7,14 @@ use std::{
 
 use assay_crds::ApiKey;
 use assay_tenancy::Name;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, Client, ResourceExt,
     core::{DeserializeGuard, PartialObjectMeta},
     runtime::{
         WatchStreamExt,
-        controller::{ReconcileRequest, trigger_owners, trigger_self},
+        controller::ReconcileRequest,
         reflector::{self, ObjectRef, Store},
         watcher,
     },
@@ -28,44 +28,79 @@ use crate::publish::InForce;
 pub(super) type Guarded = DeserializeGuard<ApiKey>;
 /// Of a Secret only who it is and how new.
 pub(super) type SecretMeta = PartialObjectMeta<Secret>;
+/// A key that is to be looked at.
+type Request = Result<ReconcileRequest<Guarded>, watcher::Error>;
 /// Which keys are to be looked at.
-type Queue = Pin<Box<dyn Stream<Item = Result<ReconcileRequest<Guarded>, watcher::Error>> + Send>>;
+type Queue = Pin<Box<dyn Stream<Item = Request> + Send>>;
 
 /// What `kubectl` notes of what it applied, which is as long as the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What is held of keys and of their Secrets.
-#[derive(Clone, Debug)]
-pub(super) struct Held {
+/// What is known of keys and of their Secrets by the watches.
+#[derive(Debug)]
+pub(super) struct Watched {
     pub(super) keys: Store<Guarded>,
     pub(super) secrets: Store<SecretMeta>,
 }
 
-/// Begins to watch.
-pub(super) fn start(client: &Client, in_force: watch::Receiver<InForce>) -> (Held, Queue) {
+/// What is watched, and which keys are to be looked at; it begins when the latter is asked for.
+pub(super) fn queue(client: &Client, in_force: watch::Receiver<InForce>) -> (Watched, Queue) {
     let (keys, keys_writer) = reflector::store();
     let (secrets, secrets_writer) = reflector::store();
-    let own = watcher(Api::<Guarded>::all(client.clone()), watcher::Config::default())
+    let events = watcher(Api::<Guarded>::all(client.clone()), watcher::Config::default())
         .default_backoff()
         .modify(lean)
-        .reflect(keys_writer)
-        .touched_objects();
+        .reflect(keys_writer);
+    let themselves = of_events(events, keys.clone(), |key| vec![ObjectRef::from_obj(key)]);
     let labelled = watcher::Config::default().labels(&build::label_selector());
-    let of_secrets = watcher(Api::<SecretMeta>::all(client.clone()), labelled)
+    let events = watcher(Api::<SecretMeta>::all(client.clone()), labelled)
         .default_backoff()
         .modify(lean)
         .modify(|secret| {
             secret.metadata.labels = None;
             secret.metadata.annotations = None;
         })
-        .reflect(secrets_writer)
-        .touched_objects();
+        .reflect(secrets_writer);
+    let of_secrets = of_events(events, keys.clone(), owners);
     let of_tenants = of_changed_tenants(in_force, keys.clone());
-    let queue = stream::select(
-        trigger_self(own, ()),
-        stream::select(trigger_owners(of_secrets, (), ()), of_tenants),
-    );
-    (Held { keys, secrets }, Box::pin(queue))
+    let queue = stream::select(themselves, stream::select(of_secrets, of_tenants));
+    (Watched { keys, secrets }, Box::pin(queue))
+}
+
+/// The keys that the events of a watch are about. What is listed anew, after a watch broke, is known by
+/// the watch when all of it was listed and not before: then every key is to be looked at, those of which
+/// something is not there any more too.
+fn of_events<K: 'static>(
+    events: impl Stream<Item = Result<watcher::Event<K>, watcher::Error>>,
+    keys: Store<Guarded>,
+    about: impl Fn(&K) -> Vec<ObjectRef<Guarded>>,
+) -> impl Stream<Item = Request> {
+    let requests = events.map_ok(move |event| {
+        let about = match event {
+            watcher::Event::Apply(object) | watcher::Event::Delete(object) => about(&object),
+            watcher::Event::Init | watcher::Event::InitApply(_) => Vec::new(),
+            watcher::Event::InitDone => references(&keys, |_| true),
+        };
+        stream::iter(about.into_iter().map(|key| Ok(key.into())))
+    });
+    requests.try_flatten()
+}
+
+/// The keys that own a Secret.
+fn owners(secret: &SecretMeta) -> Vec<ObjectRef<Guarded>> {
+    let namespace = secret.metadata.namespace.as_deref();
+    let owners = secret.metadata.owner_references.iter().flatten();
+    owners.filter_map(|owner| ObjectRef::from_owner_ref(namespace, owner, ())).collect()
+}
+
+/// The keys that are wanted.
+fn references(
+    keys: &Store<Guarded>,
+    is_wanted: impl Fn(&ApiKey) -> bool,
+) -> Vec<ObjectRef<Guarded>> {
+    let all = keys.state().into_iter();
+    let wanted = all.filter(|key| key.0.as_ref().is_ok_and(&is_wanted));
+    wanted.map(|key| ObjectRef::from_obj(&*key)).collect()
 }
 
 /// Lets go of what nobody asks for: who wrote which field is as long as all the rest.
@@ -80,7 +115,7 @@ fn lean(object: &mut impl ResourceExt) {
 fn of_changed_tenants(
     mut in_force: watch::Receiver<InForce>,
     keys: Store<Guarded>,
-) -> impl Stream<Item = Result<ReconcileRequest<Guarded>, watcher::Error>> {
+) -> impl Stream<Item = Request> {
     let before = in_force.borrow_and_update().clone();
     let changes = stream::unfold((in_force, before), async |(mut in_force, before)| {
         // It ends with the program.
@@ -89,11 +124,9 @@ fn of_changed_tenants(
         Some((changed_tenants(&before, &now), (in_force, now)))
     });
     changes.flat_map(move |tenants| {
-        let keys = keys
-            .state()
-            .into_iter()
-            .filter(move |key| key.0.as_ref().is_ok_and(|key| tenants.contains(&key.spec.tenant)));
-        stream::iter(keys.map(|key| Ok(ObjectRef::from_obj(&*key).into())))
+        let is_of_one = |key: &ApiKey| tenants.contains(&key.spec.tenant);
+        let keys = if tenants.is_empty() { Vec::new() } else { references(&keys, is_of_one) };
+        stream::iter(keys.into_iter().map(|key| Ok(key.into())))
     })
 }
 
@@ -119,21 +152,41 @@ fn differing<V: PartialEq>(
 mod tests {
     use std::sync::Arc;
 
+    use assay_tenancy::{
+        Directory,
+        manifest::{FormerTenantSpec, RetentionSpec},
+    };
+    use jiff::Timestamp;
+
     use super::*;
 
-    fn in_force(tenants: &[(&str, &str)]) -> InForce {
+    /// What is in force where tenants list a namespace each, and others left.
+    fn in_force(tenants: &[(&str, &str)], former: &[(&str, i64)]) -> InForce {
         let name = |text: &str| text.parse::<Name>().unwrap();
         let namespaces = tenants.iter().map(|(tenant, place)| (name(tenant), vec![name(place)]));
-        InForce { namespaces: Arc::new(namespaces.collect()), ..InForce::default() }
+        let left = |at: i64| FormerTenantSpec {
+            left_at: Timestamp::from_second(at).unwrap(),
+            retention: RetentionSpec::default(),
+        };
+        let former_tenants = former.iter().map(|(tenant, at)| (name(tenant), left(*at)));
+        let directory =
+            Directory { former_tenants: former_tenants.collect(), ..Directory::default() };
+        InForce {
+            directory: Arc::new(directory),
+            namespaces: Arc::new(namespaces.collect()),
+            ..InForce::default()
+        }
     }
 
     #[test]
     fn keys_are_looked_at_whose_tenant_came_went_or_lists_other_namespaces() {
-        let before = in_force(&[("gone", "a"), ("moved", "a"), ("same", "a")]);
-        let now = in_force(&[("moved", "b"), ("new", "a"), ("same", "a")]);
+        let before = [("gone", "a"), ("moved", "a"), ("same", "a")];
+        let before = in_force(&before, &[("back", 1), ("forgotten", 1), ("later", 1), ("left", 1)]);
+        let now = [("back", "a"), ("moved", "b"), ("new", "a"), ("same", "a")];
+        let now = in_force(&now, &[("later", 2), ("left", 1)]);
         let changed = changed_tenants(&before, &now);
         let changed: Vec<_> = changed.iter().map(Name::as_str).collect();
-        assert_eq!(changed, ["gone", "moved", "new"]);
+        assert_eq!(changed, ["back", "forgotten", "gone", "later", "moved", "new"]);
         assert!(changed_tenants(&now, &now).is_empty());
     }
 }

@@ -12,22 +12,22 @@ pub(super) struct Valid<'a>(pub(super) &'a Fetched);
 
 /// Whether the tenant, where it is in force, lets its keys be in this namespace.
 fn is_listed(fetched: &Fetched) -> bool {
-    fetched.allowed.iter().flatten().any(|name| name.as_str() == fetched.namespace)
+    fetched.tenant.allowed.iter().flatten().any(|name| name.as_str() == fetched.namespace)
 }
 
 /// Whether keys that were made are to be refused for the time being: their namespace was taken away from
 /// the tenant. Where there is no tenant, there is nobody that they would let in.
 pub(super) fn is_suspended(fetched: &Fetched) -> bool {
-    fetched.allowed.is_some() && !is_listed(fetched)
+    fetched.tenant.allowed.is_some() && !is_listed(fetched)
 }
 
 /// Whether the object is in force: what it says may have changed since its keys were made.
 pub(super) fn is_in_force(fetched: &Fetched, now: Timestamp) -> Result<(), Standing> {
     let spec = &fetched.object.spec;
-    if fetched.allowed.is_none() {
+    if fetched.tenant.allowed.is_none() {
         // It may come at any moment: whoever applies a page of YAML applies both.
         let name = &spec.tenant;
-        let message = match fetched.back_until.filter(|until| *until > now) {
+        let message = match fetched.tenant.back_until.filter(|until| *until > now) {
             Some(until) => format!(
                 "Tenant `{name}` was deleted, and its keys are refused: applied again before {until}, it \
                  has them back"

@@ -9,7 +9,7 @@ use assay_store::{
 use super::fetch::Key;
 
 /// What is stored, as of a revision.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Stored {
     /// How often it changed.
     pub(super) revision: u64,

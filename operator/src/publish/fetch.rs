@@ -105,23 +105,21 @@ impl Caches {
         self.caches.iter().flat_map(of_kind).collect()
     }
 
-    /// What of every object concerns the operator.
-    pub(super) fn stamps(&self) -> BTreeMap<Key, Stamp> {
-        let stamp = |object: &Held| {
-            let meta = object.meta();
-            let kept =
-                meta.finalizers.iter().flatten().any(|name| name == crate::writer::FINALIZER);
-            let uid = meta.uid.clone().unwrap_or_default();
-            (uid, meta.generation.unwrap_or(0), meta.deletion_timestamp.is_some(), kept)
-        };
-        self.objects().into_iter().map(|(key, object)| (key, stamp(&object))).collect()
-    }
-
     /// How objects of a kind are written.
     pub(super) fn of(&self, kind: Kind) -> Option<(&Api<Held>, &ApiResource)> {
         let cache = self.caches.iter().find(|cache| cache.kind == kind)?;
         Some((&cache.api, &cache.resource))
     }
+}
+
+/// What of every object concerns the operator.
+pub(super) fn stamps(objects: &BTreeMap<Key, Arc<Held>>) -> BTreeMap<Key, Stamp> {
+    let stamp = |object: &Held| {
+        let meta = object.meta();
+        let uid = meta.uid.clone().unwrap_or_default();
+        (uid, meta.generation.unwrap_or(0), is_deleted(object), is_kept(object))
+    };
+    objects.iter().map(|(key, object)| (key.clone(), stamp(object))).collect()
 }
 
 /// Lets go of what nobody asks for.

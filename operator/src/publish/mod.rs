@@ -109,8 +109,10 @@ impl Publisher {
         let mut failures = 0;
         let mut resync = Instant::now() + RESYNC;
         loop {
-            self.forget_told(&self.caches.objects());
-            let stamps = self.caches.stamps();
+            let objects = self.caches.objects();
+            self.forget_told(&objects);
+            let stamps = fetch::stamps(&objects);
+            drop(objects);
             let due = Instant::now() >= resync
                 || self.waiting.values().any(|(_, at)| *at <= Instant::now());
             if seen.as_ref() != Some(&stamps) || due {

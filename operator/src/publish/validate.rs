@@ -43,7 +43,8 @@ impl Verdict {
         self.outcome.is_ok() && !self.names.contains(key)
     }
 
-    /// What is to be stored, handed over: with many tenants it is large. `None` where that is as it is.
+    /// What is to be stored, handed over: with many tenants it is large. `None` where nothing can be
+    /// changed, as what is stored is wrong by itself.
     pub(super) fn take_specs(&mut self) -> Option<Specs> {
         self.outcome.is_ok().then(|| std::mem::take(&mut self.specs))
     }

@@ -148,11 +148,13 @@ fn what_the_operator_asks_for_is_what_it_may_and_no_more_than_it_needs() {
     assert_eq!(writes(&platform.cluster, restarted), BTreeMap::new());
 
     // And when all of it changes and goes,
-    for day in ["monday", "tuesday"] {
-        let first = platform.key("default", "backend");
-        let rotate = format!("assay.dev/rotate={day}");
-        platform.cluster.kubectl(&["annotate", "--overwrite", "apikey", "backend", &rotate]);
-        wait_until("there is another key", || platform.key("default", "backend") != first);
+    let first = platform.key("default", "backend");
+    platform.cluster.kubectl(&["annotate", "apikey", "backend", "assay.dev/rotate=monday"]);
+    wait_until("there is another key", || platform.key("default", "backend") != first);
+    // What is wrong twice is one event, counted.
+    for (plan, reason) in [("lost", "PlanNotFound"), ("gold", "Published")].repeat(2) {
+        platform.cluster.apply(&tenant("acme", plan));
+        platform.wait_for_reason(&["tenant", "acme"], reason);
     }
     platform.cluster.apply(HTTP_ROUTES);
     let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
@@ -185,4 +187,51 @@ fn what_the_operator_asks_for_is_what_it_may_and_no_more_than_it_needs() {
         granted().into_iter().filter(|(resource, _)| !resource.ends_with(WITHIN_OTHERS)).collect();
     assert_eq!(needed.difference(&used).collect::<Vec<_>>(), Vec::<&(_, _)>::new(), "never used");
     assert_eq!(used.difference(&needed).collect::<Vec<_>>(), Vec::<&(_, _)>::new(), "not granted");
+}
+
+#[test]
+fn a_key_that_is_as_it_was_left_is_not_asked_about_again() {
+    // Given a key that is ready,
+    let Some(platform) = Platform::start() else { return };
+    let page = [GOLD, &tenant("acme", "gold"), &key("left-alone", "acme")].concat();
+    platform.cluster.apply(&page);
+    platform.wait_for_reason(&["apikey", "left-alone"], "KeyReady");
+    wait_until_quiet(&platform.cluster);
+    // then what the operator itself wrote about it was not looked into each time: once before its tenant
+    // was in force, once after, and once where a watch was slow.
+    let first = looks(&platform.cluster);
+    assert!((1..=3).contains(&first), "{first}");
+
+    // nor is it when something changes that does not concern it;
+    platform.cluster.apply(&raised(1500));
+    platform.wait_for(&["tenant", "acme"], ".status.effectiveLimits[0].requests", "1500");
+    wait_until_quiet(&platform.cluster);
+    assert_eq!(looks(&platform.cluster), first);
+
+    // it is when somebody touches it, its Secret, or what its tenant says of its namespace.
+    let kubectl = |arguments: &[&str]| drop(platform.cluster.kubectl(arguments));
+    let elsewhere = tenant("acme", "gold").replace("[default]", "[kube-system]");
+    let changes: [&dyn Fn(); 3] = [
+        &|| kubectl(&["annotate", "apikey", "left-alone", "note=1"]),
+        &|| kubectl(&["annotate", "secret", "left-alone", "note=1"]),
+        &|| drop(platform.cluster.apply(&elsewhere)),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let before = looks(&platform.cluster);
+        change();
+        let what = format!("change {number} is looked at");
+        wait_until(&what, || looks(&platform.cluster) > before);
+    }
+    platform.wait_for_reason(&["apikey", "left-alone"], "NamespaceNotAllowed");
+}
+
+/// How often the operator looked into the Secret of the key `left-alone`.
+fn looks(cluster: &Cluster) -> usize {
+    let is_look = |event: &Value| {
+        let of = &event["objectRef"];
+        let is_secret = of["resource"] == "secrets" && of["name"] == "left-alone";
+        let is_answer = event["stage"] == "ResponseComplete";
+        is_secret && is_answer && event["verb"] == "get" && event["user"]["username"] == ACCOUNT
+    };
+    cluster.audit().iter().filter(|event| is_look(event)).count()
 }

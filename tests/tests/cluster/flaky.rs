@@ -1,4 +1,4 @@
-//! An API server that answers badly: what stands between the operator and the real one.
+//! An API server that answers badly, and a little at a time: what stands between the operator and the real one.
 
 use std::{
     io::Read,
@@ -17,7 +17,7 @@ use axum::{
     http::{Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{runtime::Runtime, sync::mpsc, task::spawn_blocking};
 use ureq::{
     Agent,
@@ -80,17 +80,29 @@ fn failure(status: StatusCode, reason: &str) -> Response {
     (status, axum::Json(said)).into_response()
 }
 
+/// A failure as an event of a watch.
+async fn within_watch(failure: Response) -> Response {
+    let said = axum::body::to_bytes(failure.into_body(), 1 << 16).await.unwrap();
+    let said: Value = serde_json::from_slice(&said).unwrap();
+    axum::Json(json!({"type": "ERROR", "object": said})).into_response()
+}
+
 async fn answer(agent: Agent, real: String, faults: Arc<Faults>, request: Request) -> Response {
     let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+    // So that what is listed is more than one page.
+    let path = path.replace("limit=500", "limit=10");
     let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
     let is_write = request.method() != Method::GET;
     let is_watch = path.contains("watch=true");
     // Who holds the Lease is another question.
     let mut is_lost = false;
     if is_watch {
-        if count(&faults.watches) % 3 == 2 {
+        let number = count(&faults.watches);
+        if number % 3 == 2 {
             count(&faults.gone);
-            return failure(StatusCode::GONE, "Expired");
+            let said = failure(StatusCode::GONE, "Expired");
+            // As a watch that began says it: what is watched is to be listed anew.
+            return if number % 2 == 0 { said } else { within_watch(said).await };
         }
     } else if !path.contains("/leases") {
         match count(&faults.requests) % 9 {

@@ -121,6 +121,7 @@ async fn members_of_the_migrating_group_take_over_from_each_other() {
     connection
         .execute(
             "DROP TABLE seats, quota_windows, limiter_epochs_seen, usage_writers;
+             DROP INDEX api_keys_name;
              DROP POLICY read_keys ON api_keys; DROP POLICY add_keys ON api_keys;
              DROP POLICY change_keys ON api_keys; DROP POLICY read_usage ON usage;
              DROP POLICY add_usage ON usage; DROP POLICY change_usage ON usage;
