@@ -38,6 +38,11 @@ impl Failures {
         delay(*count - 1, system::jitter())
     }
 
+    /// Whether work on an object failed when it was last tried.
+    pub fn any(&self, identity: Option<&String>) -> bool {
+        identity.is_some_and(|identity| self.lock().contains_key(identity))
+    }
+
     /// Takes note that it went well, or that there is nothing more to do.
     pub fn over(&self, identity: Option<&String>) {
         identity.and_then(|identity| self.lock().remove(identity));
@@ -61,7 +66,9 @@ mod tests {
             assert!((full / 2..=full).contains(&wait), "{waits:?}");
         }
         assert!(failures.again(Some("b".into())).as_millis() <= 200, "others begin anew");
+        assert!(failures.any(Some(&object)) && !failures.any(Some(&"c".into())));
         failures.over(Some(&object));
+        assert!(!failures.any(Some(&object)));
         assert!(failures.again(Some(object)).as_millis() <= 200);
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Seen {
     is_deleted: bool,
     is_kept: bool,
     /// How new its Secret is.
-    secret: Option<String>,
+    pub(super) secret: Option<String>,
     /// What is in force about its tenant.
     pub(super) tenant: TenantInForce,
 }

@@ -35,7 +35,6 @@ use tokio::{sync::watch, time::Instant};
 use tracing::Instrument;
 
 use self::{
-    fetch::TenantInForce,
     left::{Left, Seen},
     triggers::{Guarded, Watched},
 };
@@ -52,7 +51,7 @@ use crate::{
 /// The kind, as metrics name it.
 const KIND: &str = "ApiKey";
 /// Most keys that are worked on at once.
-const CONCURRENCY: u16 = 8;
+const CONCURRENCY: u16 = 16;
 /// How often a key is looked at although nothing seems to have changed.
 const RESYNC: Duration = Duration::from_mins(15);
 /// Asks for a new key at once, whenever its value is another one.
@@ -194,9 +193,7 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
         return Ok(Action::requeue(time));
     }
     left.forget(&identity);
-    match traced::looking_after(KIND, object, Box::pin(work(object, seen.tenant.clone(), context)))
-        .await
-    {
+    match traced::looking_after(KIND, object, Box::pin(work(object, &seen, context))).await {
         Ok(outcome) => {
             context.failures.over(Some(&identity));
             let Some(Outcome { again_after, secret }) = outcome else {
@@ -226,11 +223,11 @@ struct Outcome {
 /// Works on a key; gives nothing where it is gone.
 async fn work(
     object: &ApiKey,
-    tenant: TenantInForce,
+    seen: &Seen,
     context: &Context,
 ) -> Result<Option<Outcome>, KeyError> {
     let now = system::now();
-    let mut fetched = fetch::fetch(object, tenant, context).instrument(stage!("fetch")).await?;
+    let mut fetched = fetch::fetch(object, seen, context).instrument(stage!("fetch")).await?;
     if object.meta().deletion_timestamp.is_some() {
         apply::revoke(&fetched, context, now).await?;
         context.told().remove(&object.uid().unwrap_or_default());

@@ -197,10 +197,9 @@ fn a_key_that_is_as_it_was_left_is_not_asked_about_again() {
     platform.cluster.apply(&page);
     platform.wait_for_reason(&["apikey", "left-alone"], "KeyReady");
     wait_until_quiet(&platform.cluster);
-    // then what the operator itself wrote about it was not looked into each time: once before its tenant
-    // was in force, once after, and once where a watch was slow.
+    // then what the operator itself wrote about it was not looked into, but once where a watch was slow.
     let first = looks(&platform.cluster);
-    assert!((1..=3).contains(&first), "{first}");
+    assert!(first <= 1, "{first}");
 
     // nor is it when something changes that does not concern it;
     platform.cluster.apply(&raised(1500));
