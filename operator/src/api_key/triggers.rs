@@ -96,10 +96,9 @@ fn owners(secret: &SecretMeta) -> Vec<ObjectRef<Guarded>> {
 /// The keys that are wanted.
 fn references(
     keys: &Store<Guarded>,
-    is_wanted: impl Fn(&ApiKey) -> bool,
+    is_wanted: impl Fn(&Guarded) -> bool,
 ) -> Vec<ObjectRef<Guarded>> {
-    let all = keys.state().into_iter();
-    let wanted = all.filter(|key| key.0.as_ref().is_ok_and(&is_wanted));
+    let wanted = keys.state().into_iter().filter(|key| is_wanted(key));
     wanted.map(|key| ObjectRef::from_obj(&*key)).collect()
 }
 
@@ -124,7 +123,8 @@ fn of_changed_tenants(
         Some((changed_tenants(&before, &now), (in_force, now)))
     });
     changes.flat_map(move |tenants| {
-        let is_of_one = |key: &ApiKey| tenants.contains(&key.spec.tenant);
+        let is_of_one =
+            |key: &Guarded| key.0.as_ref().is_ok_and(|key| tenants.contains(&key.spec.tenant));
         let keys = if tenants.is_empty() { Vec::new() } else { references(&keys, is_of_one) };
         stream::iter(keys.into_iter().map(|key| Ok(key.into())))
     })
@@ -137,7 +137,7 @@ fn changed_tenants(before: &InForce, now: &InForce) -> BTreeSet<Name> {
     namespaces.chain(differing(&former(before), &former(now))).collect()
 }
 
-/// The keys that two maps do not have in common, or not with the same value.
+/// The names under which two maps do not have the same.
 fn differing<V: PartialEq>(
     one: &BTreeMap<Name, V>,
     other: &BTreeMap<Name, V>,
