@@ -7,7 +7,7 @@ set -euo pipefail
 usage="usage: ./tests/helm.sh 3|4 FOLDER"
 # Folders are found by what their names begin with.
 case "${1:-}" in
-  3) version=3.22.0 name=helm3-3.22.0 package=helm.sh/helm/v3 ;;
+  3) version=3.22.0 name=helm3-3.22.0-2 package=helm.sh/helm/v3 ;;
   4) version=4.3.1 name=helm-4.3.1 package=helm.sh/helm/v4 ;;
   *) echo "$usage" >&2; exit 2 ;;
 esac
@@ -24,13 +24,19 @@ root=$(cd "$root" && pwd)
 export GOPATH="$root/go" GOMODCACHE="$root/go/modules" GOCACHE="$root/go/objects"
 export GOFLAGS=-modcacherw GOWORK=off CGO_ENABLED=0
 
-# A tool of a module of its own. Without the linked version, Helm says another one of itself.
+# A tool of a module of its own.
 cd "$root/module"
 rm -f go.mod go.sum
 go mod init assay.test/helm
 go get -tool "$package/cmd/helm@v$version"
-go build -trimpath -buildvcs=false \
-  -ldflags "-s -w -X $package/internal/version.version=v$version" \
+# What is linked into a release: without it, Helm says another version of itself, and Helm 3 another one
+# of Kubernetes where it is not told any, which is the one that its client was made for.
+linked="-X $package/internal/version.version=v$version"
+kubernetes=$(go list -m -f '{{.Version}}' k8s.io/client-go | cut -d. -f2)
+for part in pkg/chartutil pkg/lint/rules; do
+  linked+=" -X $package/$part.k8sVersionMajor=1 -X $package/$part.k8sVersionMinor=$kubernetes"
+done
+go build -trimpath -buildvcs=false -ldflags "-s -w $linked" \
   -o "$root/built/helm" "$package/cmd/helm"
 rm -rf "$root/bin"
 mv "$root/built" "$root/bin"
