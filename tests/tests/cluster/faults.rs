@@ -51,7 +51,7 @@ fn operators_that_die_or_take_turns_make_no_key_twice_and_lose_none() {
     assert_eq!(platform.cluster.kubectl(&holder), "", "it gave the Lease back");
 }
 
-/// Ten times, or as often as `ASSAY_OPERATOR_KILLS` says.
+/// Five times, or as often as `ASSAY_OPERATOR_KILLS` says.
 #[test]
 fn an_operator_killed_at_any_point_makes_every_key_once() {
     let Some(mut platform) = Platform::start() else { return };
@@ -63,7 +63,7 @@ fn an_operator_killed_at_any_point_makes_every_key_once() {
         platform.wait_for_reason(&["apikey", &name(number)], "KeyReady");
     }
     let kills = env::var("ASSAY_OPERATOR_KILLS").ok().and_then(|kills| kills.parse().ok());
-    let kills: usize = kills.unwrap_or(10);
+    let kills: usize = kills.unwrap_or(5);
     let asked = ".status.rotationRequest";
     // While keys are made and replaced, it is killed: earlier and later each time.
     for round in 0..kills {
