@@ -2,8 +2,10 @@
 
 use std::{io, process::ExitCode, sync::Arc, time::Duration};
 
+use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
-use assay_store::{PostgresStore, Store, StoreError, postgres::DatabaseAddress};
+use assay_graph::PostgresGraphs;
+use assay_store::{PostgresStore, Store, StoreError};
 use assay_telemetry::{LogFormat, otlp::Collector};
 use kube::Client;
 use tokio::{
@@ -166,7 +168,7 @@ async fn work(
         () = election.hold() => return Err(RunError::LostLease),
         _ = parts.join_next() => return Err(RunError::Broken),
     };
-    let (store, environment) = opened;
+    let (store, graphs, environment) = opened;
     let known = watch::Sender::new(Known::default());
     let publisher = Publisher::new(
         &client,
@@ -179,6 +181,7 @@ async fn work(
     parts.spawn(source::run(
         client.clone(),
         Arc::clone(&store),
+        Arc::new(graphs),
         writer.clone(),
         health.clone(),
         settings.namespace.clone(),
@@ -201,7 +204,7 @@ async fn work(
 async fn open(
     settings: Settings,
     health: Health,
-) -> Result<(Arc<dyn Store>, Environment), StoreError> {
+) -> Result<(Arc<dyn Store>, PostgresGraphs, Environment), StoreError> {
     let mut failures = 0;
     loop {
         let address = DatabaseAddress::in_file(&settings.database_url_file);
@@ -209,7 +212,8 @@ async fn open(
             Ok(store) => {
                 let environment = store.environment().await?;
                 health.is_ready(true);
-                return Ok((Arc::new(store), environment));
+                let graphs = PostgresGraphs::new(store.database().clone());
+                return Ok((Arc::new(store), graphs, environment));
             }
             Err(error) => tracing::warn!(%error, "failed to open the store; it is tried again"),
         }

@@ -24,7 +24,7 @@ use assay_tests::{
 const BLOCKS: u64 = 5_200;
 const ROUNDS: usize = 3;
 const TABLES: [&str; 7] = ["graph", "block", "tx", "output", "input", "holder", "undo"];
-const SCHEMA: &str = include_str!("../../crates/store/migrations/postgres/graph/0001_graph.sql");
+const SCHEMA: &str = include_str!("../../crates/graph/migrations/postgres/0001_graph.sql");
 
 fn main() {
     let full = env::var_os("ASSAY_BENCH_FULL").is_some();

@@ -17,7 +17,7 @@ use assay_engine::{
     score::Confidence,
     trace::{AttributedEnd, Attribution, Supply, Trace, TraceRules, Wants},
 };
-use assay_store::graph::{FlowSource, GraphBlock, memory::MemoryGraph};
+use assay_graph::{FlowSource, GraphBlock, memory::MemoryGraph};
 use assay_tests::big_chain::{BigChain, Person, Shape};
 use jiff::{
     Timestamp,

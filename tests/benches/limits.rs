@@ -9,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_api::serving::SharedLimits;
 use assay_engine::facts::Environment;
 use assay_limiter::{Account, Ask, Decision, Limiter, Terms};
 use assay_redis::{Link, RedisSettings};
+use assay_service::SharedLimits;
 use assay_store::PostgresStore;
 use assay_tenancy::{
     Period,

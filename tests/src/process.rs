@@ -168,7 +168,7 @@ fn peak_resident_bytes(process: u32) -> Option<u64> {
 /// Where it cannot be built.
 #[must_use]
 pub fn release_program() -> PathBuf {
-    release("assay-api", "assay")
+    release("assay-cli", "assay")
 }
 
 /// Builds the release operator, for benchmarks, and says where it is.

@@ -1,6 +1,5 @@
 //! Persistence: one contract ([`Store`]), and the backends that keep it.
 //!
-//! What is checked against lives in memory: [`IntelSnapshot`] is built from a store and swapped whole.
 //! Nothing above this crate knows which backend is behind the contract; `tests/contract.rs` runs one
 //! suite against every backend.
 //!
@@ -8,39 +7,34 @@
 //! - [`control`]: manifests and API keys
 //! - [`usage`]: what was charged and what was answered
 //! - [`fetched`]: what was fetched on demand
-//! - [`graph`]: chains, and the flows of money on them
-//! - [`watch`]: hints that something changed
 //! - [`seats`], [`quotas`]: what several servers arrange, to keep limits together
-//! - [`snapshot`]: the index that answers "what is known about this address"
 //! - [`sqlite`]: the embedded backend
 //! - [`postgres`]: the backend that several servers share
 
 pub mod control;
 mod error;
 pub mod fetched;
-pub mod graph;
 pub mod intel;
 pub mod postgres;
 pub mod quotas;
 mod row;
 pub mod seats;
-pub mod snapshot;
 pub mod sqlite;
 pub mod usage;
 mod value;
-pub mod watch;
 
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
 };
-use async_trait::async_trait;
-use jiff::{Timestamp, civil::Date};
-
 use assay_tenancy::{
     Name,
     key::{KeyId, Scope},
     manifest::Kind,
 };
+use async_trait::async_trait;
+use jiff::{Timestamp, civil::Date};
+
+use assay_database::ChangeSubscription;
 use control::{Control, KeyRecord, ManifestRecord};
 pub use error::StoreError;
 use fetched::{Fetched, FetchedKind};
@@ -49,10 +43,9 @@ use intel::{
     RecordedHistory, RecordedLabel, Suppression,
 };
 pub use postgres::PostgresStore;
-pub use snapshot::{IntelSnapshot, LabelIndex, LabelIndexBuilder};
 pub use sqlite::SqliteStore;
+
 use usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount};
-use watch::Hints;
 
 /// How often each part changed. A program that serves from memory reloads the part whose counter moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,16 +63,16 @@ impl<T: seats::Seats + quotas::Quotas + Send + Sync> Shared for T {}
 
 /// What every backend does. Each writing call is one transaction: it happens wholly or not at all.
 #[async_trait]
-pub trait Store: graph::Graphs + std::fmt::Debug + Send + Sync + 'static {
+pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Whether the data is real; decided when the store was made.
     async fn environment(&self) -> Result<Environment, StoreError>;
 
     /// How often each part changed.
     async fn revisions(&self) -> Result<Revisions, StoreError>;
 
-    /// Hints that something changed, from now on; the first one comes when listening has begun. `None`
-    /// where the backend gives none: then only [`Store::revisions`] tells.
-    fn watch(&self) -> Option<Hints>;
+    /// Subscribes to changes of the store. `None` if the backend cannot notify: then only
+    /// [`Store::revisions`] tells.
+    fn subscribe(&self) -> Option<ChangeSubscription>;
 
     /// What servers arrange through the store; `None` where the backend is embedded and has one server,
     /// which arranges everything in its own memory.

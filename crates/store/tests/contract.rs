@@ -26,22 +26,26 @@ use assay_engine::{
     score::Confidence,
     taxonomy::Category,
 };
-use assay_store::fetched::{Fetched, FetchedKind};
-use assay_store::usage::{Charged, KeptCheck, Operation, Purge, Purged, UsageBatch, UsageCount};
+use assay_intel::IntelSnapshot;
 use assay_store::{
-    IntelSnapshot, Store, StoreError,
+    Store, StoreError,
     control::{KeyRecord, ManifestRecord},
+    fetched::{Fetched, FetchedKind},
     intel::{
         FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
         PublicationImport, PublicationRecord, RecordedLabel, Suppression,
     },
+    usage::{Charged, KeptCheck, Operation, Purge, Purged, UsageBatch, UsageCount},
 };
 use assay_tenancy::{
     Name,
     key::{ApiKey, KeyEnvironment, KeyId, Scope},
     manifest::Kind,
 };
-use jiff::{Timestamp, civil::Date, civil::date};
+use jiff::{
+    Timestamp,
+    civil::{Date, date},
+};
 use serde_json::json;
 
 use label_rules::*;

@@ -1,5 +1,6 @@
 //! What is particular to the embedded backend: its file.
 
+use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 use assay_store::{SqliteStore, Store, StoreError};
 use sqlx::{Connection, SqliteConnection};
@@ -38,7 +39,7 @@ async fn a_schema_newer_than_the_program_is_refused() {
     .unwrap();
     connection.close().await.unwrap();
     let error = create().await.unwrap_err();
-    assert!(matches!(error, StoreError::NewerSchema(9999)), "{error}");
+    assert!(matches!(error, StoreError::Database(DatabaseError::NewerSchema(9999))), "{error}");
 }
 
 #[tokio::test]

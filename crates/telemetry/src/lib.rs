@@ -3,12 +3,14 @@
 //! - [`stage!`]: a span of a trace
 //! - `lines`: log lines as JSON
 //! - [`otlp`]: to a collector
+//! - [`request`]: the span around a request
 //!
 //! Two kinds of spans never mix. Those of a program are for log lines: what they know stands on every line
 //! within them. Stages are for traces: they cost nothing unless a collector is named.
 
 mod lines;
 pub mod otlp;
+pub mod request;
 
 use std::io::{self, IsTerminal};
 

@@ -92,7 +92,7 @@ impl KeyError {
     fn reason(&self) -> Reason {
         match self {
             // An id is given once: somebody put another object's key into the Secret.
-            Self::Store(error) if error.is_repetition() => Reason::KeyTaken,
+            Self::Store(error) if error.is_unique_violation() => Reason::KeyTaken,
             Self::Store(_) => Reason::StoreUnavailable,
             Self::Write(_) | Self::Server(_) | Self::NotLeader => Reason::ApiServerUnavailable,
         }

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_engine::chain::ChainId;
+use assay_graph::{GraphError, GraphStore};
 use assay_store::{Store, StoreError};
 use assay_tenancy::{Name, manifest::Kind};
 use jiff::{Timestamp, tz::TimeZone};
@@ -52,6 +53,7 @@ pub(crate) struct Tip {
 /// Looks at the store, for ever. Where it cannot be read, what was known stays.
 pub(super) async fn look(
     store: Arc<dyn Store>,
+    graphs: Arc<dyn GraphStore>,
     mut wanted: watch::Receiver<Wanted>,
     known: watch::Sender<Known>,
 ) {
@@ -59,7 +61,7 @@ pub(super) async fn look(
     loop {
         let chains: Vec<String> =
             wanted.borrow_and_update().chains.values().map(|spec| spec.chain.clone()).collect();
-        match read(&*store, &chains, seen).await {
+        match read(&*store, &*graphs, &chains, seen).await {
             Ok((revision, feeds, tips)) => {
                 seen = Some(revision);
                 known.send_if_modified(|known| {
@@ -78,16 +80,28 @@ pub(super) async fn look(
     }
 }
 
+/// The databases could not be read.
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A graph failed.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+}
+
 /// What the store has of lists, where that changed since the generation that was seen, and of chains.
 async fn read(
     store: &dyn Store,
+    graphs: &dyn GraphStore,
     chains: &[String],
     seen: Option<u64>,
-) -> Result<(u64, Option<BTreeMap<String, FeedState>>, BTreeMap<String, Tip>), StoreError> {
+) -> Result<(u64, Option<BTreeMap<String, FeedState>>, BTreeMap<String, Tip>), ReadError> {
     let mut tips = BTreeMap::new();
     for name in chains {
         let Ok(chain) = name.parse::<ChainId>() else { continue };
-        let Some(graph) = store.graph(chain).await? else { continue };
+        let Some(graph) = graphs.graph(chain).await? else { continue };
         if let Some(tip) = graph.tip().await? {
             let tip = Tip { height: tip.block.height, time: tip.block.time };
             tips.insert(name.clone(), tip);

@@ -16,6 +16,7 @@ mod work;
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_crds::{ChainSource, EgressSpec, IntelSource, SecretKey, TelemetrySpec};
+use assay_graph::GraphStore;
 use assay_store::Store;
 use assay_tenancy::{
     Name,
@@ -84,6 +85,7 @@ pub struct Context {
 pub(crate) async fn run(
     client: Client,
     store: Arc<dyn Store>,
+    graphs: Arc<dyn GraphStore>,
     writer: Writer,
     health: Health,
     namespace: String,
@@ -118,7 +120,7 @@ pub(crate) async fn run(
     });
     tokio::join!(
         follow,
-        known::look(store, wanted, known),
+        known::look(store, graphs, wanted, known),
         work::run::<IntelSource>(Arc::clone(&context)),
         work::run::<ChainSource>(context),
     );

@@ -2,18 +2,15 @@
 
 use std::{collections::HashMap, time::Instant};
 
+use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
     coins::Holder,
     evidence::Tier,
-    facts::Environment,
     score::Confidence,
     taxonomy::Category,
     trace::{AttributedEnd, Attribution},
 };
-use assay_store::{
-    PostgresStore,
-    graph::{Graphs, WriterOptions},
-};
+use assay_graph::{GraphStore, PostgresGraphs, WriterOptions};
 use assay_tests::{
     Postgres,
     big_chain::{BigChain, Shape},
@@ -58,10 +55,10 @@ impl Known {
 pub(super) async fn load(database: &Postgres, shape: Shape) -> (BigChain, Known) {
     let begun = Instant::now();
     let url = database.url();
-    let store = PostgresStore::open_or_create(&url, Environment::Production).await;
-    let store = store.expect("a store");
+    let database = PostgresDatabase::connect((&url).into()).await.expect("a database");
+    let graphs = PostgresGraphs::new(database);
     let options = WriterOptions { start: 0, sample: false, backfill: true };
-    let mut writer = store.graph_writer(CHAIN, options).await.expect("a writer");
+    let mut writer = graphs.writer(CHAIN, options).await.expect("a writer");
     let at = Timestamp::from_second(1_800_000_000).expect("a time");
     let (mut chain, mut count) = (BigChain::new(shape), 0);
     let (mut blocks, mut held) = (Vec::new(), 0);

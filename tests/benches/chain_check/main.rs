@@ -20,23 +20,22 @@ mod server;
 
 use std::{env, time::Instant};
 
+use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
     chain::ChainId,
     coins::Holder,
     policy::Policy,
     trace::{Trace, TraceRules},
 };
-use assay_store::{
-    PostgresStore,
-    graph::{BATCH, Graph, Graphs, follow},
-};
+use assay_graph::{BATCH, Graph, GraphStore, PostgresGraphs, follow};
 use assay_tests::{
     Figures, Postgres,
     big_chain::{BigChain, Hub, Person, Shape},
     release_program,
 };
-use function::{Function, expect_same};
 use jiff::civil::date;
+
+use function::{Function, expect_same};
 use load::Known;
 
 const CHAIN: ChainId = ChainId::BTC;
@@ -68,8 +67,9 @@ fn subjects(chain: &BigChain) -> Vec<Person> {
 }
 
 async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
-    let store = PostgresStore::open(&database.url()).await.expect("a store");
-    let graph = store.graph(CHAIN).await.expect("a graph").expect("a graph");
+    let connected = PostgresDatabase::connect((&database.url()).into()).await;
+    let graphs = PostgresGraphs::new(connected.expect("a database"));
+    let graph = graphs.graph(CHAIN).await.expect("a graph").expect("a graph");
     // Everything counts as asked for, and as old, and a level has no bound but its addresses': the
     // function knows none of these.
     let rules = TraceRules {

@@ -22,8 +22,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
-use assay_store::{PostgresStore, Store, postgres::DatabaseAddress};
+use assay_store::{PostgresStore, Store};
 use assay_tests::{Cluster, Operator, Postgres, release_operator, to_megabytes};
 use kube::Client;
 use tokio::runtime::Runtime;

@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, io::BufReader};
 
-use assay_ingest::sanctions::ofac_advanced;
+use assay_intel::sanctions::ofac_advanced;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

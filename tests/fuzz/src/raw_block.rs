@@ -2,7 +2,7 @@
 //! again, and no byte of it was passed over.
 #![no_main]
 
-use assay_ingest::chain::{
+use assay_chain::{
     ChainBlock, ChainParams,
     params::TransactionForm,
     raw::{

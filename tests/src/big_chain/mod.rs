@@ -16,14 +16,12 @@ use std::{
     path::Path,
 };
 
+use assay_chain::{self as source, ChainBlock, ChainInput, ChainTransaction, Hidden, jsonl};
 use assay_engine::{
     chain::ChainId,
     coins::{OutPoint, TransactionKind, Txid},
 };
-use assay_ingest::chain::{
-    self as source, ChainBlock, ChainInput, ChainTransaction, Hidden, jsonl,
-};
-use assay_store::graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
+use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
 use jiff::Timestamp;
 
 pub use dice::Dice;

@@ -13,8 +13,8 @@ mod rpc;
 pub use rpc::{Credentials, Rpc, RpcError};
 
 use std::{
-    fmt, fs,
-    fs::File,
+    fmt,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,

@@ -10,7 +10,7 @@ use assay_engine::{
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, TraceRules, attribution::CarriedLabel},
 };
-use assay_store::graph::GraphBlock;
+use assay_graph::GraphBlock;
 use jiff::{
     SignedDuration, Timestamp, ToSpan,
     civil::{Date, date},

@@ -4,7 +4,7 @@ use assay_engine::{
     coinjoin::CoinjoinKind,
     coins::{Holder, OutPoint, TransactionKind, Txid},
 };
-use assay_store::graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
+use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
 use jiff::Timestamp;
 
 use super::random::Random;

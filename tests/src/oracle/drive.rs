@@ -8,10 +8,7 @@ use assay_engine::{
     evidence::{Direction, FlowFacts},
     trace::{Attribute, Supply, Trace, Wants},
 };
-use assay_store::{
-    StoreError,
-    graph::{BlockRef, FlowSource, GraphBlock, follow, memory::MemoryGraph},
-};
+use assay_graph::{BlockRef, FlowSource, GraphBlock, GraphError, follow, memory::MemoryGraph};
 use jiff::Timestamp;
 
 use super::Case;
@@ -62,7 +59,7 @@ impl Case {
         &self,
         source: &dyn FlowSource,
         batch: usize,
-    ) -> Result<Option<FlowFacts>, StoreError> {
+    ) -> Result<Option<FlowFacts>, GraphError> {
         let attribute = |holder: &_| self.attribution(holder);
         let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
         follow(source, &mut trace, batch).await?;
@@ -78,7 +75,7 @@ impl Case {
         &self,
         haste: Haste,
         source: &dyn FlowSource,
-    ) -> Result<Option<FlowFacts>, StoreError> {
+    ) -> Result<Option<FlowFacts>, GraphError> {
         let attribute = |holder: &_| self.attribution(holder);
         let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
         loop {
@@ -101,7 +98,7 @@ impl Case {
         &self,
         source: &dyn FlowSource,
         attribute: &'a Attribute<'a>,
-    ) -> Result<Option<Trace<'a>>, StoreError> {
+    ) -> Result<Option<Trace<'a>>, GraphError> {
         let history = source.history(&self.subject, self.rules.reading()).await?;
         Ok(history.map(|history| {
             Trace::new(self.chain, &self.subject, &history, self.rules, self.today, attribute)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_engine::coins::{Holder, OutPoint, TransactionKind, Txid};
-use assay_store::graph::{Coin, GraphBlock, GraphInput};
+use assay_graph::{Coin, GraphBlock, GraphInput};
 use jiff::Timestamp;
 
 /// A transaction.

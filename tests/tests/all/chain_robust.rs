@@ -10,8 +10,9 @@ use std::{
     time::Instant,
 };
 
+use assay_database::postgres::PostgresDatabase;
 use assay_engine::chain::ChainId;
-use assay_store::{PostgresStore, SqliteStore, Store, graph::Graph};
+use assay_graph::{Graph, GraphStore, PostgresGraphs, SqliteGraphs};
 use assay_tests::{
     Finished, Postgres, assay,
     big_chain::{BigChain, Dice, Shape},
@@ -75,14 +76,17 @@ impl Place {
     fn ask<T>(&self, what: impl AsyncFnOnce(Option<Arc<dyn Graph>>) -> T) -> T {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
-            let store: Box<dyn Store> = match &self.database {
-                Some(database) => Box::new(PostgresStore::open(&database.url()).await.unwrap()),
-                None => Box::new(SqliteStore::open(self.path()).await.unwrap()),
+            let graphs: Box<dyn GraphStore> = match &self.database {
+                Some(database) => {
+                    let database = PostgresDatabase::connect((&database.url()).into()).await;
+                    Box::new(PostgresGraphs::new(database.unwrap()))
+                }
+                None => Box::new(SqliteGraphs::new(self.path())),
             };
-            let answer = what(store.graph(ChainId::BTC).await.unwrap()).await;
+            let answer = what(graphs.graph(ChainId::BTC).await.unwrap()).await;
             // A connection that is let go closes later, and then removes the log of whatever database
             // has come to have that name.
-            store.close().await;
+            graphs.close().await;
             answer
         })
     }

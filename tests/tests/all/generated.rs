@@ -2,14 +2,15 @@
 
 use std::{env, fs, path::PathBuf};
 
-use assay_api::{http::openapi, settings::DEFINITIONS};
+use assay_api::openapi;
+use assay_cli::settings::DEFINITIONS;
 use assay_engine::{
     chain::ChainId,
     evidence::{Pattern, Tier},
     policy::Policy,
     taxonomy::Category,
 };
-use assay_ingest::labels::terms::{CONFIDENCES, EXPLORER, TAGPACK, TermTable};
+use assay_intel::labels::terms::{CONFIDENCES, EXPLORER, TAGPACK, TermTable};
 use assay_request::problem::{Code, Retry};
 
 fn path(name: &str) -> PathBuf {

@@ -13,7 +13,7 @@ use assay_tests::{Listener, assay};
 use serde_json::json;
 
 /// A list of two parties in OFAC's format.
-pub(crate) const SMALL: &str = include_str!("../../../crates/ingest/tests/data/small.xml");
+pub(crate) const SMALL: &str = include_str!("../../../crates/intel/tests/data/small.xml");
 
 /// A web server that gives one list to everybody, and nothing to those who have it; and how often it did.
 pub(crate) fn web_server(body: Vec<u8>, status: &'static str) -> (Listener, Arc<AtomicUsize>) {

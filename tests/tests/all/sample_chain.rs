@@ -2,9 +2,9 @@
 
 use std::{fs, sync::Arc};
 
-use assay_api::sample::{self, SampleChain};
+use assay_chain::{BlockSource, jsonl::write_block};
 use assay_engine::chain::ChainId;
-use assay_ingest::chain::{BlockSource, jsonl::write_block};
+use assay_sample::{self, SampleChain};
 use assay_tests::{Finished, Server, sample as sample_server};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::generated::section;
 
 /// The address of an example.
 fn example(what: &str) -> String {
-    let examples = sample::examples();
+    let examples = assay_sample::examples();
     let found = examples.iter().find(|example| example.what == what);
     found.unwrap_or_else(|| panic!("no example `{what}`")).address.to_string()
 }
@@ -60,7 +60,7 @@ fn adds_up(answer: &Value) {
 #[test]
 fn every_example_comes_to_the_verdict_it_promises_and_adds_up() {
     let (_server, business, _) = sample_server();
-    for example in sample::examples() {
+    for example in assay_sample::examples() {
         let answer = business.check(example.address.chain().as_str(), example.address.as_str());
         let answer = answer.json();
         assert_eq!(answer["verdict"], example.verdict.as_str(), "{}: {answer:#}", example.what);

@@ -12,7 +12,7 @@ use crate::{
 
 /// Where the programs say what they count, and by which words.
 const SOURCES: [(&str, &str); 2] =
-    [("api/src/http/metrics.rs", "assay"), ("operator/src/metrics.rs", "assay_operator")];
+    [("api/src/metrics.rs", "assay"), ("operator/src/metrics.rs", "assay_operator")];
 const WORDS: [&str; 2] = ["crates/engine/src/score.rs", "operator/src/reason.rs"];
 
 /// The labels of each series.

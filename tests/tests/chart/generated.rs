@@ -16,7 +16,7 @@ fn expect(name: &str, wanted: &str) {
 fn the_files_of_others() {
     expect("charts/assay/files/rights.yaml", &text("operator/rights.yaml"));
     for name in ["plans", "policy", "feeds"] {
-        let wanted = text(&format!("api/manifests/{name}.yaml"));
+        let wanted = text(&format!("crates/service/manifests/{name}.yaml"));
         expect(&format!("charts/assay/files/{name}.yaml"), &wanted);
     }
 }

@@ -165,7 +165,7 @@ fn what_comes_with_assay_is_there_and_outlives_the_release() {
     let Some(helm) = Helm::find() else { return };
     let rendered = objects(&helm, &[]);
     for name in ["plans", "policy", "feeds"] {
-        for wanted in documents(&text(&format!("api/manifests/{name}.yaml"))) {
+        for wanted in documents(&text(&format!("crates/service/manifests/{name}.yaml"))) {
             let (kind, object) = (&wanted["kind"], &wanted["metadata"]["name"]);
             let found = one(&rendered, kind.as_str().unwrap(), object.as_str().unwrap());
             assert_eq!(found["spec"], wanted["spec"], "{kind} {object}");

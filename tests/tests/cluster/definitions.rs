@@ -58,7 +58,7 @@ fn defaults_are_filled_in_and_columns_shown() {
 #[test]
 fn the_manifests_that_come_with_assay_are_good_in_a_cluster() {
     let Some(cluster) = cluster() else { return };
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../api/manifests");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/service/manifests");
     let applied =
         cluster.kubectl(&["apply", "--dry-run=server", "--validate=strict", "-f", folder]);
     assert!(applied.lines().count() >= 7, "{applied}");

@@ -17,15 +17,12 @@ use std::{
     thread,
 };
 
+use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
     evidence::{Direction, FlowEnd, FlowFacts, FlowPart},
-    facts::Environment,
     taxonomy::Category,
 };
-use assay_store::{
-    PostgresStore, SqliteStore, Store,
-    graph::{FlowSource, WriterOptions},
-};
+use assay_graph::{FlowSource, GraphStore, PostgresGraphs, SqliteGraphs, WriterOptions};
 use assay_tests::{
     Postgres,
     oracle::{Case, Deviation, Haste, one_after_another},
@@ -180,29 +177,28 @@ fn engine_and_oracle_agree() {
 #[tokio::test]
 async fn sqlite_answers_as_expected() {
     let directory = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open_or_create(directory.path(), Environment::Production).await;
-    store_answers_as_expected(&store.unwrap()).await;
+    graphs_answer_as_expected(&SqliteGraphs::new(directory.path())).await;
 }
 
 #[tokio::test]
 async fn postgresql_answers_as_expected() {
     let server = Postgres::start();
-    let store = PostgresStore::open_or_create(&server.url(), Environment::Production).await;
-    store_answers_as_expected(&store.unwrap()).await;
+    let database = PostgresDatabase::connect((&server.url()).into()).await.unwrap();
+    graphs_answer_as_expected(&PostgresGraphs::new(database)).await;
 }
 
-async fn store_answers_as_expected(store: &dyn Store) {
+async fn graphs_answer_as_expected(graphs: &dyn GraphStore) {
     let cases: Vec<Case> = seeds(300).map(Case::generate).collect();
     for (chain, blocks) in one_after_another(&cases) {
         let options = WriterOptions { start: 0, sample: false, backfill: false };
-        let mut writer = store.graph_writer(chain, options).await.unwrap();
+        let mut writer = graphs.writer(chain, options).await.unwrap();
         for blocks in blocks.chunks(100) {
             writer.append(blocks, u64::MAX, Timestamp::UNIX_EPOCH).await.unwrap();
         }
         writer.build_indexes().await.unwrap();
     }
     for case in cases {
-        let graph = store.graph(case.chain).await.unwrap().unwrap();
+        let graph = graphs.graph(case.chain).await.unwrap().unwrap();
         let expected = case.expected();
         for batch in [1, 7, 256] {
             let found = case.trace(&*graph, batch).await.unwrap().unwrap();

@@ -1,5 +1,6 @@
 //! Labels and their withdrawals in PostgreSQL.
 
+use assay_database::postgres::Connections;
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
@@ -11,11 +12,8 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
-use super::{
-    connections::Connections,
-    intel::{
-        change_data, confirm_fetch, insert_publication, note_fetched, publications, upsert_source,
-    },
+use super::intel::{
+    change_data, confirm_fetch, insert_publication, note_fetched, publications, upsert_source,
 };
 use crate::{
     StoreError,
@@ -44,7 +42,7 @@ pub(super) async fn standing(
          ORDER BY chain, address, source, id"
     );
     let mut rows = sqlx::query(AssertSqlSafe(query)).fetch(read);
-    while let Some(row) = connections.heard(rows.try_next()).await? {
+    while let Some(row) = connections.next_part(rows.try_next()).await? {
         each(row::labels::address_label(&row)?);
     }
     Ok(())
@@ -195,7 +193,7 @@ pub(super) async fn suppress(
     .await?;
     let what = format!("suppressed {address} {}", category.unwrap_or("*"));
     changed(write, source, &what).await?;
-    value::unsigned("labels", withdrawn)
+    Ok(value::unsigned("labels", withdrawn)?)
 }
 
 pub(super) async fn lift(

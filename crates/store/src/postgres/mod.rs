@@ -4,15 +4,10 @@
 //! locks its row first, and so changes come one after the other, as they do in the embedded backend;
 //! what changes no counter (usage, answers, when a key was used) runs beside it.
 
-mod address;
-mod connections;
 mod control;
 mod fetched;
-mod graph;
 mod intel;
 mod labels;
-mod listen;
-mod place;
 mod quotas;
 mod roles;
 mod schema;
@@ -20,6 +15,10 @@ mod scope;
 mod seats;
 mod usage;
 
+use assay_database::{
+    ChangeSubscription,
+    postgres::{DatabaseAddress, PostgresDatabase, READ, WRITE},
+};
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
 };
@@ -32,11 +31,6 @@ use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
-pub use address::DatabaseAddress;
-use connections::Connections;
-pub use roles::{Roles, sql as roles_sql};
-use scope::Scope;
-
 use crate::{
     Revisions, Shared, Store, StoreError,
     control::{Control, KeyRecord, ManifestRecord},
@@ -47,21 +41,9 @@ use crate::{
     },
     row,
     usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount},
-    watch::Hints,
 };
-
-/// Everything in one state of the database. The level is named because a server may have another one
-/// as its default; so is it below.
-const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-/// Each statement sees what was committed before it: so what is read under a lock is the newest.
-/// A writer waits for another one as long as in the embedded backend. The limit holds for one
-/// transaction: poolers between this program and the server do not keep settings of a connection.
-const WRITE: &str =
-    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
-
-/// Connections for everything but reading chains: a few statements at once, all of them short, and one
-/// that loads or imports.
-const CONTROL: u32 = 5;
+pub use roles::{Roles, sql as roles_sql};
+use scope::Scope;
 
 /// A store in a PostgreSQL database.
 ///
@@ -69,9 +51,7 @@ const CONTROL: u32 = 5;
 /// connections of their own.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    control: Connections,
-    /// For chains, and what was fetched of them.
-    reads: Connections,
+    database: PostgresDatabase,
 }
 
 impl PostgresStore {
@@ -102,18 +82,19 @@ impl PostgresStore {
         address: DatabaseAddress,
         create: Option<Environment>,
     ) -> Result<Self, StoreError> {
-        // A connection of its own: the pool would try again and again and not tell why it cannot
-        // connect, and a failed migration must not leave its lock with a connection that lives on.
-        let (mut connection, server) = connections::search(&address).await?;
-        let prepared = prepare(&mut connection, &server.place, create).await;
+        let (database, mut connection) = PostgresDatabase::connect_to_migrate(address).await?;
+        let server = database.control.server_name();
+        let prepared = prepare(&mut connection, &server, create).await;
         // The lock goes with the connection, said goodbye to or not.
         let _closed = connection.close().await;
         prepared?;
-        let readers = address.readers;
-        Ok(Self {
-            control: Connections::to(server.clone(), address.clone(), CONTROL),
-            reads: Connections::of_readers(server, address, readers),
-        })
+        Ok(Self { database })
+    }
+
+    /// The database that the store is in, which chain graphs can share.
+    #[must_use]
+    pub const fn database(&self) -> &PostgresDatabase {
+        &self.database
     }
 
     /// Makes the roles of the programs, where this login may, and gives them their rights.
@@ -123,15 +104,15 @@ impl PostgresStore {
     /// Where the database fails.
     pub async fn arrange_roles(&self) -> Result<Roles, StoreError> {
         let working = async {
-            let mut connection = self.control.get().await?;
+            let mut connection = self.database.control.acquire().await?;
             roles::arrange(&mut connection).await
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     /// A transaction in which every statement reads the same state.
     async fn read(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        self.control.begin(READ).await
+        Ok(self.database.control.begin(READ).await?)
     }
 
     /// The same, of tenants' rows.
@@ -143,7 +124,7 @@ impl PostgresStore {
 
     /// A transaction for what changes no counter.
     async fn write(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        self.control.begin(WRITE).await
+        Ok(self.database.control.begin(WRITE).await?)
     }
 
     /// The same, of tenants' rows.
@@ -191,25 +172,25 @@ impl Store for PostgresStore {
     async fn environment(&self) -> Result<Environment, StoreError> {
         let asking = async {
             let row = sqlx::query("SELECT environment FROM installation")
-                .fetch_one(&mut *self.control.get().await?)
+                .fetch_one(&mut *self.database.control.acquire().await?)
                 .await?;
             row::control::environment(&row)
         };
-        self.control.in_time(asking).await
+        self.database.control.with_timeout(asking).await
     }
 
     async fn revisions(&self) -> Result<Revisions, StoreError> {
         let asking = async {
             let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
-                .fetch_one(&mut *self.control.get().await?)
+                .fetch_one(&mut *self.database.control.acquire().await?)
                 .await?;
             row::control::revisions(&row)
         };
-        self.control.in_time(asking).await
+        self.database.control.with_timeout(asking).await
     }
 
-    fn watch(&self) -> Option<Hints> {
-        Some(listen::start(self.control.clone()))
+    fn subscribe(&self) -> Option<ChangeSubscription> {
+        Some(self.database.subscribe())
     }
 
     fn shared(&self) -> Option<&dyn Shared> {
@@ -220,13 +201,13 @@ impl Store for PostgresStore {
         let loading = async {
             let mut transaction = self.read().await?;
             let intel = intel::load(&mut transaction).await?;
-            Ok((transaction, intel))
+            Ok::<_, StoreError>((transaction, intel))
         };
-        let (mut transaction, intel) = self.control.in_time(loading).await?;
+        let (mut transaction, intel) = self.database.control.with_timeout(loading).await?;
         if let Some(reading) = labels
             && reading.known != Some(intel.label_generation)
         {
-            labels::standing(&mut transaction, &self.control, reading.each).await?;
+            labels::standing(&mut transaction, &self.database.control, reading.each).await?;
         }
         Ok(intel)
     }
@@ -236,7 +217,7 @@ impl Store for PostgresStore {
             let mut transaction = self.read().await?;
             intel::history(&mut transaction, source).await
         };
-        self.control.in_time(asking).await
+        self.database.control.with_timeout(asking).await
     }
 
     async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
@@ -245,7 +226,7 @@ impl Store for PostgresStore {
             intel::record_publication(&mut transaction, &import).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
@@ -255,7 +236,7 @@ impl Store for PostgresStore {
             transaction.commit().await?;
             Ok(change)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn labels(
@@ -263,8 +244,9 @@ impl Store for PostgresStore {
         filter: &LabelFilter,
         each: &mut (dyn FnMut(RecordedLabel) + Send),
     ) -> Result<(), StoreError> {
-        let working = async { labels::all(&mut *self.control.get().await?, filter, each).await };
-        self.control.while_there(working).await
+        let working =
+            async { labels::all(&mut *self.database.control.acquire().await?, filter, each).await };
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
@@ -274,7 +256,7 @@ impl Store for PostgresStore {
             transaction.commit().await?;
             Ok(withdrawn)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn lift_suppressions(
@@ -289,12 +271,13 @@ impl Store for PostgresStore {
             transaction.commit().await?;
             Ok(lifted)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
-        let working = async { labels::suppressions(&mut *self.control.get().await?).await };
-        self.control.while_there(working).await
+        let working =
+            async { labels::suppressions(&mut *self.database.control.acquire().await?).await };
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn fetch_conditions(
@@ -302,9 +285,10 @@ impl Store for PostgresStore {
         source: &SourceId,
         url: &str,
     ) -> Result<FetchConditions, StoreError> {
-        let asking =
-            async { intel::fetch_conditions(&mut *self.control.get().await?, source, url).await };
-        self.control.in_time(asking).await
+        let asking = async {
+            intel::fetch_conditions(&mut *self.database.control.acquire().await?, source, url).await
+        };
+        self.database.control.with_timeout(asking).await
     }
 
     async fn confirm_fetch(
@@ -318,7 +302,7 @@ impl Store for PostgresStore {
             intel::confirm_fetch(&mut transaction, source, at, fetched).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn control(&self) -> Result<Control, StoreError> {
@@ -326,7 +310,7 @@ impl Store for PostgresStore {
             let mut transaction = self.read_in(Scope::Directory).await?;
             control::load(&mut transaction).await
         };
-        self.control.in_time(asking).await
+        self.database.control.with_timeout(asking).await
     }
 
     async fn put_manifests(
@@ -341,7 +325,7 @@ impl Store for PostgresStore {
             control::put_manifests(&mut transaction, manifests, removed, expected, at).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
@@ -349,7 +333,7 @@ impl Store for PostgresStore {
             let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
             control::keys_of(&mut transaction, tenant).await
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
@@ -357,7 +341,7 @@ impl Store for PostgresStore {
             let mut transaction = self.read_in(Scope::Directory).await?;
             control::keys_named(&mut transaction, name).await
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn add_key(
@@ -371,7 +355,7 @@ impl Store for PostgresStore {
             control::add_key(&mut transaction, key, replaces).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn regrant_key(
@@ -386,7 +370,7 @@ impl Store for PostgresStore {
             control::regrant_key(&mut transaction, id, scopes, expires_at).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
@@ -396,7 +380,7 @@ impl Store for PostgresStore {
             control::revoke_key(&mut transaction, id, at).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
@@ -405,7 +389,7 @@ impl Store for PostgresStore {
             control::touch_keys(&mut transaction, used).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.in_time(asking).await
+        self.database.control.with_timeout(asking).await
     }
 
     async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
@@ -416,7 +400,7 @@ impl Store for PostgresStore {
             }
             Ok(transaction.commit().await?)
         };
-        self.control.in_time(asking).await
+        self.database.control.with_timeout(asking).await
     }
 
     async fn usage(
@@ -429,7 +413,7 @@ impl Store for PostgresStore {
             let mut transaction = self.read_in(tenant.map_or(Scope::Report, Scope::Tenant)).await?;
             usage::between(&mut transaction, tenant, from, to).await
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
@@ -438,7 +422,7 @@ impl Store for PostgresStore {
             usage::keep(&mut transaction, checks).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.in_time(asking).await
+        self.database.control.with_timeout(asking).await
     }
 
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
@@ -446,7 +430,7 @@ impl Store for PostgresStore {
             let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
             usage::kept(&mut transaction, tenant, id).await
         };
-        self.control.in_time(asking).await
+        self.database.control.with_timeout(asking).await
     }
 
     async fn fetched(
@@ -455,16 +439,16 @@ impl Store for PostgresStore {
         kind: FetchedKind,
         keys: &[String],
     ) -> Result<Vec<Fetched>, StoreError> {
-        fetched::read(&mut *self.reads.get().await?, chain, kind, keys).await
+        fetched::read(&mut *self.database.reads.acquire().await?, chain, kind, keys).await
     }
 
     async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
         let working = async {
-            let mut transaction = self.reads.begin(WRITE).await?;
+            let mut transaction = self.database.reads.begin(WRITE).await?;
             fetched::keep(&mut transaction, records).await?;
             Ok(transaction.commit().await?)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
@@ -474,7 +458,7 @@ impl Store for PostgresStore {
             transaction.commit().await?;
             Ok(purged)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn purge_common(&self, before: Timestamp) -> Result<u64, StoreError> {
@@ -486,10 +470,10 @@ impl Store for PostgresStore {
             transaction.commit().await?;
             Ok(fetched)
         };
-        self.control.while_there(working).await
+        self.database.control.with_liveness_probe(working).await
     }
 
     async fn close(&self) {
-        tokio::join!(self.control.close(), self.reads.close());
+        self.database.close().await;
     }
 }

@@ -81,9 +81,11 @@ impl Quotas for PostgresStore {
                 .bind(seconds)
                 .bind(cells.values().map(|asked| value::signed(asked.allowed)).collect::<Vec<_>>())
                 .bind(cells.values().map(|asked| value::signed(asked.want)).collect::<Vec<_>>());
-            Ok(query.fetch_all(&mut *self.control.get().await?).await?)
+            Ok::<_, StoreError>(
+                query.fetch_all(&mut *self.database.control.acquire().await?).await?,
+            )
         };
-        let rows = self.control.in_time(reserving).await?;
+        let rows = self.database.control.with_timeout(reserving).await?;
         let mut grants: BTreeMap<QuotaCell, QuotaGrant> =
             rows.iter().map(grant).collect::<Result<_, _>>()?;
         requests
@@ -114,11 +116,11 @@ impl Quotas for PostgresStore {
                 .bind(seconds)
                 .bind(sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>())
                 .bind(sums.values().map(|count| value::signed(*count)).collect::<Vec<_>>())
-                .execute(&mut *self.control.get().await?)
+                .execute(&mut *self.database.control.acquire().await?)
                 .await?;
             Ok(())
         };
-        self.control.in_time(giving).await
+        self.database.control.with_timeout(giving).await
     }
 
     async fn first_epoch(&self, bucket: &str) -> Result<bool, StoreError> {
@@ -128,9 +130,11 @@ impl Quotas for PostgresStore {
                  VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
                  ON CONFLICT (bucket) DO NOTHING",
             );
-            Ok(query.bind(bucket).execute(&mut *self.control.get().await?).await?)
+            Ok::<_, StoreError>(
+                query.bind(bucket).execute(&mut *self.database.control.acquire().await?).await?,
+            )
         };
-        Ok(self.control.in_time(noting).await?.rows_affected() == 1)
+        Ok(self.database.control.with_timeout(noting).await?.rows_affected() == 1)
     }
 }
 
@@ -156,7 +160,8 @@ fn columned<'a>(cells: impl Iterator<Item = &'a QuotaCell> + Clone) -> Columned<
 }
 
 fn grant(row: &PgRow) -> Result<(QuotaCell, QuotaGrant), StoreError> {
-    let number = |column: &'static str| value::unsigned(column, row.integer(column)?);
+    let number =
+        |column: &'static str| Ok::<_, StoreError>(value::unsigned(column, row.integer(column)?)?);
     let window_seconds = u32::try_from(row.integer("window_seconds")?)
         .ok()
         .and_then(NonZeroU32::new)

@@ -1,5 +1,6 @@
 //! Migrations of the shared backend.
 
+use assay_database::DatabaseError;
 use sqlx::{
     PgConnection, Row, SqlSafeStr,
     migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator},
@@ -60,7 +61,7 @@ fn standing(newest: i64, applied: &[Applied]) -> Result<Standing, StoreError> {
         migration.compatible_from.is_none_or(|compatible_from| compatible_from > newest)
     });
     if let Some(migration) = too_new.max_by_key(|migration| migration.version) {
-        return Err(StoreError::NewerSchema(migration.version));
+        return Err(DatabaseError::NewerSchema(migration.version).into());
     }
     let has = |version| applied.iter().any(|migration| migration.version == version);
     Ok(if (1..=newest).all(has) { Standing::Ready } else { Standing::Behind })
@@ -69,7 +70,7 @@ fn standing(newest: i64, applied: &[Applied]) -> Result<Standing, StoreError> {
 /// Refuses a database in which not every name could be kept, or whose server is too old.
 pub(super) async fn expect_suitable(
     connection: &mut PgConnection,
-    place: &str,
+    server: &str,
 ) -> Result<(), StoreError> {
     let row = sqlx::query(
         "SELECT current_setting('server_version_num')::integer AS version,
@@ -78,7 +79,8 @@ pub(super) async fn expect_suitable(
     )
     .fetch_one(connection)
     .await?;
-    let unsuitable = |reason| StoreError::Unsuitable { place: place.to_owned(), reason };
+    let unsuitable =
+        |reason| StoreError::from(DatabaseError::Unsuitable { server: server.to_owned(), reason });
     if row.try_get::<i32, _>("version")? < OLDEST_SERVER {
         let version: &str = row.try_get("version_text")?;
         return Err(unsuitable(format!(
@@ -174,9 +176,9 @@ fn failed(error: MigrateError) -> StoreError {
     };
     let code = database.and_then(sqlx::error::DatabaseError::code);
     if code.as_deref() == Some(INSUFFICIENT_PRIVILEGE) {
-        return StoreError::MayNotMigrate;
+        return DatabaseError::MayNotMigrate.into();
     }
-    StoreError::Migrate(error)
+    DatabaseError::Migrate(error).into()
 }
 
 #[cfg(test)]
@@ -210,7 +212,10 @@ mod tests {
         assert_eq!(with(&[(7, Some(6)), (8, Some(1))]).unwrap(), Standing::Ready);
         for newer in [&[(7, Some(7))][..], &[(7, None)], &[(7, Some(1)), (8, Some(7))]] {
             let error = with(newer).unwrap_err();
-            assert!(matches!(error, StoreError::NewerSchema(_)), "{newer:?}: {error}");
+            assert!(
+                matches!(error, StoreError::Database(DatabaseError::NewerSchema(_))),
+                "{newer:?}: {error}"
+            );
         }
     }
 }

@@ -54,10 +54,10 @@ impl Seats for PostgresStore {
         );
         let releasing = async {
             let query = sqlx::query(AssertSqlSafe(query)).bind(holder);
-            query.execute(&mut *self.control.get().await?).await?;
+            query.execute(&mut *self.database.control.acquire().await?).await?;
             Ok(())
         };
-        self.control.in_time(releasing).await
+        self.database.control.with_timeout(releasing).await
     }
 }
 
@@ -71,9 +71,11 @@ impl PostgresStore {
         let lease = i64::try_from(lease.as_micros()).unwrap_or(i64::MAX / 2);
         let asking = async {
             let query = sqlx::query(AssertSqlSafe(query)).bind(holder).bind(lease);
-            Ok(query.fetch_all(&mut *self.control.get().await?).await?)
+            Ok::<_, StoreError>(
+                query.fetch_all(&mut *self.database.control.acquire().await?).await?,
+            )
         };
-        seated(&self.control.in_time(asking).await?)
+        seated(&self.database.control.with_timeout(asking).await?)
     }
 }
 

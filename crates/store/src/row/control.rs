@@ -25,7 +25,7 @@ pub(crate) fn revisions(row: &impl Columns) -> Result<Revisions, StoreError> {
 }
 
 pub(crate) fn revision(row: &impl Columns) -> Result<u64, StoreError> {
-    value::unsigned("installation.control_revision", row.integer("control_revision")?)
+    Ok(value::unsigned("installation.control_revision", row.integer("control_revision")?)?)
 }
 
 pub(crate) fn control<R: Columns>(

@@ -61,7 +61,7 @@ impl PublicationRows {
 }
 
 pub(crate) fn generation(installation: &impl Columns) -> Result<u64, StoreError> {
-    value::unsigned("installation.intel_generation", installation.integer("intel_generation")?)
+    Ok(value::unsigned("installation.intel_generation", installation.integer("intel_generation")?)?)
 }
 
 /// Everything that checks need, from the rows that hold it.

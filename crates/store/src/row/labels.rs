@@ -33,7 +33,8 @@ pub(crate) const COLUMNS: &str =
 pub(crate) fn address_label(row: &impl Columns) -> Result<AddressLabel, StoreError> {
     let chain: ChainId = value::parsed("labels.chain", row.text("chain")?)?;
     let optional = |column| row.optional_text(column).map(|text| text.map(Into::into));
-    let day = |what, column| value::optional_day(what, row.optional_text(column)?);
+    let day =
+        |what, column| Ok::<_, StoreError>(value::optional_day(what, row.optional_text(column)?)?);
     let confidence = u8::try_from(row.integer("confidence")?)
         .map_err(|error| StoreError::unreadable("labels.confidence", error))?;
     Ok(AddressLabel {

@@ -177,7 +177,7 @@ pub(super) async fn suppress(
     .await?;
     let what = format!("suppressed {address} {}", category.unwrap_or("*"));
     changed(write, source, &what).await?;
-    value::unsigned("labels", withdrawn)
+    Ok(value::unsigned("labels", withdrawn)?)
 }
 
 pub(super) async fn lift(

@@ -3,19 +3,20 @@
 
 mod control;
 mod fetched;
-mod graph;
 mod intel;
 mod labels;
 mod schema;
 mod usage;
 
 use std::{
-    fs::{self, DirBuilder, OpenOptions},
+    fs::{self, OpenOptions},
     path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
 };
 
+use assay_database::{
+    ChangeSubscription, DatabaseError,
+    sqlite::{options, pool, private_directory},
+};
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
 };
@@ -27,8 +28,8 @@ use assay_tenancy::{
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::{
-    ConnectOptions, Sqlite, SqlitePool, Transaction,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+    Sqlite, SqlitePool, Transaction,
+    sqlite::{SqliteJournalMode, SqliteSynchronous},
 };
 
 use crate::{
@@ -41,21 +42,15 @@ use crate::{
     },
     row,
     usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount},
-    watch::Hints,
 };
 
 /// The database's file in its data directory.
 const FILE_NAME: &str = "assay.sqlite";
-/// How long a writer waits for another one.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
-/// Readers at once.
-const CONNECTIONS: u32 = 4;
 
 /// A store in one `SQLite` file.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     pool: SqlitePool,
-    chains: Arc<graph::Chains>,
 }
 
 impl SqliteStore {
@@ -107,7 +102,7 @@ impl SqliteStore {
         private.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut private, 0o600);
-        private.open(file).map_err(|error| StoreError::Open {
+        private.open(file).map_err(|error| DatabaseError::Open {
             path: file.to_owned(),
             source: sqlx::Error::Io(error),
         })?;
@@ -133,7 +128,7 @@ impl SqliteStore {
     ) -> Result<Option<PathBuf>, StoreError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |error| StoreError::Open { path, source: sqlx::Error::Io(error) }
+            move |error| DatabaseError::Open { path, source: sqlx::Error::Io(error) }
         };
         private_directory(directory)?;
         private_directory(beside)?;
@@ -163,44 +158,20 @@ impl SqliteStore {
 
     async fn connect(directory: &Path, create: bool) -> Result<Self, StoreError> {
         let path = directory.join(FILE_NAME);
-        let options = SqliteConnectOptions::new()
-            .filename(&path)
+        let options = options(&path)
             .create_if_missing(create)
             .journal_mode(SqliteJournalMode::Wal)
             // A commit is on disk before it is reported: a revoked key stays revoked.
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(BUSY_TIMEOUT)
-            .foreign_keys(true)
-            // Reading hundreds of thousands of labels takes its time; that is no news.
-            .disable_statement_logging();
-        let pool = SqlitePoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .connect_with(options)
-            .await
-            .map_err(|source| StoreError::Open { path, source })?;
-        Ok(Self { pool, chains: Arc::new(graph::Chains::of(directory)) })
+            .foreign_keys(true);
+        let pool = pool(path, options).await?;
+        Ok(Self { pool })
     }
 
     /// A transaction that holds the write lock from the start, so that what it read stays true.
     async fn write(&self) -> Result<Transaction<'_, Sqlite>, StoreError> {
         Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
     }
-}
-
-/// Makes a directory for its owner only: key hashes and customers' names are nobody else's business.
-///
-/// # Errors
-///
-/// Where it cannot be made.
-pub fn private_directory(directory: &Path) -> Result<(), StoreError> {
-    let mut private = DirBuilder::new();
-    private.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
-    private.create(directory).map_err(|error| StoreError::Open {
-        path: directory.to_owned(),
-        source: sqlx::Error::Io(error),
-    })
 }
 
 #[async_trait]
@@ -218,7 +189,7 @@ impl Store for SqliteStore {
     }
 
     /// None: looking is cheap where the file is.
-    fn watch(&self) -> Option<Hints> {
+    fn subscribe(&self) -> Option<ChangeSubscription> {
         None
     }
 
@@ -422,7 +393,6 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) {
-        self.chains.close().await;
         self.pool.close().await;
     }
 }

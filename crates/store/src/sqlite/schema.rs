@@ -1,5 +1,6 @@
 //! Migrations of the embedded backend.
 
+use assay_database::DatabaseError;
 use sqlx::{
     SqlSafeStr, SqlitePool,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
@@ -23,7 +24,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
         simple(4, "usage writers", include_str!("../../migrations/sqlite/0004_usage_writers.sql")),
     ]);
     migrator.run(pool).await.map_err(|error| match error {
-        MigrateError::VersionMissing(version) => StoreError::NewerSchema(version),
-        other => StoreError::Migrate(other),
+        MigrateError::VersionMissing(version) => DatabaseError::NewerSchema(version).into(),
+        other => DatabaseError::Migrate(other).into(),
     })
 }

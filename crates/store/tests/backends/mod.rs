@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, SqliteStore, Store};
-use server::Server;
 use tempfile::TempDir;
+
+use server::Server;
 
 /// A store of its own, and what must outlive it.
 pub(crate) struct Backend {

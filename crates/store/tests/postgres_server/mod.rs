@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use assay_database::DatabaseError;
 use assay_engine::{
     address::{CanonicalAddress, Payload},
     chain::ChainId,
@@ -77,10 +78,10 @@ async fn a_schema_newer_than_the_program_is_refused() {
         // The second time too: the first did not leave its lock behind.
         let opened = tokio::time::timeout(Duration::from_secs(20), open_or_create(&url)).await;
         let error = opened.unwrap().unwrap_err();
-        assert!(matches!(error, StoreError::NewerSchema(9999)), "{error}");
+        assert!(matches!(error, StoreError::Database(DatabaseError::NewerSchema(9999))), "{error}");
     }
     let error = PostgresStore::open(&url).await.unwrap_err();
-    assert!(matches!(error, StoreError::NewerSchema(9999)), "{error}");
+    assert!(matches!(error, StoreError::Database(DatabaseError::NewerSchema(9999))), "{error}");
 }
 
 #[tokio::test]
@@ -88,7 +89,7 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
     let options = "ENCODING 'LATIN1' LOCALE 'C'";
     let url = Server::of_this_process().database_with(options).await;
     let error = open_or_create(&url).await.unwrap_err();
-    assert!(matches!(error, StoreError::Unsuitable { .. }), "{error}");
+    assert!(matches!(error, StoreError::Database(DatabaseError::Unsuitable { .. })), "{error}");
     assert!(error.to_string().contains("LATIN1"));
     assert!(is_empty(&url).await);
 }
@@ -108,11 +109,11 @@ async fn no_error_tells_the_password() {
         good.replace("127.0.0.1", "no-such-host.invalid"),
     ] {
         let error = open_or_create(&url).await.unwrap_err();
-        assert!(matches!(error, StoreError::Connect { .. }), "{error}");
+        assert!(matches!(error, StoreError::Database(DatabaseError::Connect { .. })), "{error}");
         told.extend([error.to_string(), format!("{error:?}")]);
     }
     let error = open_or_create(&good.replace("%2F", "/")).await.unwrap_err();
-    assert!(matches!(error, StoreError::DatabaseUrl(_)), "{error}");
+    assert!(matches!(error, StoreError::Database(DatabaseError::InvalidUrl(_))), "{error}");
     told.extend([error.to_string(), format!("{error:?}")]);
     for text in told {
         for secret in [PASSWORD, "s3", "cr@t", "cr%40t"] {

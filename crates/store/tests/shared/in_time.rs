@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use assay_database::DatabaseError;
+use assay_database::postgres::DatabaseAddress;
 use assay_engine::{chain::ChainId, facts::Environment};
-use assay_store::{
-    PostgresStore, Store, StoreError, fetched::FetchedKind, postgres::DatabaseAddress,
-};
+use assay_store::{PostgresStore, Store, StoreError, fetched::FetchedKind};
 use sqlx::{Connection, Executor, PgConnection, Row};
 
 use crate::{PATIENCE, backends::server::Server};
@@ -34,7 +34,10 @@ async fn what_is_not_answered_in_time_is_broken_off_and_keeps_no_connection() {
     for asked in asked {
         let answer = tokio::time::timeout(PATIENCE, asked).await.expect("it is broken off");
         let error = answer.unwrap().unwrap_err();
-        let in_vain = matches!(&error, StoreError::NoAnswer { .. } | StoreError::Connect { .. });
+        let in_vain = matches!(
+            &error,
+            StoreError::Database(DatabaseError::NoAnswer { .. } | DatabaseError::Connect { .. })
+        );
         assert!(in_vain, "{error}");
     }
     // The server has not answered them yet, and none of them holds a place any more.

@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, env};
 
 use assay_engine::{chain::ChainId, facts::Environment};
+use assay_graph::{GraphStore, WriterOptions};
 use assay_store::{
     PostgresStore, Store, StoreError,
     fetched::{Fetched, FetchedKind},
-    graph::{Graphs, WriterOptions},
     postgres::Roles,
     quotas::Quotas,
     seats::Seats,
@@ -22,7 +22,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use crate::{
     PATIENCE, at,
     backends::server::Server,
-    key,
+    graphs, key,
     made_chain::{Chain, Dice},
 };
 
@@ -304,7 +304,7 @@ async fn each_program_does_its_task_with_its_role() {
     serve.reserve(&[]).await.unwrap();
     assert!(serve.first_epoch("bucket").await.unwrap());
     serve.intel(None).await.unwrap();
-    assert!(serve.graph(ChainId::BTC).await.unwrap().is_none());
+    assert!(graphs(&serve).graph(ChainId::BTC).await.unwrap().is_none());
 
     let source = "ofac-sdn".parse().unwrap();
     ingest.confirm_fetch(&source, at(0), None).await.unwrap();
@@ -340,19 +340,19 @@ async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it()
     let options = WriterOptions { start: 0, sample: false, backfill: true };
 
     let first = database.store("ingest").await;
-    let mut graph = first.graph_writer(chain.id, options).await.unwrap();
+    let mut graph = graphs(&first).writer(chain.id, options).await.unwrap();
     graph.append(begun, 0, at(0)).await.unwrap();
     drop(graph);
     let second = PostgresStore::open(&second).await.unwrap();
-    let mut graph = second.graph_writer(chain.id, options).await.unwrap();
+    let mut graph = graphs(&second).writer(chain.id, options).await.unwrap();
     graph.append(rest, 0, at(0)).await.unwrap();
     graph.build_indexes().await.unwrap();
     drop(graph);
 
     let serve = database.store("serve").await;
-    let read = serve.graph(chain.id).await.unwrap().unwrap();
+    let read = graphs(&serve).graph(chain.id).await.unwrap().unwrap();
     assert_eq!(read.tip().await.unwrap().unwrap().block.height, 3);
-    let error = serve.graph_writer(chain.id, options).await.unwrap_err();
+    let error = graphs(&serve).writer(chain.id, options).await.unwrap_err();
     assert!(error.to_string().contains("permission denied"), "{error}");
     let mut connection = database.connection("serve").await;
     for statement in ["DELETE FROM chain_btc.tx", "UPDATE chain_btc.graph SET tip = 0"] {
@@ -510,7 +510,7 @@ async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
     let chain = Chain::of(1, 0, 4);
     let (begun, rest) = chain.blocks.split_at(2);
     let options = WriterOptions { start: 0, sample: false, backfill: true };
-    let mut graph = store.graph_writer(chain.id, options).await.unwrap();
+    let mut graph = graphs(&store).writer(chain.id, options).await.unwrap();
     graph.append(begun, 0, at(0)).await.unwrap();
     drop(graph);
     assert_eq!(store.arrange_roles().await.unwrap(), Roles::Missing);
@@ -522,17 +522,17 @@ async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
     // Then any member of the ingesting role goes on, the one who began included; others read.
     let ingest = server.login(&superuser, "ingests", "IN ROLE assay_ingest").await;
     let ingest = PostgresStore::open(&ingest).await.unwrap();
-    let mut graph = ingest.graph_writer(chain.id, options).await.unwrap();
+    let mut graph = graphs(&ingest).writer(chain.id, options).await.unwrap();
     graph.append(rest, 0, at(0)).await.unwrap();
     graph.build_indexes().await.unwrap();
     drop(graph);
-    let mut graph = store.graph_writer(chain.id, options).await.unwrap();
+    let mut graph = graphs(&store).writer(chain.id, options).await.unwrap();
     graph.verified(at(1)).await.unwrap();
     drop(graph);
     for role in ["serve", "control"] {
         let login = server.login(&superuser, role, &format!("IN ROLE assay_{role}")).await;
         let store = PostgresStore::open(&login).await.unwrap();
-        let read = store.graph(chain.id).await.unwrap().unwrap();
+        let read = graphs(&store).graph(chain.id).await.unwrap().unwrap();
         assert_eq!(read.tip().await.unwrap().unwrap().block.height, 3, "{role}");
     }
 }

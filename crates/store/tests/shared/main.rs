@@ -12,7 +12,7 @@ mod backends;
 mod in_time;
 mod isolation;
 #[expect(dead_code, reason = "shared with the graphs' contract")]
-#[path = "../made_chain/mod.rs"]
+#[path = "../../../graph/tests/made_chain/mod.rs"]
 mod made_chain;
 mod migrations;
 mod quotas;
@@ -23,7 +23,8 @@ mod watch;
 
 use std::time::Duration;
 
-use assay_store::control::KeyRecord;
+use assay_graph::PostgresGraphs;
+use assay_store::{PostgresStore, control::KeyRecord};
 use assay_tenancy::key::{ApiKey, KeyEnvironment, Scope};
 use jiff::{SignedDuration, Timestamp};
 
@@ -47,4 +48,9 @@ fn key(id: u64, tenant: &str) -> KeyRecord {
         revoked_at: None,
         last_used_at: None,
     }
+}
+
+/// The graphs in the database of a store.
+fn graphs(store: &PostgresStore) -> PostgresGraphs {
+    PostgresGraphs::new(store.database().clone())
 }

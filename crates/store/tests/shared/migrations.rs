@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
@@ -93,7 +94,10 @@ async fn a_newer_schema_that_takes_something_away_is_refused() {
         migrate_to_the_future(&url, known + 2, says.map(|kind| (kind, known + 1))).await;
         for opened in [open_or_create(&url).await, PostgresStore::open(&url).await] {
             let error = opened.unwrap_err();
-            assert!(matches!(error, StoreError::NewerSchema(v) if v == known + 2), "{error}");
+            assert!(
+                matches!(error, StoreError::Database(DatabaseError::NewerSchema(v)) if v == known + 2),
+                "{error}"
+            );
             let text = error.to_string();
             assert!(text.contains("cannot work") && text.contains("newer one"), "{text}");
         }
@@ -107,7 +111,7 @@ async fn a_program_that_may_not_migrate_says_who_should() {
     let (_, name) = url.rsplit_once('/').unwrap();
     let login = server.login(&url, &format!("nobody_{name}"), "").await;
     let error = open_or_create(&login).await.unwrap_err();
-    assert!(matches!(error, StoreError::MayNotMigrate), "{error}");
+    assert!(matches!(error, StoreError::Database(DatabaseError::MayNotMigrate)), "{error}");
     assert!(error.to_string().contains("assay migrate"), "{error}");
 }
 

@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
+use assay_database::DatabaseError;
+use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
-use assay_store::{PostgresStore, Store, StoreError, postgres::DatabaseAddress};
+use assay_store::{PostgresStore, Store, StoreError};
 use futures_util::future::{Either, join_all, select};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tempfile::TempDir;
@@ -104,10 +106,10 @@ impl Login {
 async fn a_rotated_password_is_read_again() {
     let login = Login::new().await;
     let store = PostgresStore::open(login.address()).await.unwrap();
-    let mut hints = store.watch().unwrap();
-    tokio::time::timeout(PATIENCE, hints.next()).await.unwrap();
+    let mut hints = store.subscribe().unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
     store.add_key(&key(1, "acme"), None).await.unwrap();
-    tokio::time::timeout(PATIENCE, hints.next()).await.unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
 
     login.change_password("another").await;
     store.add_key(&key(2, "acme"), None).await.expect("who is in stays in");
@@ -115,7 +117,7 @@ async fn a_rotated_password_is_read_again() {
     end_connections(&login.superuser).await;
     // Neither is started again.
     in_the_end(async || store.add_key(&key(3, "acme"), None).await).await;
-    tokio::time::timeout(PATIENCE, hints.next()).await.unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
     assert_eq!(store.control().await.unwrap().keys.len(), 3);
 }
 
@@ -198,14 +200,17 @@ async fn what_is_wrong_with_a_file_of_credentials_is_said_without_what_is_in_it(
         let by_password = DatabaseAddress::at(&login.without_password).with_password_file(file);
         for address in [by_password, DatabaseAddress::in_file(file)] {
             let error = PostgresStore::open(address).await.unwrap_err();
-            assert!(matches!(error, StoreError::CredentialFile { .. }), "{error}");
+            assert!(
+                matches!(error, StoreError::Database(DatabaseError::CredentialFile { .. })),
+                "{error}"
+            );
             assert!(error.to_string().contains(file.to_str().unwrap()), "{error}");
         }
     }
     // A password in the place of a URL.
     let error = PostgresStore::open(DatabaseAddress::in_file(&login.file())).await.unwrap_err();
     let store = PostgresStore::open(login.address()).await.unwrap();
-    let hints = store.watch().unwrap();
+    let hints = store.subscribe().unwrap();
     let shown = format!("{error} {error:?} {store:?} {hints:?} {:?}", login.address());
     for secret in [PASSWORD, "s3", "cr@t"] {
         assert!(!shown.contains(secret), "{shown}");
@@ -227,7 +232,7 @@ async fn a_server_that_takes_no_writes_is_not_used() {
         }
     };
     let error = tokio::time::timeout(PATIENCE, refused).await.unwrap();
-    assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
+    assert!(matches!(error, StoreError::Database(DatabaseError::ReadOnly(_))), "{error}");
     assert!(error.to_string().contains(&server.host()), "{error}");
 
     let nobody = at_hosts(&url, &["127.0.0.1:1", &server.host()]);
@@ -245,15 +250,15 @@ async fn the_primary_is_found_again_after_a_failover() {
     let (_, name) = url.rsplit_once('/').unwrap();
     let standby_url = standby.url(name);
     let error = PostgresStore::open(&standby_url).await.unwrap_err();
-    assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
+    assert!(matches!(error, StoreError::Database(DatabaseError::ReadOnly(_))), "{error}");
 
     // Whatever the order of the hosts.
     let hosts = at_hosts(&url, &[&standby.host(), &primary.host()]);
     let store = Arc::new(open_or_create(&hosts).await.unwrap());
-    let mut hints = store.watch().unwrap();
-    tokio::time::timeout(PATIENCE, hints.next()).await.unwrap();
+    let mut hints = store.subscribe().unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
     store.add_key(&key(1, "acme"), None).await.unwrap();
-    tokio::time::timeout(PATIENCE, hints.next()).await.unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
     let mut connection = PgConnection::connect(&standby_url).await.unwrap();
     let arrived = "SELECT control_revision = 1 FROM installation";
     let replicated = async {
@@ -282,7 +287,7 @@ async fn the_primary_is_found_again_after_a_failover() {
                        AND (query LIKE 'LISTEN %' OR query = 'SELECT 1'))";
     let again = async {
         while !connection.fetch_one(listening).await.unwrap().get::<bool, _>(0) {
-            hints.next().await;
+            hints.changed().await;
         }
     };
     tokio::time::timeout(PATIENCE, again).await.expect("the new primary is listened to");

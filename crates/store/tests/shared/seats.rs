@@ -7,7 +7,7 @@ use assay_store::{PostgresStore, seats::Seats};
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-use crate::{backends, backends::server::Server};
+use crate::backends::{self, server::Server};
 
 const LONG: Duration = Duration::from_hours(1);
 /// Over before anything else can be done, nearly.

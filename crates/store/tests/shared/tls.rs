@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError};
 use assay_test_servers::Authority;
@@ -97,7 +98,7 @@ async fn open(url: &str) -> Result<PostgresStore, StoreError> {
 /// What a refusal says.
 async fn refusal(url: &str) -> String {
     let error = open(url).await.unwrap_err();
-    assert!(matches!(error, StoreError::Connect { .. }), "{error}");
+    assert!(matches!(error, StoreError::Database(DatabaseError::Connect { .. })), "{error}");
     error.to_string()
 }
 
@@ -106,8 +107,8 @@ async fn a_server_is_believed_as_far_as_the_url_says() {
     let secured = Secured::new().await;
     let store = open(&secured.with("verify-full", "ca.pem")).await.unwrap();
     assert_eq!(store.revisions().await.unwrap().control, 0);
-    let mut hints = store.watch().unwrap();
-    tokio::time::timeout(PATIENCE, hints.next()).await.expect("it listens");
+    let mut hints = store.subscribe().unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.expect("it listens");
     let mut superuser =
         PgConnection::connect(&secured.with("verify-full", "ca.pem")).await.unwrap();
     let plain = "SELECT count(*) FILTER (WHERE NOT ssl), count(*) FROM pg_stat_ssl

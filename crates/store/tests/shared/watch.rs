@@ -1,27 +1,30 @@
-//! Hints from the shared backend.
+//! Notifications of changes in PostgreSQL.
 
 use std::{sync::Arc, time::Duration};
 
+use assay_database::ChangeSubscription;
 use assay_engine::facts::Environment;
-use assay_store::{
-    PostgresStore, Store,
-    graph::{Graphs, WriterOptions},
-    watch::Hints,
-};
+use assay_graph::{GraphStore, WriterOptions};
+use assay_store::{PostgresStore, Store};
 use sqlx::{Connection, Executor, PgConnection, Row, postgres::PgListener};
 
-use crate::{PATIENCE, at, backends, backends::server::Server, key, made_chain::Chain};
+use crate::{
+    PATIENCE, at,
+    backends::{self, server::Server},
+    graphs, key,
+    made_chain::Chain,
+};
 
-async fn next(hints: &mut Hints) {
-    tokio::time::timeout(PATIENCE, hints.next()).await.expect("a hint");
+async fn next(hints: &mut ChangeSubscription) {
+    tokio::time::timeout(PATIENCE, hints.changed()).await.expect("a hint");
 }
 
 /// Two programs with a store each, and what the second one hears.
-async fn two() -> (String, Arc<PostgresStore>, Hints) {
+async fn two() -> (String, Arc<PostgresStore>, ChangeSubscription) {
     let url = Server::of_this_process().database().await;
     let writer = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
     let reader = PostgresStore::open(&url).await.unwrap();
-    let mut hints = reader.watch().expect("a shared store gives hints");
+    let mut hints = reader.subscribe().expect("a shared store gives hints");
     // The first hint says that it listens.
     next(&mut hints).await;
     (url, Arc::new(writer), hints)
@@ -55,7 +58,7 @@ async fn end_listening(url: &str) -> usize {
 
 #[tokio::test]
 async fn the_embedded_backend_gives_no_hints() {
-    assert!(backends::sqlite().await.store.watch().is_none());
+    assert!(backends::sqlite().await.store.subscribe().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,7 +80,7 @@ async fn hints_that_nobody_took_are_one_hint() {
     while next_told(&mut listener).await != "control 20" {}
     // All were told by now; that some come late is possible, that as many come is not.
     let mut times = 0;
-    while tokio::time::timeout(Duration::from_millis(500), hints.next()).await.is_ok() {
+    while tokio::time::timeout(Duration::from_millis(500), hints.changed()).await.is_ok() {
         times += 1;
     }
     assert!((1..20).contains(&times), "{times} hints");
@@ -103,7 +106,7 @@ async fn a_block_wakes_whoever_reads_the_chain() {
     let (url, writer, mut hints) = two().await;
     let chain = Chain::of(1, 0, 3);
     let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut graph = writer.graph_writer(chain.id, options).await.unwrap();
+    let mut graph = graphs(&writer).writer(chain.id, options).await.unwrap();
     let mut listener = told(&url).await;
     graph.append(&chain.blocks, 0, at(0)).await.unwrap();
     next(&mut hints).await;
@@ -132,7 +135,7 @@ async fn a_server_that_restarts_is_listened_to_again() {
     let server = Server::start();
     let url = server.database().await;
     let store = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
-    let mut hints = store.watch().unwrap();
+    let mut hints = store.subscribe().unwrap();
     next(&mut hints).await;
     server.restart();
     next(&mut hints).await;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use assay_outbound::Outbound;
+use assay_egress::Outbound;
 use async_trait::async_trait;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use ureq::{

@@ -1,0 +1,280 @@
+//! What surrounds every request: an identifier, a bound on header fields and time, problems printed in
+//! one shape, a log line, a trace and metrics. A panic becomes an ordinary problem.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+
+use assay_request::{
+    head::{self, X_REQUEST_ID},
+    problem::{Code, Problem},
+    trace::CallerSpan,
+};
+use assay_telemetry::stage;
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderValue, Method, header},
+    middleware::Next,
+    response::Response,
+};
+use futures_util::FutureExt;
+use opentelemetry::trace::{Status, TraceContextExt, TraceId};
+use tracing::{Instrument, Span, field::Empty};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+use super::{
+    App, OPENAPI, Side,
+    cors::Cors,
+    leftover::taking_leftovers,
+    load::{Class, overloaded},
+    problem::{Refusal, print},
+    streamed::until_end,
+};
+use crate::trace_context;
+
+/// Bytes of all header fields together.
+const LARGEST_HEADERS: usize = 16 * 1024;
+/// Stands for the route where there is none.
+const UNMATCHED: &str = "unmatched";
+/// How paths count that need no key.
+const STRANGER: Class = Class::Unauthenticated;
+const KNOWN_METHODS: [Method; 9] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::DELETE,
+    Method::CONNECT,
+    Method::OPTIONS,
+    Method::TRACE,
+    Method::PATCH,
+];
+/// For a year, whatever links say.
+const KEEP_TO_TLS: &str = "max-age=31536000";
+/// Nothing that is answered is a page.
+const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// What the frame of a router knows.
+#[derive(Clone, Debug)]
+pub(super) struct Framed {
+    pub(super) app: Arc<App>,
+    pub(super) side: Side,
+    pub(super) routes: Routes,
+}
+
+/// The paths that a router knows, as one of which a request is told of. They are a closed set, so that
+/// telling costs no memory.
+#[derive(Clone, Debug)]
+pub(super) struct Routes(Arc<[&'static str]>);
+
+impl Routes {
+    pub(super) fn new(mut paths: Vec<&'static str>) -> Self {
+        paths.sort_unstable();
+        Self(paths.into())
+    }
+
+    fn of(&self, request: &Request) -> &'static str {
+        let matched = request.extensions().get::<MatchedPath>();
+        let place = matched.and_then(|path| self.0.binary_search(&path.as_str()).ok());
+        place.and_then(|place| self.0.get(place)).copied().unwrap_or(UNMATCHED)
+    }
+}
+
+/// When the request arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived(pub Instant);
+
+/// How the address that a request was about appears in logs; goes with the response.
+#[derive(Clone, Debug)]
+pub(super) struct Subject(pub(super) String);
+
+/// The outermost middleware.
+pub(super) async fn frame(
+    State(Framed { app, side, routes }): State<Framed>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let arrived = Instant::now();
+    let in_flight = app.metrics.in_flight();
+    let id = request_id(request.headers(), &app);
+    let method = request.method().clone();
+    let route = routes.of(&request);
+    // Only methods that we know: this is told to a collector.
+    let shown = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "_OTHER" };
+    let stage = stage!(
+        "request",
+        otel.kind = "server",
+        otel.name = format!("{shown} {route}"),
+        http.request.method = shown,
+        http.route = route,
+        http.response.status_code = Empty,
+        assay.request_id = &*id,
+    );
+    let trace = begin_trace(&stage, request.headers());
+    // Of the highest level, so that its identifiers stand on every line that is written at all.
+    let span = tracing::error_span!("request", request_id = &*id, trace_id = %trace);
+
+    let answering = answer(&app, side, request, next, Known { id: &id, route, arrived });
+    let response =
+        assay_telemetry::request::answering(span.clone(), answering.instrument(stage.clone()))
+            .await;
+    let status = response.status();
+    let code = response.extensions().get::<Code>().copied();
+    app.metrics.request(route, status, code, arrived.elapsed());
+    stage.record("http.response.status_code", status.as_u16());
+    if let Some(code) = code.filter(|code| code.status().is_server_error()) {
+        stage.set_attribute("error.type", code.as_str());
+        stage.set_status(Status::error(code.as_str()));
+    }
+    let subject = response.extensions().get::<Subject>();
+    span.in_scope(|| {
+        tracing::info!(
+            method = shown,
+            route,
+            status = status.as_u16(),
+            code = code.map(Code::as_str),
+            duration_us = arrived.elapsed().as_micros(),
+            address_hash = subject.map(|subject| &*subject.0),
+            "request"
+        );
+    });
+    until_end(response, (in_flight, stage), span)
+}
+
+/// The trace that the request belongs to: the caller's, or one that begins here.
+fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
+    let caller = CallerSpan::read(headers);
+    if stage.is_disabled() {
+        return caller.map_or_else(
+            || assay_system::random_u128().into(),
+            |caller| trace_context::trace_of(&caller),
+        );
+    }
+    if let Some(caller) = caller {
+        // The span was not begun yet.
+        let _ = stage.set_parent(trace_context::beneath(&caller));
+    }
+    stage.context().span().span_context().trace_id()
+}
+
+/// What is known of a request from the start.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    id: &'a str,
+    route: &'static str,
+    arrived: Instant,
+}
+
+/// The answer, whatever happens.
+async fn answer(
+    app: &Arc<App>,
+    side: Side,
+    mut request: Request,
+    next: Next,
+    Known { id, route, arrived }: Known<'_>,
+) -> Response {
+    let path = instance(request.uri().path(), route);
+    let cors = (side == Side::Api).then_some(&app.settings.cors);
+    let origin = cors.and_then(|cors| cors.origin(request.headers()));
+    request.extensions_mut().insert(Arrived(arrived));
+    let request = taking_leftovers(request);
+
+    let response = if headers_length(request.headers()) > LARGEST_HEADERS {
+        let detail = format!("header fields are larger than {LARGEST_HEADERS} bytes together");
+        print(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
+    } else if let Some(permission) = Cors::preflight(origin.as_ref(), &request) {
+        permission
+    } else if side == Side::Api && is_open_to_all(route) && app.load.enter(STRANGER).is_none() {
+        app.metrics.shed(STRANGER);
+        print(&overloaded(), &path, id)
+    } else {
+        let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
+        match tokio::time::timeout(app.settings.request_timeout, handled).await {
+            Ok(Ok(response)) => printed(response, &path, id),
+            Ok(Err(_)) => {
+                tracing::error!(route, "a handler panicked");
+                let detail = "an unexpected error; please report the request id";
+                print(&Problem::new(Code::InternalError, detail), &path, id)
+            }
+            Err(_) => {
+                let detail = "the answer took too long; ask again";
+                let problem = Problem::new(Code::Unavailable, detail);
+                print(&problem.header(header::RETRY_AFTER, "1"), &path, id)
+            }
+        }
+    };
+    let mut response = dressed(response, id, app.service.is_draining());
+    if let Some(cors) = cors {
+        cors.dress(response.headers_mut(), origin);
+        if app.settings.tls {
+            let value = HeaderValue::from_static(KEEP_TO_TLS);
+            response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, value);
+        }
+    }
+    response
+}
+
+/// The path as problems repeat it; the route where somebody put a key into the path.
+fn instance(path: &str, route: &str) -> String {
+    if head::may_hold_key(path) { route.to_owned() } else { path.to_owned() }
+}
+
+/// Whether a path needs no key, and is not asked for to see how the program is.
+fn is_open_to_all(route: &str) -> bool {
+    route == UNMATCHED || route == OPENAPI
+}
+
+/// The caller's identifier where it is a plain one, else a new one.
+fn request_id(headers: &HeaderMap, app: &App) -> Arc<str> {
+    let new = || assay_system::new_id(app.service.clock.now()).to_string().into();
+    head::request_id(headers).map_or_else(new, Into::into)
+}
+
+fn headers_length(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
+}
+
+/// The response, with a problem printed for this request where it carries one, and with refusals of the
+/// framework itself in the same shape.
+fn printed(response: Response, path: &str, id: &str) -> Response {
+    let status = response.status();
+    if let Some(Refusal(problem)) = response.extensions().get() {
+        return keeping_headers(&response, print(problem, path, id));
+    }
+    if status.is_client_error() || status.is_server_error() {
+        let code = Code::for_status(status);
+        let detail = match code {
+            Code::NotFound => "`/openapi.json` lists what is there".to_owned(),
+            Code::MethodNotAllowed => "the `Allow` field lists what is allowed".to_owned(),
+            _ => format!("the request was refused with status {}", status.as_u16()),
+        };
+        return keeping_headers(&response, print(&Problem::new(code, detail), path, id));
+    }
+    response
+}
+
+/// `new` with the header fields of `old` that say more than what the body is.
+fn keeping_headers(old: &Response, mut new: Response) -> Response {
+    let about_body = [header::CONTENT_TYPE, header::CONTENT_LENGTH];
+    for (name, value) in old.headers() {
+        if !about_body.contains(name) && !new.headers().contains_key(name) {
+            new.headers_mut().append(name, value.clone());
+        }
+    }
+    new
+}
+
+/// Header fields of every response.
+fn dressed(mut response: Response, id: &str, is_draining: bool) -> Response {
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(id) {
+        headers.insert(X_REQUEST_ID, value);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NO_PAGE));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    if is_draining {
+        // The caller's next request goes to another connection.
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}

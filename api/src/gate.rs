@@ -1,0 +1,196 @@
+//! Who may pass: the key, the plan and the limits, before anything else is looked at. Limits are shown on
+//! every answer that passed the key.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use assay_limiter::{Ask, Charge, Decision, Standing, Terms};
+use assay_request::{
+    head,
+    problem::{Code, Problem},
+};
+use assay_service::{Caller, Denied};
+use assay_telemetry::stage;
+use assay_tenancy::key::Scope;
+use axum::{
+    extract::{Request, State},
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tracing::Instrument as _;
+
+use super::{
+    App, legacy,
+    load::{Class, overloaded},
+    metrics::LimiterOutcome,
+    problem::Refusal,
+    streamed::until_end,
+};
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// What a route asks of a caller.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    /// What the key must be good for.
+    pub scope: Scope,
+    /// What the request counts as.
+    pub ask: Ask,
+}
+
+impl Gate {
+    /// What a request that passed is worth when not all can be answered.
+    fn class(self) -> Class {
+        if self.scope == Scope::Screen { Class::Bulk } else { Class::Single }
+    }
+}
+
+/// Lets a request pass, or says why not. A check that was not answered is not charged.
+pub async fn pass(
+    State((app, gate)): State<(Arc<App>, Gate)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let service = &app.service;
+    if service.is_directory_stale() {
+        return Refusal(directory_stale()).into_response();
+    }
+    let now = service.clock.now();
+    let authenticated = stage!("authenticate").in_scope(|| {
+        let key = head::presented_key(request.headers())?;
+        service.authenticate(&key, gate.scope, now).map_err(denied)
+    });
+    let class = authenticated.as_ref().map_or(Class::Unauthenticated, |_| gate.class());
+    let Some(place) = app.load.enter(class) else {
+        app.metrics.shed(class);
+        return Refusal(overloaded()).into_response();
+    };
+    let caller = match authenticated {
+        Ok(caller) => caller,
+        Err(problem) => return Refusal(problem).into_response(),
+    };
+    service.key_use.note(&caller.key, now);
+
+    let limits = caller.tenant.limits(now);
+    let terms = Terms::of(&caller.tenant.plan);
+    let seconds = u64::try_from(now.as_second()).unwrap_or_default();
+    let asked = service.limiter.admit(caller.account(), gate.ask, &limits, terms, seconds);
+    match asked.instrument(stage!("limit")).await {
+        Decision::Admitted { charge } => {
+            app.metrics.limiter(LimiterOutcome::Admitted);
+            let charge = ChargeGuard { app: &app, caller: caller.clone(), charge, answered: false };
+            request.extensions_mut().insert(caller.clone());
+            let response = next.run(request).await;
+            charge.settle(response.status());
+            let standings = service.limiter.standings(caller.account(), &limits, terms, seconds);
+            let response = until_end(response, place, tracing::Span::current());
+            app.with_limits(response, &standings)
+        }
+        Decision::Refused { violated, retry_after, standings } => {
+            let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
+            app.metrics.limiter(LimiterOutcome::Refused);
+            let detail =
+                format!("{} is used up; try again in {retry_after} seconds", names.join(" and "));
+            let problem = Problem::new(Code::QuotaExceeded, detail)
+                .violated(names)
+                .header(header::RETRY_AFTER, &retry_after.to_string());
+            app.with_limits(Refusal(problem).into_response(), &standings)
+        }
+        Decision::Unavailable { violated, closed, retry_after, standings } => {
+            let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
+            app.metrics.limiter(LimiterOutcome::Unavailable);
+            let names_in_words =
+                if names.is_empty() { "limits".to_owned() } else { names.join(" and ") };
+            let problem = if closed {
+                let detail = format!("{names_in_words} cannot be counted at the moment");
+                Problem::new(Code::Unavailable, detail)
+            } else {
+                let detail = format!(
+                    "{names_in_words} cannot be counted at the moment, and what may be used until \
+                     then is used up"
+                );
+                Problem::new(Code::ReducedCapacity, detail)
+            };
+            let problem =
+                problem.violated(names).header(header::RETRY_AFTER, &retry_after.to_string());
+            app.with_limits(Refusal(problem).into_response(), &standings)
+        }
+    }
+}
+
+/// Nobody knows any more which keys are good.
+fn directory_stale() -> Problem {
+    let detail = "it could not be confirmed for too long who may ask; try another server or later";
+    Problem::new(Code::DirectoryStale, detail).header(header::RETRY_AFTER, "5")
+}
+
+/// Gives a check's charge back unless it was answered: also where the request is abandoned.
+struct ChargeGuard<'a> {
+    app: &'a App,
+    caller: Caller,
+    charge: Charge,
+    answered: bool,
+}
+
+impl ChargeGuard<'_> {
+    fn settle(mut self, status: StatusCode) {
+        self.answered = status == StatusCode::OK;
+    }
+}
+
+impl Drop for ChargeGuard<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.app.service.limiter.give_back(self.caller.account(), &self.charge);
+        }
+    }
+}
+
+fn denied(denied: Denied) -> Problem {
+    match denied {
+        Denied::InvalidKey => Problem::new(
+            Code::InvalidKey,
+            "the API key is not valid: check that it was copied whole",
+        )
+        .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\""),
+        Denied::TenantSuspended => {
+            Problem::new(Code::TenantSuspended, "the tenant's keys are refused for the time being")
+        }
+        Denied::NoApiAccess => {
+            Problem::new(Code::NoApiAccess, "the tenant's plan has no access to the API")
+        }
+        Denied::InsufficientScope => {
+            Problem::new(Code::InsufficientScope, "the API key lacks the scope that this needs")
+        }
+    }
+}
+
+impl App {
+    /// Shows every limit and where it stands, also as older callers want it where that is set.
+    fn with_limits(&self, response: Response, standings: &[Standing]) -> Response {
+        let mut response = with_limits(response, standings);
+        if self.settings.legacy_rate_limit_headers {
+            legacy::add(response.headers_mut(), standings);
+        }
+        response
+    }
+}
+
+/// Shows every limit and where it stands (IETF httpapi draft, structured fields).
+fn with_limits(mut response: Response, standings: &[Standing]) -> Response {
+    let (mut policy, mut limit) = (String::new(), String::new());
+    for Standing { name, requests, window_seconds, remaining, resets_in } in standings {
+        let separator = if policy.is_empty() { "" } else { ", " };
+        // Writing to a string cannot fail.
+        let _ = write!(policy, "{separator}\"{name}\";q={requests};w={window_seconds}");
+        let _ = write!(limit, "{separator}\"{name}\";r={remaining};t={resets_in}");
+    }
+    let headers = response.headers_mut();
+    for (name, value) in [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, limit)] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+    }
+    response
+}

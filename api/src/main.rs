@@ -1,7 +1,0 @@
-//! The `assay` program.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    assay_api::cli::run()
-}

@@ -1,0 +1,348 @@
+//! Counting what happens, in Prometheus' text format. Labels come from closed sets (routes, classes of
+//! statuses, codes, chains): never a tenant, a key or an address.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+use assay_engine::score::Verdict;
+use assay_request::problem::Code;
+use assay_service::{Backlog, CacheStatus, Service};
+use axum::http::StatusCode;
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
+    registry::Registry,
+};
+
+use super::load::Class;
+
+/// Bounds in seconds, dense around what an answer takes, and with the promises of 100 and 300 ms among
+/// them: alerts on burnt budgets count what is above one bound.
+const DURATION_BOUNDS: [f64; 16] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5,
+    10.0,
+];
+
+/// What stands for the code of an answer that is no problem.
+const NO_PROBLEM: &str = "ok";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    route: &'static str,
+    class: &'static str,
+    code: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DurationLabels {
+    route: &'static str,
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CheckLabels {
+    verdict: &'static str,
+    cache: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabels {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabels {
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PartLabels {
+    part: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RecordLabels {
+    record: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ChainLabels {
+    chain: &'static str,
+}
+
+/// What the limiter decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimiterOutcome {
+    /// The request passed.
+    Admitted,
+    /// A limit was used up.
+    Refused,
+    /// Limits could not be counted.
+    Unavailable,
+}
+
+impl LimiterOutcome {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admitted => "admitted",
+            Self::Refused => "refused",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// An outside part that is needed, or that helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The database.
+    Store,
+    /// Redis or Valkey.
+    Redis,
+}
+
+impl Part {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::Redis => "redis",
+        }
+    }
+}
+
+type Seconds = Gauge<f64, AtomicU64>;
+
+/// Everything that is counted.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    durations: Family<DurationLabels, Histogram>,
+    in_flight: Gauge,
+    shed: Family<ClassLabels, Counter>,
+    checks: Family<CheckLabels, Counter>,
+    limiter: Family<OutcomeLabels, Counter>,
+    reachable: Family<PartLabels, Gauge>,
+    directory_age: Seconds,
+    intel_age: Seconds,
+    tip_ages: Family<ChainLabels, Seconds>,
+    unwritten: Family<RecordLabels, Gauge<u64, AtomicU64>>,
+    answers_lost: Counter,
+    ready: Gauge,
+    redis_commands: Counter,
+    redis_unanswered: Counter,
+    intel_generation: Gauge<u64, AtomicU64>,
+    known_addresses: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("assay");
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The program that runs", build);
+        let durations =
+            Family::new_with_constructor((|| Histogram::new(DURATION_BOUNDS)) as fn() -> Histogram);
+        let metrics = Self {
+            requests: Family::default(),
+            durations,
+            in_flight: Gauge::default(),
+            shed: Family::default(),
+            checks: Family::default(),
+            limiter: Family::default(),
+            reachable: Family::default(),
+            directory_age: Seconds::default(),
+            intel_age: Seconds::default(),
+            tip_ages: Family::default(),
+            unwritten: Family::default(),
+            answers_lost: Counter::default(),
+            ready: Gauge::default(),
+            redis_commands: Counter::default(),
+            redis_unanswered: Counter::default(),
+            intel_generation: Gauge::default(),
+            known_addresses: Gauge::default(),
+            registry: Registry::default(),
+        };
+        metrics.register_requests(&mut registry);
+        metrics.register_state(&mut registry);
+        Self { registry, ..metrics }
+    }
+}
+
+impl Metrics {
+    fn register_requests(&self, registry: &mut Registry) {
+        registry.register(
+            "http_requests",
+            "HTTP requests by route, class of status and code",
+            self.requests.clone(),
+        );
+        registry.register(
+            "http_request_duration_seconds",
+            "Time from a request's arrival to its answer",
+            self.durations.clone(),
+        );
+        registry.register(
+            "http_requests_in_flight",
+            "HTTP requests that are being answered",
+            self.in_flight.clone(),
+        );
+        registry.register(
+            "http_requests_shed",
+            "HTTP requests refused because too many were in flight, by class",
+            self.shed.clone(),
+        );
+        registry.register("checks", "Checks by verdict and cache", self.checks.clone());
+        registry.register(
+            "limiter_decisions",
+            "Decisions of the limiter by outcome",
+            self.limiter.clone(),
+        );
+    }
+
+    fn register_state(&self, registry: &mut Registry) {
+        registry.register("ready", "Whether the program is ready", self.ready.clone());
+        registry.register(
+            "reachable",
+            "Whether an outside part answered the last time it was asked",
+            self.reachable.clone(),
+        );
+        registry.register(
+            "redis_commands",
+            "Commands and scripts sent to Redis",
+            self.redis_commands.clone(),
+        );
+        registry.register(
+            "redis_unanswered",
+            "Commands and scripts that Redis did not answer in time",
+            self.redis_unanswered.clone(),
+        );
+        registry.register(
+            "directory_age_seconds",
+            "Time since keys, tenants and plans were confirmed",
+            self.directory_age.clone(),
+        );
+        registry.register(
+            "intel_age_seconds",
+            "Time since listings and labels were confirmed",
+            self.intel_age.clone(),
+        );
+        registry.register(
+            "chain_tip_age_seconds",
+            "Time since the newest block that is known of a chain",
+            self.tip_ages.clone(),
+        );
+        registry.register(
+            "unwritten",
+            "Answers whose charge, or which themselves, wait to be written to the store",
+            self.unwritten.clone(),
+        );
+        registry.register(
+            "answers_lost",
+            "Answers that were given and not kept, because too many waited to be written",
+            self.answers_lost.clone(),
+        );
+        registry.register(
+            "intel_generation",
+            "Changes of sources, listings and labels that are loaded",
+            self.intel_generation.clone(),
+        );
+        registry.register(
+            "known_addresses",
+            "Addresses that a listing or label names",
+            self.known_addresses.clone(),
+        );
+    }
+
+    pub(super) fn request(
+        &self,
+        route: &'static str,
+        status: StatusCode,
+        code: Option<Code>,
+        took: Duration,
+    ) {
+        let class = class_of(status);
+        let labels = DurationLabels { route, class };
+        self.durations.get_or_create(&labels).observe(took.as_secs_f64());
+        let labels = RequestLabels { route, class, code: code.map_or(NO_PROBLEM, Code::as_str) };
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Counts a request as being answered for as long as the guard lives.
+    pub(super) fn in_flight(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight(self.in_flight.clone())
+    }
+
+    pub(super) fn shed(&self, class: Class) {
+        self.shed.get_or_create(&ClassLabels { class: class.as_str() }).inc();
+    }
+
+    pub(super) fn check(&self, verdict: Verdict, cache: CacheStatus) {
+        let cache = match cache {
+            CacheStatus::Hit => "hit",
+            CacheStatus::Miss => "miss",
+            CacheStatus::Bypass => "bypass",
+        };
+        self.checks.get_or_create(&CheckLabels { verdict: verdict.as_str(), cache }).inc();
+    }
+
+    pub(super) fn limiter(&self, outcome: LimiterOutcome) {
+        self.limiter.get_or_create(&OutcomeLabels { outcome: outcome.as_str() }).inc();
+    }
+
+    /// Takes note of whether an outside part answered the last time it was asked.
+    pub fn reachable(&self, part: Part, answered: bool) {
+        let labels = PartLabels { part: part.as_str() };
+        self.reachable.get_or_create(&labels).set(i64::from(answered));
+    }
+
+    /// All metrics as text.
+    pub fn print(&self, service: &Service) -> String {
+        let (intel, now) = (service.intel(), service.clock.now());
+        self.ready.set(i64::from(!service.is_draining() && !service.is_directory_stale()));
+        self.reachable(Part::Store, service.store_reachable());
+        if let Some(link) = service.redis() {
+            self.reachable(Part::Redis, link.is_connected());
+            self.redis_commands.inner().store(link.commands(), Ordering::Relaxed);
+            self.redis_unanswered.inner().store(link.unanswered(), Ordering::Relaxed);
+        }
+        let monotonic = Instant::now();
+        self.directory_age.set(service.confirmed.directory_age(monotonic).as_secs_f64());
+        self.intel_age.set(service.confirmed.intel_age(monotonic).as_secs_f64());
+        for (chain, age) in service.confirmed.tip_ages(now) {
+            let labels = ChainLabels { chain: chain.info().id };
+            self.tip_ages.get_or_create(&labels).set(age.as_secs_f64());
+        }
+        let Backlog { usage, answers, lost } = service.recorder.backlog();
+        for (record, count) in [("usage", usage), ("answers", answers)] {
+            self.unwritten.get_or_create(&RecordLabels { record }).set(count);
+        }
+        self.answers_lost.inner().store(lost, Ordering::Relaxed);
+        self.intel_generation.set(intel.generation());
+        self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(super) struct InFlight(Gauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+const fn class_of(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        ..=199 => "1xx",
+        200..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        _ => "5xx",
+    }
+}

@@ -1,0 +1,221 @@
+//! Examples that are made by the engine itself, from the sample world at a fixed time.
+
+use assay_engine::{
+    address::CanonicalAddress,
+    evidence::{Listing, SourceKind, SourceState},
+    facts::Environment,
+    policy::{Force, Policy, PolicySpec},
+    score::Verdict,
+};
+use assay_intel::IntelSnapshot;
+use assay_request::check::TransferDirection;
+use assay_sample as sample;
+use assay_service::catalogue;
+use assay_store::{control::KeyState, intel::Intel, usage::Operation};
+use assay_tenancy::{
+    key::Scope,
+    manifest::{Counts, Per},
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::routes::{
+    account::{
+        AccountKey, AccountLimit, AccountPlan, AccountPolicy, AccountResponse, AccountTenant,
+        LimitSource,
+    },
+    check::CheckResponse,
+    sources::SourcesResponse,
+    usage::{UsageResponse, UsageRow},
+};
+
+pub(crate) const IDENTIFIER: &str = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b";
+
+fn at() -> Timestamp {
+    Timestamp::from_second(1_770_812_415).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The sample's first publication, as a store would give it.
+fn intel() -> Intel {
+    let (listings, sources) = sample::publications()
+        .into_iter()
+        .take(1)
+        .map(|(source, publication)| {
+            let state = SourceState {
+                id: source.clone(),
+                kind: SourceKind::Sanctions,
+                lists: sample::SAMPLE_LIST.parse().into_iter().collect(),
+                publications: vec![publication.published_on],
+                fetched_at: at(),
+                digest: "5f".repeat(32),
+                entries: u64::try_from(publication.entries.len()).unwrap_or_default(),
+                sample: true,
+            };
+            let listings: Vec<Listing> = publication
+                .entries
+                .into_iter()
+                .map(|entry| Listing {
+                    source: source.clone(),
+                    entry,
+                    listed_on: None,
+                    delisted_on: None,
+                })
+                .collect();
+            (listings, state)
+        })
+        .fold((vec![], vec![]), |(mut all, mut states), (listings, state)| {
+            all.extend(listings);
+            states.push(state);
+            (all, states)
+        });
+    Intel {
+        environment: Environment::Sample,
+        generation: 1,
+        data_revision: "1-0f3ac2b71d9e".into(),
+        sources,
+        listings,
+        label_generation: 0,
+    }
+}
+
+fn policy() -> Policy {
+    let lists = sample::SAMPLE_LIST.parse().map(|list| (list, Force::Binding));
+    let mut spec = PolicySpec { lists: lists.into_iter().collect(), ..PolicySpec::default() };
+    for source in &mut spec.mandatory_sources {
+        sample::SAMPLE_LIST.clone_into(&mut source.name);
+    }
+    Policy::compile(spec).unwrap_or_default()
+}
+
+fn subject() -> Option<CanonicalAddress> {
+    sample::examples().into_iter().next().map(|example| example.address)
+}
+
+pub(crate) fn check_request() -> Value {
+    let address = subject().map(|address| address.to_string());
+    json!({ "blockchain": "btc", "address": address, "reference": "order-4711", "direction": "deposit" })
+}
+
+pub(crate) fn check_response() -> Value {
+    let Some(subject) = subject() else {
+        return Value::Null;
+    };
+    let facts = IntelSnapshot::new(intel(), std::sync::Arc::default()).facts(&subject);
+    let assessment = assay_engine::assess(&subject, &facts, &policy(), at());
+    let digest = assessment.digest();
+    let response = CheckResponse {
+        check_id: IDENTIFIER.into(),
+        reference: Some("order-4711".into()),
+        direction: Some(TransferDirection::Deposit),
+        address_submitted: subject.to_string(),
+        assessment: &assessment,
+        assessed_at: at(),
+        assessment_digest: &digest,
+        cached: false,
+        processing_time_ms: 0.214,
+    };
+    serde_json::to_value(response).unwrap_or_default()
+}
+
+pub(crate) fn sources_response() -> Value {
+    let intel = intel();
+    let response = SourcesResponse {
+        sources: assay_engine::judge_sources(&intel.sources, &policy(), at()),
+        data_revision: intel.data_revision,
+        environment: intel.environment,
+    };
+    serde_json::to_value(response).unwrap_or_default()
+}
+
+/// The catalogue, shortened to one entry of each kind.
+pub(crate) fn signals_response() -> Value {
+    let mut catalogue = catalogue(&Policy::default());
+    catalogue.categories.truncate(1);
+    catalogue.heuristics.truncate(1);
+    catalogue.patterns.truncate(1);
+    serde_json::to_value(catalogue).unwrap_or_default()
+}
+
+pub(crate) fn screen_request() -> Value {
+    let address = subject().map(|address| address.to_string());
+    json!({ "blockchain": "btc", "address": address, "reference": "customer-7" })
+}
+
+pub(crate) fn screen_response() -> Value {
+    let Some(subject) = subject() else {
+        return Value::Null;
+    };
+    let intel = IntelSnapshot::new(intel(), std::sync::Arc::default());
+    let found = assay_service::screen(&intel, &policy(), &subject, at(), false);
+    let row = crate::routes::screen::ScreenResponse::answered(
+        1,
+        Some("customer-7".into()),
+        &subject,
+        found,
+    );
+    serde_json::to_value(row).unwrap_or_default()
+}
+
+pub(crate) fn account_response() -> Value {
+    let requests = |name: &str, requests, seconds, counts| AccountLimit {
+        name: name.into(),
+        requests,
+        window_seconds: seconds,
+        counts,
+        per: Per::Tenant,
+        source: LimitSource::Plan,
+        rate_limit: None,
+        until: None,
+        plan_requests: requests,
+    };
+    let raised = AccountLimit {
+        requests: 250_000,
+        source: LimitSource::RateLimit,
+        rate_limit: Some("acme-year-end".into()),
+        until: Timestamp::from_second(1_772_323_200).ok(),
+        ..requests("daily", 100_000, 86_400, Counts::Checks)
+    };
+    let response = AccountResponse {
+        tenant: AccountTenant { name: "acme".into(), display_name: "Acme Payments".into() },
+        plan: AccountPlan {
+            name: "business".into(),
+            display_name: "Business".into(),
+            screen_rows: 100_000,
+            cache_seconds: 300,
+            checks_kept_seconds: 30 * 86_400,
+            usage_kept_seconds: 400 * 86_400,
+        },
+        limits: vec![requests("burst", 20, 1, Counts::Requests), raised],
+        policy: AccountPolicy {
+            name: "default".into(),
+            revision: Policy::default().revision().to_string(),
+        },
+        keys: vec![AccountKey {
+            id: "2f8VnJ3kQx1".into(),
+            name: "back end".into(),
+            scopes: vec![Scope::Check.to_string(), Scope::AdminRead.to_string()],
+            state: KeyState::Good.as_str().into(),
+            created_at: Timestamp::from_second(1_767_225_600).unwrap_or_default(),
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: Some(at()),
+        }],
+    };
+    serde_json::to_value(response).unwrap_or_default()
+}
+
+pub(crate) fn usage_response() -> Value {
+    let day = jiff::civil::date(2026, 2, 11);
+    let row = |verdict: Verdict, count| UsageRow {
+        day,
+        key: "2f8VnJ3kQx1".into(),
+        plan: "business".into(),
+        operation: Operation::Check.as_str().into(),
+        outcome: verdict.as_str().into(),
+        count,
+    };
+    let usage = vec![row(Verdict::Allow, 1187), row(Verdict::Block, 17)];
+    let total = usage.iter().map(|row| row.count).sum();
+    let from = jiff::civil::date(2026, 2, 1);
+    serde_json::to_value(UsageResponse { from, to: day, total, usage }).unwrap_or_default()
+}

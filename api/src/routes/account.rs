@@ -1,0 +1,204 @@
+//! `GET /api/v1/account`: the settings of the caller's tenant.
+
+use std::sync::Arc;
+
+use assay_engine::policy::Policy;
+use assay_request::problem::{Code, Problem};
+use assay_service::Caller;
+use assay_store::control::KeyRecord;
+use assay_telemetry::stage;
+use assay_tenancy::{
+    directory::Tenant,
+    manifest::{Counts, Per},
+};
+use axum::{
+    Json,
+    extract::{Extension, State},
+};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tracing::Instrument;
+
+use crate::{App, problem::Refusal};
+
+/// The settings of a tenant.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AccountResponse {
+    /// The tenant.
+    pub tenant: AccountTenant,
+    /// Its plan.
+    pub plan: AccountPlan,
+    /// The limits that hold now, all at once.
+    pub limits: Vec<AccountLimit>,
+    /// The policy that its answers follow.
+    pub policy: AccountPolicy,
+    /// Its keys, revoked and expired ones included, the oldest first.
+    pub keys: Vec<AccountKey>,
+}
+
+/// A tenant.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AccountTenant {
+    /// Its name.
+    pub name: String,
+    /// Its name as people know it.
+    pub display_name: String,
+}
+
+/// What a plan allows besides limits.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AccountPlan {
+    /// Its name.
+    pub name: String,
+    /// Its name as customers know it.
+    pub display_name: String,
+    /// Most rows of one bulk request.
+    pub screen_rows: u64,
+    /// For how many seconds an answer may be repeated from the cache.
+    pub cache_seconds: u64,
+    /// For how many seconds an answer can be shown again.
+    pub checks_kept_seconds: u64,
+    /// For how many seconds usage can be shown.
+    pub usage_kept_seconds: u64,
+}
+
+/// A limit as it holds now.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AccountLimit {
+    /// Its name, as `RateLimit` fields show it.
+    pub name: String,
+    /// How many in one window.
+    pub requests: u64,
+    /// The window's length in seconds.
+    pub window_seconds: u64,
+    /// What is counted.
+    pub counts: Counts,
+    /// Whose requests are counted together.
+    pub per: Per,
+    /// Where the number comes from.
+    pub source: LimitSource,
+    /// The rate limit that says so; null where it is the plan's own number.
+    pub rate_limit: Option<String>,
+    /// Until when that rate limit holds; null where nothing ends it.
+    pub until: Option<Timestamp>,
+    /// The plan's own number.
+    pub plan_requests: u64,
+}
+
+/// Where the number of a limit comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitSource {
+    /// The plan.
+    Plan,
+    /// A rate limit, for the tenant or for its plan.
+    RateLimit,
+}
+
+/// A policy.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AccountPolicy {
+    /// Its name.
+    pub name: String,
+    /// Names what it says, as `policy_revision` of answers does.
+    pub revision: String,
+}
+
+/// A key, without its secret.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AccountKey {
+    /// The visible part.
+    pub id: String,
+    /// What its owner calls it.
+    pub name: String,
+    /// What it may be used for.
+    pub scopes: Vec<String>,
+    /// `good`, `expired` or `revoked`.
+    pub state: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it is refused by itself.
+    pub expires_at: Option<Timestamp>,
+    /// From when on it is refused because somebody said so.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was last used; uses through other servers show within a minute.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// Shows the settings of the caller's tenant.
+///
+/// # Errors
+///
+/// Where its keys cannot be read.
+pub async fn show_account(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<AccountResponse>, Refusal> {
+    let service = &app.service;
+    let read = service.databases.store.keys_of(&caller.tenant.name);
+    let mut keys = read.instrument(stage!("read_keys")).await.map_err(|error| {
+        tracing::error!(%error, "failed to read a tenant's keys");
+        Problem::new(Code::Unavailable, "the tenant's keys cannot be read now")
+    })?;
+    for key in &mut keys {
+        key.last_used_at = key.last_used_at.max(service.key_use.unwritten(&key.id));
+    }
+    Ok(Json(AccountResponse::of(&caller.tenant, &keys, service.clock.now())))
+}
+
+impl AccountResponse {
+    /// The settings of a tenant that has these keys, at `now`.
+    pub(crate) fn of(tenant: &Tenant<Policy>, keys: &[KeyRecord], now: Timestamp) -> Self {
+        let plan = &tenant.plan;
+        let limits = plan.limits.iter().map(|limit| {
+            let change = tenant.change_of(limit, now);
+            AccountLimit {
+                name: limit.name.to_string(),
+                requests: change.map_or(limit.requests, |change| change.requests),
+                window_seconds: limit.window.seconds(),
+                counts: limit.counts,
+                per: limit.per,
+                source: change.map_or(LimitSource::Plan, |_| LimitSource::RateLimit),
+                rate_limit: change.map(|change| change.rate_limit.to_string()),
+                until: change.and_then(|change| change.until),
+                plan_requests: limit.requests,
+            }
+        });
+        Self {
+            tenant: AccountTenant {
+                name: tenant.name.to_string(),
+                display_name: tenant.display_name.clone(),
+            },
+            plan: AccountPlan {
+                name: plan.name.to_string(),
+                display_name: plan.display_name.clone(),
+                screen_rows: plan.screen_rows,
+                cache_seconds: plan.cache_lifetime.seconds(),
+                checks_kept_seconds: plan.retention.checks.seconds(),
+                usage_kept_seconds: plan.retention.usage.seconds(),
+            },
+            limits: limits.collect(),
+            policy: AccountPolicy {
+                name: tenant.policy_name.to_string(),
+                revision: tenant.policy.revision().to_string(),
+            },
+            keys: keys.iter().map(|key| AccountKey::of(key, now)).collect(),
+        }
+    }
+}
+
+impl AccountKey {
+    fn of(key: &KeyRecord, now: Timestamp) -> Self {
+        Self {
+            id: key.id.to_string(),
+            name: key.name.clone(),
+            scopes: key.scopes.iter().map(ToString::to_string).collect(),
+            state: key.state(now).as_str().to_owned(),
+            created_at: key.created_at,
+            expires_at: key.expires_at,
+            revoked_at: key.revoked_at,
+            last_used_at: key.last_used_at,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! `POST /api/v1/check/address`: the risk of one address.
+
+use std::{sync::Arc, time::Duration};
+
+use assay_engine::assessment::Assessment;
+use assay_request::{
+    check::{CheckRequest, TransferDirection},
+    head,
+    problem::{Code, Problem},
+};
+use assay_service::{CacheStatus, Caller, CheckOutcome};
+use assay_store::usage::{KeptCheck, Operation};
+use axum::{
+    body::Body,
+    extract::{Extension, State},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    App,
+    body::read_json,
+    frame::{Arrived, Subject},
+    problem::Refusal,
+};
+
+/// Largest body of a single check.
+pub const LARGEST_BODY: usize = 8 * 1024;
+
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// The answer to a check, as it is described; [`print`] writes it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CheckResponse<'a> {
+    /// Names this check.
+    pub check_id: String,
+    /// Your reference.
+    pub reference: Option<String>,
+    /// Your direction.
+    pub direction: Option<TransferDirection>,
+    /// The address as it was submitted.
+    pub address_submitted: String,
+    /// The assessment.
+    #[serde(flatten)]
+    pub assessment: &'a Assessment,
+    /// When the assessment was made.
+    pub assessed_at: Timestamp,
+    /// SHA-256 of the assessment's canonical JSON: everything here except `check_id`, `reference`,
+    /// `direction`, `address_submitted`, `assessed_at`, `assessment_digest`, `cached`,
+    /// `processing_time_ms` and each source's `fetched_at`.
+    pub assessment_digest: &'a str,
+    /// Whether the assessment was made before and is repeated.
+    pub cached: bool,
+    /// Milliseconds from the request's arrival to this answer.
+    pub processing_time_ms: f64,
+}
+
+/// Checks one address.
+///
+/// # Errors
+///
+/// What is wrong with the request.
+pub async fn check_address(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Extension(Arrived(arrived)): Extension<Arrived>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let time = app.settings.body_timeout;
+    let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, time).await?;
+    let subject = request.subject()?;
+
+    let now = app.service.clock.now();
+    let unprintable = |error| {
+        tracing::error!(%error, "failed to print an answer");
+        Problem::new(Code::InternalError, "the answer could not be printed")
+    };
+    let outcome = app.service.check(&caller, &subject, head::accepts(&headers), now).await;
+    let outcome = outcome.map_err(unprintable)?;
+    let assessed = &outcome.assessed;
+    app.metrics.check(assessed.verdict, outcome.cache);
+    let before = BeforeAssessment {
+        check_id: assay_system::new_id(now).to_string(),
+        reference: request.reference,
+        direction: request.direction,
+        address_submitted: request.address,
+    };
+    let after = AfterAssessment {
+        assessed_at: assessed.assessed_at,
+        assessment_digest: &assessed.digest,
+        cached: outcome.cache == CacheStatus::Hit,
+        processing_time_ms: milliseconds(arrived.elapsed()),
+    };
+    let text = print(&before, &assessed.text, &after).map_err(unprintable)?;
+    let recorder = &app.service.recorder;
+    recorder.charge(&caller, Operation::Check, assessed.verdict, now);
+    if caller.tenant.plan.retention.checks.seconds() > 0 {
+        let tenant = caller.tenant.name.clone();
+        recorder.keep(KeptCheck {
+            id: before.check_id,
+            tenant,
+            made_at: now,
+            answer: text.clone(),
+        });
+    }
+    let content_type = [(header::CONTENT_TYPE, "application/json")];
+    let mut response = with_cache_fields((content_type, text).into_response(), &outcome, now);
+    if tracing::enabled!(tracing::Level::INFO) {
+        response.extensions_mut().insert(Subject(app.subjects.hash(&subject)));
+    }
+    Ok(response)
+}
+
+/// What comes before the assessment in an answer.
+#[derive(Debug, Serialize)]
+struct BeforeAssessment {
+    check_id: String,
+    reference: Option<String>,
+    direction: Option<TransferDirection>,
+    address_submitted: String,
+}
+
+/// What comes after it.
+#[derive(Debug, Serialize)]
+struct AfterAssessment<'a> {
+    assessed_at: Timestamp,
+    assessment_digest: &'a str,
+    cached: bool,
+    processing_time_ms: f64,
+}
+
+/// Writes an answer around an assessment that was printed when it was made: three objects become one.
+fn print(
+    before: &BeforeAssessment,
+    assessment: &str,
+    after: &AfterAssessment<'_>,
+) -> Result<String, serde_json::Error> {
+    let (before, after) = (serde_json::to_string(before)?, serde_json::to_string(after)?);
+    let inner = |object| {
+        let object: &str = object;
+        object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default()
+    };
+    let pieces = [inner(&before), inner(assessment), inner(&after)];
+    Ok(format!("{{{}}}", pieces.join(",")))
+}
+
+/// `Cache-Status` (RFC 9211) and `Age`.
+fn with_cache_fields(mut response: Response, outcome: &CheckOutcome, now: Timestamp) -> Response {
+    let seconds = outcome.time_to_live.as_secs();
+    let status = match outcome.cache {
+        CacheStatus::Hit => format!("assay; hit; ttl={seconds}"),
+        CacheStatus::Miss => format!("assay; fwd=miss; stored; ttl={seconds}"),
+        CacheStatus::Bypass => format!("assay; fwd=request; stored; ttl={seconds}"),
+    };
+    let age = outcome.assessed.age(now).as_secs();
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&status) {
+        headers.insert(CACHE_STATUS, value);
+    }
+    headers.insert(header::AGE, HeaderValue::from(age));
+    response
+}
+
+/// To the microsecond.
+fn milliseconds(took: Duration) -> f64 {
+    (took.as_secs_f64() * 1_000_000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::{address::CanonicalAddress, assess, chain::ChainId, policy::Policy};
+    use assay_intel::IntelSnapshot;
+    use assay_service::Assessed;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_written_as_it_is_described() {
+        let now: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
+        let address = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+        let subject = CanonicalAddress::parse(ChainId::BTC, address).unwrap();
+        let facts = IntelSnapshot::default().facts(&subject);
+        let assessment = assess(&subject, &facts, &Policy::default(), now);
+        let assessed = Assessed::new(&assessment, now, 1).unwrap();
+        let described = CheckResponse {
+            check_id: "one".into(),
+            reference: Some("order {4711}".into()),
+            direction: Some(TransferDirection::Deposit),
+            address_submitted: address.into(),
+            assessment: &assessment,
+            assessed_at: now,
+            assessment_digest: &assessed.digest,
+            cached: true,
+            processing_time_ms: 0.214,
+        };
+        let before = BeforeAssessment {
+            check_id: "one".into(),
+            reference: Some("order {4711}".into()),
+            direction: Some(TransferDirection::Deposit),
+            address_submitted: address.into(),
+        };
+        let after = AfterAssessment {
+            assessed_at: now,
+            assessment_digest: &assessed.digest,
+            cached: true,
+            processing_time_ms: 0.214,
+        };
+        let printed = print(&before, &assessed.text, &after).unwrap();
+        assert_eq!(printed, serde_json::to_string(&described).unwrap());
+    }
+}

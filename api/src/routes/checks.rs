@@ -1,0 +1,53 @@
+//! `GET /api/v1/checks/{check_id}`: an answer as it was given.
+
+use std::sync::Arc;
+
+use assay_request::problem::{Code, Problem};
+use assay_service::Caller;
+use assay_store::usage::KeptCheck;
+use assay_telemetry::stage;
+use axum::{
+    extract::{Extension, Path, State},
+    http::header,
+    response::{IntoResponse, Response},
+};
+use tracing::Instrument;
+
+use crate::{App, problem::Refusal};
+
+/// Shows an answer that was given to the caller's tenant, to the byte.
+///
+/// # Errors
+///
+/// Where there is none, or none any more.
+pub async fn show_check(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    let tenant = &caller.tenant.name;
+    let mut found = app.service.recorder.waiting(tenant, &id);
+    if found.is_none() {
+        let read = app.service.databases.store.kept_check(tenant, &id);
+        found = read.instrument(stage!("read_kept_answer")).await.map_err(|error| {
+            tracing::error!(%error, "failed to read a kept answer");
+            Problem::new(Code::Unavailable, "kept answers cannot be read now")
+        })?;
+    }
+    let kept = caller.tenant.plan.retention.checks;
+    let now = app.service.clock.now();
+    // What is older may not be purged yet.
+    let in_time = |check: &KeptCheck| {
+        let age = now.duration_since(check.made_at).as_secs();
+        u64::try_from(age).unwrap_or(0) <= kept.seconds()
+    };
+    let check = found.filter(in_time).ok_or_else(|| {
+        Problem::new(
+            Code::NotFound,
+            format!(
+                "there is no check of this id, or it is older than {kept}, for which they are kept"
+            ),
+        )
+    })?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], check.answer).into_response())
+}

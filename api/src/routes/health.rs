@@ -1,0 +1,51 @@
+//! `/healthz` and `/readyz`: for whoever runs the program.
+
+use std::sync::Arc;
+
+use assay_request::problem::{Code, Problem};
+use axum::{Json, extract::State};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{App, problem::Refusal};
+
+/// How the program is.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Health {
+    /// `ok` or `degraded`.
+    pub status: &'static str,
+    /// What is not as it should be, although requests are answered.
+    pub degraded: Vec<&'static str>,
+}
+
+/// Whether the process lives.
+pub async fn healthz() -> Json<Health> {
+    Json(Health { status: "ok", degraded: vec![] })
+}
+
+/// Whether requests should be sent here.
+///
+/// # Errors
+///
+/// [`Code::Unavailable`] while draining, [`Code::DirectoryStale`] where nobody would be let in.
+pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Refusal> {
+    if app.service.is_draining() {
+        return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere").into());
+    }
+    if app.service.is_directory_stale() {
+        let detail = "it could not be confirmed for too long who may ask";
+        return Err(Problem::new(Code::DirectoryStale, detail).into());
+    }
+    let mut degraded = Vec::new();
+    if !app.service.store_reachable() {
+        degraded.push("store_unreachable");
+    }
+    if app.service.redis().is_some_and(|link| !link.is_connected()) {
+        degraded.push("redis_unreachable");
+    }
+    if app.service.is_snapshot_stale() {
+        degraded.push("snapshot_stale");
+    }
+    let status = if degraded.is_empty() { "ok" } else { "degraded" };
+    Ok(Json(Health { status, degraded }))
+}

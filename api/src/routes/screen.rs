@@ -1,0 +1,326 @@
+//! `POST /api/v1/screen`: many addresses, one JSON line each, answered while they arrive.
+//!
+//! Rows are answered in order. No more is read than the caller takes: where it stops reading answers,
+//! its rows wait in the connection.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    score::{RiskLevel, Score, Verdict},
+    taxonomy::Category,
+};
+use assay_limiter::{Charge, Terms};
+use assay_request::row::{self, Line, ScreenRequest};
+use assay_service::{Caller, Screened, screen, screen_subject};
+use assay_store::usage::Operation;
+use assay_tenancy::key::Scope;
+use axum::{
+    body::{Body, Bytes},
+    extract::{Extension, State},
+    http::{HeaderMap, header},
+    response::{IntoResponse, Response},
+};
+use http_body_util::BodyExt;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{App, problem::Refusal};
+
+/// Longest line of a request in bytes.
+const LONGEST_LINE: usize = 8 * 1024;
+/// Rows that are answered together.
+const BATCH: usize = 256;
+
+/// One row of an answer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ScreenResponse {
+    /// The row's number in the request, from 1; lines without content are not counted.
+    pub row: u64,
+    /// Your reference.
+    pub reference: Option<String>,
+    /// The blockchain's identifier, or what was submitted.
+    pub blockchain: Option<String>,
+    /// The address in canonical form, or what was submitted.
+    pub address: Option<String>,
+    /// The risk, from 0 to 100.
+    pub risk_score: Option<Score>,
+    /// The band that the score falls in.
+    pub risk_level: Option<RiskLevel>,
+    /// What the policy says to do.
+    pub verdict: Option<Verdict>,
+    /// What the address is, or is tied to, riskiest first.
+    pub categories: Vec<Category>,
+    /// Whether a sanctions list names the address itself today.
+    pub sanctioned: Option<bool>,
+    /// The weightiest reason, in words.
+    pub reason: Option<String>,
+    /// How deep was looked: always `labels`. Flows of money are not, so that where they are mandatory
+    /// nothing is allowed.
+    pub depth: &'static str,
+    /// Why the row was not answered. Such rows are not charged.
+    pub error: Option<String>,
+}
+
+/// Screens rows as they arrive.
+///
+/// # Errors
+///
+/// Where the body is not NDJSON by its type. What is wrong with a row stands in its answer.
+pub async fn screen_rows(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    row::require_type(&headers)?;
+    let time = app.settings.row_timeout;
+    let rows = Rows { body, time, buffer: Vec::new(), over: false, too_long: false };
+    let state = Screening { app, caller, rows, row: 0, ended: false };
+    let answers = futures_util::stream::unfold(state, |mut state| async move {
+        let lines = state.next().await?;
+        Some((Ok::<Bytes, std::convert::Infallible>(lines), state))
+    });
+    let content_type = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    Ok((content_type, Body::from_stream(answers)).into_response())
+}
+
+/// A request on its way.
+struct Screening {
+    app: Arc<App>,
+    caller: Caller,
+    rows: Rows,
+    row: u64,
+    ended: bool,
+}
+
+impl Screening {
+    /// The next rows' answers; `None` once all are answered.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        let arrived = self.rows.next(BATCH).await;
+        self.ended = arrived.ended;
+        let mut answers = self.answer(arrived.lines.into()).await;
+        if let Some(error) = arrived.error {
+            self.row += 1;
+            answers.push(failed(self.row, None, error));
+            self.ended = true;
+        }
+        if self.ended && self.row == 0 {
+            // Silence would look like a list on which nothing was found.
+            answers.push(failed(1, None, "the body holds no row".into()));
+        }
+        if answers.is_empty() {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(answers.len() * 256);
+        for answer in answers {
+            // Values of our own types always serialise.
+            let _ = serde_json::to_writer(&mut bytes, &answer);
+            bytes.push(b'\n');
+        }
+        Some(bytes.into())
+    }
+
+    async fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {
+        let service = Arc::clone(&self.app.service);
+        let now = service.clock.now();
+        // A stream outlives what was true of its key at the start.
+        let Ok(caller) = service.renew(&self.caller, Scope::Screen, now) else {
+            self.row += 1;
+            self.ended = true;
+            return vec![failed(self.row, None, "the key is no longer good for this".into())];
+        };
+        self.caller = caller;
+        let cap = self.caller.tenant.plan.screen_rows;
+        let left = usize::try_from(cap.saturating_sub(self.row)).unwrap_or(usize::MAX);
+        let beyond = lines.len() > left;
+        lines.truncate(left);
+
+        let limits = self.caller.tenant.limits(now);
+        let seconds = u64::try_from(now.as_second()).unwrap_or_default();
+        let wanted = lines.iter().filter(|line| line.is_ok()).count() as u64;
+        let account = self.caller.account();
+        let terms = Terms::of(&self.caller.tenant.plan);
+        let taken = service.limiter.take_checks(account, wanted, &limits, terms, seconds).await;
+        let mut room = taken.charge.count();
+
+        let (intel, stale) = (service.intel(), service.is_snapshot_stale());
+        let mut answers = Vec::with_capacity(lines.len());
+        let mut answered = 0;
+        for line in lines {
+            self.row += 1;
+            let answer = match line {
+                Err(error) => failed(self.row, None, error),
+                Ok(request) if room == 0 => {
+                    let names: Vec<String> =
+                        taken.violated.iter().map(ToString::to_string).collect();
+                    let what = if taken.unavailable { "cannot be counted" } else { "is used up" };
+                    let error = format!(
+                        "{} {what}; try again in {} seconds",
+                        names.join(" and "),
+                        taken.retry_after
+                    );
+                    failed(self.row, Some(request), error)
+                }
+                Ok(request) => match screen_subject(&request.blockchain, &request.address) {
+                    Err(error) => failed(self.row, Some(request), error),
+                    Ok(subject) => {
+                        room -= 1;
+                        answered += 1;
+                        let found =
+                            screen(&intel, &self.caller.tenant.policy, &subject, now, stale);
+                        let recorder = &service.recorder;
+                        recorder.charge(&self.caller, Operation::Screen, found.verdict, now);
+                        ScreenResponse::answered(self.row, request.reference, &subject, found)
+                    }
+                },
+            };
+            answers.push(answer);
+        }
+        let unused = taken.charge.count() - answered;
+        service.limiter.give_back(self.caller.account(), &Charge::part(&taken.charge, unused));
+        if beyond {
+            self.row += 1;
+            let error = format!("more than {cap} rows: the plan allows no more in one request");
+            answers.push(failed(self.row, None, error));
+            self.ended = true;
+        }
+        answers
+    }
+}
+
+impl ScreenResponse {
+    /// The answer to a row.
+    pub(crate) fn answered(
+        row: u64,
+        reference: Option<String>,
+        subject: &CanonicalAddress,
+        found: Screened,
+    ) -> Self {
+        Self {
+            row,
+            reference,
+            blockchain: Some(subject.chain().to_string()),
+            address: Some(subject.to_string()),
+            risk_score: Some(found.risk_score),
+            risk_level: Some(found.risk_level),
+            verdict: Some(found.verdict),
+            categories: found.categories,
+            sanctioned: Some(found.sanctioned),
+            reason: Some(found.reason),
+            depth: "labels",
+            error: None,
+        }
+    }
+}
+
+fn failed(row: u64, request: Option<ScreenRequest>, error: String) -> ScreenResponse {
+    let (blockchain, address, reference) = match request {
+        Some(request) => (Some(request.blockchain), Some(request.address), request.reference),
+        None => (None, None, None),
+    };
+    ScreenResponse {
+        row,
+        reference,
+        blockchain,
+        address,
+        risk_score: None,
+        risk_level: None,
+        verdict: None,
+        categories: Vec::new(),
+        sanctioned: None,
+        reason: None,
+        depth: "labels",
+        error: Some(error),
+    }
+}
+
+/// Lines of a body, as they arrive.
+struct Rows {
+    body: Body,
+    /// Longest time for the next row to arrive, however many bytes of it come meanwhile.
+    time: Duration,
+    buffer: Vec<u8>,
+    over: bool,
+    /// The line that arrives now is too long: what is left of it is not kept.
+    too_long: bool,
+}
+
+/// Some lines.
+struct Arrived {
+    lines: Vec<Line>,
+    /// Whether these are the last.
+    ended: bool,
+    /// What ended the body early.
+    error: Option<String>,
+}
+
+impl Rows {
+    /// The lines that are there, at most `most`; waits for one where there is none.
+    async fn next(&mut self, most: usize) -> Arrived {
+        let mut lines = Vec::new();
+        let deadline = Instant::now() + self.time;
+        loop {
+            self.take_lines(&mut lines, most);
+            if self.over && self.buffer.is_empty() && std::mem::take(&mut self.too_long) {
+                lines.push(Err(too_long()));
+            }
+            if !lines.is_empty() || (self.over && self.buffer.is_empty()) {
+                let ended = self.over && self.buffer.is_empty();
+                return Arrived { lines, ended, error: None };
+            }
+            match timeout_at(deadline, self.body.frame()).await {
+                Ok(Some(Ok(frame))) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.buffer.extend_from_slice(data);
+                    }
+                }
+                Ok(None) => self.over = true,
+                Ok(Some(Err(_))) => return self.broken(lines, "the body ended too early".into()),
+                Err(_) => {
+                    let error = format!("no row arrived for {} seconds", self.time.as_secs());
+                    return self.broken(lines, error);
+                }
+            }
+        }
+    }
+
+    fn broken(&mut self, lines: Vec<Line>, error: String) -> Arrived {
+        self.over = true;
+        self.buffer.clear();
+        Arrived { lines, ended: true, error: Some(error) }
+    }
+
+    /// Moves whole lines out of the buffer; at the body's end what is left is a line too.
+    fn take_lines(&mut self, lines: &mut Vec<Line>, most: usize) {
+        let mut start = 0;
+        while lines.len() < most {
+            let rest = self.buffer.get(start..).unwrap_or_default();
+            let length = match rest.iter().position(|byte| *byte == b'\n') {
+                Some(length) => length,
+                None if self.over && !rest.is_empty() => rest.len(),
+                None => break,
+            };
+            let line = rest.get(..length).unwrap_or_default();
+            if std::mem::take(&mut self.too_long) || line.len() > LONGEST_LINE {
+                lines.push(Err(too_long()));
+            } else if !line.trim_ascii().is_empty() {
+                lines.push(ScreenRequest::read(line));
+            }
+            start += (length + 1).min(rest.len());
+        }
+        self.buffer.drain(..start);
+        if self.buffer.len() > LONGEST_LINE && !self.buffer.contains(&b'\n') {
+            self.too_long = true;
+            self.buffer.clear();
+        }
+    }
+}
+
+fn too_long() -> String {
+    format!("the line is longer than {LONGEST_LINE} bytes")
+}

@@ -1,0 +1,48 @@
+//! `GET /api/v1/sources`: what answers rest on, and how fresh it is.
+
+use std::sync::Arc;
+
+use assay_engine::{assessment::AssessedSource, facts::Environment, judge_sources, judge_tip};
+use assay_service::{Caller, chains::trace::tips};
+use assay_telemetry::stage;
+use axum::{
+    Json,
+    extract::{Extension, State},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tracing::Instrument;
+
+use crate::App;
+
+/// What answers rest on.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SourcesResponse {
+    /// Every source; `mandatory` and `stale` by the caller's policy.
+    pub sources: Vec<AssessedSource>,
+    /// Names the data.
+    pub data_revision: String,
+    /// Whether the data is real.
+    pub environment: Environment,
+}
+
+/// Lists the sources.
+pub async fn list_sources(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Json<SourcesResponse> {
+    let intel = app.service.intel();
+    let now = app.service.clock.now();
+    let mut sources = judge_sources(intel.sources(), &caller.tenant.policy, now);
+    match tips(&app.service.chains()).instrument(stage!("read_tips")).await {
+        Ok(tips) => sources.extend(
+            tips.iter().filter_map(|(chain, tip)| judge_tip(*chain, intel.environment(), tip, now)),
+        ),
+        Err(error) => tracing::error!(%error, "failed to read the newest blocks"),
+    }
+    Json(SourcesResponse {
+        sources,
+        data_revision: intel.data_revision().to_owned(),
+        environment: intel.environment(),
+    })
+}

@@ -1,0 +1,115 @@
+//! `GET /api/v1/usage`: what the caller's tenant was charged.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use assay_request::problem::{Code, Problem};
+use assay_service::Caller;
+use assay_store::usage::Operation;
+use assay_telemetry::stage;
+use axum::{
+    Json,
+    extract::{Extension, Query, State, rejection::QueryRejection},
+};
+use jiff::{ToSpan, civil::Date, tz::TimeZone};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tracing::Instrument;
+
+use crate::{App, problem::Refusal};
+
+/// Longest time that one answer covers.
+const MOST_DAYS: i32 = 1100;
+/// Days up to today where nothing is said.
+const USUAL_DAYS: i32 = 30;
+
+/// Which days.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UsageQuery {
+    /// First day (UTC), 30 days before the last where left out.
+    #[serde(default)]
+    pub from: Option<Date>,
+    /// Last day, today where left out.
+    #[serde(default)]
+    pub to: Option<Date>,
+}
+
+/// What a tenant was charged.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct UsageResponse {
+    /// First day.
+    pub from: Date,
+    /// Last day.
+    pub to: Date,
+    /// Answered checks and rows in all.
+    pub total: u64,
+    /// By day, key, plan, operation and outcome.
+    pub usage: Vec<UsageRow>,
+}
+
+/// What was charged alike.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct UsageRow {
+    /// The day (UTC).
+    pub day: Date,
+    /// The key's visible part.
+    pub key: String,
+    /// The plan.
+    pub plan: String,
+    /// `check` for single addresses, `screen` for rows of many.
+    pub operation: String,
+    /// The verdict.
+    pub outcome: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Shows what the caller's tenant was charged, up to this moment.
+///
+/// # Errors
+///
+/// What is wrong with the days.
+pub async fn show_usage(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    query: Result<Query<UsageQuery>, QueryRejection>,
+) -> Result<Json<UsageResponse>, Refusal> {
+    let Query(query) = query.map_err(|error| {
+        let message = format!("{}; days are written as 2026-01-31", error.body_text());
+        Problem::new(Code::InvalidRequest, &message).field("from, to", message)
+    })?;
+    let today = app.service.clock.now().to_zoned(TimeZone::UTC).date();
+    let to = query.to.unwrap_or(today);
+    let from = query.from.unwrap_or_else(|| to.saturating_sub(USUAL_DAYS.days()));
+    if from > to || to.saturating_sub(MOST_DAYS.days()) > from {
+        let message = format!("from {from} to {to}: ask for one to {MOST_DAYS} days");
+        return Err(Problem::new(Code::InvalidRequest, &message).field("from", message).into());
+    }
+    let tenant = &caller.tenant.name;
+    // Nothing is written between both looks: it would be missed, or counted twice.
+    let _settled = app.service.recorder.settled().await;
+    let unwritten = app.service.recorder.unwritten_usage(tenant);
+    let read = app.service.databases.store.usage(Some(tenant), from, to);
+    let written = read.instrument(stage!("read_usage")).await.map_err(|error| {
+        tracing::error!(%error, "failed to read usage");
+        Problem::new(Code::Unavailable, "usage cannot be read now")
+    })?;
+    let mut rows: BTreeMap<_, u64> = BTreeMap::new();
+    let in_days = unwritten.into_iter().filter(|row| (from..=to).contains(&row.charged.day));
+    for row in written.into_iter().chain(in_days) {
+        *rows.entry(row.charged).or_default() += row.count;
+    }
+    let mut usage: Vec<UsageRow> = rows
+        .into_iter()
+        .map(|(charged, count)| UsageRow {
+            day: charged.day,
+            key: charged.key.to_string(),
+            plan: charged.plan.to_string(),
+            operation: Operation::as_str(charged.operation).to_owned(),
+            outcome: charged.outcome,
+            count,
+        })
+        .collect();
+    usage.sort();
+    Ok(Json(UsageResponse { from, to, total: usage.iter().map(|row| row.count).sum(), usage }))
+}

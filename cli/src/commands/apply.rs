@@ -1,0 +1,40 @@
+//! `assay apply`: manifests from files into the store.
+
+use std::{io::Write, path::PathBuf};
+
+use assay_service::manifests;
+use assay_tenancy::manifest::Document;
+use clap::Args;
+
+use super::{Context, Done, Failure, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  assay apply -f tenants/
+  assay apply -f plans.yaml -f acme.yaml";
+
+/// Apply manifests: plans, tenants, rate limits and risk policies
+///
+/// All manifests together with what is stored must be right; otherwise nothing changes, and every
+/// problem is named.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ApplyArgs {
+    /// A file, a folder, or `-` for standard input; may be given several times
+    #[arg(short = 'f', long = "file", required = true, value_name = "FILE|DIR")]
+    files: Vec<PathBuf>,
+}
+
+pub(super) async fn run(args: &ApplyArgs, context: &Context) -> Result<Done, Failure> {
+    let mut documents: Vec<Document> = Vec::new();
+    for file in &args.files {
+        documents.extend(manifests::read(file)?);
+    }
+    let store = context.open_or_create().await?;
+    let applied = manifests::apply(&*store, documents, context.clock.now()).await?;
+    let mut output = output();
+    for (manifest, outcome) in applied {
+        writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
+    }
+    Ok(Done::Well)
+}

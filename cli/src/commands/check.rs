@@ -1,0 +1,140 @@
+//! `assay check`: the risk of one address, drawn in the terminal.
+
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    assess,
+    assessment::Assessment,
+    chain::ChainId,
+    evidence::{ChainState, Unavailable},
+    facts::Environment,
+    policy::Policy,
+    score::Verdict,
+};
+use assay_intel::IntelSnapshot;
+use assay_service::{
+    chains::{self, reader::Chains},
+    manifests,
+};
+use assay_store::{Store, control::ManifestRecord};
+use assay_tenancy::{Directory, manifest::Document};
+use clap::Args;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use serde::Serialize;
+
+use super::{Context, Done, Failure, output};
+use crate::render;
+
+const EXAMPLES: &str = "\
+Examples:
+  assay check btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h
+  assay check eth 0x8589427373d6d84e98730d7795d8f6f8731fda16 --as-of 2025-03-01
+  assay check btc ADDRESS --exit-code --json && echo allowed";
+
+/// Check one address against what is stored, without a server
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CheckArgs {
+    /// The blockchain, such as btc, eth or trx
+    chain: ChainId,
+    /// The address in any form that the blockchain allows
+    address: String,
+    /// The risk policy [default: default; with --sample sample]
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// What was in force on a day, such as 2025-03-01
+    #[arg(long, value_name = "DATE")]
+    as_of: Option<Date>,
+    /// Print JSON, as the API answers
+    #[arg(long)]
+    json: bool,
+    /// End with code 10 for review, 11 for block and 12 for indeterminate
+    #[arg(long)]
+    exit_code: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    address_submitted: &'a str,
+    #[serde(flatten)]
+    assessment: &'a Assessment,
+    assessed_at: Timestamp,
+    assessment_digest: String,
+    as_of: Option<Date>,
+}
+
+pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Failure> {
+    let subject = CanonicalAddress::parse(args.chain, &args.address)
+        .map_err(|error| Failure::Input(format!("not a valid {} address: {error}", args.chain)))?;
+    let databases = context.open_databases().await?;
+    let store = &databases.store;
+    let snapshot = IntelSnapshot::load(&**store, None).await?;
+    let policy = policy(&**store, args.policy.as_deref()).await?;
+    let now = context.clock.now();
+    let as_of = args.as_of.map(end_of_day).transpose()?;
+    let chains = Chains::of(&databases, &directory(&**store).await?).await?;
+    let facts = if as_of.is_none() {
+        chains::facts(&chains, &snapshot, &policy, &subject, now).await
+    } else {
+        let mut facts = snapshot.facts(&subject);
+        if chains.is_followed(subject.chain()) {
+            facts.chain = ChainState::Unavailable(Unavailable::PastDay);
+        }
+        facts
+    };
+    let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
+
+    let mut output = output();
+    if args.json {
+        let answer = Answer {
+            address_submitted: &args.address,
+            assessment: &assessment,
+            assessed_at: now,
+            assessment_digest: assessment.digest(),
+            as_of: args.as_of,
+        };
+        let text = serde_json::to_string_pretty(&answer).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+    } else {
+        write!(output, "{}", render::check(&subject, &assessment, args.as_of, now))?;
+    }
+    Ok(match (args.exit_code, assessment.verdict) {
+        (false, _) | (true, Verdict::Allow) => Done::Well,
+        (true, Verdict::Review) => Done::Code(10),
+        (true, Verdict::Block) => Done::Code(11),
+        (true, Verdict::Indeterminate) => Done::Code(12),
+    })
+}
+
+/// The last moment of a day: everything that came into force on it counts.
+fn end_of_day(day: Date) -> Result<Timestamp, Failure> {
+    day.at(23, 59, 59, 999_000_000)
+        .to_zoned(TimeZone::UTC)
+        .map(|end| end.timestamp())
+        .map_err(|error| Failure::Usage(format!("--as-of: {error}")))
+}
+
+/// What the stored manifests say together.
+pub(super) async fn directory(store: &dyn Store) -> Result<Directory<Policy>, Failure> {
+    let control = store.control().await?;
+    let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
+    Ok(manifests::resolve(&documents).map_err(manifests::ApplyError::Problems)?.directory)
+}
+
+/// A stored risk policy; the usual one of the store where none is named.
+pub(super) async fn policy(store: &dyn Store, name: Option<&str>) -> Result<Arc<Policy>, Failure> {
+    let name = match (name, store.environment().await?) {
+        (Some(name), _) => name,
+        (None, Environment::Production) => "default",
+        (None, Environment::Sample) => "sample",
+    };
+    let directory = directory(store).await?;
+    directory.policies.get(name).cloned().ok_or_else(|| {
+        let known: Vec<&str> = directory.policies.keys().map(assay_tenancy::Name::as_str).collect();
+        Failure::Input(format!("there is no risk policy `{name}`: there is {}", known.join(", ")))
+    })
+}

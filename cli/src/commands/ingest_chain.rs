@@ -1,0 +1,244 @@
+//! `assay ingest chain`: blocks into a chain's graph.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+    path::PathBuf,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use assay_chain::{
+    TestNetworks,
+    follow::{IngestError, IngestReport, IngestRequest, Watch, ingest},
+    location::{self, BlockLocation, Credentials},
+};
+use assay_engine::{chain::ChainId, facts::Environment};
+use clap::{ArgGroup, Args};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Context, Done, Failure, output, progress::Progress};
+
+const EXAMPLES: &str = "\
+Examples:
+  assay ingest chain btc --rpc http://127.0.0.1:8332 --cookie ~/.bitcoin/.cookie --follow
+  assay ingest chain ltc --rpc http://127.0.0.1:9332 --user rpc:secret --from 2000000
+  assay ingest chain btc --blocks ~/.bitcoin/blocks
+  assay ingest chain doge --esplora https://esplora.example.org/api --from 5000000 --to 5000100
+  assay ingest chain btc --jsonl transactions.jsonl";
+
+/// Ingest a chain's blocks, and follow it
+///
+/// Goes on where it stopped; it may be stopped at any time. Every block is checked: it must follow the
+/// one before it, hold the transactions it commits to, and add up. Where the chain is reorganised, what
+/// no longer belongs to it is taken back. Money from before the first block has no known origin.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("from where").required(true))]
+pub(super) struct ChainArgs {
+    /// The blockchain: btc, ltc, bch, doge, dash, zec or another of the Bitcoin family
+    chain: ChainId,
+    /// A node's JSON-RPC
+    #[arg(long, value_name = "URL", group = "from where")]
+    rpc: Option<String>,
+    /// The file with the node's cookie
+    #[arg(long, value_name = "FILE", requires = "rpc", conflicts_with = "user")]
+    cookie: Option<PathBuf>,
+    /// User and password of the node; better in a file, by --cookie, because other users of the
+    /// machine see what flags say
+    #[arg(long, value_name = "USER:PASSWORD", requires = "rpc")]
+    user: Option<String>,
+    /// Block files: blk*.dat, single raw blocks, or folders with them
+    #[arg(long, value_name = "PATH", num_args = 1.., group = "from where")]
+    blocks: Vec<PathBuf>,
+    /// An Esplora server
+    #[arg(long, value_name = "URL", group = "from where")]
+    esplora: Option<String>,
+    /// A file of transactions as JSON lines
+    #[arg(long, value_name = "FILE", group = "from where")]
+    jsonl: Option<PathBuf>,
+    /// The first block, for a chain that was not ingested yet [default: the first there is]
+    #[arg(long, value_name = "HEIGHT")]
+    from: Option<u64>,
+    /// The last block [default: the newest]
+    #[arg(long, value_name = "HEIGHT")]
+    to: Option<u64>,
+    /// Go on with every new block until stopped
+    #[arg(long, conflicts_with = "to")]
+    follow: bool,
+    /// How often to look for new blocks, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, requires = "follow")]
+    every: u64,
+    /// Let blocks of a test network stand for the chain's own; an installation with sample data does
+    #[arg(long)]
+    test_network: bool,
+    /// Print what was ingested as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl ChainArgs {
+    fn location(self) -> Option<BlockLocation> {
+        if let Some(path) = self.jsonl {
+            return Some(BlockLocation::JsonLines(path));
+        }
+        if let Some(url) = self.esplora {
+            return Some(BlockLocation::Esplora(url));
+        }
+        if !self.blocks.is_empty() {
+            return Some(BlockLocation::Files(self.blocks));
+        }
+        let credentials = match (self.cookie, self.user) {
+            (Some(file), _) => Credentials::File(file),
+            (None, Some(user)) => Credentials::Given(user),
+            (None, None) => Credentials::None,
+        };
+        self.rpc.map(|url| BlockLocation::Node { url, credentials })
+    }
+}
+
+impl From<IngestError> for Failure {
+    fn from(error: IngestError) -> Self {
+        match error {
+            IngestError::Graph(error) => error.into(),
+            IngestError::Source(ref source) if source.is_input() => Self::Input(error.to_string()),
+            IngestError::Resolve(_)
+            | IngestError::Missing { .. }
+            | IngestError::Unconnected { .. } => Self::Input(error.to_string()),
+            IngestError::Source(_) | IngestError::Reader => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Failure> {
+    let (chain, json) = (args.chain, args.json);
+    if !chain.info().has_coins() {
+        return Err(Failure::Usage(format!(
+            "{chain} is not read yet: Bitcoin and the chains like it are"
+        )));
+    }
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from > to
+    {
+        return Err(Failure::Usage(format!("--from {from} is above --to {to}")));
+    }
+    let databases = context.open_or_create_databases().await?;
+    let request = IngestRequest {
+        chain,
+        from: args.from,
+        to: args.to,
+        follow: args.follow.then(|| Duration::from_secs(args.every.max(1))),
+        sample: databases.store.environment().await? == Environment::Sample,
+    };
+    let test_networks = TestNetworks::allowed_if(args.test_network || request.sample);
+    let location = args.location().ok_or_else(|| {
+        Failure::Usage(
+            "name where the blocks come from: --rpc, --blocks, --esplora or --jsonl".into(),
+        )
+    })?;
+    let known = match databases.graphs.graph(chain).await? {
+        Some(graph) => graph.tip().await?.map(|tip| tip.start),
+        None => None,
+    };
+    let complete = known.or(request.from).is_none_or(|start| start == 0);
+    let open = move || location::open(chain, &location, complete, test_networks);
+    let source = tokio::task::spawn_blocking(open)
+        .await
+        .map_err(|error| Failure::Failed(error.to_string()))?
+        .map_err(IngestError::from)?;
+    let shown = Shown::new(chain);
+    // The first process of a container is not ended by this signal unless it listens for it.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let ingested = tokio::select! {
+        ingested = ingest(&*databases.graphs, source, request, &context.clock, &shown) => ingested,
+        // What is recorded is whole at any time.
+        _ = tokio::signal::ctrl_c() => Err(assay_chain::SourceError::Stopped.into()),
+        _ = terminate.recv() => Err(assay_chain::SourceError::Stopped.into()),
+    };
+    shown.progress.finish();
+    let report = match ingested {
+        Err(IngestError::Source(assay_chain::SourceError::Stopped)) => shown.so_far(),
+        other => other?,
+    };
+    let mut output = output();
+    if json {
+        let text = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+    } else {
+        writeln!(output, "{}", summary(chain, &report))?;
+    }
+    Ok(Done::Well)
+}
+
+fn summary(chain: ChainId, report: &IngestReport) -> String {
+    let tip = match report.tip {
+        Some(tip) => format!("up to block {tip}"),
+        None => "nothing recorded".to_owned(),
+    };
+    let mut text = format!(
+        "{chain}: {} blocks with {} transactions, {tip}",
+        report.blocks, report.transactions
+    );
+    for (height, gone) in &report.reorganisations {
+        let _ = write!(text, "\n  {gone} blocks above {height} were taken back");
+    }
+    text
+}
+
+/// Shows how far it has come.
+struct Shown {
+    chain: ChainId,
+    progress: Progress,
+    begun: Instant,
+    done: AtomicU64,
+    reached: AtomicU64,
+    said: Mutex<Option<Instant>>,
+}
+
+/// How often a line is written where nobody watches the progress.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+impl Shown {
+    fn new(chain: ChainId) -> Self {
+        Self {
+            chain,
+            progress: Progress::towards("blocks"),
+            begun: Instant::now(),
+            done: AtomicU64::new(0),
+            reached: AtomicU64::new(0),
+            said: Mutex::new(None),
+        }
+    }
+
+    fn so_far(&self) -> IngestReport {
+        IngestReport {
+            blocks: self.done.load(Ordering::Relaxed),
+            tip: Some(self.reached.load(Ordering::Relaxed)).filter(|height| *height > 0),
+            ..IngestReport::default()
+        }
+    }
+}
+
+impl Watch for Shown {
+    fn reached(&self, height: u64, target: u64, blocks: u64) {
+        let done = self.done.fetch_add(blocks, Ordering::Relaxed) + blocks;
+        self.reached.store(height, Ordering::Relaxed);
+        let left = target.saturating_sub(height);
+        self.progress.reached(done, done + left);
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.is_none_or(|at| at.elapsed() >= LINE_EVERY) {
+            *said = Some(Instant::now());
+            let seconds = self.begun.elapsed().as_secs().max(1);
+            let rate = done / seconds;
+            let time_left = left.checked_div(rate).unwrap_or(0);
+            tracing::info!(chain = %self.chain, height, target, rate, time_left, "blocks ingested");
+        }
+    }
+
+    fn notice(&self, message: &str) {
+        self.progress.aside(|| tracing::warn!(chain = %self.chain, "{message}"));
+    }
+}

@@ -1,0 +1,276 @@
+//! `assay keys`: API keys. A key is shown once, when it is made.
+
+use std::io::{self, Write};
+
+use assay_service::{
+    dead_keys,
+    keys::{Grant, issue},
+};
+use assay_store::{Store, control::KeyRecord};
+use assay_tenancy::{
+    Name, Period,
+    key::{ApiKey, KeyId, Scope},
+};
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::{Context, Done, Failure, backup::reconcile, output};
+use crate::render::{ago, table};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum KeysCommand {
+    Create(CreateArgs),
+    List(ListArgs),
+    Rotate(RotateArgs),
+    Revoke(RevokeArgs),
+    Reconcile(ReconcileArgs),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  assay keys create --tenant acme --name 'payments back end' --expires-in 90d";
+
+/// Make a key for a tenant and show it, once
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CreateArgs {
+    /// The tenant
+    #[arg(long, value_name = "NAME")]
+    tenant: Name,
+    /// What you call the key
+    #[arg(long, default_value = "")]
+    name: String,
+    /// What it may be used for: check, screen, usage, admin:read
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "check,screen,usage",
+        value_name = "SCOPES"
+    )]
+    scopes: Vec<Scope>,
+    /// After what time it is refused by itself, such as 90d
+    #[arg(long, value_name = "TIME")]
+    expires_in: Option<Period>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// List keys: what is known of them, never the keys themselves
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only one tenant's
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<Name>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Make a successor of a key and show it, once; the old one stays good for the overlap
+#[derive(Debug, Args)]
+pub(super) struct RotateArgs {
+    /// The old key's id
+    id: KeyId,
+    /// How long the old key stays good
+    #[arg(long, default_value = "24h", value_name = "TIME")]
+    overlap: Period,
+    /// After what time the successor is refused by itself [default: the old key's whole lifetime]
+    #[arg(long, value_name = "TIME")]
+    expires_in: Option<Period>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Refuse a key from now on, for ever
+#[derive(Debug, Args)]
+pub(super) struct RevokeArgs {
+    /// The key's id
+    id: KeyId,
+}
+
+/// After a database was restored: revoke what was revoked since the backup
+///
+/// The list of revoked keys says which keys these are. Where there is no list, every key is revoked,
+/// unless --trust-keys says that none was.
+#[derive(Debug, Args)]
+pub(super) struct ReconcileArgs {
+    /// Without a list: let the keys live
+    #[arg(long)]
+    trust_keys: bool,
+}
+
+/// What is known of a key.
+#[derive(Serialize)]
+struct KeyView<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    tenant: &'a Name,
+    name: &'a str,
+    scopes: &'a [Scope],
+    state: &'static str,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    revoked_at: Option<Timestamp>,
+    last_used_at: Option<Timestamp>,
+}
+
+fn view<'a>(record: &'a KeyRecord, key: Option<&'a ApiKey>, now: Timestamp) -> KeyView<'a> {
+    KeyView {
+        id: record.id.as_str(),
+        key: key.map(ApiKey::expose),
+        tenant: &record.tenant,
+        name: &record.name,
+        scopes: &record.scopes,
+        state: record.state(now).as_str(),
+        created_at: record.created_at,
+        expires_at: record.expires_at,
+        revoked_at: record.revoked_at,
+        last_used_at: record.last_used_at,
+    }
+}
+
+pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done, Failure> {
+    let store = context.open().await?;
+    let now = context.clock.now();
+    match command {
+        KeysCommand::Create(args) => create(&args, &*store, now).await,
+        KeysCommand::List(args) => list(&args, &*store, now).await,
+        KeysCommand::Rotate(args) => rotate(&args, &*store, context, now).await,
+        KeysCommand::Reconcile(args) => {
+            let list = context.revocations();
+            reconcile(&*store, &list, args.trust_keys, now, &mut output()).await?;
+            Ok(Done::Well)
+        }
+        KeysCommand::Revoke(args) => {
+            store.revoke_key(&args.id, now).await?;
+            // The key is dead already; where it cannot be noted, this must be known.
+            context.revocations().note(&args.id, now)?;
+            if let Some((link, prefix)) = context.redis() {
+                dead_keys::tell(&link, &prefix, &args.id).await;
+            }
+            writeln!(output(), "{} revoked", args.id)?;
+            Ok(Done::Well)
+        }
+    }
+}
+
+async fn create(args: &CreateArgs, store: &dyn Store, now: Timestamp) -> Result<Done, Failure> {
+    let control = store.control().await?;
+    let is_tenant = |manifest: &&assay_store::control::ManifestRecord| {
+        manifest.kind == assay_tenancy::manifest::Kind::Tenant && manifest.name == args.tenant
+    };
+    if control.manifests.iter().find(is_tenant).is_none() {
+        return Err(Failure::Input(format!(
+            "there is no tenant `{}`: apply a Tenant manifest first",
+            args.tenant
+        )));
+    }
+    let grant = Grant {
+        tenant: args.tenant.clone(),
+        name: args.name.clone(),
+        scopes: args.scopes.clone(),
+        expires_at: args.expires_in.map(|time| later(now, time)).transpose()?,
+    };
+    let (key, record) = issue(store.environment().await?, grant, now);
+    store.add_key(&record, None).await?;
+    show(&key, &record, args.json, now)
+}
+
+async fn rotate(
+    args: &RotateArgs,
+    store: &dyn Store,
+    context: &Context,
+    now: Timestamp,
+) -> Result<Done, Failure> {
+    let control = store.control().await?;
+    let old = control
+        .keys
+        .iter()
+        .find(|record| record.id == args.id)
+        .ok_or_else(|| Failure::Input(format!("there is no key `{}`", args.id)))?;
+    if !old.is_good(now) {
+        return Err(Failure::Input(format!(
+            "key `{}` is revoked or expired: make a new one with `assay keys create`",
+            args.id
+        )));
+    }
+    let grant = Grant {
+        tenant: old.tenant.clone(),
+        name: old.name.clone(),
+        scopes: old.scopes.clone(),
+        expires_at: match (args.expires_in, old.expires_at) {
+            (Some(time), _) => Some(later(now, time)?),
+            // The successor lives as long as its predecessor was meant to.
+            (None, Some(expires)) => {
+                now.checked_add(expires.duration_since(old.created_at)).ok().or(Some(expires))
+            }
+            (None, None) => None,
+        },
+    };
+    let (key, record) = issue(store.environment().await?, grant, now);
+    let ends = later(now, args.overlap)?;
+    store.add_key(&record, Some((&old.id, ends))).await?;
+    context.revocations().note(&old.id, ends)?;
+    show(&key, &record, args.json, now)
+}
+
+async fn list(args: &ListArgs, store: &dyn Store, now: Timestamp) -> Result<Done, Failure> {
+    let control = store.control().await?;
+    let chosen: Vec<KeyView<'_>> = control
+        .keys
+        .iter()
+        .filter(|record| args.tenant.as_ref().is_none_or(|tenant| record.tenant == *tenant))
+        .map(|record| view(record, None, now))
+        .collect();
+    let mut output = output();
+    if args.json {
+        let text = serde_json::to_string_pretty(&chosen).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+        return Ok(Done::Well);
+    }
+    let header = ["ID", "TENANT", "NAME", "STATE", "SCOPES", "CREATED", "EXPIRES", "LAST USED"]
+        .map(str::to_owned);
+    let rows = chosen.iter().map(|key| {
+        let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
+        [
+            key.id.to_owned(),
+            key.tenant.to_string(),
+            key.name.to_owned(),
+            key.state.to_owned(),
+            scopes.join(","),
+            ago(key.created_at, now),
+            key.expires_at.map_or_else(|| "never".to_owned(), |at| at.to_string()),
+            key.last_used_at.map_or_else(|| "never".to_owned(), |at| ago(at, now)),
+        ]
+    });
+    let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
+    write!(output, "{}", table(&rows))?;
+    Ok(Done::Well)
+}
+
+fn later(now: Timestamp, time: Period) -> Result<Timestamp, Failure> {
+    let seconds = i64::try_from(time.seconds()).unwrap_or(i64::MAX);
+    now.checked_add(SignedDuration::from_secs(seconds))
+        .map_err(|_| Failure::Usage(format!("{time} is too long")))
+}
+
+fn show(key: &ApiKey, record: &KeyRecord, json: bool, now: Timestamp) -> Result<Done, Failure> {
+    let mut output = output();
+    if json {
+        let text = serde_json::to_string_pretty(&view(record, Some(key), now));
+        writeln!(output, "{}", text.map_err(io::Error::from)?)?;
+    } else {
+        writeln!(output, "{}", key.expose())?;
+        writeln!(
+            anstream::stderr(),
+            "key {} of tenant {}: keep it now, it is not shown again",
+            record.id,
+            record.tenant
+        )?;
+    }
+    Ok(Done::Well)
+}

@@ -1,0 +1,116 @@
+//! `assay policy`: what a change of policy would change.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use assay_intel::IntelSnapshot;
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{
+    Context, Done, Failure,
+    check::policy,
+    output,
+    progress::Progress,
+    rows::{RowFormat, RowReader},
+    screen::screen_all,
+};
+
+/// Rows that are screened together.
+const BATCH: usize = 8192;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum PolicyCommand {
+    Diff(DiffArgs),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  assay apply -f stricter.yaml
+  assay policy diff default stricter customers.csv";
+
+/// Tell which verdicts one risk policy gives and another does not
+///
+/// Both are applied to every address of the file, by lists and labels. Rows whose verdicts are the same
+/// are counted and not shown.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct DiffArgs {
+    /// A stored risk policy
+    #[arg(value_name = "A")]
+    before: String,
+    /// Another one
+    #[arg(value_name = "B")]
+    after: String,
+    /// Addresses, in the columns `blockchain` and `address`; - is standard input
+    file: PathBuf,
+    /// The file's format [default: by its name, else csv]
+    #[arg(long, value_enum)]
+    format: Option<RowFormat>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(command: PolicyCommand, context: &Context) -> Result<Done, Failure> {
+    let PolicyCommand::Diff(args) = command;
+    let store = context.open().await?;
+    let intel = IntelSnapshot::load(&*store, None).await?;
+    let (before, after) =
+        (policy(&*store, Some(&args.before)).await?, policy(&*store, Some(&args.after)).await?);
+    let now = context.clock.now();
+    let format = args.format.unwrap_or_else(|| RowFormat::of(&args.file));
+    let mut reader = RowReader::open(&args.file, format)?;
+    let progress = Progress::new("rows", true);
+    let mut output = output();
+    let (mut same, mut wrong, mut changes) = (0_u64, 0_u64, BTreeMap::<_, u64>::new());
+    loop {
+        let rows = reader.take(BATCH)?;
+        if rows.is_empty() {
+            break;
+        }
+        let old = screen_all(&rows, &intel, &before, now);
+        let new = screen_all(&rows, &intel, &after, now);
+        for ((row, old), new) in rows.iter().zip(old).zip(new) {
+            let (Ok(old), Ok(new), Ok((blockchain, address))) = (old, new, row.asked()) else {
+                wrong += 1;
+                continue;
+            };
+            if old.verdict == new.verdict {
+                same += 1;
+                continue;
+            }
+            *changes.entry((old.verdict.as_str(), new.verdict.as_str())).or_default() += 1;
+            if args.json {
+                let line = json!({
+                    "blockchain": blockchain, "address": address,
+                    "before": {"verdict": old.verdict, "risk_score": old.risk_score, "reason": old.reason},
+                    "after": {"verdict": new.verdict, "risk_score": new.risk_score, "reason": new.reason},
+                });
+                writeln!(output, "{line}")?;
+            } else {
+                writeln!(
+                    output,
+                    "{blockchain} {address}  {} {} -> {} {}  {}",
+                    old.verdict.as_str(),
+                    old.risk_score,
+                    new.verdict.as_str(),
+                    new.risk_score,
+                    new.reason
+                )?;
+            }
+        }
+        progress.add(rows.len() as u64);
+    }
+    progress.finish();
+    output.flush()?;
+    let mut summary = io::stderr().lock();
+    for ((old, new), count) in &changes {
+        writeln!(summary, "{count} from {old} to {new}")?;
+    }
+    writeln!(summary, "{same} unchanged, {wrong} not valid")?;
+    Ok(Done::Well)
+}

@@ -1,0 +1,208 @@
+//! `assay screen`: many addresses from a file, one row each.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    thread,
+};
+
+use assay_engine::{policy::Policy, taxonomy::Category};
+use assay_intel::IntelSnapshot;
+use assay_service::{Screened, screen, screen_subject};
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    Context, Done, Failure,
+    check::policy,
+    progress::Progress,
+    rows::{InputRow, OutputRow, RowFormat, RowReader, RowWriter},
+};
+
+/// Rows that are screened together.
+const BATCH: usize = 8192;
+
+const EXAMPLES: &str = "\
+Examples:
+  assay screen customers.csv -o screened.csv
+  assay screen customers.jsonl -o screened.jsonl --format jsonl
+  assay screen customers.csv -o screened.csv --resume";
+
+/// Screen a file of addresses by lists and labels
+///
+/// The file has the columns `blockchain` and `address`, and any others, which are kept. Each row gains
+/// `risk_score, risk_level, verdict, categories, sanctioned, error, reason`. A row that is wrong says so
+/// in `error`; it never stops the rest.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ScreenArgs {
+    /// The file; - is standard input
+    file: PathBuf,
+    /// The file to write; standard output where left out
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The format of both files [default: by the file's name, else csv]
+    #[arg(long, value_enum)]
+    format: Option<RowFormat>,
+    /// The risk policy [default: default; with --sample sample]
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// Go on where an earlier run stopped: rows that are in the output already are left out
+    #[arg(long, requires = "output")]
+    resume: bool,
+}
+
+/// What came of a row.
+pub(super) type Outcome = Result<Screened, String>;
+
+pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Failure> {
+    let store = context.open().await?;
+    let intel = IntelSnapshot::load(&*store, None).await?;
+    let policy = policy(&*store, args.policy.as_deref()).await?;
+    let now = context.clock.now();
+    let format = args.format.unwrap_or_else(|| RowFormat::of(&args.file));
+    let mut reader = RowReader::open(&args.file, format)?;
+    if let Some(output) = &args.output
+        && fs::canonicalize(output)
+            .is_ok_and(|output| fs::canonicalize(&args.file).is_ok_and(|input| input == output))
+    {
+        return Err(Failure::Usage("the output is the input: write to another file".into()));
+    }
+    let Target { file, rows: done, is_new } = target(args, format)?;
+    let columns: Vec<String> =
+        reader.columns().iter().cloned().chain(ADDED.map(str::to_owned)).collect();
+    let mut writer = RowWriter::new(file, format, &columns, is_new)?;
+    let progress = Progress::new("rows", args.output.is_some());
+    reader.skip(done)?;
+    progress.add(done);
+    loop {
+        let rows = reader.take(BATCH)?;
+        if rows.is_empty() {
+            break;
+        }
+        let outcomes = screen_all(&rows, &intel, &policy, now);
+        for (row, outcome) in rows.iter().zip(outcomes) {
+            writer.write(&OutputRow { input: row, added: added(&outcome) })?;
+        }
+        progress.add(rows.len() as u64);
+    }
+    writer.finish()?;
+    progress.finish();
+    Ok(Done::Well)
+}
+
+/// The columns that each row gains.
+const ADDED: [&str; 7] =
+    ["risk_score", "risk_level", "verdict", "categories", "sanctioned", "error", "reason"];
+
+fn added(outcome: &Outcome) -> Vec<(&'static str, Value)> {
+    let values: [Value; 7] = match outcome {
+        Ok(found) => [
+            serde_json::to_value(found.risk_score).unwrap_or_default(),
+            found.risk_level.as_str().into(),
+            found.verdict.as_str().into(),
+            found.categories.iter().map(|category| Category::as_str(*category)).collect(),
+            found.sanctioned.into(),
+            Value::Null,
+            found.reason.as_str().into(),
+        ],
+        Err(error) => [
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Array(Vec::new()),
+            Value::Null,
+            error.as_str().into(),
+            Value::Null,
+        ],
+    };
+    ADDED.into_iter().zip(values).collect()
+}
+
+/// Screens rows on all processors, in order.
+pub(super) fn screen_all(
+    rows: &[InputRow],
+    intel: &IntelSnapshot,
+    policy: &Policy,
+    now: Timestamp,
+) -> Vec<Outcome> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let share = rows.len().div_ceil(workers).max(1);
+    thread::scope(|scope| {
+        let parts: Vec<_> = rows
+            .chunks(share)
+            .map(|part| {
+                scope.spawn(move || {
+                    part.iter().map(|row| outcome(row, intel, policy, now)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        parts
+            .into_iter()
+            .zip(rows.chunks(share))
+            .flat_map(|(part, rows)| {
+                let failed =
+                    || vec![Err("screening this row failed unexpectedly".to_owned()); rows.len()];
+                part.join().unwrap_or_else(|_| failed())
+            })
+            .collect()
+    })
+}
+
+fn outcome(row: &InputRow, intel: &IntelSnapshot, policy: &Policy, now: Timestamp) -> Outcome {
+    let (blockchain, address) = row.asked()?;
+    let subject = screen_subject(blockchain, address)?;
+    Ok(screen(intel, policy, &subject, now, false))
+}
+
+/// Where to write.
+struct Target {
+    file: Box<dyn Write>,
+    /// How many rows stand there already.
+    rows: u64,
+    /// Whether nothing stands there yet, not even a header.
+    is_new: bool,
+}
+
+impl Target {
+    fn new(file: impl Write + 'static) -> Self {
+        Self { file: Box::new(file), rows: 0, is_new: true }
+    }
+}
+
+fn target(args: &ScreenArgs, format: RowFormat) -> Result<Target, Failure> {
+    let Some(path) = &args.output else {
+        return Ok(Target::new(io::stdout().lock()));
+    };
+    let failed =
+        |error: io::Error| Failure::Failed(format!("failed to write {}: {error}", path.display()));
+    if !args.resume || !path.exists() {
+        return Ok(Target::new(File::create(path).map_err(failed)?));
+    }
+    let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+    let (rows, end) = whole_rows(&file, path, format)?;
+    // A row that was cut off by the earlier run's end is written anew.
+    file.set_len(end).map_err(failed)?;
+    file.seek(SeekFrom::Start(end)).map_err(failed)?;
+    Ok(Target { file: Box::new(file), rows, is_new: end == 0 })
+}
+
+/// How many whole rows a file holds, and where they end: each is a line, the first of CSV the header.
+fn whole_rows(file: &File, path: &Path, format: RowFormat) -> Result<(u64, u64), Failure> {
+    let failed =
+        |error: io::Error| Failure::Failed(format!("failed to read {}: {error}", path.display()));
+    let mut input = BufReader::new(file);
+    let (mut lines, mut end, mut line) = (0_u64, 0, Vec::new());
+    loop {
+        line.clear();
+        let read = input.read_until(b'\n', &mut line).map_err(failed)?;
+        if read == 0 || line.last() != Some(&b'\n') {
+            let header = u64::from(format == RowFormat::Csv);
+            return Ok((lines.saturating_sub(header), end));
+        }
+        lines += 1;
+        end += read as u64;
+    }
+}

@@ -1,0 +1,57 @@
+//! The first words of a server.
+
+use std::{io::Write, net::SocketAddr};
+
+use assay_sample::{self, SampleKey};
+use assay_store::Store;
+
+use crate::commands::{Context, Failure, output};
+
+/// Says where the server listens and, for the sample, what to try.
+pub(super) async fn greet(
+    context: &Context,
+    store: &dyn Store,
+    keys: &[SampleKey],
+    api: SocketAddr,
+    admin: SocketAddr,
+) -> Result<(), Failure> {
+    tracing::info!(%api, %admin, "serving");
+    let mut output = output();
+    let scheme = if context.settings.tls_cert.is_some() { "https" } else { "http" };
+    writeln!(output, "Assay serves {scheme}://{api} (health and metrics: http://{admin})")?;
+    if !context.sample {
+        if store.control().await?.keys.is_empty() {
+            writeln!(
+                output,
+                "There is no API key yet: apply a Tenant with `assay apply`, then `assay keys create`."
+            )?;
+        }
+        output.flush()?;
+        return Ok(());
+    }
+    writeln!(output, "\nThe sample world is made up. Its tenants' keys:")?;
+    for key in keys {
+        writeln!(output, "  {:<18} {}", key.tenant.as_str(), key.key.expose())?;
+    }
+    let examples = assay_sample::examples();
+    if let (Some(key), Some(example)) = (keys.first(), examples.first()) {
+        writeln!(output, "\nTry:\n")?;
+        writeln!(
+            output,
+            "curl -sS {scheme}://{api}/api/v1/check/address -H 'X-API-Key: {}' -H 'Content-Type: \
+             application/json' -d '{{\"blockchain\":\"{}\",\"address\":\"{}\"}}'",
+            key.key.expose(),
+            example.address.chain(),
+            example.address
+        )?;
+    }
+    writeln!(output, "\nOther addresses to try, there or with `assay check --sample`:")?;
+    for example in examples {
+        let chain = example.address.chain();
+        let (address, verdict) = (example.address.as_str(), example.verdict.as_str());
+        writeln!(output, "  {chain:<4} {address:<44} {verdict:<7} {}", example.what)?;
+    }
+    writeln!(output)?;
+    output.flush()?;
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Listening, until the program is told to stop.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use assay_api::{self, App, ListenerSettings, Patience};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
+use tokio_rustls::TlsAcceptor;
+
+use crate::{commands::Failure, settings::Settings};
+
+const ADMIN_CONNECTIONS: usize = 64;
+const ADMIN_GRACE: Duration = Duration::from_secs(1);
+
+/// Serves until SIGTERM or SIGINT; a second signal ends at once.
+///
+/// Health and metrics go last, so that whoever watches sees the end.
+pub(super) async fn serve_until_stopped(
+    app: &Arc<App>,
+    settings: &Settings,
+    tls: Option<TlsAcceptor>,
+    listener: TcpListener,
+    admin: TcpListener,
+) -> Result<(), Failure> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signalled = async || {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    let (stop_api, api_stopped) = oneshot::channel();
+    let (stop_admin, admin_stopped) = oneshot::channel();
+    let patience = Patience { head: settings.header_timeout, stall: settings.stall_timeout };
+    let api_settings = ListenerSettings {
+        connections: settings.max_connections,
+        patience,
+        tls,
+        drain_delay: settings.drain_delay,
+        grace: settings.shutdown_grace,
+    };
+    let admin_settings = ListenerSettings {
+        connections: ADMIN_CONNECTIONS,
+        patience,
+        tls: None,
+        drain_delay: Duration::ZERO,
+        grace: ADMIN_GRACE,
+    };
+    let service = Arc::clone(&app.service);
+    let draining = move || {
+        service.start_draining();
+        tracing::info!("stopping: requests under way are finished");
+    };
+    let api =
+        assay_api::serve(listener, assay_api::api(app), api_settings, over(api_stopped), draining);
+    let admin =
+        assay_api::serve(admin, assay_api::admin(app), admin_settings, over(admin_stopped), || {});
+    let both = async {
+        let api_then_admin = async {
+            api.await;
+            // Its receiver lives until it is served to the end.
+            let _ = stop_admin.send(());
+        };
+        tokio::join!(api_then_admin, admin)
+    };
+    tokio::pin!(both);
+    tokio::select! {
+        _ = &mut both => return Ok(()),
+        () = signalled() => {}
+    }
+    let _ = stop_api.send(());
+    tokio::select! {
+        _ = &mut both => {}
+        () = signalled() => tracing::warn!("stopped at once on a second signal"),
+    }
+    Ok(())
+}
+
+/// Over once something was sent.
+async fn over(receiver: oneshot::Receiver<()>) {
+    // A sender that is gone without a word never happens: it lives where it is awaited.
+    let _ = receiver.await;
+}
+
+pub(super) async fn bind(address: SocketAddr, setting: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Failure::Failed(format!(
+            "failed to listen on {address}: {error}; choose another with --{setting}"
+        ))
+    })
+}

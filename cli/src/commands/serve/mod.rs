@@ -1,0 +1,184 @@
+//! `assay serve`: the API.
+//!
+//! - [`arguments`]: its flags
+//! - [`lock`]: one server at a time in a data directory
+//! - [`greet`]: its first words
+//! - [`listen`]: listening, until it is told to stop
+
+mod arguments;
+mod greet;
+mod listen;
+mod lock;
+
+use std::sync::Arc;
+
+use assay_database::ChangeSubscription;
+use tokio::{sync::oneshot, task::JoinSet};
+
+pub(super) use self::{arguments::ServeArgs, lock::lock};
+use assay_api::{
+    App, Cors, HttpSettings, Load, Metrics, Tls, TlsError, TlsFiles,
+    subject::{KeyError, SubjectKey},
+};
+use assay_service::{
+    Bounds, LoadError, Refresher, Service, SharedLimits, chains::follower, dead_keys, feeds,
+    write_regularly,
+};
+
+use self::{
+    greet::greet,
+    listen::{bind, serve_until_stopped},
+};
+use super::{Context, Done, Failure};
+use crate::settings::{Feeds, Settings, Switch};
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<assay_sample::LoadError> for Failure {
+    fn from(error: assay_sample::LoadError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<TlsError> for Failure {
+    fn from(error: TlsError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Failure> {
+    let settings = &context.settings;
+    let subjects = match &settings.log_hash_key_file {
+        Some(path) => SubjectKey::read(path)?,
+        None => SubjectKey::new(&assay_system::random_u128().to_be_bytes()),
+    };
+    let tls = tls(settings)?;
+    let databases = context.open_or_create_databases().await?;
+    let store = Arc::clone(&databases.store);
+    // Each server counts limits by itself: one database in a folder has one server.
+    let _lock = match settings.database() {
+        None => Some(lock(&settings.data_dir)?),
+        Some(_) => None,
+    };
+    let dead = context.revocations().enforce(&*store, context.clock.now()).await?;
+    if dead > 0 {
+        tracing::warn!(dead, "the database took revoked keys for good, as an old backup does");
+    }
+    let keys = if context.sample {
+        assay_sample::load(&databases, &settings.data_dir, &context.clock).await?
+    } else {
+        Vec::new()
+    };
+    let redis = context.redis();
+    let bounds = Bounds {
+        directory_age: settings.max_directory_age,
+        snapshot_age: settings.max_snapshot_age,
+    };
+    let limits = match &redis {
+        Some((link, prefix)) => SharedLimits::begin(Arc::clone(&store), link.clone(), prefix).await,
+        None => None,
+    };
+    let limiter = limits.as_ref().map(SharedLimits::limiter).unwrap_or_default();
+    let clock = context.clock.clone();
+    let service = Service::load(
+        databases.clone(),
+        clock,
+        settings.cache_bytes,
+        bounds,
+        redis.clone(),
+        limiter,
+    )
+    .await?;
+    let app = Arc::new(App {
+        service: Arc::clone(&service),
+        metrics: Metrics::default(),
+        load: Load::new(settings.max_requests),
+        subjects,
+        settings: http_settings(settings),
+    });
+    let listener = bind(settings.listen, "listen").await?;
+    let admin = bind(settings.admin_listen, "admin-listen").await?;
+    let (api_address, admin_address) = (listener.local_addr()?, admin.local_addr()?);
+    greet(&context, &*store, &keys, api_address, admin_address).await?;
+
+    let (stop_writing, stopped) = oneshot::channel();
+    let writing = tokio::spawn(write_regularly(Arc::clone(&service), stopped));
+    let acceptor = tls.as_ref().map(Tls::acceptor).transpose()?;
+    let counted = Arc::clone(&app);
+    let print = move || counted.metrics.print(&counted.service);
+    // What runs beside requests, and ends when this is dropped.
+    let mut beside = JoinSet::new();
+    beside.spawn(Refresher::new(Arc::clone(&service), settings.refresh_interval).run());
+    for changes in [databases.store.subscribe(), databases.graphs.subscribe()].into_iter().flatten()
+    {
+        beside.spawn(refresh_on_change(Arc::clone(&service), changes));
+    }
+    if let Some((link, prefix)) = redis {
+        beside.spawn(dead_keys::hear(Arc::clone(&service), link, prefix));
+    }
+    // The sample world needs nothing from outside.
+    if settings.feeds == Feeds::On && !context.sample {
+        beside.spawn(feeds::run(Arc::clone(&service)));
+        beside.spawn(follower::run(Arc::clone(&service)));
+    }
+    if let Some(tls) = tls {
+        beside.spawn(tls.follow());
+    }
+    if let Some(collector) = context.collector.clone() {
+        beside.spawn(collector.send_regularly(settings.otlp_interval, print.clone()));
+    }
+    serve_until_stopped(&app, settings, acceptor, listener, admin).await?;
+    drop(beside);
+    // Who waits for it may be gone, where it broke down.
+    let _ = stop_writing.send(());
+    let giving_back = async {
+        if let Some(limits) = limits {
+            limits.end().await;
+        }
+    };
+    // Side by side: each waits for a while where the network is cut.
+    let (written, ()) = tokio::join!(writing, giving_back);
+    if let Err(error) = written {
+        tracing::error!(%error, "failed to write what was left");
+    }
+    databases.close().await;
+    tracing::info!("stopped");
+    if let Some(collector) = &context.collector {
+        collector.send_last_metrics(print()).await;
+    }
+    Ok(Done::Well)
+}
+
+/// Requests a refresh whenever a database notifies of a change, until it is dropped.
+async fn refresh_on_change(service: Arc<Service>, mut changes: ChangeSubscription) {
+    loop {
+        changes.changed().await;
+        service.look_again.notify_one();
+    }
+}
+
+fn tls(settings: &Settings) -> Result<Option<Tls>, TlsError> {
+    let files = settings.tls_cert.clone().zip(settings.tls_key.clone());
+    files.map(|(certificate, key)| Tls::load(TlsFiles { certificate, key })).transpose()
+}
+
+fn http_settings(settings: &Settings) -> HttpSettings {
+    HttpSettings {
+        request_timeout: settings.request_timeout,
+        body_timeout: settings.body_timeout,
+        row_timeout: settings.stall_timeout,
+        cors: Cors::new(settings.cors_origin.clone()),
+        legacy_rate_limit_headers: settings.legacy_rate_limit_headers == Switch::On,
+        tls: settings.tls_cert.is_some(),
+    }
+}

@@ -1,0 +1,208 @@
+//! `assay tx`: one transaction, as the chain's graph holds it.
+
+use std::io::{self, Write};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    coins::{CoinTransaction, Leg, Legs, TransactionKind, Txid},
+    policy::Policy,
+};
+use assay_intel::IntelSnapshot;
+use clap::Args;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use serde::Serialize;
+
+use super::{Context, Done, Failure, Output, check::policy, graph, output};
+use crate::render::coins;
+
+const EXAMPLES: &str = "\
+Examples:
+  assay tx btc f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16
+  assay tx btc TXID --json | jq '.outputs[].address'";
+
+/// Show a transaction of an ingested chain: who paid whom, and who they are
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct TxArgs {
+    /// The blockchain, such as btc
+    chain: ChainId,
+    /// The transaction's identifier
+    txid: Txid,
+    /// Most inputs and outputs to show, the largest ones
+    #[arg(long, value_name = "NUMBER", default_value_t = 50)]
+    most: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    blockchain: ChainId,
+    txid: String,
+    height: u64,
+    time: Timestamp,
+    kind: &'static str,
+    coinjoin: Option<&'static str>,
+    /// Null where an input's value is not known.
+    fee: Option<String>,
+    /// What the inputs are worth, as far as that is known, `inputs_unknown` included.
+    inputs_total: String,
+    /// What inputs of unknown value are worth at least, by what the outputs are worth.
+    inputs_unknown: String,
+    inputs_count: u64,
+    /// Inputs whose value and holder are not known, because they come from before the first block.
+    inputs_unknown_count: u64,
+    outputs_total: String,
+    outputs_count: u64,
+    inputs: Vec<ShownLeg>,
+    outputs: Vec<ShownLeg>,
+}
+
+#[derive(Serialize)]
+struct ShownLeg {
+    place: u32,
+    output: String,
+    address: Option<String>,
+    value: String,
+    category: Option<&'static str>,
+    entity: Option<String>,
+}
+
+pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failure> {
+    let databases = context.open_databases().await?;
+    let store = &databases.store;
+    let graph = graph(&*databases.graphs, args.chain).await?;
+    // All of them, because what is missing among the inputs are those of unknown value.
+    let transaction = graph.transaction(&args.txid, u32::MAX).await?.ok_or_else(|| {
+        Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))
+    })?;
+    let names = Names {
+        chain: args.chain,
+        snapshot: IntelSnapshot::load(&**store, None).await?,
+        policy: policy(&**store, None).await?,
+        today: context.clock.now().to_zoned(TimeZone::UTC).date(),
+    };
+    let shown = shown(&names, &transaction, usize::try_from(args.most).unwrap_or(usize::MAX));
+    let mut output = output();
+    if args.json {
+        let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+    } else {
+        print(&mut output, args.chain, &transaction, &shown)?;
+    }
+    Ok(Done::Well)
+}
+
+/// Says who somebody is.
+struct Names {
+    chain: ChainId,
+    snapshot: IntelSnapshot,
+    policy: std::sync::Arc<Policy>,
+    today: Date,
+}
+
+fn shown(names: &Names, transaction: &CoinTransaction, most: usize) -> Shown {
+    let (kind, coinjoin) = match transaction.kind {
+        TransactionKind::Payment => ("payment", None),
+        TransactionKind::Coinbase => ("coinbase", None),
+        TransactionKind::Coinjoin(kind) => ("coinjoin", Some(kind.as_str())),
+    };
+    let legs = |legs: &Legs| legs.legs.iter().take(most).map(|leg| shown_leg(names, leg)).collect();
+    let unknown = unknown_count(&transaction.inputs);
+    Shown {
+        blockchain: names.chain,
+        txid: transaction.txid.to_string(),
+        height: transaction.height,
+        time: transaction.time,
+        kind,
+        coinjoin,
+        fee: (unknown == 0).then(|| transaction.fee().to_string()),
+        inputs_total: transaction.inputs.total.to_string(),
+        inputs_unknown: transaction.inputs.unknown.to_string(),
+        inputs_count: transaction.inputs.count,
+        inputs_unknown_count: unknown,
+        outputs_total: transaction.outputs.total.to_string(),
+        outputs_count: transaction.outputs.count,
+        inputs: legs(&transaction.inputs),
+        outputs: legs(&transaction.outputs),
+    }
+}
+
+/// How many of these, which are all that are known, are missing.
+fn unknown_count(legs: &Legs) -> u64 {
+    legs.count.saturating_sub(u64::try_from(legs.legs.len()).unwrap_or(u64::MAX))
+}
+
+fn shown_leg(names: &Names, leg: &Leg) -> ShownLeg {
+    let attribution =
+        names.snapshot.attribution(names.chain, &leg.holder, &names.policy, names.today);
+    let address = leg.holder.address(names.chain);
+    let end = attribution.end;
+    ShownLeg {
+        place: leg.place,
+        output: leg.output.to_string(),
+        address: address.as_ref().map(CanonicalAddress::to_string),
+        value: leg.value.to_string(),
+        category: end.as_ref().map(|end| end.category.as_str()),
+        entity: end.and_then(|end| end.entity).map(|entity| entity.to_string()),
+    }
+}
+
+fn print(
+    output: &mut Output,
+    chain: ChainId,
+    transaction: &CoinTransaction,
+    shown: &Shown,
+) -> Result<(), Failure> {
+    let info = chain.info();
+    let kind = shown
+        .coinjoin
+        .map_or_else(|| shown.kind.to_owned(), |coinjoin| format!("{} ({coinjoin})", shown.kind));
+    writeln!(
+        output,
+        "{}  {}\nblock {}  {}  {kind}  fee {}",
+        shown.txid,
+        info.name,
+        shown.height,
+        shown.time,
+        shown
+            .fee
+            .as_ref()
+            .map_or_else(|| "not known".to_owned(), |_| coins(info, transaction.fee()))
+    )?;
+    for (title, legs, all, unknown) in [
+        ("Inputs", &transaction.inputs, &shown.inputs, shown.inputs_unknown_count),
+        ("Outputs", &transaction.outputs, &shown.outputs, 0),
+    ] {
+        let bound = if unknown > 0 { "at least " } else { "" };
+        writeln!(output, "\n{title}  {}  {bound}{}", legs.count, coins(info, legs.total))?;
+        for leg in all {
+            let who = match (&leg.entity, leg.category) {
+                (Some(entity), Some(category)) => format!("  {entity} ({category})"),
+                (None, Some(category)) => format!("  {category}"),
+                _ => String::new(),
+            };
+            let value = leg.value.parse().unwrap_or_default();
+            writeln!(
+                output,
+                "  {:>5}  {:<64} {:>24}{who}",
+                leg.place,
+                leg.address.as_deref().unwrap_or("(no address)"),
+                coins(info, value)
+            )?;
+        }
+        if unknown > 0 {
+            let least = format!("at least {}", coins(info, legs.unknown));
+            let from = format!("({unknown} not known, from before the first block)");
+            writeln!(output, "  {:>5}  {from:<64} {least:>24}", "")?;
+        }
+        let listed = u64::try_from(all.len()).unwrap_or(u64::MAX);
+        let rest = legs.count.saturating_sub(unknown).saturating_sub(listed);
+        if rest > 0 {
+            writeln!(output, "  and {rest} more: --most shows them")?;
+        }
+    }
+    Ok(())
+}

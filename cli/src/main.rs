@@ -1,0 +1,7 @@
+//! The `assay` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    assay_cli::run()
+}

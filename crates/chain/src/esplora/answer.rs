@@ -1,0 +1,232 @@
+//! What an Esplora API answers, read and checked: identifiers are recomputed from what a transaction is
+//! said to hold, hashes from what a header is.
+
+use assay_engine::{
+    chain::ChainId,
+    coins::{Holder, OutPoint, Txid},
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{AddressStatistics, Placed, Spend};
+use crate::{
+    BlockHead, ChainInput, ChainParams, ChainTransaction, Coin, Hidden,
+    block::parse_hash,
+    raw::{
+        Header,
+        transaction::{NO_OUTPUT, RawInput, RawOutput, transaction_id},
+        unsigned,
+    },
+};
+
+#[derive(Deserialize)]
+pub(super) struct BlockAnswer {
+    id: String,
+    height: u64,
+    version: i64,
+    timestamp: u32,
+    pub(super) tx_count: usize,
+    merkle_root: String,
+    previousblockhash: Option<String>,
+    nonce: u32,
+    bits: u32,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TransactionAnswer {
+    txid: String,
+    version: i64,
+    locktime: u32,
+    vin: Vec<InputAnswer>,
+    vout: Vec<OutputAnswer>,
+    status: StatusAnswer,
+}
+
+#[derive(Deserialize)]
+struct InputAnswer {
+    txid: String,
+    vout: u32,
+    prevout: Option<OutputAnswer>,
+    scriptsig: String,
+    sequence: u32,
+    #[serde(default)]
+    is_coinbase: bool,
+}
+
+#[derive(Deserialize)]
+struct OutputAnswer {
+    scriptpubkey: String,
+    value: u64,
+}
+
+#[derive(Default, Deserialize)]
+struct StatusAnswer {
+    #[serde(default)]
+    confirmed: bool,
+    block_height: Option<u64>,
+    block_hash: Option<String>,
+    block_time: Option<i64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct AddressAnswer {
+    chain_stats: StatisticsAnswer,
+}
+
+#[derive(Deserialize)]
+struct StatisticsAnswer {
+    funded_txo_count: u64,
+    funded_txo_sum: u64,
+    spent_txo_count: u64,
+    spent_txo_sum: u64,
+    tx_count: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct OutspendAnswer {
+    spent: bool,
+    txid: Option<String>,
+    vin: Option<u32>,
+    #[serde(default)]
+    status: StatusAnswer,
+}
+
+/// Reads answers about one chain. What is wrong is said in words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader {
+    pub(super) chain: ChainId,
+    pub(super) params: &'static ChainParams,
+}
+
+impl Reader {
+    /// A block's place in the chain, and the merkle root that it commits to.
+    pub(super) fn head(
+        self,
+        answer: &BlockAnswer,
+        hash: &[u8; 32],
+    ) -> Result<(BlockHead, [u8; 32]), String> {
+        if parse_hash(&answer.id) != Some(*hash) {
+            return Err(format!("it says it is block {}", answer.id));
+        }
+        let merkle_root = parse_hash(&answer.merkle_root).ok_or("its merkle root is no hash")?;
+        let parent = match &answer.previousblockhash {
+            Some(text) => parse_hash(text).ok_or("its parent is no hash")?,
+            None if answer.height == 0 => [0; 32],
+            None => return Err("it does not name its parent".to_owned()),
+        };
+        let header = Header {
+            version: unsigned(answer.version),
+            parent,
+            merkle_root,
+            time: answer.timestamp,
+            bits: answer.bits,
+            nonce: answer.nonce,
+        };
+        header.check(self.params.header, hash)?;
+        let time = Timestamp::from_second(answer.timestamp.into()).unwrap_or_default();
+        Ok((BlockHead { height: answer.height, hash: *hash, parent, time }, merkle_root))
+    }
+
+    /// A transaction, and the block in which it is.
+    pub(super) fn transaction(
+        self,
+        answer: &TransactionAnswer,
+    ) -> Result<(ChainTransaction, Option<Placed>), String> {
+        let said: Txid = answer.txid.parse().map_err(|error| format!("{error}"))?;
+        let read = self.parts(said, answer);
+        let read = read.map_err(|reason| format!("transaction {said}: {reason}"))?;
+        Ok((read, placed(&answer.status)?))
+    }
+
+    fn parts(self, said: Txid, answer: &TransactionAnswer) -> Result<ChainTransaction, String> {
+        let outputs = self.outputs(answer.vout.iter())?;
+        let mut scripts = Vec::with_capacity(answer.vin.len());
+        let mut inputs = Vec::with_capacity(answer.vin.len());
+        for input in &answer.vin {
+            let output = if input.is_coinbase {
+                NO_OUTPUT
+            } else {
+                let txid = input.txid.parse().map_err(|error| format!("{error}"))?;
+                OutPoint { txid, index: input.vout }
+            };
+            scripts.push((output, script(&input.scriptsig)?, input.sequence));
+            let coin = match &input.prevout {
+                Some(prevout) => self.outputs([prevout].into_iter())?.pop().map(|(coin, _)| coin),
+                None => None,
+            };
+            inputs.push(ChainInput { output, coin });
+        }
+        let spent = scripts.iter().map(|(output, script, sequence)| RawInput {
+            output: *output,
+            script,
+            sequence: *sequence,
+        });
+        let made = outputs.iter().map(|(coin, script)| RawOutput { value: coin.value, script });
+        let txid = transaction_id(unsigned(answer.version), spent, made, answer.locktime, None);
+        if txid != said {
+            return Err(format!("what it says is transaction {txid}"));
+        }
+        let coinbase = inputs.len() == 1 && inputs.iter().all(|input| input.output == NO_OUTPUT);
+        if coinbase {
+            inputs.clear();
+        }
+        let outputs = outputs.into_iter().map(|(coin, _)| coin).collect();
+        Ok(ChainTransaction { txid, coinbase, inputs, outputs, hidden: Hidden::None })
+    }
+
+    fn outputs<'a>(
+        self,
+        answers: impl Iterator<Item = &'a OutputAnswer>,
+    ) -> Result<Vec<(Coin, Vec<u8>)>, String> {
+        let most = self.params.largest_amount;
+        answers
+            .map(|answer| {
+                let script = script(&answer.scriptpubkey)?;
+                if answer.value > most {
+                    return Err(format!("{} is more than the {most} there can be", answer.value));
+                }
+                let holder = Holder::of_script(self.chain, &script);
+                Ok((Coin { holder, value: answer.value }, script))
+            })
+            .collect()
+    }
+}
+
+impl From<AddressAnswer> for AddressStatistics {
+    fn from(answer: AddressAnswer) -> Self {
+        let chain = answer.chain_stats;
+        Self {
+            outputs: chain.funded_txo_count,
+            received: chain.funded_txo_sum,
+            spent_outputs: chain.spent_txo_count,
+            spent: chain.spent_txo_sum,
+            transactions: chain.tx_count,
+        }
+    }
+}
+
+/// The transaction that spends an output; `None` where none does that is in a block.
+pub(super) fn spend(answer: &OutspendAnswer) -> Result<Option<Spend>, String> {
+    if !answer.spent {
+        return Ok(None);
+    }
+    let txid = answer.txid.as_ref().ok_or("it is spent, but not by which transaction")?;
+    let txid = txid.parse().map_err(|error| format!("{error}"))?;
+    let place = answer.vin.ok_or("it is spent, but not by which input")?;
+    Ok(placed(&answer.status)?.map(|block| Spend { txid, place, block }))
+}
+
+fn placed(status: &StatusAnswer) -> Result<Option<Placed>, String> {
+    if !status.confirmed {
+        return Ok(None);
+    }
+    let missing = "it is confirmed, but its block is not named in full";
+    let hash = status.block_hash.as_deref().and_then(parse_hash).ok_or(missing)?;
+    let seconds = status.block_time.ok_or(missing)?;
+    let time = Timestamp::from_second(seconds).map_err(|_| "its block has no time")?;
+    Ok(Some(Placed { height: status.block_height.ok_or(missing)?, hash, time }))
+}
+
+fn script(text: &str) -> Result<Vec<u8>, String> {
+    hex::decode(text).map_err(|_| "a script is not hexadecimal".to_owned())
+}

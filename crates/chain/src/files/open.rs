@@ -1,0 +1,152 @@
+//! Opening a file of blocks: unpacked where it is packed, in clear where a node obscured it.
+
+use std::{
+    fmt,
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use assay_input::{InputLimits, Spooled};
+
+use crate::SourceError;
+
+/// How many bytes a key has.
+const KEY_BYTES: usize = 8;
+
+/// A packed file may hold this many bytes: a block file has 128 MiB.
+const LARGEST_UNPACKED: u64 = 1 << 30;
+
+/// A key that is repeated over a whole file.
+type Key = [u8; KEY_BYTES];
+
+/// A file that can be opened again and again.
+#[derive(Debug)]
+pub(super) struct Content {
+    path: PathBuf,
+    key: Option<Key>,
+    /// What a packed file holds.
+    unpacked: Option<File>,
+}
+
+impl Content {
+    pub(super) fn new(path: PathBuf) -> Result<Self, SourceError> {
+        let failed = |source| SourceError::Read { path: path.clone(), source };
+        let key = if is_block_file(&path) { key_beside(&path)? } else { None };
+        let unpacked = if key.is_none() { unpacked(&path).map_err(failed)? } else { None };
+        Ok(Self { path, key, unpacked })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a file that begins so, in clear, holds nothing yet: nodes take space beforehand.
+    pub(super) fn is_blank(&self, start: [u8; 4]) -> bool {
+        let zeros = self.key.unwrap_or_default();
+        start == [0; 4] || zeros.starts_with(&start)
+    }
+
+    pub(super) fn open(&self) -> io::Result<Opened> {
+        let mut file = match &self.unpacked {
+            Some(file) => file.try_clone()?,
+            None => File::open(&self.path)?,
+        };
+        file.rewind()?;
+        Ok(Opened { file, key: self.key, at: 0 })
+    }
+}
+
+/// Whether a file is named as a node names its block files.
+pub(super) fn is_block_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let number = name.strip_prefix("blk").and_then(|rest| rest.strip_suffix(".dat"));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// The key that a node wrote beside its block files, if it obscured them.
+fn key_beside(path: &Path) -> Result<Option<Key>, SourceError> {
+    let path = path.with_file_name("xor.dat");
+    match fs::read(&path) {
+        Ok(bytes) => match Key::try_from(&*bytes) {
+            Ok(key) => Ok(Some(key).filter(|key| *key != [0; KEY_BYTES])),
+            Err(_) => Err(SourceError::File {
+                path,
+                reason: format!("it has {} bytes: a key has {KEY_BYTES}", bytes.len()),
+            }),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(SourceError::Read { path, source }),
+    }
+}
+
+/// What a packed file holds, in a private file; `None` where it is not packed.
+fn unpacked(path: &Path) -> io::Result<Option<File>> {
+    const PACKED: [&[u8]; 3] = [&[0x1F, 0x8B], b"BZh", &[0xFD, b'7', b'z', b'X', b'Z', 0]];
+    const LIMITS: InputLimits = InputLimits {
+        file_bytes: LARGEST_UNPACKED,
+        unpacked_bytes: LARGEST_UNPACKED,
+        unpacking_ratio: 10_000,
+    };
+    let mut start = Vec::new();
+    File::open(path)?.take(6).read_to_end(&mut start)?;
+    if !PACKED.iter().any(|mark| start.starts_with(mark)) {
+        return Ok(None);
+    }
+    let spooled = Spooled::from_file(path, LIMITS).map_err(|error| error.source)?;
+    let mut file = tempfile::tempfile()?;
+    spooled.unpack(LIMITS, |content| io::copy(content, &mut file)).map_err(io::Error::other)??;
+    Ok(Some(file))
+}
+
+/// An open file, read in clear.
+pub(super) struct Opened {
+    file: File,
+    key: Option<Key>,
+    /// Where the next byte is read from.
+    at: u64,
+}
+
+impl Opened {
+    /// So many bytes from a place on.
+    pub(super) fn bytes(&mut self, offset: u64, count: u32) -> io::Result<Vec<u8>> {
+        self.seek(SeekFrom::Start(offset))?;
+        let mut bytes = vec![0; count as usize];
+        self.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub(super) fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Opened").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl Read for Opened {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        if let Some(key) = &self.key {
+            let begin = usize::try_from(self.at % KEY_BYTES as u64).unwrap_or_default();
+            let key = key.iter().cycle().skip(begin);
+            for (byte, key) in buffer.iter_mut().take(count).zip(key) {
+                *byte ^= key;
+            }
+        }
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Opened {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = self.file.seek(to)?;
+        Ok(self.at)
+    }
+}

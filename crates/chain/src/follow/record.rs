@@ -1,0 +1,157 @@
+//! Batches of blocks into the graph, the next ones read while some are written.
+
+use assay_engine::{
+    chain::ChainId,
+    coinjoin::{JointCandidate, Part, classify},
+    coins::TransactionKind,
+};
+use assay_graph::{
+    BlockRef, Coin, DEEPEST_REORGANISATION, GraphBlock, GraphInput, GraphTransaction,
+};
+use jiff::Timestamp;
+use tracing::Instrument;
+
+use super::{IngestError, run::Run};
+use crate::{
+    BlockHead, ChainBlock, Portion, SourceError,
+    resolve::{ResolvedTransaction, Resolver, wanted},
+};
+
+/// Inputs and outputs of one batch: large enough to be fast, small enough for little memory.
+const BATCH_LEGS: usize = 60_000;
+/// Most blocks of one batch.
+const MOST_BLOCKS: usize = 512;
+
+impl Run<'_> {
+    /// Records blocks up to `target`, reading the next ones while some are written. Stops at a block
+    /// that does not follow what is recorded then, and says so.
+    pub(super) async fn catch_up(
+        &mut self,
+        target: u64,
+    ) -> Result<Option<IngestError>, IngestError> {
+        let mut next = self.writer.tip().map_or(self.start, |tip| tip.block.height + 1);
+        let mut pending: Option<tokio::task::JoinHandle<_>> = None;
+        while next <= target {
+            let mut blocks = match pending.take() {
+                Some(reading) => reading.await.map_err(|_| IngestError::Reader)??,
+                None => self.reader.blocks(next, self.most(next, target)).await?,
+            };
+            let stray = self.cut_stray(&mut blocks);
+            let Some(last) = blocks.last().map(|block| block.head.height) else {
+                let none = SourceError::NoBlock { height: next, tip: next.saturating_sub(1) };
+                return Ok(Some(stray.unwrap_or_else(|| none.into())));
+            };
+            let legs = blocks.iter().map(ChainBlock::legs).sum();
+            self.resize(blocks.len(), legs);
+            // Beside much that is written, nothing is read: both may be one large block.
+            if last < target && stray.is_none() && legs <= 2 * BATCH_LEGS {
+                let (reader, most) = (self.reader.clone(), self.most(last + 1, target));
+                let reading = async move { reader.blocks(last + 1, most).await };
+                pending = Some(tokio::spawn(reading.in_current_span()));
+            }
+            self.record(blocks, target).await?;
+            if stray.is_some() {
+                // Another branch: where the source stands now is looked at anew.
+                return Ok(stray);
+            }
+            next = last + 1;
+        }
+        Ok(None)
+    }
+
+    /// Leaves of these blocks those that follow what is recorded one after the other, and says what is
+    /// wrong with the first that does not.
+    fn cut_stray(&self, blocks: &mut Vec<ChainBlock>) -> Option<IngestError> {
+        let mut before = self.writer.tip().map(|tip| tip.block);
+        for (place, block) in blocks.iter().enumerate() {
+            let block = block_ref(block);
+            if let Some(recorded) = before.filter(|before| before.hash != block.parent) {
+                blocks.truncate(place);
+                let (height, parent) = (block.height, block.parent);
+                return Some(IngestError::Unconnected { height, parent, recorded });
+            }
+            before = Some(block);
+        }
+        None
+    }
+
+    fn most(&self, from: u64, target: u64) -> Portion {
+        let left = usize::try_from(target.saturating_sub(from)).unwrap_or(usize::MAX);
+        let blocks = self.batch.min(left.saturating_add(1)).max(1);
+        Portion { blocks, legs: BATCH_LEGS }
+    }
+
+    /// Asks for more blocks at once while they are small, for fewer when they grow.
+    fn resize(&mut self, blocks: usize, legs: usize) {
+        let each = (legs / blocks.max(1)).max(1);
+        self.batch = (BATCH_LEGS / each).clamp(1, MOST_BLOCKS).min(self.batch * 2);
+    }
+
+    /// Records blocks, each of which follows the one before it, in one transaction.
+    async fn record(&mut self, blocks: Vec<ChainBlock>, target: u64) -> Result<(), IngestError> {
+        let coins = self.writer.coins(&wanted(&blocks)).await?;
+        let mut resolver = Resolver::new(self.request.chain, self.start == 0)?;
+        let recorded = |output: &_| coins.get(output).map(ingest_coin);
+        let mut records = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let (chain, time) = (self.request.chain, block.head.time);
+            let classify = |transaction: &_| kind_of(chain, time, transaction);
+            let place = block_ref(&block);
+            let block = resolver.resolve(block, &recorded, &classify)?;
+            records.push(GraphBlock {
+                block: place,
+                transactions: block.transactions.into_iter().map(graph_transaction).collect(),
+            });
+        }
+        let reorganisable_from = target.saturating_sub(DEEPEST_REORGANISATION);
+        self.writer.append(&records, reorganisable_from, self.clock.now()).await?;
+        let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
+        self.report.blocks += count;
+        let transactions: usize = records.iter().map(|block| block.transactions.len()).sum();
+        self.report.transactions += u64::try_from(transactions).unwrap_or(u64::MAX);
+        if let Some(last) = records.last() {
+            self.watch.reached(last.block.height, target, count);
+        }
+        Ok(())
+    }
+}
+
+fn block_ref(block: &ChainBlock) -> BlockRef {
+    let BlockHead { height, hash, parent, time } = block.head;
+    BlockRef { height, hash, parent, time }
+}
+
+/// What a transaction is, other than a coinbase.
+fn kind_of(chain: ChainId, time: Timestamp, transaction: &ResolvedTransaction) -> TransactionKind {
+    let inputs: Vec<Option<Part<'_>>> =
+        transaction.inputs.iter().map(|input| input.coin.as_ref().map(part)).collect();
+    let outputs: Vec<Part<'_>> = transaction.outputs.iter().map(part).collect();
+    let candidate = JointCandidate { chain, time, inputs: &inputs, outputs: &outputs };
+    classify(&candidate).map_or(TransactionKind::Payment, TransactionKind::Coinjoin)
+}
+
+fn part(coin: &crate::Coin) -> Part<'_> {
+    Part { holder: &coin.holder, value: coin.value }
+}
+
+fn ingest_coin(coin: &Coin) -> crate::Coin {
+    crate::Coin { holder: coin.holder.clone(), value: coin.value }
+}
+
+fn graph_coin(coin: crate::Coin) -> Coin {
+    Coin { holder: coin.holder, value: coin.value }
+}
+
+fn graph_transaction(transaction: ResolvedTransaction) -> GraphTransaction {
+    GraphTransaction {
+        txid: transaction.txid,
+        kind: transaction.kind,
+        inputs: transaction
+            .inputs
+            .into_iter()
+            .map(|input| GraphInput { output: input.output, coin: input.coin.map(graph_coin) })
+            .collect(),
+        outputs: transaction.outputs.into_iter().map(graph_coin).collect(),
+        unknown: transaction.unknown,
+    }
+}

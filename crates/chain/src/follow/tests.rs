@@ -1,0 +1,181 @@
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use assay_engine::coins::{Holder, Txid};
+use assay_graph::SqliteGraphs;
+use jiff::Timestamp;
+
+use super::{run::RETRIES, *};
+use crate::{BlockHead, ChainBlock, ChainTransaction, Coin, Hidden, TipRef};
+
+/// A source that gives what it was given, from its first block on.
+#[derive(Clone, Default)]
+struct Given {
+    blocks: Vec<ChainBlock>,
+    /// Whether every block is taken away while it is read.
+    gone: bool,
+    /// How often blocks were asked for.
+    asked: Arc<AtomicUsize>,
+}
+
+impl BlockSource for Given {
+    fn first(&mut self) -> Result<u64, SourceError> {
+        Ok(self.blocks[0].head.height)
+    }
+
+    fn tip(&mut self) -> Result<TipRef, SourceError> {
+        let BlockHead { height, hash, .. } = self.blocks.last().unwrap().head;
+        Ok(TipRef { height, hash })
+    }
+
+    fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
+        let found = self.blocks.iter().find(|block| block.head.height == height);
+        Ok(found.map(|block| block.head.hash))
+    }
+
+    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let found = self.blocks.iter().find(|block| block.head.hash == *hash && !self.gone);
+        found.cloned().ok_or(SourceError::Gone { hash: *hash })
+    }
+}
+
+/// Blocks of a branch, each of which follows the one before it.
+fn branch(own: u8, heights: std::ops::RangeInclusive<u8>) -> Vec<ChainBlock> {
+    let hash = |height: u8| [own, height].repeat(16).try_into().unwrap();
+    let block = |height: u8| ChainBlock {
+        head: BlockHead {
+            height: height.into(),
+            hash: hash(height),
+            parent: height.checked_sub(1).map_or([0; 32], hash),
+            time: Timestamp::from_second(1_700_000_000 + i64::from(height)).unwrap(),
+        },
+        transactions: vec![ChainTransaction {
+            txid: Txid::from_bytes(hash(height)),
+            coinbase: true,
+            inputs: vec![],
+            outputs: vec![Coin { holder: Holder::of_script(ChainId::BTC, &[0x51]), value: 50 }],
+            hidden: Hidden::None,
+        }],
+    };
+    heights.map(block).collect()
+}
+
+fn given(blocks: Vec<ChainBlock>) -> Given {
+    Given { blocks, ..Given::default() }
+}
+
+/// What a person is told.
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Watch for Heard {
+    fn reached(&self, _: u64, _: u64, _: u64) {}
+
+    fn notice(&self, message: &str) {
+        self.0.lock().unwrap().push(message.to_owned());
+    }
+}
+
+const ONCE: IngestRequest =
+    IngestRequest { chain: ChainId::BTC, from: None, to: None, follow: None, sample: false };
+
+/// A data directory of its own.
+struct Place {
+    directory: tempfile::TempDir,
+    heard: Heard,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), heard: Heard::default() }
+    }
+
+    async fn ingest(
+        &self,
+        source: Given,
+        request: IngestRequest,
+    ) -> Result<IngestReport, IngestError> {
+        let directory = self.directory.path();
+        let graphs = SqliteGraphs::new(directory);
+        let clock = Clock::new(|| Timestamp::UNIX_EPOCH);
+        // Whoever asks without end is stopped.
+        let ingesting = ingest(&graphs, Box::new(source), request, &clock, &self.heard);
+        tokio::time::timeout(Duration::from_mins(1), ingesting).await.expect("it ends")
+    }
+
+    async fn tip(&self) -> Option<u64> {
+        let graphs = SqliteGraphs::new(self.directory.path());
+        let graph = graphs.graph(ChainId::BTC).await.unwrap()?;
+        graph.tip().await.unwrap().map(|tip| tip.block.height)
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_goes_on_from_another_block_is_refused() {
+    // Given two blocks, and a file that begins with the third one of another branch...
+    let place = Place::new();
+    place.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
+    let stray = place.ingest(given(branch(2, 2..=5)), ONCE).await.unwrap_err();
+    // ...it is said what is wrong and what would be right, and nothing is recorded.
+    assert!(matches!(stray, IngestError::Unconnected { height: 2, .. }), "{stray}");
+    let told = stray.to_string();
+    let (parent, recorded) = ("0201".repeat(16), "0101".repeat(16));
+    assert!(told.contains(&format!("its parent is {parent}")), "{told}");
+    assert!(told.contains(&format!("recorded is block 1 {recorded}")), "{told}");
+    assert_eq!(place.tip().await, Some(1));
+    // The branch that was begun goes on.
+    place.ingest(given(branch(1, 2..=5)), ONCE).await.unwrap();
+    assert_eq!(place.tip().await, Some(5));
+}
+
+#[tokio::test]
+async fn blocks_before_a_stray_one_are_recorded() {
+    let place = Place::new();
+    let blocks = [branch(1, 0..=6), branch(2, 7..=9)].concat();
+    let stray = place.ingest(given(blocks), ONCE).await.unwrap_err();
+    assert!(matches!(stray, IngestError::Unconnected { height: 7, .. }), "{stray}");
+    assert_eq!(place.tip().await, Some(6));
+}
+
+#[tokio::test]
+async fn a_follower_waits_longer_and_longer_for_a_source_that_does_not_go_on() {
+    let place = Place::new();
+    place.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
+    // It agrees on the newest block, and serves a child of another one.
+    let source = given([branch(1, 0..=1), branch(2, 2..=3)].concat());
+    let asked = Arc::clone(&source.asked);
+    let follow = IngestRequest { follow: Some(Duration::from_millis(1)), ..ONCE };
+    let following = place.ingest(source, follow);
+    assert!(tokio::time::timeout(Duration::from_secs(3), following).await.is_err());
+    let heard = place.heard.0.lock().unwrap();
+    assert!(heard[0].contains("block 2 does not follow what is recorded"), "{heard:?}");
+    assert!(heard[0].ends_with("trying again in 1 s"), "{heard:?}");
+    // Twice at once, after one second, and after two more; two blocks each time.
+    assert!(asked.load(Ordering::Relaxed) <= 8, "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_source_whose_blocks_are_always_gone_is_given_up() {
+    let place = Place::new();
+    let source = Given { gone: true, ..given(branch(1, 0..=1)) };
+    let asked = Arc::clone(&source.asked);
+    let error = place.ingest(source, ONCE).await.unwrap_err();
+    assert!(matches!(error, IngestError::Source(SourceError::Gone { .. })), "{error}");
+    assert_eq!(asked.load(Ordering::Relaxed), 1 + usize::try_from(RETRIES).unwrap());
+    assert_eq!(place.heard.0.lock().unwrap().len(), usize::try_from(RETRIES).unwrap());
+}
+
+#[tokio::test]
+async fn blocks_that_are_not_there_are_not_waited_for() {
+    let place = Place::new();
+    let beyond = IngestRequest { from: Some(7), ..ONCE };
+    let error = place.ingest(given(branch(1, 0..=3)), beyond).await.unwrap_err();
+    assert_eq!(error.to_string(), "there is no block 7: the newest is 3");
+    let place = Place::new();
+    let before = IngestRequest { to: Some(2), ..ONCE };
+    let error = place.ingest(given(branch(1, 4..=6)), before).await.unwrap_err();
+    assert!(matches!(error, IngestError::Missing { next: 2, first: 4 }), "{error}");
+}

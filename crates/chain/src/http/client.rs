@@ -1,0 +1,234 @@
+//! Exchanges over the network.
+
+use std::{fmt, fs, io, path::PathBuf, time::Duration};
+
+use assay_egress::{Outbound, TraceParent};
+use ureq::{
+    Agent,
+    http::{StatusCode, header},
+};
+
+use super::{Answer, Http, NoAnswer, Request};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const MOST_REDIRECTS: u32 = 5;
+/// Connections kept open to one server.
+const MOST_IDLE: usize = 16;
+
+/// How a server knows us.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credentials {
+    /// Not at all.
+    None,
+    /// By a name and a password.
+    Password {
+        /// The name.
+        user: String,
+        /// The password.
+        password: String,
+    },
+    /// By a file that a node writes anew with every start.
+    Cookie(PathBuf),
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => formatter.write_str("None"),
+            Self::Password { user, .. } => write!(formatter, "Password({user}, ...)"),
+            Self::Cookie(path) => write!(formatter, "Cookie({})", path.display()),
+        }
+    }
+}
+
+/// A URL that cannot be asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an http or https URL")]
+pub struct InvalidUrl(String);
+
+/// A server over the network.
+#[derive(Debug)]
+pub struct Client {
+    agent: Agent,
+    url: String,
+    credentials: Credentials,
+}
+
+impl Client {
+    /// A server at `url`. A name and password within it count where `credentials` has none. An answer
+    /// takes at most `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// Where it is no http or https URL.
+    pub fn new(url: &str, credentials: Credentials, timeout: Duration) -> Result<Self, InvalidUrl> {
+        let (url, within) = split_user(url)?;
+        let agent = Outbound::from_environment()
+            .lead(Agent::config_builder(), &url)
+            .timeout_global(Some(timeout))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .max_redirects(MOST_REDIRECTS)
+            .max_idle_connections_per_host(MOST_IDLE)
+            .max_idle_connections(MOST_IDLE)
+            .http_status_as_error(false)
+            .middleware(TraceParent)
+            .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .into();
+        let credentials = if credentials == Credentials::None { within } else { credentials };
+        Ok(Self { agent, url, credentials })
+    }
+
+    fn authorization(&self) -> Result<Option<String>, NoAnswer> {
+        let pair = match &self.credentials {
+            Credentials::None => return Ok(None),
+            Credentials::Password { user, password } => format!("{user}:{password}"),
+            Credentials::Cookie(path) => fs::read_to_string(path).map_err(|error| {
+                let reason = format!("failed to read the cookie {}: {error}", path.display());
+                // A node that is not running has none.
+                match error.kind() {
+                    io::ErrorKind::NotFound => NoAnswer::Passing(reason),
+                    _ => NoAnswer::Lasting(reason),
+                }
+            })?,
+        };
+        Ok(Some(format!("Basic {}", base64(pair.trim().as_bytes()))))
+    }
+
+    fn send(&self, request: Request<'_>, authorization: Option<&str>) -> Result<Answer, NoAnswer> {
+        let url = format!("{}{}", self.url, request.path);
+        let sent = if let Some(body) = request.body {
+            let mut post = self.agent.post(&url).header(header::CONTENT_TYPE, "application/json");
+            if let Some(authorization) = authorization {
+                post = post.header(header::AUTHORIZATION, authorization);
+            }
+            post.send(body)
+        } else {
+            let mut get = self.agent.get(&url);
+            if let Some(authorization) = authorization {
+                get = get.header(header::AUTHORIZATION, authorization);
+            }
+            get.call()
+        };
+        let (head, body) = sent.map_err(|error| no_answer(&error))?.into_parts();
+        // A date instead of seconds is passed over: nothing here reads the clock.
+        let retry_after = head
+            .headers
+            .get(header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs);
+        if body.content_length().is_some_and(|length| length > request.most) {
+            return Err(NoAnswer::TooLarge(request.most));
+        }
+        let body = body.into_with_config().limit(request.most).read_to_vec();
+        let body = body.map_err(|error| no_answer(&error))?;
+        Ok(Answer { status: head.status.as_u16(), retry_after, body })
+    }
+}
+
+impl Http for Client {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+        let authorization = self.authorization()?;
+        let answer = self.send(request, authorization.as_deref())?;
+        if answer.status == StatusCode::UNAUTHORIZED.as_u16() {
+            // A node that was started meanwhile has written another cookie.
+            let renewed = self.authorization()?;
+            if renewed != authorization {
+                return self.send(request, renewed.as_deref());
+            }
+        }
+        Ok(answer)
+    }
+}
+
+fn no_answer(error: &ureq::Error) -> NoAnswer {
+    let may_pass = matches!(
+        error,
+        ureq::Error::Io(_)
+            | ureq::Error::Timeout(_)
+            | ureq::Error::HostNotFound
+            | ureq::Error::ConnectionFailed
+            | ureq::Error::Protocol(_)
+    );
+    match error {
+        ureq::Error::BodyExceedsLimit(most) => NoAnswer::TooLarge(*most),
+        _ if may_pass => NoAnswer::Passing(error.to_string()),
+        _ => NoAnswer::Lasting(error.to_string()),
+    }
+}
+
+/// Takes name and password out of a URL.
+fn split_user(url: &str) -> Result<(String, Credentials), InvalidUrl> {
+    let invalid = || InvalidUrl(without_user(url));
+    let (scheme, rest) = url.split_once("://").ok_or_else(invalid)?;
+    if !matches!(scheme, "http" | "https") || rest.is_empty() {
+        return Err(invalid());
+    }
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    let path = path.trim_end_matches('/');
+    let Some((pair, host)) = host.rsplit_once('@') else {
+        return Ok((format!("{scheme}://{host}{path}"), Credentials::None));
+    };
+    let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
+    let credentials =
+        Credentials::Password { user: user.to_owned(), password: password.to_owned() };
+    Ok((format!("{scheme}://{host}{path}"), credentials))
+}
+
+/// A text in which no password is left.
+fn without_user(url: &str) -> String {
+    url.rsplit_once('@').map_or(url, |(_, host)| host).to_owned()
+}
+
+/// Base64, as HTTP's basic authentication wants it.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let bits = chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            let digit = DIGITS.get((bits >> (18 - 6 * place) & 0x3f) as usize);
+            text.push(if place > chunk.len() { '=' } else { char::from(*digit.unwrap_or(&b'=')) });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_as_everybody_writes_it() {
+        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("u:p", "dTpw")];
+        for (plain, packed) in cases {
+            assert_eq!(base64(plain.as_bytes()), packed);
+        }
+        assert_eq!(base64(&[0xff, 0xfe, 0xfd, 0xfc]), "//79/A==");
+    }
+
+    #[test]
+    fn a_password_in_the_url_is_used_and_never_shown() {
+        let client = |url| Client::new(url, Credentials::None, Duration::from_secs(1));
+        let with = client("http://user:p:a@ss@127.0.0.1:8332/wallet/").unwrap();
+        assert_eq!(with.url(), "http://127.0.0.1:8332/wallet");
+        assert_eq!(
+            with.credentials,
+            Credentials::Password { user: "user".into(), password: "p:a@ss".into() }
+        );
+        assert!(!format!("{with:?}").contains("p:a@ss"));
+        let plain = client("https://node.example").unwrap();
+        assert_eq!(plain.url(), "https://node.example");
+        assert_eq!(plain.credentials, Credentials::None);
+        for wrong in ["ftp://a:b@c", "node:8332", "http://"] {
+            let said = client(wrong).unwrap_err().to_string();
+            assert!(!said.contains("a:b"), "{said}");
+        }
+    }
+}

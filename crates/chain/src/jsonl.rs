@@ -1,0 +1,231 @@
+//! Blocks as JSON lines: a transaction a line, with its block. The format is documented in
+//! `docs/formats.md`.
+//!
+//! A file is read twice: once to find where each block begins, then block by block, so that its length
+//! does not matter.
+
+mod line;
+mod write;
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use assay_engine::chain::ChainId;
+
+pub use write::write_block;
+
+use assay_input::{
+    InputLimits, Spooled,
+    text::{TextError, TextFault, TextLines},
+};
+
+use super::{BlockHead, BlockSource, ChainBlock, SourceError, TipRef, block::hash_text};
+
+/// The most bytes of a line: a transaction that fills the largest block has a tenth of it.
+const LONGEST_LINE: usize = 64 * 1024 * 1024;
+
+/// How packed files begin: gzip, bzip2, xz, zip.
+const PACKED: [&[u8]; 4] =
+    [&[0x1F, 0x8B], b"BZh", &[0xFD, b'7', b'z', b'X', b'Z', 0], b"PK\x03\x04"];
+
+/// Blocks of a file of JSON lines.
+#[derive(Debug)]
+pub struct JsonLines<R> {
+    chain: ChainId,
+    file: String,
+    input: R,
+    /// The height of the first block.
+    first: u64,
+    blocks: Vec<Place>,
+}
+
+/// Where a block's lines begin.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    hash: [u8; 32],
+    byte: u64,
+    line: u64,
+}
+
+impl JsonLines<File> {
+    /// Opens a file, packed or not.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read, and as [`JsonLines::index`].
+    pub fn open(chain: ChainId, path: &Path) -> Result<Self, SourceError> {
+        let failed = |source| SourceError::Read { path: path.to_owned(), source };
+        let mut file = File::open(path).map_err(failed)?;
+        let mut start = Vec::new();
+        Read::take(&mut file, 6).read_to_end(&mut start).map_err(failed)?;
+        if PACKED.iter().any(|mark| start.starts_with(mark)) {
+            file = unpacked(path).map_err(failed)?;
+        }
+        Self::index(chain, &path.display().to_string(), file)
+    }
+}
+
+/// What a packed file holds, in a private file.
+fn unpacked(path: &Path) -> io::Result<File> {
+    const LIMITS: InputLimits = InputLimits {
+        file_bytes: u64::MAX,
+        unpacked_bytes: 1 << 40,
+        unpacking_ratio: InputLimits::RATIO_FROM_BYTES,
+    };
+    let spooled = Spooled::from_file(path, LIMITS).map_err(|error| error.source)?;
+    let mut file = tempfile::tempfile()?;
+    spooled.unpack(LIMITS, |content| io::copy(content, &mut file)).map_err(io::Error::other)??;
+    Ok(file)
+}
+
+impl<R: Read + Seek + Send> JsonLines<R> {
+    /// Finds the blocks of a file, which messages call `file`.
+    ///
+    /// # Errors
+    ///
+    /// Where a line names no block, or one that does not follow the one before it.
+    pub fn index(chain: ChainId, file: &str, mut input: R) -> Result<Self, SourceError> {
+        let wrong = |line, reason| SourceError::Line { file: file.to_owned(), line, reason };
+        input.rewind().map_err(|error| wrong(1, error.to_string()))?;
+        let mut lines = TextLines::with_longest(BufReader::new(&mut input), LONGEST_LINE);
+        let (mut first, mut last): (u64, Option<BlockHead>) = (0, None);
+        let mut blocks = Vec::new();
+        loop {
+            let byte = lines.bytes();
+            let Some((line, text)) =
+                lines.next_line().map_err(|error| text_error(file, 0, error))?
+            else {
+                break;
+            };
+            if text.trim().is_empty() {
+                continue;
+            }
+            let head = line::head(text).map_err(|reason| wrong(line, reason))?;
+            if last == Some(head) {
+                continue;
+            }
+            if let Some(last) = last {
+                follows(&last, &head).map_err(|reason| wrong(line, reason))?;
+            } else {
+                first = head.height;
+            }
+            last = Some(head);
+            blocks.push(Place { hash: head.hash, byte, line });
+        }
+        if blocks.is_empty() {
+            return Err(wrong(1, "there is no transaction in the file".to_owned()));
+        }
+        Ok(Self { chain, file: file.to_owned(), input, first, blocks })
+    }
+
+    fn place(&self, height: u64) -> Option<usize> {
+        usize::try_from(height.checked_sub(self.first)?).ok().filter(|at| *at < self.blocks.len())
+    }
+
+    /// The height of a place in the index.
+    fn height(&self, at: usize) -> u64 {
+        self.first + u64::try_from(at).unwrap_or_default()
+    }
+
+    fn read(&mut self, place: Place) -> Result<ChainBlock, SourceError> {
+        let Self { chain, file, input, .. } = self;
+        let wrong = |line, reason: String| SourceError::Line { file: file.clone(), line, reason };
+        input
+            .seek(SeekFrom::Start(place.byte))
+            .map_err(|error| wrong(place.line, error.to_string()))?;
+        let before = place.line - 1;
+        let mut lines = TextLines::with_longest(BufReader::new(input), LONGEST_LINE);
+        let mut block: Option<ChainBlock> = None;
+        while let Some((line, text)) =
+            lines.next_line().map_err(|error| text_error(file, before, error))?
+        {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let line = before + line;
+            let head = line::head(text).map_err(|reason| wrong(line, reason))?;
+            let block = block.get_or_insert_with(|| ChainBlock { head, transactions: Vec::new() });
+            if head.hash != block.head.hash {
+                break;
+            }
+            let transaction =
+                line::transaction(*chain, text).map_err(|reason| wrong(line, reason))?;
+            block.transactions.extend(transaction);
+        }
+        block
+            .filter(|block| block.head.hash == place.hash)
+            .ok_or_else(|| wrong(place.line, "the file changed while it was read".to_owned()))
+    }
+}
+
+impl<R: Read + Seek + Send> BlockSource for JsonLines<R> {
+    fn first(&mut self) -> Result<u64, SourceError> {
+        Ok(self.first)
+    }
+
+    fn tip(&mut self) -> Result<TipRef, SourceError> {
+        let height = self.height(self.blocks.len().saturating_sub(1));
+        let hash = self.blocks.last().map(|place| place.hash).unwrap_or_default();
+        Ok(TipRef { height, hash })
+    }
+
+    fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
+        let place = self.place(height).and_then(|at| self.blocks.get(at));
+        Ok(place.map(|place| place.hash))
+    }
+
+    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+        match self.blocks.iter().find(|place| place.hash == *hash) {
+            Some(place) => self.read(*place),
+            None => Err(SourceError::Gone { hash: *hash }),
+        }
+    }
+
+    fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
+        match self.place(height).and_then(|at| self.blocks.get(at)) {
+            Some(place) => self.read(*place),
+            None => Err(SourceError::NoBlock { height, tip: self.tip()?.height }),
+        }
+    }
+}
+
+/// That a block may stand behind another.
+fn follows(last: &BlockHead, next: &BlockHead) -> Result<(), String> {
+    if next.height == last.height && next.hash == last.hash {
+        return Err(format!("block {} has another parent or time than before", next.height));
+    }
+    if next.height != last.height + 1 {
+        return Err(format!(
+            "block {} stands behind block {}: expected {}, in the order of the chain",
+            next.height,
+            last.height,
+            last.height + 1
+        ));
+    }
+    if next.parent != last.hash {
+        return Err(format!(
+            "block {} has the parent {}, but the block before it is {}",
+            next.height,
+            hash_text(&next.parent),
+            hash_text(&last.hash)
+        ));
+    }
+    Ok(())
+}
+
+fn text_error(file: &str, before: u64, error: TextError) -> SourceError {
+    let reason = match error.fault {
+        TextFault::Read(error) => format!("failed to read: {error}"),
+        TextFault::Utf16 => "it is UTF-16: write the file as UTF-8".to_owned(),
+        TextFault::NotUtf8 => "it is not UTF-8".to_owned(),
+        TextFault::Nul => "it holds a NUL".to_owned(),
+        TextFault::TooLong => format!("it is longer than {LONGEST_LINE} bytes"),
+    };
+    SourceError::Line { file: file.to_owned(), line: before + error.line, reason }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! One line: its fields, read.
+
+use std::{borrow::Cow, fmt};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    coins::{Holder, OutPoint, Pool, Txid},
+};
+use jiff::Timestamp;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, IgnoredAny, Visitor},
+};
+
+use crate::{BlockHead, ChainInput, ChainTransaction, Coin, Hidden, block::parse_hash};
+
+/// The names of pools.
+pub(super) const POOLS: [(&str, Pool); 2] =
+    [("mweb", Pool::Mweb), ("zcash_shielded", Pool::ZcashShielded)];
+
+/// A line, as far as the index needs it. Unknown fields are refused when the line is read as a whole.
+#[derive(Deserialize)]
+struct Heading<'a> {
+    #[serde(borrow)]
+    block: Block<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    #[serde(rename = "block")]
+    _block: IgnoredAny,
+    #[serde(borrow)]
+    txid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    inputs: Option<Vec<Input<'a>>>,
+    #[serde(borrow)]
+    outputs: Option<Vec<Output<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Block<'a> {
+    height: u64,
+    #[serde(borrow)]
+    hash: Cow<'a, str>,
+    #[serde(borrow)]
+    parent: Cow<'a, str>,
+    time: Time,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input<'a> {
+    #[serde(borrow)]
+    txid: Option<Cow<'a, str>>,
+    index: Option<u32>,
+    #[serde(default)]
+    hidden: bool,
+    #[serde(borrow)]
+    address: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    script: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    script_sha256: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pool: Option<Cow<'a, str>>,
+    value: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Output<'a> {
+    #[serde(borrow)]
+    address: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    script: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    script_sha256: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pool: Option<Cow<'a, str>>,
+    value: Value,
+}
+
+/// Who holds a coin, in one of four ways.
+struct Held<'a>([Option<Cow<'a, str>>; 4]);
+
+/// The block of a line.
+pub(super) fn head(text: &str) -> Result<BlockHead, String> {
+    let Heading { block } = serde_json::from_str(text).map_err(|error| reason(&error))?;
+    let hash = |field, text: &str| {
+        parse_hash(text).ok_or_else(|| format!("`{field}` of the block is no hash: `{text}`"))
+    };
+    Ok(BlockHead {
+        height: block.height,
+        hash: hash("hash", &block.hash)?,
+        parent: hash("parent", &block.parent)?,
+        time: block.time.0,
+    })
+}
+
+/// The transaction of a line; `None` where it names a block only.
+pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<ChainTransaction>, String> {
+    let line: Line<'_> = serde_json::from_str(text).map_err(|error| reason(&error))?;
+    let (Some(txid), Some(inputs), Some(outputs)) = (&line.txid, line.inputs, line.outputs) else {
+        return match line.txid {
+            Some(_) => Err("`txid` needs `inputs` and `outputs` beside it".to_owned()),
+            None => Ok(None),
+        };
+    };
+    let txid: Txid = txid.parse().map_err(|error| format!("`txid`: {error}"))?;
+    let coinbase = inputs.is_empty();
+    let mut hidden = Hidden::None;
+    let mut spent = Vec::with_capacity(inputs.len());
+    for (place, input) in inputs.into_iter().enumerate() {
+        match read_input(chain, input).map_err(|reason| format!("input {place}: {reason}"))? {
+            Entering::Output(input) => spent.push(input),
+            Entering::Hidden(other) if hidden == Hidden::None => hidden = other,
+            Entering::Hidden(_) => {
+                return Err(format!("input {place}: only one can come from a pool or be hidden"));
+            }
+        }
+    }
+    let outputs = outputs.into_iter().enumerate().map(|(place, output)| {
+        let Output { address, script, script_sha256, pool, value } = output;
+        let holder = Held([address, script, script_sha256, pool]).read(chain);
+        match holder.map_err(|reason| format!("output {place}: {reason}"))? {
+            Some(holder) => Ok(Coin { holder, value: value.0 }),
+            None => Err(format!("output {place}: it needs `address`, `script` or `pool`")),
+        }
+    });
+    let outputs = outputs.collect::<Result<_, String>>()?;
+    Ok(Some(ChainTransaction { txid, coinbase, inputs: spent, outputs, hidden }))
+}
+
+enum Entering {
+    Output(ChainInput),
+    Hidden(Hidden),
+}
+
+fn read_input(chain: ChainId, input: Input<'_>) -> Result<Entering, String> {
+    let Input { txid, index, hidden, address, script, script_sha256, pool, value } = input;
+    let holder = Held([address, script, script_sha256, pool]).read(chain)?;
+    let output = match (txid, index) {
+        (Some(txid), Some(index)) => {
+            let txid = txid.parse().map_err(|error| format!("`txid`: {error}"))?;
+            Some(OutPoint { txid, index })
+        }
+        (None, None) => None,
+        _ => return Err("`txid` and `index` belong together".to_owned()),
+    };
+    let value = value.map(|value| value.0);
+    match (output, hidden, holder, value) {
+        (Some(output), false, Some(holder), Some(value)) => {
+            Ok(Entering::Output(ChainInput { output, coin: Some(Coin { holder, value }) }))
+        }
+        (Some(output), false, None, None) => {
+            Ok(Entering::Output(ChainInput { output, coin: None }))
+        }
+        (Some(_), false, _, _) => {
+            Err("its value and whose it is belong together: give both or neither".to_owned())
+        }
+        (None, false, Some(Holder::Pool(Pool::ZcashShielded)), Some(value)) => {
+            Ok(Entering::Hidden(Hidden::FromPool(value)))
+        }
+        (None, true, None, None) => Ok(Entering::Hidden(Hidden::FromNowhere)),
+        _ => Err("it needs `txid` and `index`".to_owned()),
+    }
+}
+
+impl Held<'_> {
+    fn read(self, chain: ChainId) -> Result<Option<Holder>, String> {
+        match self.0 {
+            [None, None, None, None] => Ok(None),
+            [Some(address), None, None, None] => {
+                let read = CanonicalAddress::parse(chain, &address)
+                    .map_err(|error| format!("`address`: {error}"))?;
+                match Holder::of_address(&read) {
+                    Some(holder) => Ok(Some(holder)),
+                    None => Err(format!("`address`: {read} does not show on the chain")),
+                }
+            }
+            [None, Some(script), None, None] => match hex::decode(&*script) {
+                Ok(script) => Ok(Some(Holder::of_script(chain, &script))),
+                Err(_) => Err("`script` is not hexadecimal".to_owned()),
+            },
+            [None, None, Some(hash), None] => match parse_hash(&hash) {
+                Some(hash) => Ok(Some(Holder::Script(hash))),
+                None => Err("`script_sha256` is no SHA-256 in hexadecimal".to_owned()),
+            },
+            [None, None, None, Some(name)] => {
+                match POOLS.iter().find(|(known, _)| *known == name) {
+                    Some((_, pool)) => Ok(Some(Holder::Pool(*pool))),
+                    None => Err("`pool` is `mweb` or `zcash_shielded`".to_owned()),
+                }
+            }
+            _ => Err("it has several of `address`, `script`, `script_sha256`, `pool`".to_owned()),
+        }
+    }
+}
+
+/// What is wrong with a line's JSON, with the column.
+fn reason(error: &serde_json::Error) -> String {
+    // Every line is a text of its own: serde_json's line is always 1.
+    error.to_string().replace(" at line 1 column ", " at column ")
+}
+
+/// An amount in base units: a number, or a text of digits for readers of JSON that round.
+struct Value(u64);
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct Amount;
+
+        impl Visitor<'_> for Amount {
+            type Value = Value;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a whole number of base units, or digits in a text")
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+                Ok(Value(number))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+                let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+                match text.parse() {
+                    Ok(number) if digits => Ok(Value(number)),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+
+        json.deserialize_any(Amount)
+    }
+}
+
+/// A point in time: RFC 3339, or seconds since 1970.
+struct Time(Timestamp);
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(
+            untagged,
+            expecting = "`time` is a text such as `2026-01-31T12:00:00Z`, or seconds"
+        )]
+        enum Either {
+            Seconds(i64),
+            Text(Timestamp),
+        }
+
+        match Either::deserialize(json)? {
+            Either::Text(time) => Ok(Self(time)),
+            Either::Seconds(seconds) => {
+                Timestamp::from_second(seconds).map(Self).map_err(D::Error::custom)
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Which source of blocks a location stands for.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use assay_engine::chain::ChainId;
+
+use crate::{
+    BlockSource, SourceError, TestNetworks,
+    esplora::Esplora,
+    files::FileSource,
+    histories::{EsploraHistories, Histories},
+    http::{
+        Backoff, Patience, Pause, Server,
+        client::{Client, Credentials as Known},
+    },
+    jsonl::JsonLines,
+    node::{NodeOptions, NodeSource},
+    rpc::Rpc,
+};
+
+/// Longest time for one answer of a server: a large block as JSON from a busy node.
+const ANSWER_TIME: Duration = Duration::from_mins(1);
+
+/// Where blocks come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockLocation {
+    /// A file in the JSON-lines format.
+    JsonLines(PathBuf),
+    /// Block files, raw blocks, or folders with them.
+    Files(Vec<PathBuf>),
+    /// A node's JSON-RPC.
+    Node {
+        /// Where.
+        url: String,
+        /// How it lets us in.
+        credentials: Credentials,
+    },
+    /// An Esplora server.
+    Esplora(String),
+}
+
+/// How a node lets us in.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credentials {
+    /// Without.
+    None,
+    /// By a file with `user:password` or the node's cookie, read again for every connection.
+    File(PathBuf),
+    /// By `user:password`.
+    Given(String),
+}
+
+/// Never shows a password.
+impl fmt::Debug for Credentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::None => "None",
+            Self::File(_) => "File",
+            Self::Given(_) => "Given",
+        })
+    }
+}
+
+/// Opens a source of blocks. It may read or connect at once. `complete` says that every block from the
+/// chain's first on is, or will be, recorded: then nobody needs to be asked what inputs spend. That it is the
+/// right chain is checked first, except of a file of one's own making.
+///
+/// # Errors
+///
+/// Where it cannot be read, or is of another chain, or of a test network and those are refused.
+pub fn open(
+    chain: ChainId,
+    location: &BlockLocation,
+    complete: bool,
+    test_networks: TestNetworks,
+) -> Result<Box<dyn BlockSource>, SourceError> {
+    Ok(match location {
+        BlockLocation::JsonLines(path) => Box::new(JsonLines::open(chain, Path::new(path))?),
+        BlockLocation::Node { url, credentials } => {
+            let options = NodeOptions { prevouts: !complete, ..NodeOptions::default() };
+            let rpc = Rpc::new(server(url, known(credentials)?)?);
+            let node = NodeSource::new(chain, rpc, options)?;
+            node.check_chain(test_networks)?;
+            Box::new(node)
+        }
+        BlockLocation::Esplora(url) => {
+            let esplora = Esplora::new(chain, server(url, Known::None)?)?;
+            esplora.check_chain(test_networks)?;
+            Box::new(esplora)
+        }
+        BlockLocation::Files(paths) => {
+            let mut files = FileSource::open(chain, paths)?;
+            files.check_chain(test_networks)?;
+            Box::new(files)
+        }
+    })
+}
+
+/// Opens an API that tells the histories of addresses. What fails is asked again within `bound` only.
+///
+/// # Errors
+///
+/// Where the endpoint is no URL.
+pub fn histories(
+    chain: ChainId,
+    endpoint: &str,
+    bound: Duration,
+    test_networks: TestNetworks,
+) -> Result<Arc<dyn Histories>, SourceError> {
+    let client = client(endpoint, Known::None, bound)?;
+    let backoff = Backoff { in_all: bound, ..Backoff::default() };
+    let server = Server::new(Arc::new(client), Arc::new(Waiting), backoff);
+    Ok(Arc::new(EsploraHistories::new(Esplora::new(chain, server)?, test_networks)))
+}
+
+fn known(credentials: &Credentials) -> Result<Known, SourceError> {
+    Ok(match credentials {
+        Credentials::None => Known::None,
+        Credentials::File(path) => Known::Cookie(path.clone()),
+        Credentials::Given(text) => {
+            let (user, password) = text.split_once(':').ok_or_else(|| SourceError::Denied {
+                url: "the node".into(),
+                status: 401,
+                hint: "write a user and a password with a colon in between",
+            })?;
+            Known::Password { user: user.to_owned(), password: password.to_owned() }
+        }
+    })
+}
+
+/// A server that is asked again where it does not answer.
+pub(super) fn server(url: &str, known: Known) -> Result<Server, SourceError> {
+    let client = client(url, known, ANSWER_TIME)?;
+    Ok(Server::new(Arc::new(client), Arc::new(Waiting), Backoff::default()))
+}
+
+fn client(url: &str, known: Known, timeout: Duration) -> Result<Client, SourceError> {
+    Client::new(url, known, timeout).map_err(|error| SourceError::Unreachable {
+        url: url.chars().take(100).collect(),
+        reason: error.to_string(),
+    })
+}
+
+/// Waits on its thread and tells the log.
+#[derive(Debug)]
+struct Waiting;
+
+impl Patience for Waiting {
+    fn wait(&self, pause: &Pause<'_>) -> bool {
+        let seconds = pause.time.as_secs_f64();
+        tracing::warn!(url = pause.url, reason = pause.reason, seconds, "asking again later");
+        std::thread::sleep(pause.time);
+        true
+    }
+
+    fn random(&self) -> u64 {
+        assay_system::random_u64()
+    }
+}

@@ -1,0 +1,108 @@
+//! A block as nodes describe it in JSON: the shapes of their answers.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::decimal::Decimal;
+
+/// A block. Where its transactions stand, and as what, differs from node to node.
+#[derive(Deserialize)]
+pub(super) struct BlockAnswer<T> {
+    pub(super) hash: String,
+    pub(super) height: Option<u64>,
+    pub(super) version: i64,
+    pub(super) merkleroot: String,
+    pub(super) time: u32,
+    pub(super) nonce: Value,
+    pub(super) bits: String,
+    pub(super) previousblockhash: Option<String>,
+    #[serde(default = "Vec::new")]
+    pub(super) tx: Vec<T>,
+    /// btcd's name for transactions in full.
+    #[serde(default = "Vec::new")]
+    pub(super) rawtx: Vec<T>,
+    // Zcash.
+    pub(super) solution: Option<String>,
+    pub(super) blockcommitments: Option<String>,
+    pub(super) chainhistoryroot: Option<String>,
+    pub(super) finalsaplingroot: Option<String>,
+}
+
+/// A transaction.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TransactionAnswer {
+    pub(super) txid: String,
+    pub(super) version: i64,
+    pub(super) locktime: u32,
+    pub(super) vin: Vec<InputAnswer>,
+    pub(super) vout: Vec<OutputAnswer>,
+    // Dash.
+    #[serde(rename = "type")]
+    pub(super) kind: Option<Value>,
+    pub(super) extra_payload: Option<String>,
+    // Zcash.
+    #[serde(default)]
+    pub(super) overwintered: bool,
+    #[serde(default)]
+    pub(super) vjoinsplit: Vec<JoinSplitAnswer>,
+    pub(super) value_balance: Option<Decimal>,
+    pub(super) orchard: Option<OrchardAnswer>,
+}
+
+/// What a transaction spends.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct InputAnswer {
+    pub(super) coinbase: Option<String>,
+    pub(super) txid: Option<String>,
+    pub(super) vout: Option<u32>,
+    pub(super) script_sig: Option<ScriptAnswer>,
+    pub(super) sequence: Option<u32>,
+    pub(super) prevout: Option<PrevoutAnswer>,
+}
+
+/// A script.
+#[derive(Deserialize)]
+pub(super) struct ScriptAnswer {
+    pub(super) hex: String,
+}
+
+/// The output that is spent, where the node says it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PrevoutAnswer {
+    pub(super) value: Decimal,
+    pub(super) script_pub_key: ScriptAnswer,
+}
+
+/// What a transaction makes.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OutputAnswer {
+    pub(super) value: Decimal,
+    pub(super) n: u32,
+    pub(super) script_pub_key: ScriptAnswer,
+}
+
+/// What moves between a transaction and Zcash's first pool.
+#[derive(Deserialize)]
+pub(super) struct JoinSplitAnswer {
+    pub(super) vpub_old: Decimal,
+    pub(super) vpub_new: Decimal,
+}
+
+/// The same for its newest pool, in sum.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OrchardAnswer {
+    pub(super) value_balance: Option<Decimal>,
+}
+
+impl<T> BlockAnswer<T> {
+    /// The transactions, wherever they stand.
+    pub(super) fn take_transactions(&mut self) -> Vec<T> {
+        let tx = std::mem::take(&mut self.tx);
+        if tx.is_empty() { std::mem::take(&mut self.rawtx) } else { tx }
+    }
+}

@@ -1,0 +1,268 @@
+//! Getting blocks from a node in one of its forms.
+
+use assay_engine::{chain::ChainId, coins::Holder};
+use serde_json::{Value, json, value::RawValue};
+
+use super::{
+    answer::{BlockAnswer, TransactionAnswer},
+    form::Form,
+    reader::Reader,
+};
+use crate::{
+    ChainBlock, Coin, SourceError,
+    block::hash_text,
+    http::{Request, Server, Trouble, shortened},
+    raw::{RawBlock, RawError, undo::parse_spent},
+    rpc::{NodeError, Rpc},
+};
+
+/// Transactions that one request asks for.
+const TRANSACTIONS_A_REQUEST: usize = 50;
+
+/// Gets blocks from a node.
+#[derive(Debug)]
+pub(super) struct Fetcher {
+    pub(super) chain: ChainId,
+    pub(super) reader: Reader,
+    pub(super) rpc: Rpc,
+}
+
+/// A block to be fetched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) hash: [u8; 32],
+    pub(super) height: Option<u64>,
+}
+
+/// A block, and how many bytes the node's answer had.
+pub(super) type Fetched = Result<(ChainBlock, usize), Failure>;
+
+/// Why a block was not had in some form.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The node does not know this form.
+    Form(NodeError),
+    /// It was not had for another reason.
+    Source(SourceError),
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Self::Source(error)
+    }
+}
+
+impl Wanted {
+    /// What a node was asked, in messages.
+    fn question(&self) -> String {
+        let hash = hash_text(&self.hash);
+        match self.height {
+            Some(height) => format!("getblock {hash} (height {height})"),
+            None => format!("getblock {hash}"),
+        }
+    }
+}
+
+impl Fetcher {
+    /// Gets blocks with one request where the form lets us, each answer of at most so many bytes; a
+    /// result each, in order, or one error for all.
+    pub(super) fn fetch(&self, wanted: &[Wanted], form: Form, most: u64) -> Vec<Fetched> {
+        if form == Form::Rest {
+            let server = self.rpc.server().at_most(most);
+            return wanted.iter().map(|wanted| self.rest(&server, *wanted)).collect();
+        }
+        let params: Vec<_> = wanted.iter().map(|wanted| form.params(&wanted.hash)).collect();
+        let read = |place: usize, reply: Result<&RawValue, NodeError>| {
+            wanted.get(place).map(|wanted| self.read(*wanted, reply, form))
+        };
+        match self.rpc.at_most(most).each("getblock", &params, read) {
+            Ok(blocks) => blocks.into_iter().flatten().collect(),
+            Err(error) => vec![Err(error.into())],
+        }
+    }
+
+    /// As [`Fetcher::fetch`]; where the answer is too large, one half of the blocks after the other, down
+    /// to single ones. Ends early, behind at least one, where `goes_on` says so of what came so far.
+    pub(super) fn fetch_in_parts(
+        &self,
+        wanted: &[Wanted],
+        form: Form,
+        most: u64,
+        goes_on: &dyn Fn(&[Fetched]) -> bool,
+    ) -> Vec<Fetched> {
+        let (first, second) = wanted.split_at(wanted.len() / 2);
+        // Where each block has an answer of its own, every one is looked at before the next.
+        if first.is_empty() || (form != Form::Rest && self.rpc.takes_batches()) {
+            let fetched = self.fetch(wanted, form, most);
+            if first.is_empty() || !fetched.iter().any(is_too_large) {
+                goes_on(&fetched);
+                return fetched;
+            }
+        }
+        let mut fetched = self.fetch_in_parts(first, form, most, goes_on);
+        if fetched.iter().all(Result::is_ok) && goes_on(&[]) {
+            fetched.extend(self.fetch_in_parts(second, form, most, goes_on));
+        }
+        fetched
+    }
+
+    fn read(&self, wanted: Wanted, reply: Result<&RawValue, NodeError>, form: Form) -> Fetched {
+        let result = match reply {
+            Ok(result) => result,
+            Err(error) if error.is_gone() => {
+                return Err(SourceError::Gone { hash: wanted.hash }.into());
+            }
+            Err(error) if error.is_unknown_form() => return Err(Failure::Form(error)),
+            Err(error) => return Err(self.rpc.refused(&wanted.question(), error).into()),
+        };
+        let block = match form {
+            Form::Raw | Form::RawOld | Form::Rest => self.raw(wanted, result),
+            Form::WithPrevouts | Form::Full => self.full(wanted, result),
+            Form::Ids => self.ids(wanted, result),
+        };
+        Ok((block?, result.get().len()))
+    }
+
+    fn raw(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
+        let what = wanted.question();
+        // A node that takes the parameter for something else describes the block instead.
+        let text: &str = self.rpc.read(&what, result).map_err(|error| not_in_form(&error))?;
+        let bytes = hex::decode(text).map_err(|error| self.unreadable(&what, &error))?;
+        Ok(self.block(wanted, &bytes)?.0)
+    }
+
+    /// A block in bytes, and how many inputs each of its transactions has.
+    fn block(&self, wanted: Wanted, bytes: &[u8]) -> Result<(ChainBlock, Vec<usize>), SourceError> {
+        let raw = |source| self.raw_error(&wanted.question(), source);
+        let read = RawBlock::parse(bytes, self.reader.params, Some(wanted.hash)).map_err(raw)?;
+        let height = match wanted.height.or_else(|| read.height()) {
+            Some(height) => Some(height),
+            None => self.height_of(&wanted.hash)?,
+        };
+        let block = read.into_chain_block(self.chain, height).map_err(raw)?;
+        let inputs = block.transactions.iter().map(|read| read.inputs.len()).collect();
+        Ok((block, inputs))
+    }
+
+    /// The height of a block that does not say it itself.
+    fn height_of(&self, hash: &[u8; 32]) -> Result<Option<u64>, SourceError> {
+        const METHOD: &str = "getblockheader";
+        let reply = self.rpc.call(METHOD, &json!([hash_text(hash), true]))?;
+        let result = reply.map_err(|error| self.rpc.refused(METHOD, error))?;
+        let header: Value = self.rpc.read(METHOD, &result)?;
+        Ok(header.get("height").and_then(Value::as_u64))
+    }
+
+    fn full(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
+        let what = wanted.question();
+        let mut answer: BlockAnswer<TransactionAnswer> = match self.rpc.read(&what, result) {
+            Ok(answer) => answer,
+            // Transactions are named instead of described: the node does not know this form.
+            Err(error) if self.rpc.read::<BlockAnswer<String>>(&what, result).is_ok() => {
+                return Err(not_in_form(&error));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let transactions = answer.take_transactions();
+        let block = self.reader.block(&answer, &transactions, &wanted.hash, wanted.height);
+        Ok(block.map_err(|reason| self.untrue(&what, reason))?)
+    }
+
+    fn ids(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
+        const METHOD: &str = "getrawtransaction";
+        let what = wanted.question();
+        let mut answer: BlockAnswer<String> = self.rpc.read(&what, result)?;
+        // Checked before what it names is fetched.
+        self.reader
+            .head(&answer, &wanted.hash, wanted.height)
+            .map_err(|reason| self.untrue(&what, reason))?;
+        let ids = answer.take_transactions();
+        let params: Vec<_> = ids.iter().map(|txid| json!([txid, 1])).collect();
+        let mut transactions = Vec::with_capacity(ids.len());
+        for chunk in params.chunks(TRANSACTIONS_A_REQUEST) {
+            for (reply, params) in self.rpc.calls(METHOD, chunk)?.into_iter().zip(chunk) {
+                let what = format!("{METHOD} {params}");
+                let result = reply.map_err(|error| self.rpc.refused(&what, error))?;
+                transactions.push(self.rpc.read::<TransactionAnswer>(&what, &result)?);
+            }
+        }
+        let block = self.reader.block(&answer, &transactions, &wanted.hash, wanted.height);
+        Ok(block.map_err(|reason| self.untrue(&what, reason))?)
+    }
+
+    /// Gets one block over REST, if the node has that. Some drop the connection instead of saying no, so
+    /// that they are not asked again.
+    pub(super) fn try_rest(&self, wanted: Wanted) -> Fetched {
+        match self.rest(&self.rpc.server().impatient(), wanted) {
+            Err(Failure::Source(
+                error @ (SourceError::Unreachable { .. } | SourceError::Denied { .. }),
+            )) => Err(not_in_form(&error)),
+            other => other,
+        }
+    }
+
+    fn rest(&self, server: &Server, wanted: Wanted) -> Fetched {
+        let hash = hash_text(&wanted.hash);
+        let bytes = get(server, &format!("/rest/block/{hash}.bin"), &wanted)?;
+        let path = format!("/rest/spenttxouts/{hash}.bin");
+        let spent_bytes = get(server, &path, &wanted)?;
+        let (mut block, inputs) = self.block(wanted, &bytes)?;
+        let spent = parse_spent(&spent_bytes).map_err(|source| self.raw_error(&path, source))?;
+        if spent.iter().map(Vec::len).ne(inputs) {
+            let reason = "it does not spend as much as the block".to_owned();
+            return Err(self.untrue(&path, reason).into());
+        }
+        let inputs = block.transactions.iter_mut().flat_map(|read| &mut read.inputs);
+        for (input, output) in inputs.zip(spent.iter().flatten()) {
+            let holder = Holder::of_script(self.chain, output.script);
+            input.coin = Some(Coin { holder, value: output.value });
+        }
+        Ok((block, bytes.len() + spent_bytes.len()))
+    }
+
+    fn raw_error(&self, what: &str, source: RawError) -> SourceError {
+        SourceError::Raw { origin: format!("{} {what}", self.rpc.url()), source }
+    }
+
+    fn unreadable(&self, what: &str, error: &dyn std::error::Error) -> SourceError {
+        let (url, what) = (self.rpc.url().to_owned(), what.to_owned());
+        SourceError::Unreadable { url, what, reason: error.to_string() }
+    }
+
+    pub(super) fn untrue(&self, what: &str, reason: String) -> SourceError {
+        SourceError::Untrue { url: self.rpc.url().to_owned(), what: what.to_owned(), reason }
+    }
+}
+
+/// Whether an answer had more bytes than were asked for at most.
+pub(super) const fn is_too_large(fetched: &Fetched) -> bool {
+    matches!(fetched, Err(Failure::Source(SourceError::TooLarge { .. })))
+}
+
+/// An answer of another form than was asked for.
+fn not_in_form(error: &SourceError) -> Failure {
+    Failure::Form(NodeError { code: 0, message: error.to_string() })
+}
+
+/// Gets what the REST interface has at a path.
+fn get(server: &Server, path: &str, wanted: &Wanted) -> Result<Vec<u8>, Failure> {
+    let got = server.ask(Request::get(path), |answer| {
+        let words = || shortened(&String::from_utf8_lossy(&answer.body));
+        match answer.status {
+            200 => Ok(Ok(answer.body.clone())),
+            400..=499 => Ok(Err(NodeError { code: answer.status.into(), message: words() })),
+            status => {
+                let reason = format!("{path}: {} (HTTP status {status})", words());
+                Err(Trouble::Passing { reason, after: answer.retry_after })
+            }
+        }
+    });
+    match got? {
+        Ok(body) => Ok(body),
+        // `HASH not found`, of a node that has the interface.
+        Err(error) if error.message == format!("{} not found", hash_text(&wanted.hash)) => {
+            Err(SourceError::Gone { hash: wanted.hash }.into())
+        }
+        Err(error) => Err(Failure::Form(error)),
+    }
+}

@@ -1,0 +1,322 @@
+//! What a node's answers say, checked.
+//!
+//! What an answer says is held against what it must add up to: the header's fields give the hash, the
+//! transactions the merkle root, and the fields of each transaction its identifier. So a node cannot
+//! change a value without being noticed, on chains whose transactions are written as Bitcoin's.
+
+use assay_engine::{
+    chain::ChainId,
+    coins::{Holder, OutPoint, Txid},
+};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::answer::{BlockAnswer, InputAnswer, OutputAnswer, TransactionAnswer};
+use crate::{
+    BlockHead, ChainBlock, ChainInput, ChainParams, ChainTransaction, Coin, Hidden,
+    block::parse_hash,
+    decimal::Decimal,
+    params::{HeaderForm, TransactionForm},
+    raw::{
+        Header,
+        merkle::merkle_root,
+        transaction::{NO_OUTPUT, RawInput, RawOutput, transaction_id},
+        unsigned, zcash_header_hash,
+    },
+};
+
+/// The type of Dash transactions that take coins out of its credit pool.
+const DASH_ASSET_UNLOCK: u64 = 9;
+/// The version from which they have a type.
+const DASH_SPECIAL: u32 = 3;
+
+/// Reads answers about one chain's blocks. What is wrong is said in words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader {
+    pub(super) chain: ChainId,
+    pub(super) params: &'static ChainParams,
+}
+
+impl Reader {
+    /// The block with these transactions, if it is the one with this hash and, where it is given, at
+    /// this height, and all fits together.
+    pub(super) fn block<T>(
+        self,
+        answer: &BlockAnswer<T>,
+        transactions: &[TransactionAnswer],
+        hash: &[u8; 32],
+        height: Option<u64>,
+    ) -> Result<ChainBlock, String> {
+        let head = self.head(answer, hash, height)?;
+        let transactions = transactions
+            .iter()
+            .map(|read| self.transaction(read))
+            .collect::<Result<Vec<_>, _>>()?;
+        let committed = parse_hash(&answer.merkleroot);
+        let computed = merkle_root(transactions.iter().map(|read| read.txid));
+        if computed.ok() != committed || committed.is_none() {
+            return Err(format!(
+                "its {} transactions do not have the merkle root {}",
+                transactions.len(),
+                answer.merkleroot
+            ));
+        }
+        let mut coinbases = transactions.iter().map(|read| read.coinbase);
+        if coinbases.next() != Some(true) || coinbases.any(|coinbase| coinbase) {
+            return Err(
+                "it does not have exactly one coinbase, as its first transaction".to_owned()
+            );
+        }
+        Ok(ChainBlock { head, transactions })
+    }
+
+    /// The head of a block, checked.
+    pub(super) fn head<T>(
+        self,
+        answer: &BlockAnswer<T>,
+        hash: &[u8; 32],
+        height: Option<u64>,
+    ) -> Result<BlockHead, String> {
+        if parse_hash(&answer.hash) != Some(*hash) {
+            return Err(format!("it says it is block {}", answer.hash));
+        }
+        let height = match (height, answer.height) {
+            (Some(asked), Some(said)) if asked != said => {
+                return Err(format!("it says it is at height {said}, asked for was {asked}"));
+            }
+            (asked, said) => asked.or(said).ok_or("it does not say its height")?,
+        };
+        let parent = match &answer.previousblockhash {
+            Some(text) => parse_hash(text).ok_or("its parent is no hash")?,
+            None if height == 0 => [0; 32],
+            None => return Err("it does not name its parent".to_owned()),
+        };
+        self.check_hash(answer, hash, parent)?;
+        let time = Timestamp::from_second(answer.time.into()).unwrap_or_default();
+        Ok(BlockHead { height, hash: *hash, parent, time })
+    }
+
+    /// That the header's fields give the hash.
+    fn check_hash<T>(
+        self,
+        answer: &BlockAnswer<T>,
+        hash: &[u8; 32],
+        parent: [u8; 32],
+    ) -> Result<(), String> {
+        if self.params.header == HeaderForm::Other {
+            return Ok(());
+        }
+        let merkle_root = parse_hash(&answer.merkleroot).ok_or("its merkle root is no hash")?;
+        let bits = u32::from_str_radix(&answer.bits, 16).map_err(|_| "its `bits` are no number")?;
+        let mut header = Header {
+            version: unsigned(answer.version),
+            parent,
+            merkle_root,
+            time: answer.time,
+            bits,
+            nonce: 0,
+        };
+        if self.params.header == HeaderForm::Equihash {
+            return check_equihash(answer, hash, &header);
+        }
+        header.nonce = answer
+            .nonce
+            .as_u64()
+            .and_then(|nonce| u32::try_from(nonce).ok())
+            .ok_or("its nonce is no number of 32 bits")?;
+        header.check(self.params.header, hash)
+    }
+
+    fn transaction(self, answer: &TransactionAnswer) -> Result<ChainTransaction, String> {
+        let txid: Txid = answer.txid.parse().map_err(|error| format!("{error}"))?;
+        self.read_transaction(txid, answer)
+            .map_err(|reason| format!("transaction {txid}: {reason}"))
+    }
+
+    fn read_transaction(
+        self,
+        txid: Txid,
+        answer: &TransactionAnswer,
+    ) -> Result<ChainTransaction, String> {
+        let hidden = self.hidden(answer)?;
+        let outputs = self.outputs(&answer.vout)?;
+        let inputs = read_inputs(&answer.vin)?;
+        self.check_txid(txid, answer, &inputs, &outputs)?;
+
+        let coinbase = inputs.len() == 1 && inputs.iter().all(|input| input.output == NO_OUTPUT);
+        let spent = if coinbase { Vec::new() } else { inputs };
+        let inputs = spent.into_iter().zip(&answer.vin).enumerate();
+        let inputs = inputs.map(|(place, (input, answer))| {
+            let coin = match &answer.prevout {
+                Some(prevout) => {
+                    let coin = self.coin(prevout.value, &prevout.script_pub_key.hex);
+                    Some(coin.map_err(|reason| format!("input {place}: {reason}"))?)
+                }
+                None => None,
+            };
+            Ok(ChainInput { output: input.output, coin: coin.map(|(coin, _)| coin) })
+        });
+        let inputs = inputs.collect::<Result<_, String>>()?;
+        let outputs = outputs.into_iter().map(|(coin, _)| coin).collect();
+        Ok(ChainTransaction { txid, coinbase, inputs, outputs, hidden })
+    }
+
+    fn outputs(self, answers: &[OutputAnswer]) -> Result<Vec<(Coin, Vec<u8>)>, String> {
+        answers
+            .iter()
+            .zip(0_u32..)
+            .map(|(answer, place)| {
+                if answer.n != place {
+                    return Err(format!("output {} stands in place {place}", answer.n));
+                }
+                self.coin(answer.value, &answer.script_pub_key.hex)
+                    .map_err(|reason| format!("output {place}: {reason}"))
+            })
+            .collect()
+    }
+
+    /// A coin and its script.
+    fn coin(self, value: Decimal, script: &str) -> Result<(Coin, Vec<u8>), String> {
+        let script = hex::decode(script).map_err(|_| "its script is not hexadecimal")?;
+        let value = u64::try_from(self.units(value)?).map_err(|_| "its value is negative")?;
+        Ok((Coin { holder: Holder::of_script(self.chain, &script), value }, script))
+    }
+
+    /// An amount in base units.
+    fn units(self, amount: Decimal) -> Result<i128, String> {
+        let most = i128::from(self.params.largest_amount);
+        let units = amount.units(self.chain.info().decimals);
+        units.filter(|units| units.abs() <= most).ok_or_else(|| {
+            format!("{amount} is no amount: expected whole base units, at most {most}")
+        })
+    }
+
+    /// What enters or leaves the transaction without showing.
+    fn hidden(self, answer: &TransactionAnswer) -> Result<Hidden, String> {
+        if self.params.transactions == TransactionForm::DashSpecial {
+            let kind = answer.kind.as_ref().and_then(Value::as_u64);
+            let unlocks = answer.vin.is_empty() && kind == Some(DASH_ASSET_UNLOCK);
+            return Ok(if unlocks { Hidden::FromNowhere } else { Hidden::None });
+        }
+        if self.params.transactions != TransactionForm::Zcash {
+            return Ok(Hidden::None);
+        }
+        let orchard = answer.orchard.as_ref().and_then(|orchard| orchard.value_balance);
+        let mut out = 0;
+        for balance in [answer.value_balance, orchard].into_iter().flatten() {
+            out += self.units(balance)?;
+        }
+        for split in &answer.vjoinsplit {
+            out += self.units(split.vpub_new)? - self.units(split.vpub_old)?;
+        }
+        // The pools count as one: what moves between them stays inside.
+        let amount =
+            u64::try_from(out.unsigned_abs()).map_err(|_| "its balances are beyond reason")?;
+        Ok(match out {
+            0 => Hidden::None,
+            1.. => Hidden::FromPool(amount),
+            _ => Hidden::IntoPool(amount),
+        })
+    }
+
+    /// That a transaction's fields give its identifier, on chains where they do.
+    fn check_txid(
+        self,
+        txid: Txid,
+        answer: &TransactionAnswer,
+        inputs: &[ReadInput],
+        outputs: &[(Coin, Vec<u8>)],
+    ) -> Result<(), String> {
+        let mut version = unsigned(answer.version);
+        let mut payload = None;
+        match self.params.transactions {
+            TransactionForm::Plain | TransactionForm::Witness | TransactionForm::Mweb => {}
+            TransactionForm::Zcash if version == 1 && !answer.overwintered => {}
+            TransactionForm::Zcash | TransactionForm::Other => return Ok(()),
+            TransactionForm::DashSpecial => {
+                let kind = answer.kind.as_ref().and_then(Value::as_u64).unwrap_or(0);
+                let kind = u16::try_from(kind).map_err(|_| "its type is no number of 16 bits")?;
+                version = version & 0xffff | u32::from(kind) << 16;
+                if kind != 0 && version & 0xffff >= DASH_SPECIAL {
+                    let text = answer.extra_payload.as_deref().ok_or("its payload is missing")?;
+                    payload = Some(hex::decode(text).map_err(|_| "its payload is no hexadecimal")?);
+                }
+            }
+        }
+        let inputs: Option<Vec<RawInput<'_>>> = inputs.iter().map(ReadInput::raw).collect();
+        // Some forks leave out what unlocks an input: then there is nothing to compute.
+        let Some(inputs) = inputs else { return Ok(()) };
+        let outputs = outputs
+            .iter()
+            .map(|(coin, script)| RawOutput { value: coin.value, script })
+            .collect::<Vec<_>>();
+        let (inputs, outputs) = (inputs.into_iter(), outputs.into_iter());
+        let computed =
+            transaction_id(version, inputs, outputs, answer.locktime, payload.as_deref());
+        if computed == txid {
+            Ok(())
+        } else {
+            Err(format!("what it says is transaction {computed}"))
+        }
+    }
+}
+
+/// An input, read.
+struct ReadInput {
+    output: OutPoint,
+    script: Option<Vec<u8>>,
+    sequence: Option<u32>,
+}
+
+impl ReadInput {
+    fn raw(&self) -> Option<RawInput<'_>> {
+        let (script, sequence) = (self.script.as_deref()?, self.sequence?);
+        Some(RawInput { output: self.output, script, sequence })
+    }
+}
+
+fn read_inputs(answers: &[InputAnswer]) -> Result<Vec<ReadInput>, String> {
+    let read = |answer: &InputAnswer| {
+        let (output, script) = match (&answer.coinbase, &answer.txid, answer.vout) {
+            (Some(script), None, _) => (NO_OUTPUT, Some(script)),
+            (None, Some(txid), Some(index)) => {
+                let txid = txid.parse().map_err(|error| format!("{error}"))?;
+                let script = answer.script_sig.as_ref().map(|script| &script.hex);
+                (OutPoint { txid, index }, script)
+            }
+            _ => return Err("it names neither `txid` and `vout` nor `coinbase`".to_owned()),
+        };
+        let script = script.map(hex::decode).transpose();
+        let script = script.map_err(|_| "its script is not hexadecimal")?;
+        Ok(ReadInput { output, script, sequence: answer.sequence })
+    };
+    answers
+        .iter()
+        .enumerate()
+        .map(|(place, answer)| read(answer).map_err(|reason| format!("input {place}: {reason}")))
+        .collect()
+}
+
+/// That the fields of one of Zcash's headers give the hash. One of them commits to something else with
+/// every upgrade; older nodes do not say which, so each that they give is tried.
+fn check_equihash<T>(
+    answer: &BlockAnswer<T>,
+    hash: &[u8; 32],
+    header: &Header,
+) -> Result<(), String> {
+    let nonce = answer.nonce.as_str().and_then(parse_hash).ok_or("its nonce is no 256 bits")?;
+    let solution = answer.solution.as_deref().ok_or("it has no solution")?;
+    let solution = hex::decode(solution).map_err(|_| "its solution is not hexadecimal")?;
+    let commitments: Vec<_> = match &answer.blockcommitments {
+        Some(commitment) => vec![commitment],
+        None => answer.chainhistoryroot.iter().chain(&answer.finalsaplingroot).collect(),
+    };
+    let mut commitments =
+        commitments.into_iter().filter_map(|text| parse_hash(text)).chain([[0; 32]]);
+    if commitments
+        .any(|commitment| zcash_header_hash(header, commitment, nonce, &solution) == *hash)
+    {
+        return Ok(());
+    }
+    Err("its header does not have its hash".to_owned())
+}

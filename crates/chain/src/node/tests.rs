@@ -1,0 +1,390 @@
+use std::{
+    ops::RangeInclusive,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use serde_json::Value;
+
+use super::*;
+use crate::{
+    Coin,
+    block::hash_text,
+    http::{
+        Answer, Backoff, Http, NoAnswer, Request, Server,
+        tests::{Noted, answer},
+    },
+    raw::Expected,
+    testing,
+};
+
+/// A node with a chain of raw blocks.
+#[derive(Debug)]
+struct Node {
+    url: String,
+    blocks: Vec<(Vec<u8>, [u8; 32])>,
+    /// The heights whose blocks it gives.
+    keeps: RangeInclusive<u64>,
+    dialect: Dialect,
+    requests: Mutex<Vec<String>>,
+    /// The most bytes of an answer so far.
+    largest: AtomicUsize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// Blocks in bytes, by number.
+    Bytes,
+    /// Blocks in bytes, by `false`; who asks otherwise than with JSON is not answered.
+    OldBytes,
+    /// Blocks and what they spend, over REST.
+    Rest,
+    /// Blocks in bytes by number, and descriptions of many times their size.
+    Described,
+}
+
+impl Node {
+    fn new(dialect: Dialect, count: u32) -> Self {
+        let first = testing::transaction(&[([0; 32], u32::MAX)], &[(50, &[0x51])]);
+        let first = testing::block([0; 32], &[first]);
+        let mut blocks = vec![first.clone()];
+        blocks.extend(testing::chain(first.1, 1..count, 0));
+        let url = "http://node".to_owned();
+        let (requests, largest) = (Mutex::default(), AtomicUsize::new(0));
+        Self { url, blocks, keeps: 0..=u64::MAX, dialect, requests, largest }
+    }
+
+    fn place(&self, hash: &str) -> Option<usize> {
+        self.blocks.iter().position(|(_, known)| hash_text(known) == hash)
+    }
+
+    fn reply(&self, call: &Value) -> String {
+        let (method, params, id) = (call["method"].as_str().unwrap(), &call["params"], &call["id"]);
+        let error = |code: i64, message: &str| {
+            format!(
+                r#"{{"result":null,"error":{{"code":{code},"message":"{message}"}},"id":{id}}}"#
+            )
+        };
+        let result = |result: Value| format!(r#"{{"result":{result},"error":null,"id":{id}}}"#);
+        match method {
+            "getblockcount" => result(json!(self.blocks.len() - 1)),
+            "getblockhash" => {
+                let height = usize::try_from(params[0].as_u64().unwrap()).unwrap();
+                match self.blocks.get(height) {
+                    Some((_, hash)) => result(json!(hash_text(hash))),
+                    None => error(-8, "Block height out of range"),
+                }
+            }
+            "getblock" => {
+                let Some(place) = self.place(params[0].as_str().unwrap()) else {
+                    return error(-5, "Block not found");
+                };
+                let known = match self.dialect {
+                    Dialect::OldBytes => params[1] == json!(false),
+                    Dialect::Bytes | Dialect::Rest | Dialect::Described => params[1] == json!(0),
+                };
+                if self.dialect == Dialect::Described && !known {
+                    return result(json!("x".repeat(50_000)));
+                }
+                if !known {
+                    return error(-1, "JSON value is not of the right type");
+                }
+                if !self.keeps.contains(&(place as u64)) {
+                    return error(-1, "Block not available (pruned data)");
+                }
+                result(json!(hex::encode(&self.blocks[place].0)))
+            }
+            "getblockheader" => {
+                result(json!({ "height": self.place(params[0].as_str().unwrap()) }))
+            }
+            _ => error(-32601, "Method not found"),
+        }
+    }
+
+    fn rest(&self, path: &str) -> Answer {
+        let name = path.strip_suffix(".bin").and_then(|path| path.rsplit_once('/'));
+        let (Some((kind, hash)), Dialect::Rest) = (name, self.dialect) else {
+            return answer(404, "");
+        };
+        let Some(place) = self.place(hash) else {
+            return answer(404, &format!("{hash} not found\r\n"));
+        };
+        let body = match kind {
+            "/rest/block" => self.blocks[place].0.clone(),
+            // Nothing but a coinbase; in the last block, one more transaction with one input.
+            _ if place + 1 < self.blocks.len() => vec![1, 0],
+            _ => vec![2, 0, 1, 70, 0, 0, 0, 0, 0, 0, 0, 1, 0x51],
+        };
+        Answer { status: 200, retry_after: None, body }
+    }
+}
+
+impl Http for Node {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+        let given = self.give(request)?;
+        if u64::try_from(given.body.len()).unwrap() > request.most {
+            return Err(NoAnswer::TooLarge(request.most));
+        }
+        self.largest.fetch_max(given.body.len(), Ordering::Relaxed);
+        Ok(given)
+    }
+}
+
+impl Node {
+    fn give(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+        let Some(body) = request.body else {
+            self.requests.lock().unwrap().push(request.path.to_owned());
+            if self.dialect == Dialect::OldBytes {
+                return Err(NoAnswer::Passing("Peer disconnected".to_owned()));
+            }
+            return Ok(self.rest(request.path));
+        };
+        let asked: Value = serde_json::from_slice(body).unwrap();
+        self.requests.lock().unwrap().push(asked.to_string());
+        Ok(answer(
+            200,
+            &match asked.as_array() {
+                Some(calls) => {
+                    let replies: Vec<_> = calls.iter().map(|call| self.reply(call)).collect();
+                    format!("[{}]", replies.join(","))
+                }
+                None => self.reply(&asked),
+            },
+        ))
+    }
+}
+
+fn source(node: &Arc<Node>, chain: &str, prevouts: bool) -> NodeSource {
+    let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
+    let options = NodeOptions { prevouts, connections: 3, ..NodeOptions::default() };
+    NodeSource::new(chain.parse().unwrap(), Rpc::new(server), options).unwrap()
+}
+
+fn expected(node: &Node, height: usize) -> ChainBlock {
+    let expected = Expected { height: Some(height as u64), hash: None };
+    ChainBlock::from_raw(ChainId::BTC, &node.blocks[height].0, expected).unwrap()
+}
+
+#[test]
+fn many_blocks_come_in_order_with_few_requests() {
+    let node = Arc::new(Node::new(Dialect::Bytes, 100));
+    let mut source = source(&node, "btc", false);
+    let blocks = source.blocks(0, Portion::of_blocks(90)).unwrap();
+    assert_eq!(blocks.len(), 90);
+    for (height, block) in blocks.iter().enumerate() {
+        assert_eq!(*block, expected(&node, height));
+    }
+    // The hashes; the first block, to find out the form; the others by twenties.
+    assert_eq!(node.requests.lock().unwrap().len(), 1 + 1 + 5);
+    // No more than there are.
+    assert_eq!(source.blocks(95, Portion::of_blocks(90)).unwrap().len(), 5);
+    assert_eq!(source.tip().unwrap(), TipRef { height: 99, hash: node.blocks[99].1 });
+    let beyond = source.blocks(100, Portion::of_blocks(5)).unwrap_err();
+    assert!(matches!(beyond, SourceError::NoBlock { height: 100, tip: 99 }), "{beyond}");
+    assert!(matches!(source.block_at(100), Err(SourceError::NoBlock { .. })));
+}
+
+#[test]
+fn a_node_that_only_knows_old_forms_is_read_too() {
+    let node = Arc::new(Node::new(Dialect::OldBytes, 5));
+    for prevouts in [true, false] {
+        let mut source = source(&node, "doge", prevouts);
+        assert_eq!(source.block_at(3).unwrap().head.hash, node.blocks[3].1);
+        node.requests.lock().unwrap().clear();
+        source.block_at(4).unwrap();
+        // Once the form is known, nothing else is tried.
+        assert_eq!(node.requests.lock().unwrap().len(), 2);
+    }
+    // Chains that are not read in bytes need another form, and say so.
+    let error = source(&node, "dash", true).block_at(3).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "http://node answers getblock with an error: JSON value is not of the right type (-1)"
+    );
+}
+
+#[test]
+fn what_a_block_spends_comes_over_rest_where_there_is_that() {
+    let mut node = Node::new(Dialect::Rest, 5);
+    let mined = testing::coinbase(5, 0, &[(50, &[0x51])]);
+    let paid = testing::transaction(&[([7; 32], 1)], &[(20, &[0x51])]);
+    node.blocks.push(testing::block(node.blocks[4].1, &[mined, paid]));
+    let node = Arc::new(node);
+    let mut with_rest = source(&node, "btc", true);
+    let blocks = with_rest.blocks(0, Portion::of_blocks(6)).unwrap();
+    assert_eq!(blocks.len(), 6);
+    let coin = blocks[5].transactions[1].inputs[0].coin.clone().unwrap();
+    let holder = blocks[0].transactions[0].outputs[0].holder.clone();
+    assert_eq!(coin, Coin { holder, value: 70 });
+    assert!(node.requests.lock().unwrap().iter().all(|asked| !asked.contains("\"getblock\"")));
+    assert!(matches!(with_rest.block(&[1; 32]), Err(SourceError::Gone { .. })));
+    // Asked for without, the same blocks come in bytes.
+    let plain = source(&node, "btc", false).block_at(5).unwrap();
+    assert_eq!(plain.transactions[1].inputs[0].coin, None);
+    assert_eq!(plain.head, blocks[5].head);
+}
+
+#[test]
+fn what_rest_says_must_fit_the_block() {
+    // The last block has only a coinbase, but is said to spend something.
+    let node = Arc::new(Node::new(Dialect::Rest, 3));
+    let error = source(&node, "btc", true).block_at(2).unwrap_err();
+    assert!(matches!(error, SourceError::Untrue { .. }), "{error}");
+}
+
+#[test]
+fn a_block_alone_says_its_height_or_the_node_does() {
+    let mut node = Node::new(Dialect::Bytes, 5);
+    let old = testing::transaction(&[([0; 32], u32::MAX)], &[(50, &[0x51])]);
+    node.blocks.push(testing::block(node.blocks[4].1, &[old]));
+    let node = Arc::new(node);
+    let mut source = source(&node, "btc", false);
+    for height in [0, 3, 5] {
+        let block = source.block(&node.blocks[height].1).unwrap();
+        assert_eq!(block.head.height, height as u64);
+    }
+}
+
+#[test]
+fn what_the_node_does_not_have_is_said() {
+    let mut node = Node::new(Dialect::Bytes, 9);
+    node.keeps = 5..=u64::MAX;
+    let node = Arc::new(node);
+    let mut source = source(&node, "btc", false);
+    let pruned = source.block_at(4).unwrap_err().to_string();
+    assert!(pruned.contains("(height 4)") && pruned.contains("pruned data"), "{pruned}");
+    assert_eq!(source.blocks(5, Portion::of_blocks(9)).unwrap().len(), 4);
+    let gone = source.block(&[1; 32]).unwrap_err();
+    assert!(gone.may_pass() && matches!(gone, SourceError::Gone { .. }));
+}
+
+#[test]
+fn a_block_in_bytes_must_be_the_one_that_was_asked_for() {
+    let mut node = Node::new(Dialect::Bytes, 9);
+    node.blocks[3].0 = node.blocks[4].0.clone();
+    let node = Arc::new(node);
+    let mut source = source(&node, "btc", false);
+    // What comes before it is good.
+    assert_eq!(source.blocks(0, Portion::of_blocks(9)).unwrap().len(), 3);
+    let error = source.blocks(3, Portion::of_blocks(9)).unwrap_err().to_string();
+    assert!(error.contains(&format!("it is block {}", hash_text(&node.blocks[4].1))), "{error}");
+}
+
+#[test]
+fn a_node_of_another_chain_is_refused() {
+    let litecoin = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
+    let mut node = Node::new(Dialect::Bytes, 3);
+    // A private network may be of any chain, where it is meant.
+    let private = source(&Arc::new(Node::new(Dialect::Bytes, 3)), "btc", false);
+    private.check_chain(TestNetworks::Allowed).unwrap();
+    let refused = private.check_chain(TestNetworks::Refused).unwrap_err();
+    assert!(matches!(refused, SourceError::TestNetwork { .. }), "{refused}");
+    node.blocks[0].1 = hex::decode(litecoin).unwrap().try_into().unwrap();
+    let node = Arc::new(node);
+    source(&node, "ltc", false).check_chain(TestNetworks::Refused).unwrap();
+    let refused = source(&node, "btc", false).check_chain(TestNetworks::Allowed);
+    assert_eq!(refused.unwrap_err().to_string(), "http://node serves ltc, not btc");
+    assert!(
+        NodeSource::new(
+            ChainId::ETH,
+            source(&node, "btc", true).fetcher.rpc,
+            NodeOptions::default()
+        )
+        .is_err()
+    );
+}
+
+/// A node whose first blocks are tiny, and the ones behind them some ten thousand bytes each.
+fn growing(dialect: Dialect, tiny: u32, large: u32) -> Arc<Node> {
+    let mut node = Node::new(dialect, tiny);
+    let script = [0x51; 5_000];
+    for height in tiny..tiny + large {
+        let coinbase = testing::coinbase(height, 0, &[(1, &script), (2, &script)]);
+        let parent = node.blocks.last().unwrap().1;
+        node.blocks.push(testing::block(parent, &[coinbase]));
+    }
+    Arc::new(node)
+}
+
+#[test]
+fn a_block_that_is_too_large_to_be_described_comes_as_it_is_stored() {
+    let node = growing(Dialect::Described, 3, 3);
+    let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
+    let (shared_answer, largest_answer) = (25_000, 25_000);
+    let options = NodeOptions { shared_answer, largest_answer, ..NodeOptions::default() };
+    let mut source = NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap();
+    let (blocks, _) = all(&mut source, 6, Portion::of_blocks(6));
+    assert!((0..).zip(&blocks).all(|(height, block)| *block == expected(&node, height)));
+}
+
+fn limited(node: &Arc<Node>, shared_answer: u64, largest_answer: u64) -> NodeSource {
+    let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
+    let options = NodeOptions { prevouts: false, connections: 3, shared_answer, largest_answer };
+    NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap()
+}
+
+/// All blocks of a node, portion by portion, and how many portions that were.
+fn all(source: &mut NodeSource, count: u64, portion: Portion) -> (Vec<ChainBlock>, usize) {
+    let (mut blocks, mut portions) = (Vec::new(), 0);
+    while (blocks.len() as u64) < count {
+        blocks.extend(source.blocks(blocks.len() as u64, portion).unwrap());
+        portions += 1;
+    }
+    (blocks, portions)
+}
+
+#[test]
+fn blocks_that_grow_are_fetched_in_answers_that_fit() {
+    // Given tiny blocks, so that many are asked for at once, and then large ones...
+    for (shared, case) in
+        [(60_000, "two at once"), (25_000, "one at once"), (15_000, "none beside others")]
+    {
+        let node = growing(Dialect::Bytes, 60, 25);
+        let mut source = limited(&node, shared, 30_000);
+        let (blocks, _) = all(&mut source, 85, Portion::of_blocks(50));
+        // ...then all come, in answers no larger than may be.
+        let same = (0..).zip(&blocks).all(|(height, block)| *block == expected(&node, height));
+        assert!(same, "{case}");
+        let largest = node.largest.load(Ordering::Relaxed) as u64;
+        assert!(largest <= shared.max(30_000), "{case}: {largest}");
+    }
+    // What fits nowhere is said.
+    let node = growing(Dialect::Bytes, 20, 2);
+    let mut source = limited(&node, 15_000, 16_000);
+    let (blocks, _) = all(&mut source, 20, Portion::of_blocks(50));
+    assert_eq!(blocks.len(), 20);
+    let error = source.blocks(20, Portion::of_blocks(5)).unwrap_err();
+    assert_eq!(error.to_string(), "http://node answers with more than 16000 bytes");
+}
+
+#[test]
+fn no_further_block_is_given_once_there_are_inputs_and_outputs_enough() {
+    let node = growing(Dialect::Bytes, 30, 30);
+    let mut source = limited(&node, 1_000_000, 1_000_000);
+    let portion = Portion { blocks: 50, legs: 10 };
+    let (blocks, portions) = all(&mut source, 60, portion);
+    assert_eq!(blocks.len(), 60);
+    // One output each, then two.
+    assert!((9..=12).contains(&portions), "{portions}");
+    assert_eq!(source.blocks(30, portion).unwrap().len(), 5);
+}
+
+#[test]
+fn over_rest_no_more_is_fetched_than_is_given() {
+    let node = Arc::new(Node::new(Dialect::Rest, 60));
+    let mut source = source(&node, "btc", true);
+    source.block_at(0).unwrap();
+    node.requests.lock().unwrap().clear();
+    let blocks = source.blocks(0, Portion { blocks: 50, legs: 10 }).unwrap();
+    assert!((1..=10).contains(&blocks.len()), "{}", blocks.len());
+    let requests = node.requests.lock().unwrap();
+    let fetched = requests.iter().filter(|asked| asked.starts_with("/rest/block/")).count();
+    // One output each, and one more of every connection.
+    assert!(fetched <= 10 + 3, "{fetched}");
+}

@@ -1,0 +1,225 @@
+//! A block in bytes as a whole.
+
+use assay_engine::{chain::ChainId, coins::Holder};
+use jiff::Timestamp;
+
+use super::{
+    cursor::{Cursor, RawError},
+    header::Header,
+    merkle::{Repeated, merkle_root},
+    transaction::{RawTransaction, SMALLEST_TRANSACTION},
+};
+use crate::{
+    block::{BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden},
+    params::{ChainParams, HeaderForm, TransactionForm},
+};
+
+/// The version from which a block's coinbase begins with its height (BIP 34).
+const WITH_HEIGHT: u32 = 2;
+
+/// A block, checked: its header meets its target where the hash is the proof of work, and commits to
+/// just these transactions, the first of which is the only coinbase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawBlock<'a> {
+    /// Its header.
+    pub header: Header,
+    /// Its hash, as it is written.
+    pub hash: [u8; 32],
+    /// Its transactions, in order.
+    pub transactions: Vec<RawTransaction<'a>>,
+}
+
+/// What is known of a block beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// Its height.
+    pub height: Option<u64>,
+    /// Its hash, as it is written.
+    pub hash: Option<[u8; 32]>,
+}
+
+impl<'a> RawBlock<'a> {
+    /// Reads a block of a chain that fills `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Where it is none, is not the one that is expected, or is not what its header commits to.
+    pub fn parse(
+        bytes: &'a [u8],
+        params: &ChainParams,
+        expected: Option<[u8; 32]>,
+    ) -> Result<Self, RawError> {
+        let mut cursor = Cursor::new(bytes);
+        let (header, hash) = read_header(&mut cursor, params)?;
+        if let Some(wanted) = expected
+            && wanted != hash
+        {
+            let (found, wanted) = (hex::encode(hash), hex::encode(wanted));
+            return Err(RawError::OtherBlock { found, wanted });
+        }
+        let count = cursor.count(SMALLEST_TRANSACTION, "transactions")?;
+        let transactions = (0..count)
+            .map(|_| RawTransaction::read(&mut cursor, params.transactions))
+            .collect::<Result<Vec<_>, _>>()?;
+        if transactions.last().is_some_and(|last| last.moves_extension) {
+            // The extension block, which shows nothing of who pays whom.
+            cursor.finish();
+        }
+        if cursor.at() < cursor.length() {
+            return Err(RawError::Longer { at: cursor.at(), length: cursor.length() });
+        }
+        let block = Self { header, hash, transactions };
+        block.check()?;
+        Ok(block)
+    }
+
+    /// That the header commits to these transactions.
+    fn check(&self) -> Result<(), RawError> {
+        let hash = || hex::encode(self.hash);
+        let root = merkle_root(self.transactions.iter().map(|transaction| transaction.txid))
+            .map_err(|Repeated| RawError::Repeated { hash: hash() })?;
+        if root != self.header.merkle_root {
+            return Err(RawError::MerkleRoot {
+                hash: hash(),
+                committed: hex::encode(self.header.merkle_root),
+                computed: hex::encode(root),
+            });
+        }
+        let mut coinbases = self.transactions.iter().map(RawTransaction::is_coinbase);
+        if coinbases.next() != Some(true) || coinbases.any(|coinbase| coinbase) {
+            return Err(RawError::Coinbase { hash: hash() });
+        }
+        Ok(())
+    }
+
+    /// The height as the block tells it: the first of all has no parent, later ones say it in their
+    /// coinbase (BIP 34); `None` for those between.
+    #[must_use]
+    pub fn height(&self) -> Option<u64> {
+        if self.header.parent == [0; 32] {
+            return Some(0);
+        }
+        let input = self.transactions.first()?.inputs.first()?;
+        height_in_coinbase(self.header.version, input.script)
+    }
+
+    /// The block as every reader gives it.
+    ///
+    /// # Errors
+    ///
+    /// Where neither `height` nor the block itself says its height.
+    pub fn into_chain_block(
+        self,
+        chain: ChainId,
+        height: Option<u64>,
+    ) -> Result<ChainBlock, RawError> {
+        let height = height
+            .or_else(|| self.height())
+            .ok_or_else(|| RawError::Height { hash: hex::encode(self.hash) })?;
+        let head = BlockHead {
+            height,
+            hash: self.hash,
+            parent: self.header.parent,
+            time: Timestamp::from_second(self.header.time.into()).unwrap_or_default(),
+        };
+        let transactions = self.transactions.into_iter();
+        let transactions = transactions.map(|raw| chain_transaction(chain, &raw)).collect();
+        Ok(ChainBlock { head, transactions })
+    }
+}
+
+impl ChainBlock {
+    /// Reads a raw block of `chain` that fills `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// Where raw blocks of the chain are not read, and as [`RawBlock::parse`] and
+    /// [`RawBlock::into_chain_block`].
+    pub fn from_raw(chain: ChainId, bytes: &[u8], expected: Expected) -> Result<Self, RawError> {
+        let unsupported = || RawError::Unsupported { chain: chain.info().name };
+        let params = ChainParams::of(chain).ok_or_else(unsupported)?;
+        RawBlock::parse(bytes, params, expected.hash)?.into_chain_block(chain, expected.height)
+    }
+}
+
+/// Reads a header with everything that stands before the transactions, and computes its hash.
+fn read_header(
+    bytes: &mut Cursor<'_>,
+    params: &ChainParams,
+) -> Result<(Header, [u8; 32]), RawError> {
+    match params.header {
+        HeaderForm::Plain { proof } => {
+            let header = Header::read(bytes)?;
+            let hash = header.hash();
+            if proof && !header.is_met_by(&hash) {
+                return Err(RawError::Proof { hash: hex::encode(hash) });
+            }
+            Ok((header, hash))
+        }
+        HeaderForm::AuxPow => {
+            let header = Header::read(bytes)?;
+            if header.has_auxpow() {
+                skip_auxpow(bytes)?;
+            }
+            Ok((header, header.hash()))
+        }
+        HeaderForm::Equihash | HeaderForm::Other => {
+            Err(RawError::Unsupported { chain: params.name() })
+        }
+    }
+}
+
+/// Passes over another chain's proof of work: its coinbase, two branches of trees, its header.
+fn skip_auxpow(bytes: &mut Cursor<'_>) -> Result<(), RawError> {
+    RawTransaction::read(bytes, TransactionForm::Witness)?;
+    bytes.array::<32>("the hash of a merged block")?;
+    for _ in 0..2 {
+        for _ in 0..bytes.count(32, "hashes of a merged block's branch")? {
+            bytes.array::<32>("a merged block's branch")?;
+        }
+        bytes.u32("the place in a merged block's branch")?;
+    }
+    Header::read(bytes)?;
+    Ok(())
+}
+
+/// The height with which a coinbase begins, if its block is of a version that says it.
+pub(crate) fn height_in_coinbase(version: u32, script: &[u8]) -> Option<u64> {
+    const OP_1: u8 = 0x51;
+    const OP_16: u8 = 0x60;
+    if version < WITH_HEIGHT || version > i32::MAX.unsigned_abs() {
+        return None;
+    }
+    let (first, rest) = script.split_first()?;
+    match *first {
+        small @ OP_1..=OP_16 => Some(u64::from(small - OP_1) + 1),
+        length @ 1..=4 => {
+            let bytes = rest.get(..usize::from(length))?;
+            // The last bit is the sign.
+            if bytes.last()? & 0x80 != 0 {
+                return None;
+            }
+            Some(bytes.iter().rev().fold(0, |height, byte| height << 8 | u64::from(*byte)))
+        }
+        _ => None,
+    }
+}
+
+fn chain_transaction(chain: ChainId, raw: &RawTransaction<'_>) -> ChainTransaction {
+    let coinbase = raw.is_coinbase();
+    let spent = if coinbase { &[] } else { &*raw.inputs };
+    ChainTransaction {
+        txid: raw.txid,
+        coinbase,
+        inputs: spent.iter().map(|input| ChainInput { output: input.output, coin: None }).collect(),
+        outputs: raw
+            .outputs
+            .iter()
+            .map(|output| Coin {
+                holder: Holder::of_script(chain, output.script),
+                value: output.value,
+            })
+            .collect(),
+        hidden: Hidden::None,
+    }
+}

@@ -1,0 +1,211 @@
+//! A block's header of 80 bytes, its hash and its proof of work.
+
+use super::{
+    cursor::{Cursor, write_compact},
+    hash256, reversed,
+};
+use crate::{block::hash_text, params::HeaderForm, raw::RawError};
+
+/// The bit of a version that announces another chain's proof of work behind the header.
+const AUXPOW: u32 = 1 << 8;
+
+/// A header. Hashes are in the order in which they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Its version, of which chains use single bits.
+    pub version: u32,
+    /// The hash of the block before it.
+    pub parent: [u8; 32],
+    /// The root of the tree of its transactions.
+    pub merkle_root: [u8; 32],
+    /// Seconds since 1970.
+    pub time: u32,
+    /// The target of its proof of work, in short.
+    pub bits: u32,
+    /// What was varied to meet the target.
+    pub nonce: u32,
+}
+
+impl Header {
+    /// How many bytes it has.
+    pub const LENGTH: usize = 80;
+
+    pub(super) fn read(bytes: &mut Cursor<'_>) -> Result<Self, RawError> {
+        const WHAT: &str = "the header";
+        Ok(Self {
+            version: bytes.u32(WHAT)?,
+            parent: reversed(bytes.array(WHAT)?),
+            merkle_root: reversed(bytes.array(WHAT)?),
+            time: bytes.u32(WHAT)?,
+            bits: bytes.u32(WHAT)?,
+            nonce: bytes.u32(WHAT)?,
+        })
+    }
+
+    /// Reads the header with which `bytes` begin.
+    ///
+    /// # Errors
+    ///
+    /// Where there are less than [`Header::LENGTH`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, RawError> {
+        Self::read(&mut Cursor::new(bytes))
+    }
+
+    /// Its hash, as it is written.
+    #[must_use]
+    pub fn hash(&self) -> [u8; 32] {
+        let Self { version, parent, merkle_root, time, bits, nonce } = self;
+        reversed(hash256(&[
+            &version.to_le_bytes(),
+            &reversed(*parent),
+            &reversed(*merkle_root),
+            &time.to_le_bytes(),
+            &bits.to_le_bytes(),
+            &nonce.to_le_bytes(),
+        ]))
+    }
+
+    /// Whether another chain's proof of work follows.
+    pub(super) const fn has_auxpow(&self) -> bool {
+        self.version & AUXPOW != 0
+    }
+
+    /// Whether `hash` meets the target.
+    #[must_use]
+    pub fn is_met_by(&self, hash: &[u8; 32]) -> bool {
+        self.target().is_some_and(|target| *hash <= target)
+    }
+
+    /// That a block with this header has this hash, on a chain with headers of this form, as far as the
+    /// form lets us compute it. What is wrong is said in words.
+    pub(crate) fn check(&self, form: HeaderForm, hash: &[u8; 32]) -> Result<(), String> {
+        let proof = match form {
+            HeaderForm::Plain { proof } => proof,
+            HeaderForm::AuxPow => false,
+            HeaderForm::Equihash | HeaderForm::Other => return Ok(()),
+        };
+        if self.hash() != *hash {
+            return Err(format!("its header has the hash {}", hash_text(&self.hash())));
+        }
+        if proof && !self.is_met_by(hash) {
+            return Err("it does not meet its own target".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The target, as a hash is written; `None` where it is no target: negative, nothing (which no hash
+    /// can meet), or longer than a hash.
+    #[must_use]
+    pub fn target(&self) -> Option<[u8; 32]> {
+        let [exponent, mantissa @ ..] = self.bits.to_be_bytes();
+        if mantissa == [0; 3] || mantissa.first().is_none_or(|first| *first > 0x7f) {
+            return None;
+        }
+        let mut target = [0; 32];
+        // The mantissa's last byte is worth 256^(exponent - 3).
+        for (place, byte) in mantissa.into_iter().enumerate() {
+            let power = (usize::from(exponent) + 2).checked_sub(place + 3);
+            match power.map(|power| 31_usize.checked_sub(power)) {
+                Some(Some(index)) => *target.get_mut(index)? = byte,
+                Some(None) if byte != 0 => return None,
+                _ => {}
+            }
+        }
+        (target != [0; 32]).then_some(target)
+    }
+
+    /// How much work the target asks for: about how many hashes it takes to meet it.
+    #[must_use]
+    pub fn work(&self) -> u128 {
+        let Some(target) = self.target() else { return 0 };
+        // 2^256 / target, from its 128 leading bits: exact enough to compare branches.
+        let zeros = target.iter().take_while(|byte| **byte == 0).count();
+        let mut leading = [0; 16];
+        for (to, from) in leading.iter_mut().zip(target.iter().skip(zeros)) {
+            *to = *from;
+        }
+        let leading = u128::from_be_bytes(leading) >> 64;
+        // The target is about leading x 256^(24 - zeros).
+        let Some(quotient) = (1_u128 << 127).checked_div(leading) else { return 0 };
+        let shift = i32::try_from(zeros).unwrap_or_default() * 8 - 63;
+        match u32::try_from(shift) {
+            Ok(left) if left <= quotient.leading_zeros() => quotient << left,
+            Ok(_) => u128::MAX,
+            Err(_) => quotient >> shift.unsigned_abs(),
+        }
+    }
+}
+
+/// The hash of one of Zcash's headers, as it is written: Bitcoin's fields with another field before the
+/// time, and a longer nonce with its solution behind.
+pub(crate) fn zcash_header_hash(
+    header: &Header,
+    commitment: [u8; 32],
+    nonce: [u8; 32],
+    solution: &[u8],
+) -> [u8; 32] {
+    let Header { version, parent, merkle_root, time, bits, .. } = header;
+    let mut length = Vec::new();
+    write_compact(solution.len(), &mut length);
+    reversed(hash256(&[
+        &version.to_le_bytes(),
+        &reversed(*parent),
+        &reversed(*merkle_root),
+        &reversed(commitment),
+        &time.to_le_bytes(),
+        &bits.to_le_bytes(),
+        &reversed(nonce),
+        &length,
+        solution,
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first() -> Header {
+        let merkle = "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b";
+        Header {
+            version: 1,
+            parent: [0; 32],
+            merkle_root: hex::decode(merkle).unwrap().try_into().unwrap(),
+            time: 1_231_006_505,
+            bits: 0x1d00_ffff,
+            nonce: 2_083_236_893,
+        }
+    }
+
+    #[test]
+    fn the_first_block_of_bitcoin() {
+        let header = first();
+        let hash = header.hash();
+        assert_eq!(
+            hex::encode(hash),
+            "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f"
+        );
+        assert!(header.is_met_by(&hash));
+        assert_eq!(
+            hex::encode(header.target().unwrap()),
+            "00000000ffff0000000000000000000000000000000000000000000000000000"
+        );
+        assert_eq!(header.work(), 0x1_0001_0001);
+        let other = Header { nonce: 1, ..header };
+        assert!(!other.is_met_by(&other.hash()));
+    }
+
+    #[test]
+    fn targets_at_the_edges() {
+        let target = |bits| Header { bits, ..first() }.target().map(hex::encode);
+        assert_eq!(target(0x207f_ffff).unwrap(), format!("7fffff{}", "0".repeat(58)));
+        assert_eq!(target(0x0300_0001).unwrap(), format!("{}01", "0".repeat(62)));
+        // A negative one, zero, one beyond 256 bits.
+        for bits in [0x1d80_0000, 0x1d00_0000, 0x2300_ffff, 0xff12_3456] {
+            assert_eq!(target(bits), None, "{bits:#x}");
+        }
+        let work = |bits| Header { bits, ..first() }.work();
+        assert_eq!(work(0x207f_ffff), 2);
+        assert!(work(0x1703_4219) > work(0x1703_4220) && work(0x1703_4220) > work(0x1d00_ffff));
+        assert_eq!(work(0), 0);
+    }
+}

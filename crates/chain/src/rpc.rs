@@ -1,0 +1,378 @@
+//! JSON-RPC as nodes of the Bitcoin family speak it: Bitcoin Core and its forks, old and new, and btcd.
+//!
+//! They agree on little: errors come with HTTP status 500, 404 or 200; some want `jsonrpc` in every
+//! request, others do not know it. Every request here says `"jsonrpc":"1.0"`, which all of them take.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::{
+    SourceError,
+    http::{Answer, Request, Server, Trouble, shortened},
+};
+
+/// A node that is starting.
+const WARMING_UP: i64 = -28;
+
+/// A node's refusal to answer, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeError {
+    /// Its code.
+    pub code: i64,
+    /// Its words, shortened.
+    pub message: String,
+}
+
+impl NodeError {
+    /// Whether there is no block at a height: −8 of Bitcoin Core, −1 of btcd.
+    #[must_use]
+    pub fn is_out_of_range(&self) -> bool {
+        matches!(self.code, -1 | -8) && self.says("out of range")
+    }
+
+    /// Whether a block is not there, or not in the chain any more: −5 of all, −32603 of btcd.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.code == -5 || (self.code == -32603 && self.says("not in the main chain"))
+    }
+
+    /// Whether the node does not understand a question that another may: unknown methods and
+    /// parameters of the wrong type.
+    #[must_use]
+    pub fn is_unknown_form(&self) -> bool {
+        match self.code {
+            -1 => !self.says("pruned") && !self.says("not found") && !self.says("not available"),
+            -3 | -8 | -32600..=-32600 | -32601 | -32602 => true,
+            _ => false,
+        }
+    }
+
+    fn says(&self, words: &str) -> bool {
+        self.message.to_ascii_lowercase().contains(words)
+    }
+}
+
+/// What a node answers to one call.
+pub type Reply = Result<Box<RawValue>, NodeError>;
+
+/// A node that is asked over JSON-RPC.
+#[derive(Clone, Debug)]
+pub struct Rpc {
+    server: Server,
+    /// Whether the node takes several calls at once; found out by trying.
+    batches: Arc<AtomicBool>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    error: Option<ErrorObject>,
+    #[serde(default)]
+    id: Value,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject {
+    #[serde(default)]
+    code: i64,
+    #[serde(default)]
+    message: String,
+}
+
+impl Rpc {
+    /// A node.
+    #[must_use]
+    pub fn new(server: Server) -> Self {
+        Self { server, batches: Arc::new(AtomicBool::new(true)) }
+    }
+
+    /// The node's address in messages.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        self.server.url()
+    }
+
+    /// The node's HTTP server.
+    #[must_use]
+    pub const fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// The same node, whose answers may have at most so many bytes.
+    #[must_use]
+    pub fn at_most(&self, bytes: u64) -> Self {
+        Self { server: self.server.at_most(bytes), batches: Arc::clone(&self.batches) }
+    }
+
+    /// Whether the node takes several questions at once, as far as is known.
+    #[must_use]
+    pub fn takes_batches(&self) -> bool {
+        self.batches.load(Ordering::Relaxed)
+    }
+
+    /// Asks one question.
+    ///
+    /// # Errors
+    ///
+    /// Where no answer can be had, or none that can be read. A refusal is an answer.
+    pub fn call(&self, method: &str, params: &Value) -> Result<Reply, SourceError> {
+        self.ask(method, params, |reply| reply.map(ToOwned::to_owned))
+    }
+
+    /// Asks one question, and reads the answer where it stands.
+    fn ask<T>(
+        &self,
+        method: &str,
+        params: &Value,
+        mut read: impl FnMut(Result<&RawValue, NodeError>) -> T,
+    ) -> Result<T, SourceError> {
+        let body = call(method, params, 0).to_string();
+        self.server.ask(Request::post(body.as_bytes()), |answer| {
+            let envelope: Envelope<'_> = self.parse(method, answer)?;
+            if !is_answer_to(&envelope, 0) {
+                return Err(passing("it answers another question than was asked", answer));
+            }
+            Ok(read(reply(envelope)?))
+        })
+    }
+
+    /// Asks the same with different parameters, all at once where the node lets us. Answers are in the
+    /// order of the questions.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rpc::call`].
+    pub fn calls(&self, method: &str, all: &[Value]) -> Result<Vec<Reply>, SourceError> {
+        self.each(method, all, |_, reply| reply.map(ToOwned::to_owned))
+    }
+
+    /// As [`Rpc::calls`], and `read` makes something of each answer where it stands, so that a large one
+    /// is in memory once. It is given the question's place; answers may come in any order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rpc::call`].
+    pub fn each<T>(
+        &self,
+        method: &str,
+        all: &[Value],
+        mut read: impl FnMut(usize, Result<&RawValue, NodeError>) -> T,
+    ) -> Result<Vec<T>, SourceError> {
+        if all.len() > 1 && self.takes_batches() {
+            if let Some(replies) = self.batch(method, all, &mut read)? {
+                return Ok(replies);
+            }
+            self.batches.store(false, Ordering::Relaxed);
+        }
+        let each = all.iter().enumerate();
+        each.map(|(place, params)| self.ask(method, params, |reply| read(place, reply))).collect()
+    }
+
+    /// Asks all at once; `None` where the node does not take that.
+    fn batch<T>(
+        &self,
+        method: &str,
+        all: &[Value],
+        read: &mut impl FnMut(usize, Result<&RawValue, NodeError>) -> T,
+    ) -> Result<Option<Vec<T>>, SourceError> {
+        let calls: Vec<_> =
+            all.iter().zip(0..).map(|(params, id)| call(method, params, id)).collect();
+        let body = Value::Array(calls).to_string();
+        self.server.ask(Request::post(body.as_bytes()), |answer| {
+            let first = answer.body.iter().find(|byte| !byte.is_ascii_whitespace());
+            if first != Some(&b'[') {
+                let envelope: Envelope<'_> = self.parse(method, answer)?;
+                return match reply(envelope)? {
+                    Ok(_) => Err(passing("it answers one of several questions", answer)),
+                    Err(_) => Ok(None),
+                };
+            }
+            let envelopes: Vec<Envelope<'_>> = self.parse(method, answer)?;
+            let mut replies: Vec<Option<T>> = all.iter().map(|_| None).collect();
+            for envelope in envelopes {
+                let id = envelope.id.as_u64().and_then(|id| usize::try_from(id).ok());
+                if let Some((id, place)) = id.and_then(|id| Some((id, replies.get_mut(id)?))) {
+                    *place = Some(read(id, reply(envelope)?));
+                }
+            }
+            match replies.into_iter().collect() {
+                Some(replies) => Ok(Some(replies)),
+                None => Err(passing("it leaves questions unanswered", answer)),
+            }
+        })
+    }
+
+    /// Reads an answer's JSON. What is cut off or empty comes from a node that stops: it may pass.
+    fn parse<'a, T: Deserialize<'a>>(
+        &self,
+        method: &str,
+        answer: &'a Answer,
+    ) -> Result<T, Trouble> {
+        serde_json::from_slice(&answer.body).map_err(|error| {
+            if answer.body.is_empty() {
+                return passing("it answers with nothing", answer);
+            }
+            let text = String::from_utf8_lossy(&answer.body);
+            let reason = format!("it does not speak JSON-RPC ({error}): {}", shortened(&text));
+            if (400..500).contains(&answer.status) {
+                let (url, what) = (self.url().to_owned(), method.to_owned());
+                return Trouble::Lasting(SourceError::Unreadable { url, what, reason });
+            }
+            passing(&reason, answer)
+        })
+    }
+
+    /// Reads what a node answered.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read.
+    pub fn read<'a, T: Deserialize<'a>>(
+        &self,
+        what: &str,
+        result: &'a RawValue,
+    ) -> Result<T, SourceError> {
+        serde_json::from_str(result.get()).map_err(|error| SourceError::Unreadable {
+            url: self.url().to_owned(),
+            what: what.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// The error for a refusal that helps nobody.
+    #[must_use]
+    pub fn refused(&self, what: &str, error: NodeError) -> SourceError {
+        let NodeError { code, message } = error;
+        SourceError::Refused { url: self.url().to_owned(), what: what.to_owned(), code, message }
+    }
+}
+
+fn call(method: &str, params: &Value, id: u64) -> Value {
+    json!({ "jsonrpc": "1.0", "id": id, "method": method, "params": params })
+}
+
+/// Whether an answer is the one to the question with this number. A request that could not be read is
+/// answered without a number.
+fn is_answer_to(envelope: &Envelope<'_>, id: u64) -> bool {
+    envelope.id.is_null() || envelope.id.as_u64() == Some(id)
+}
+
+fn reply(envelope: Envelope<'_>) -> Result<Result<&RawValue, NodeError>, Trouble> {
+    match (envelope.error, envelope.result) {
+        (Some(error), _) if error.code == WARMING_UP => Err(Trouble::Passing {
+            reason: format!("it is starting: {}", shortened(&error.message)),
+            after: None,
+        }),
+        (Some(error), _) => {
+            Ok(Err(NodeError { code: error.code, message: shortened(&error.message) }))
+        }
+        (None, Some(result)) => Ok(Ok(result)),
+        (None, None) => Ok(Ok(RawValue::NULL)),
+    }
+}
+
+fn passing(reason: &str, answer: &Answer) -> Trouble {
+    let reason = format!("{reason} (HTTP status {})", answer.status);
+    Trouble::Passing { reason, after: answer.retry_after }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::http::{
+        Backoff,
+        tests::{Noted, Script, answer},
+    };
+
+    fn rpc<const N: usize>(answers: [(u16, &str); N]) -> (Rpc, Arc<Noted>) {
+        let patience = Noted::new(5, 0);
+        let script = Script::new(answers.map(|(status, body)| Ok(answer(status, body))));
+        (Rpc::new(Server::new(script, patience.clone(), Backoff::default())), patience)
+    }
+
+    fn asked(status: u16, body: &str) -> Result<Reply, SourceError> {
+        rpc([(status, body)]).0.call("getblockcount", &json!([]))
+    }
+
+    #[test]
+    fn answers_in_all_dialects() {
+        for body in [
+            r#"{"result":5,"error":null,"id":0}"#,
+            r#"{"jsonrpc":"1.0","result":5,"error":null,"id":0}"#,
+            r#"{"jsonrpc":"2.0","result":5,"id":0}"#,
+        ] {
+            assert_eq!(asked(200, body).unwrap().unwrap().get(), "5");
+        }
+        for (status, body) in [
+            (
+                500,
+                r#"{"result":null,"error":{"code":-8,"message":"Block height out of range"},"id":0}"#,
+            ),
+            (
+                200,
+                r#"{"jsonrpc":"1.0","result":null,"error":{"code":-1,"message":"Block number out of range"},"id":0}"#,
+            ),
+        ] {
+            let refused = asked(status, body).unwrap().unwrap_err();
+            assert!(refused.is_out_of_range() && !refused.is_gone());
+        }
+        let unknown =
+            r#"{"result":null,"error":{"code":-32601,"message":"Method not found"},"id":0}"#;
+        assert!(asked(404, unknown).unwrap().unwrap_err().is_unknown_form());
+        let stale = r#"{"result":null,"error":{"code":-32603,"message":"block 3bd4 is not in the main chain"},"id":0}"#;
+        assert!(asked(200, stale).unwrap().unwrap_err().is_gone());
+        let pruned = r#"{"result":null,"error":{"code":-1,"message":"Block not available (pruned data)"},"id":0}"#;
+        assert!(!asked(500, pruned).unwrap().unwrap_err().is_unknown_form());
+    }
+
+    #[test]
+    fn a_node_that_starts_is_waited_for() {
+        let warming =
+            r#"{"result":null,"error":{"code":-28,"message":"Verifying blocks..."},"id":0}"#;
+        let (rpc, patience) =
+            rpc([(500, warming), (200, ""), (200, r#"{"result":7,"error":null,"id":0}"#)]);
+        assert_eq!(rpc.call("getblockcount", &json!([])).unwrap().unwrap().get(), "7");
+        let pauses = patience.pauses.lock().unwrap();
+        let reasons: Vec<_> = pauses.iter().map(|(_, reason)| reason.as_str()).collect();
+        let expected =
+            ["it is starting: Verifying blocks...", "it answers with nothing (HTTP status 200)"];
+        assert_eq!(reasons, expected);
+    }
+
+    #[test]
+    fn what_is_no_node_is_not_waited_for() {
+        let (rpc, patience) = rpc([(400, "Client sent an HTTP request to an HTTPS server.")]);
+        let error = rpc.call("getblockcount", &json!([])).unwrap_err().to_string();
+        assert!(error.contains("does not speak JSON-RPC") && error.contains("HTTPS"), "{error}");
+        assert!(patience.pauses.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn several_questions_at_once_are_answered_in_their_order() {
+        let mixed = r#"[{"result":"b","error":null,"id":1},{"result":null,"error":{"code":-5,"message":"Block not found"},"id":2},{"result":"a","error":null,"id":0}]"#;
+        let (rpc, _) = rpc([(200, mixed)]);
+        let replies = rpc.calls("getblock", &[json!([0]), json!([1]), json!([2])]).unwrap();
+        assert_eq!(replies[0].as_ref().unwrap().get(), "\"a\"");
+        assert_eq!(replies[1].as_ref().unwrap().get(), "\"b\"");
+        assert!(replies[2].as_ref().unwrap_err().is_gone());
+    }
+
+    #[test]
+    fn a_node_that_takes_one_question_at_a_time_is_asked_so() {
+        let no = r#"{"result":null,"error":{"code":-32600,"message":"no batches"},"id":null}"#;
+        let one = r#"{"result":1,"error":null,"id":0}"#;
+        let (rpc, _) = rpc([(400, no), (200, one), (200, one), (200, one), (200, one)]);
+        for _ in 0..2 {
+            let replies = rpc.calls("getblockhash", &[json!([0]), json!([1])]).unwrap();
+            assert_eq!(replies.len(), 2);
+        }
+    }
+}

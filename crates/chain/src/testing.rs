@@ -1,0 +1,85 @@
+//! Made-up raw blocks for tests: real in form, with a proof of work that takes two tries.
+
+use super::raw::{
+    Header, cursor::write_compact, hash256, merkle::merkle_root, reversed,
+    transaction::RawTransaction,
+};
+use crate::params::TransactionForm;
+
+/// The easiest target, as test networks have it.
+pub(crate) const EASY: u32 = 0x207f_ffff;
+
+/// A transaction in bytes; what it spends as (transaction, place), and values with scripts.
+pub(crate) fn transaction(spends: &[([u8; 32], u32)], pays: &[(u64, &[u8])]) -> Vec<u8> {
+    let inputs: Vec<_> = spends.iter().map(|(txid, place)| (*txid, *place, Vec::new())).collect();
+    write(&inputs, pays)
+}
+
+/// A coinbase that says a height (BIP 34) and something of its own.
+pub(crate) fn coinbase(height: u32, own: u8, pays: &[(u64, &[u8])]) -> Vec<u8> {
+    let [a, b, c, ..] = height.to_le_bytes();
+    write(&[([0; 32], u32::MAX, vec![3, a, b, c, 1, own])], pays)
+}
+
+fn write(inputs: &[([u8; 32], u32, Vec<u8>)], pays: &[(u64, &[u8])]) -> Vec<u8> {
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    write_compact(inputs.len(), &mut bytes);
+    for (txid, place, script) in inputs {
+        bytes.extend(reversed(*txid));
+        bytes.extend(place.to_le_bytes());
+        write_compact(script.len(), &mut bytes);
+        bytes.extend(script);
+        bytes.extend(u32::MAX.to_le_bytes());
+    }
+    write_compact(pays.len(), &mut bytes);
+    for (value, script) in pays {
+        bytes.extend(value.to_le_bytes());
+        write_compact(script.len(), &mut bytes);
+        bytes.extend(*script);
+    }
+    bytes.extend(0_u32.to_le_bytes());
+    bytes
+}
+
+/// A block of these transactions, and its hash.
+pub(crate) fn block(parent: [u8; 32], transactions: &[Vec<u8>]) -> (Vec<u8>, [u8; 32]) {
+    let ids = transactions
+        .iter()
+        .map(|bytes| RawTransaction::parse(bytes, TransactionForm::Witness).unwrap().txid);
+    let merkle_root = merkle_root(ids).unwrap();
+    let mut header =
+        Header { version: 4, parent, merkle_root, time: 1_700_000_000, bits: EASY, nonce: 0 };
+    while !header.is_met_by(&header.hash()) {
+        header.nonce += 1;
+    }
+    let mut bytes = header_bytes(&header);
+    write_compact(transactions.len(), &mut bytes);
+    bytes.extend(transactions.concat());
+    (bytes, header.hash())
+}
+
+pub(crate) fn header_bytes(header: &Header) -> Vec<u8> {
+    let mut bytes = header.version.to_le_bytes().to_vec();
+    bytes.extend(reversed(header.parent));
+    bytes.extend(reversed(header.merkle_root));
+    bytes.extend(header.time.to_le_bytes());
+    bytes.extend(header.bits.to_le_bytes());
+    bytes.extend(header.nonce.to_le_bytes());
+    assert_eq!(reversed(hash256(&[&bytes])), header.hash());
+    bytes
+}
+
+/// A chain of blocks with a coinbase each; `own` tells one branch from another.
+pub(crate) fn chain(
+    mut parent: [u8; 32],
+    heights: std::ops::Range<u32>,
+    own: u8,
+) -> Vec<(Vec<u8>, [u8; 32])> {
+    let mut blocks = Vec::new();
+    for height in heights {
+        let made = block(parent, &[coinbase(height, own, &[(50, &[0x51])])]);
+        parent = made.1;
+        blocks.push(made);
+    }
+    blocks
+}

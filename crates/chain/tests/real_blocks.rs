@@ -1,0 +1,182 @@
+//! Three blocks of Bitcoin's main network as nodes store them, against facts that a second, independent
+//! program computed from the same bytes: counts, sums, and digests over every transaction identifier,
+//! output address, value and spent output.
+
+#![expect(clippy::expect_used, reason = "a test stops where its data cannot be read")]
+
+use std::{env, fmt::Write as _, path::PathBuf};
+
+use assay_chain::{
+    BlockSource, ChainBlock, SourceError,
+    files::{FileSource, read_block},
+    raw::{Expected, merkle::merkle_root},
+    resolve::wanted,
+};
+use assay_engine::chain::ChainId;
+use sha2::{Digest, Sha256};
+
+/// A block as the other program describes it.
+struct Facts {
+    file: &'static str,
+    height: u64,
+    hash: &'static str,
+    parent: &'static str,
+    merkle_root: &'static str,
+    time: i64,
+    transactions: usize,
+    inputs: usize,
+    outputs: usize,
+    /// What all outputs are worth, and the coinbase's alone.
+    value: u64,
+    mined: u64,
+    without_address: usize,
+    /// Digests over lines: `TXID`, `TXID:PLACE ADDRESS VALUE`, `TXID SPENT:PLACE`.
+    ids: &'static str,
+    made: &'static str,
+    spent: &'static str,
+}
+
+const BLOCKS: [Facts; 3] = [
+    Facts {
+        file: "277647.dat.bz2",
+        height: 277_647,
+        hash: "0000000000000000054a714e580b16c583701712ab91060e92dbde6eb1e052a8",
+        parent: "0000000000000000c86826ab2fbe4639ec413004955a36e77c2267988579e653",
+        merkle_root: "36ac31298eb05c23be1f775d635104705e4560c6532b95c158023c6dc9af06c3",
+        time: 1_388_367_102,
+        transactions: 213,
+        inputs: 732,
+        outputs: 769,
+        value: 177_966_312_176,
+        mined: 2_504_737_355,
+        without_address: 0,
+        ids: "ad2d21c79147adc8db2accf2a16ac7b094319f965d172b0618eb48707839c198",
+        made: "1395736e8a42b0cb833ceca4f10b307a0547363e8e247a50776cf876745893bd",
+        spent: "726a7a620524b44b243d274894527d24146a1b39d87ca802678009ec0b949a5f",
+    },
+    Facts {
+        file: "block426884.raw",
+        height: 426_884,
+        hash: "00000000000000000431d0ead6e0bd9f90ff0d469e9b05d51e3d04971f472973",
+        parent: "00000000000000000466f3ddcb180662417db0c96099d98b0d5bb9293f580808",
+        merkle_root: "7f973e382b2151667eba21e657a7d4900fdddcb214cb9dfbca88a322910d403b",
+        time: 1_472_181_459,
+        transactions: 409,
+        inputs: 6_031,
+        outputs: 798,
+        value: 607_985_168_305,
+        mined: 1_259_494_873,
+        without_address: 19,
+        ids: "ed716210c771312d98e64685223b1339b60cd6b215f66f923bda7f4d9567b221",
+        made: "21f57de5b9464ef1663a2979493a7c11571bd6c9bed8fcb12db26ae20f826b58",
+        spent: "b53209a78567a715c7b7515644a26eb6caf5758ee52e20408eea7b91ac1fb1a6",
+    },
+    Facts {
+        file: "block482683.raw",
+        height: 482_683,
+        hash: "000000000000000000c238240ef6dcb26c37e75e16514e6ffc0aef7eee73e747",
+        parent: "0000000000000000004f8568aa0bc28c7ca94785da07a49272f7124516aaac87",
+        merkle_root: "0888bc2983c7a07818586346a6da7b0596310166de538cfbcf2fe37694aecf9f",
+        time: 1_504_119_737,
+        transactions: 12,
+        inputs: 51,
+        outputs: 25,
+        value: 24_529_107_298,
+        mined: 1_256_817_877,
+        // The commitment to witnesses: two transactions have some.
+        without_address: 1,
+        ids: "7c52ab122d10d4ec487a4d4f82655342aaa282b414d8c1566e733ab31cc378f7",
+        made: "936363f071f17e081768963f30a77fa232d4aa5a96ad9f484319e0f4ba9669f1",
+        spent: "24e75326b5370a2b81d8c8d430347253b03b8e2ad1272343234eeff3256a180e",
+    },
+];
+
+/// A file of blocks in the test data; `None` where there is no such data.
+fn file(name: &str) -> Option<PathBuf> {
+    let folder = env::var_os("ASSAY_TEST_DATA").map(PathBuf::from);
+    if folder.is_none() {
+        #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
+        {
+            eprintln!("SKIPPED: no test data: set ASSAY_TEST_DATA");
+        }
+    }
+    Some(folder?.join("chains/bitcoin/blocks").join(name))
+}
+
+fn digest(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
+fn check(block: &ChainBlock, facts: &Facts) {
+    assert_eq!(hex::encode(block.head.hash), facts.hash);
+    assert_eq!(hex::encode(block.head.parent), facts.parent);
+    assert_eq!(block.head.time.as_second(), facts.time);
+    assert_eq!(block.head.height, facts.height);
+    let all = &block.transactions;
+    let root = merkle_root(all.iter().map(|read| read.txid)).expect("a root");
+    assert_eq!(hex::encode(root), facts.merkle_root);
+
+    let outputs: Vec<_> = all.iter().flat_map(|read| &read.outputs).collect();
+    assert_eq!(all.len(), facts.transactions);
+    assert_eq!(all.iter().map(|read| read.inputs.len()).sum::<usize>(), facts.inputs);
+    assert_eq!(outputs.len(), facts.outputs);
+    assert_eq!(outputs.iter().map(|coin| coin.value).sum::<u64>(), facts.value);
+    let without = outputs.iter().filter(|coin| coin.holder.address(ChainId::BTC).is_none());
+    assert_eq!(without.count(), facts.without_address);
+    let mined: Vec<_> = all.iter().filter(|read| read.coinbase).collect();
+    assert_eq!(mined.len(), 1);
+    let mined = mined.iter().flat_map(|read| &read.outputs).map(|coin| coin.value);
+    assert_eq!(mined.sum::<u64>(), facts.mined);
+
+    let (mut ids, mut made, mut spent) = (Vec::new(), String::new(), String::new());
+    for read in all {
+        ids.extend(read.txid.as_bytes());
+        for (place, coin) in read.outputs.iter().enumerate() {
+            let address = coin.holder.address(ChainId::BTC);
+            let address = address.map_or_else(|| "-".to_owned(), |address| address.to_string());
+            writeln!(made, "{}:{place} {address} {}", read.txid, coin.value).expect("a text");
+        }
+        for input in &read.inputs {
+            writeln!(spent, "{} {}", read.txid, input.output).expect("a text");
+        }
+    }
+    assert_eq!(hex::encode(Sha256::digest(ids)), facts.ids);
+    assert_eq!(digest(&made), facts.made);
+    assert_eq!(digest(&spent), facts.spent);
+}
+
+#[test]
+fn three_blocks_of_bitcoin() {
+    for facts in &BLOCKS {
+        let Some(file) = file(facts.file) else { return };
+        let mut source = FileSource::open(ChainId::BTC, &[file]).expect("a block");
+        assert_eq!(source.first_height(), facts.height);
+        let block = source.block_at(facts.height).expect("a block");
+        check(&block, facts);
+        assert_eq!(hex::encode(source.tip().expect("a tip").hash), facts.hash);
+        // Everything that it spends of itself is known, everything else has to be looked up.
+        let own: std::collections::HashSet<_> =
+            block.transactions.iter().map(|read| read.txid).collect();
+        let inputs = block.transactions.iter().flat_map(|read| &read.inputs);
+        let other = inputs.filter(|input| !own.contains(&input.output.txid)).count();
+        assert_eq!(wanted(&[block]).len(), other);
+    }
+}
+
+#[test]
+fn a_single_block_is_the_one_that_was_asked_for() {
+    let Some(path) = file("block482683.raw") else { return };
+    let hash = |text: &str| hex::decode(text).expect("hex").try_into().expect("a hash");
+    let right = Expected { hash: Some(hash(BLOCKS[2].hash)), height: None };
+    check(&read_block(ChainId::BTC, &path, right).expect("the block"), &BLOCKS[2]);
+    let wrong = Expected { hash: Some(hash(BLOCKS[1].hash)), height: None };
+    let error = read_block(ChainId::BTC, &path, wrong).expect_err("another block");
+    assert!(matches!(error, SourceError::Raw { .. }), "{error}");
+}
+
+#[test]
+fn of_blocks_that_do_not_follow_one_another_the_one_with_the_most_work_is_read() {
+    let Some(file) = file("") else { return };
+    let source = FileSource::open(ChainId::BTC, &[file]).expect("blocks");
+    assert_eq!((source.first_height(), source.left_out()), (482_683, 2));
+}

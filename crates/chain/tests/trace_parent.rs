@@ -1,0 +1,89 @@
+//! Requests of our own name the span that they are made in, as W3C Trace Context has it.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    sync::mpsc,
+    time::Duration,
+};
+
+use assay_chain::http::{
+    Http, Request,
+    client::{Client, Credentials},
+};
+use assay_input::{Conditions, InputLimits, fetch};
+use assay_test_servers::Listener;
+use opentelemetry::{
+    Context,
+    trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState},
+};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const SPAN: &str = "b7ad6b7169203331";
+
+/// A server that answers everything and says which header fields about traces came.
+fn server() -> (Listener, mpsc::Receiver<Vec<String>>) {
+    let (tell, told) = mpsc::channel();
+    let listener = Listener::start(move |mut stream| {
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        let fields = lines.take_while(|line| !line.is_empty());
+        let fields = fields.map(|line| line.to_ascii_lowercase());
+        let mut fields: Vec<String> = fields.filter(|line| line.starts_with("trace")).collect();
+        fields.sort();
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+        stream.write_all(answer.as_bytes())?;
+        tell.send(fields).map_err(io::Error::other)?;
+        Ok(false)
+    });
+    (listener, told)
+}
+
+/// Asks as a list is fetched, as Esplora is asked, and as a node is.
+fn ask_all(url: &str) {
+    let time = Duration::from_secs(5);
+    fetch(url, &Conditions::default(), InputLimits::default(), time).unwrap();
+    let client = Client::new(url, Credentials::None, time).unwrap();
+    client.exchange(Request::get("/blocks/tip/height")).unwrap();
+    client.exchange(Request::post(b"{}")).unwrap();
+}
+
+fn span(flags: TraceFlags, state: &str) -> Context {
+    let (trace, span) = (TraceId::from_hex(TRACE).unwrap(), SpanId::from_hex(SPAN).unwrap());
+    let state: TraceState = state.parse().unwrap();
+    Context::new().with_remote_span_context(SpanContext::new(trace, span, flags, false, state))
+}
+
+#[test]
+fn every_request_names_the_span_it_is_made_in() {
+    let (server, told) = server();
+    let url = format!("http://{}", server.address());
+    let under_way = span(TraceFlags::SAMPLED, "vendor=1").attach();
+    ask_all(&url);
+    drop(under_way);
+    for _ in 0..3 {
+        let fields = [format!("traceparent: 00-{TRACE}-{SPAN}-01"), "tracestate: vendor=1".into()];
+        assert_eq!(told.recv().unwrap(), fields);
+    }
+}
+
+#[test]
+fn a_span_that_is_not_recorded_says_so_and_an_empty_state_is_not_sent() {
+    let (server, told) = server();
+    let url = format!("http://{}", server.address());
+    let under_way = span(TraceFlags::default(), "").attach();
+    ask_all(&url);
+    drop(under_way);
+    for _ in 0..3 {
+        assert_eq!(told.recv().unwrap(), [format!("traceparent: 00-{TRACE}-{SPAN}-00")]);
+    }
+}
+
+#[test]
+fn without_a_span_nothing_is_said() {
+    let (server, told) = server();
+    let url = format!("http://{}", server.address());
+    ask_all(&url);
+    for _ in 0..3 {
+        assert!(told.recv().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,75 @@
+//! `PostgreSQL` servers: version 15 or newer, one primary among any number of standbys.
+
+mod address;
+mod connections;
+mod server;
+mod subscribe;
+
+pub use address::DatabaseAddress;
+pub use connections::Connections;
+use sqlx::{Connection, PgConnection};
+
+use crate::{ChangeSubscription, DatabaseError};
+
+/// Begins a transaction in which every statement reads the same state. The level is named because a
+/// server may have another one as its default; the same holds for [`WRITE`].
+pub const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// Begins a transaction that writes. Each statement sees what was committed before it, so that what is
+/// read under a lock is the newest. A writer waits for another one as long as in `SQLite`. The timeout
+/// holds for one transaction: poolers between this program and the server do not keep settings of a
+/// connection.
+pub const WRITE: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
+
+/// Connections for short statements: a few at once, and one that loads or imports.
+const CONTROL_CONNECTIONS: u32 = 5;
+
+/// A database with two pools of connections. However many checks read chains at once, limits, revocations
+/// and usage do not wait for them: they have connections of their own.
+#[derive(Clone, Debug)]
+pub struct PostgresDatabase {
+    /// For everything but reads of chains.
+    pub control: Connections,
+    /// For reads of chains, and of what was fetched of them.
+    pub reads: Connections,
+}
+
+impl PostgresDatabase {
+    /// Finds the primary.
+    ///
+    /// # Errors
+    ///
+    /// If no server of the address takes writes. No error holds the password.
+    pub async fn connect(address: DatabaseAddress) -> Result<Self, DatabaseError> {
+        let (database, connection) = Self::connect_to_migrate(address).await?;
+        let _closed = connection.close().await;
+        Ok(database)
+    }
+
+    /// Finds the primary, and returns the dedicated connection to it, on which a schema can be migrated: a
+    /// pool would retry silently, and a failed migration must not leave its lock on a pooled connection.
+    ///
+    /// # Errors
+    ///
+    /// If no server of the address takes writes. No error holds the password.
+    pub async fn connect_to_migrate(
+        address: DatabaseAddress,
+    ) -> Result<(Self, PgConnection), DatabaseError> {
+        let (connection, server) = connections::find_primary(&address).await?;
+        let readers = address.readers;
+        let control = Connections::new(server.clone(), address.clone(), CONTROL_CONNECTIONS);
+        let reads = Connections::for_reads(server, address, readers);
+        Ok((Self { control, reads }, connection))
+    }
+
+    /// Subscribes to changes from now on. The first notification comes when the subscription begins.
+    #[must_use]
+    pub fn subscribe(&self) -> ChangeSubscription {
+        subscribe::subscribe(self.control.clone())
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        tokio::join!(self.control.close(), self.reads.close());
+    }
+}

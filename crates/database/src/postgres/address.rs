@@ -1,0 +1,117 @@
+//! What an operator says about reaching a database: a URL or a file that holds one, and perhaps a file
+//! with the password.
+
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::server::{self, Server};
+use crate::DatabaseError;
+
+/// After how long a connection is replaced by a new one: so that what changed where the database is
+/// (a password, an address, a certificate) is used in the end, whatever happens.
+const LIFETIME: Duration = Duration::from_mins(30);
+/// How many connections read chains at once, where nothing is said.
+const READERS: u32 = 10;
+
+/// Where a database is, and how to get in. What it says is never shown: there may be a password in it.
+#[derive(Clone)]
+pub struct DatabaseAddress {
+    url: Url,
+    password_file: Option<PathBuf>,
+    pub(super) lifetime: Duration,
+    pub(super) readers: u32,
+}
+
+#[derive(Clone)]
+enum Url {
+    Text(String),
+    File(PathBuf),
+}
+
+impl DatabaseAddress {
+    /// The database at `url` (`postgres://user:password@host:port/database`). Several hosts
+    /// (`host,host:port`) are tried in order; the first that takes writes is used.
+    #[must_use]
+    pub fn at(url: &str) -> Self {
+        Self::of(Url::Text(url.to_owned()))
+    }
+
+    /// The database whose URL is in a file. The file is read again as it changes.
+    #[must_use]
+    pub fn in_file(file: &Path) -> Self {
+        Self::of(Url::File(file.to_owned()))
+    }
+
+    const fn of(url: Url) -> Self {
+        Self { url, password_file: None, lifetime: LIFETIME, readers: READERS }
+    }
+
+    /// With the password from a file, which is read again as it changes.
+    #[must_use]
+    pub fn with_password_file(mut self, file: &Path) -> Self {
+        self.password_file = Some(file.to_owned());
+        self
+    }
+
+    /// With connections that are replaced after `lifetime`; 30 minutes where nothing is said.
+    #[must_use]
+    pub const fn with_lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// With at most `readers` connections that read chains and what was fetched of them; 10 where nothing
+    /// is said. What else a program does has a few of its own.
+    #[must_use]
+    pub const fn with_readers(mut self, readers: u32) -> Self {
+        self.readers = readers;
+        self
+    }
+
+    /// Whether files say what may change while the program runs.
+    pub(super) const fn has_files(&self) -> bool {
+        self.password_file.is_some() || matches!(self.url, Url::File(_))
+    }
+
+    /// The servers, in the order in which they are tried, as the files say now.
+    pub(super) fn servers(&self) -> Result<Vec<Server>, DatabaseError> {
+        let url = match &self.url {
+            Url::Text(url) => url.clone(),
+            Url::File(file) => secret(file)?,
+        };
+        let password = self.password_file.as_deref().map(secret).transpose()?;
+        server::read(&url, password.as_deref())
+    }
+}
+
+/// What a file says, without the end of its line.
+fn secret(file: &Path) -> Result<String, DatabaseError> {
+    let failed = |source| DatabaseError::CredentialFile { file: file.to_owned(), source };
+    let text = fs::read_to_string(file).map_err(failed)?;
+    let line = text.trim_end_matches(['\n', '\r']);
+    if line.is_empty() {
+        return Err(failed(std::io::Error::other("it is empty")));
+    }
+    Ok(line.to_owned())
+}
+
+impl From<&str> for DatabaseAddress {
+    fn from(url: &str) -> Self {
+        Self::at(url)
+    }
+}
+
+impl From<&String> for DatabaseAddress {
+    fn from(url: &String) -> Self {
+        Self::at(url)
+    }
+}
+
+impl fmt::Debug for DatabaseAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("DatabaseAddress")
+    }
+}

@@ -1,0 +1,214 @@
+//! Where a database is: read from its URL, and told without the password.
+
+use std::{fmt, str::FromStr};
+
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+
+use crate::DatabaseError;
+
+/// What the server's list of connections calls this program, unless the URL says otherwise.
+const APPLICATION_NAME: &str = "assay";
+/// What a URL can say after `?`. Others are refused: the driver would pass over them, and log them.
+const PARAMETERS: [&str; 11] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "host",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+];
+/// Understood elsewhere and always so here: only a server that takes writes is used.
+const PRIMARY_ONLY: &str = "target_session_attrs";
+
+/// A server that may hold the database.
+#[derive(Clone)]
+pub(super) struct Server {
+    /// How to connect.
+    pub(super) options: PgConnectOptions,
+    /// How to name it in messages.
+    pub(super) name: String,
+    /// What tells it from others, the password included.
+    pub(super) identity: String,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Server").field(&self.name).finish()
+    }
+}
+
+/// The servers that a URL names, in order; with another password than the URL's where one is given.
+pub(super) fn read(url: &str, password: Option<&str>) -> Result<Vec<Server>, DatabaseError> {
+    expect_plain(url)?;
+    let (url, asks_for_certificate) = checked_parameters(url)?;
+    single_hosts(&url)
+        .map(|url| {
+            let mut options = PgConnectOptions::from_str(&url)
+                .map_err(|error| DatabaseError::InvalidUrl(reason(&error)))?;
+            if options.get_application_name().is_none() {
+                options = options.application_name(APPLICATION_NAME);
+            }
+            if let Some(password) = password {
+                options = options.password(password);
+            }
+            // Who names a root certificate wants it to be looked at, as PostgreSQL's own programs do.
+            if asks_for_certificate && matches!(options.get_ssl_mode(), PgSslMode::Require) {
+                options = options.ssl_mode(PgSslMode::VerifyCa);
+            }
+            // Reading hundreds of thousands of labels takes its time; that is no news.
+            let options = sqlx::ConnectOptions::disable_statement_logging(options);
+            let name = name(&options);
+            let identity = format!("{url}\n{}", password.unwrap_or_default());
+            Ok(Server { options, name, identity })
+        })
+        .collect()
+}
+
+/// Refuses a URL that would be cut in the wrong place because of what is in its password: a part of
+/// the password would be taken for a host, a port or a name, and told in messages.
+fn expect_plain(url: &str) -> Result<(), DatabaseError> {
+    let scheme = ["postgres://", "postgresql://"];
+    let Some(rest) = scheme.iter().find_map(|scheme| url.strip_prefix(scheme)) else {
+        return Err(DatabaseError::InvalidUrl("it does not start with `postgres://`".into()));
+    };
+    let after_server = rest.split_once(['/', '?', '#']).map_or("", |(_, after)| after);
+    if after_server.contains('@') || url.contains('#') {
+        return Err(DatabaseError::InvalidUrl(
+            "write special characters in the password as %XX: `/` as %2F, `?` as %3F, `#` as %23, \
+             `@` as %40"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The URL with the parameters that the driver knows, and whether it names a root certificate. Parameters
+/// are not repeated in messages: a part of a password may stand where one should.
+fn checked_parameters(url: &str) -> Result<(String, bool), DatabaseError> {
+    let Some((before, parameters)) = url.split_once('?') else {
+        return Ok((url.to_owned(), false));
+    };
+    let mut kept = Vec::new();
+    let mut certificate = false;
+    for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
+        match parameter.split_once('=') {
+            Some((PRIMARY_ONLY, "read-write" | "primary")) => continue,
+            Some((name, _)) if PARAMETERS.contains(&name) || name.starts_with("options[") => {
+                certificate |= name == "sslrootcert";
+            }
+            _ => {
+                let known = PARAMETERS.join(", ");
+                return Err(DatabaseError::InvalidUrl(format!(
+                    "after `?` it says something that is not known; known are {known}"
+                )));
+            }
+        }
+        kept.push(parameter);
+    }
+    let kept = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
+    Ok((format!("{before}{kept}"), certificate))
+}
+
+/// The URL for each of its hosts.
+fn single_hosts(url: &str) -> impl Iterator<Item = String> {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (user, hosts) = match authority.rsplit_once('@') {
+        Some((user, hosts)) => (format!("{user}@"), hosts),
+        None => (String::new(), authority),
+    };
+    hosts.split(',').map(move |host| format!("{scheme}://{user}{host}{path}"))
+}
+
+fn reason(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Configuration(reason) => reason.to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn name(options: &PgConnectOptions) -> String {
+    let database = options.get_database().unwrap_or(options.get_username());
+    match options.get_socket() {
+        Some(socket) => format!("{}/{database}", socket.display()),
+        None => format!("{}:{}/{database}", options.get_host(), options.get_port()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(url: &str) -> Vec<String> {
+        read(url, None).unwrap().into_iter().map(|server| server.name).collect()
+    }
+
+    #[test]
+    fn a_database_is_named_without_its_password() {
+        let cases = [
+            ("postgres://user:secret@db.example:5433/assay", "db.example:5433/assay"),
+            (
+                "postgresql://user:s%40cret@db.example/assay?sslmode=require",
+                "db.example:5432/assay",
+            ),
+            ("postgres://user@db.example/assay?password=secret", "db.example:5432/assay"),
+            (
+                "postgres:///assay?host=/run/postgresql&user=user&password=secret",
+                "/run/postgresql/assay",
+            ),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(names(url), [expected], "{url}");
+            assert!(!format!("{:?}", read(url, Some("secret")).unwrap()).contains("secret"));
+        }
+    }
+
+    #[test]
+    fn several_hosts_are_several_servers_in_order() {
+        let url = "postgres://user:s%2Ccret@one,two:5433,[::1]:5434/assay?sslmode=require";
+        assert_eq!(names(url), ["one:5432/assay", "two:5433/assay", "[::1]:5434/assay"]);
+    }
+
+    #[test]
+    fn only_what_is_meant_as_a_parameter_is_taken_for_one() {
+        assert_eq!(names("postgres://u@one/a?target_session_attrs=read-write"), ["one:5432/a"]);
+        for parameter in ["secret", "pasword=secret", "target_session_attrs=standby", "=secret"] {
+            let error = read(&format!("postgres://u@one/a?{parameter}"), None).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("sslmode") && !text.contains("secret"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_root_certificate_is_not_named_for_nothing() {
+        let mode = |url: &str| read(url, None).unwrap()[0].options.get_ssl_mode();
+        let with = "postgres://u@one/a?sslrootcert=/ca.pem&sslmode=";
+        assert!(matches!(mode(&format!("{with}require")), PgSslMode::VerifyCa));
+        assert!(matches!(mode(&format!("{with}verify-full")), PgSslMode::VerifyFull));
+        assert!(matches!(mode("postgres://u@one/a?sslmode=require"), PgSslMode::Require));
+    }
+
+    #[test]
+    fn a_url_that_is_cut_within_its_password_is_refused_without_telling_it() {
+        let urls = [
+            "postgres://user:12/34secret@db.example/assay",
+            "postgres://user:12?34secret@db.example/assay",
+            "postgres://user:12#34secret@db.example/assay",
+            "postgres://user:secret@db.example:port/assay",
+            "mysql://user:secret@db.example/assay",
+            "secret",
+        ];
+        for url in urls {
+            let error = read(url, None).unwrap_err();
+            assert!(matches!(error, DatabaseError::InvalidUrl(_)));
+            for text in [error.to_string(), format!("{error:?}")] {
+                assert!(!text.contains("secret") && !text.contains("12"), "{url}: {text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Errors of chain graphs.
+
+use assay_database::DatabaseError;
+use assay_engine::{
+    chain::ChainId,
+    coins::{OutPoint, Txid},
+};
+
+/// A graph could not do what was asked. Nothing was written, unless the database's answer was lost.
+#[derive(Debug, thiserror::Error)]
+pub enum GraphError {
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// Blocks do not follow one another.
+    #[error("block {height} does not follow block {tip} of the {chain} chain: nothing was written")]
+    Gap {
+        /// The chain.
+        chain: ChainId,
+        /// The block that does not follow.
+        height: u64,
+        /// The block that it should have followed.
+        tip: u64,
+    },
+    /// A reorganisation is deeper than the undo log.
+    #[error(
+        "the {chain} chain changed below height {height}, deeper than can be taken back: delete its \
+         graph and ingest it again"
+    )]
+    TooDeep {
+        /// The chain.
+        chain: ChainId,
+        /// The lowest height that the graph can go back to.
+        height: u64,
+    },
+    /// A transaction moves more than any chain allows.
+    #[error(
+        "transaction {txid} of the {chain} chain moves more than 2^63 - 1 base units: nothing was \
+         written"
+    )]
+    Amount {
+        /// The chain.
+        chain: ChainId,
+        /// The transaction.
+        txid: Txid,
+    },
+    /// An output was spent before.
+    #[error(
+        "transaction {txid} in block {height} of the {chain} chain spends {output}, which was spent \
+         before: nothing was written"
+    )]
+    SpentBefore {
+        /// The chain.
+        chain: ChainId,
+        /// The transaction that spends it again.
+        txid: Txid,
+        /// Its block.
+        height: u64,
+        /// The output.
+        output: OutPoint,
+    },
+    /// A backfill loaded two inputs that spend the same output; found when the indexes are built.
+    #[error(
+        "somewhere among the blocks of the {0} chain that were loaded, an output is spent twice: their \
+         source is wrong; delete the graph and ingest it from another one"
+    )]
+    SpentTwice(ChainId),
+    /// Another program changed the graph meanwhile.
+    #[error("the {0} chain's graph changed while blocks were being written: nothing was written")]
+    Conflict(ChainId),
+    /// Another program writes the chain.
+    #[error("another program is ingesting the {0} chain: only one can at a time")]
+    Busy(ChainId),
+    /// The graph begins at another height.
+    #[error("the {chain} chain was ingested from height {start} on: it cannot begin at {wanted}")]
+    OtherStart {
+        /// The chain.
+        chain: ChainId,
+        /// The height of its first block.
+        start: u64,
+        /// The height that was asked for.
+        wanted: u64,
+    },
+}
+
+impl From<sqlx::Error> for GraphError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(error.into())
+    }
+}
+
+impl GraphError {
+    /// An unreadable value of a column.
+    pub(crate) fn unreadable(column: &'static str, detail: impl ToString) -> Self {
+        DatabaseError::unreadable(column, detail).into()
+    }
+
+    /// Whether a unique constraint refused a row.
+    pub(crate) fn is_unique_violation(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_unique_violation())
+    }
+
+    /// Whether the database may become available: nobody answered, or it is starting.
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_absence())
+    }
+}

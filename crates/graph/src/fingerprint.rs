@@ -1,0 +1,112 @@
+//! What a graph holds, in one number.
+//!
+//! Each table is hashed on its own, row by row in the order of its key, every field in its full width,
+//! most significant byte first; then the graph's own row and the five digests together.
+
+use assay_database::value;
+use assay_engine::{chain::ChainId, coins::Statistics};
+use sha2::{Digest, Sha256};
+
+use super::rows::{
+    BlockRow, CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow, kind_number,
+};
+
+/// Hashes rows that are handed in by table and in the order of their keys.
+#[derive(Debug, Default)]
+pub(crate) struct Fingerprint {
+    blocks: Sha256,
+    transactions: Sha256,
+    inputs: Sha256,
+    outputs: Sha256,
+    holders: Sha256,
+}
+
+impl Fingerprint {
+    pub(crate) fn block(&mut self, row: &BlockRow) {
+        let BlockRow { block, first_transaction, first_holder } = row;
+        self.blocks.update(block.height.to_be_bytes());
+        self.blocks.update(block.hash);
+        self.blocks.update(block.parent);
+        self.blocks.update(value::milliseconds(block.time).to_be_bytes());
+        self.blocks.update(first_transaction.to_be_bytes());
+        self.blocks.update(first_holder.to_be_bytes());
+    }
+
+    pub(crate) fn transaction(&mut self, row: &TransactionRow) {
+        self.transactions.update(row.number.to_be_bytes());
+        self.transactions.update(row.height.to_be_bytes());
+        self.transactions.update(row.txid.as_bytes());
+        self.transactions.update(kind_number(row.kind).to_be_bytes());
+        for number in [row.inputs, row.outputs, row.input_total, row.output_total, row.unknown] {
+            self.transactions.update(number.to_be_bytes());
+        }
+    }
+
+    pub(crate) fn input(&mut self, row: &InputRow) {
+        self.inputs.update(row.transaction.to_be_bytes());
+        self.inputs.update(row.place.to_be_bytes());
+        match row.spends {
+            Spends::Pool => self.inputs.update([0]),
+            Spends::Recorded { transaction, index } => {
+                self.inputs.update([1]);
+                self.inputs.update(transaction.to_be_bytes());
+                self.inputs.update(index.to_be_bytes());
+            }
+            Spends::Elsewhere(output) => {
+                self.inputs.update([2]);
+                self.inputs.update(output.txid.as_bytes());
+                self.inputs.update(output.index.to_be_bytes());
+            }
+        }
+        match &row.coin {
+            None => self.inputs.update([0]),
+            Some(row) => {
+                self.inputs.update([1]);
+                coin(&mut self.inputs, row);
+            }
+        }
+    }
+
+    pub(crate) fn output(&mut self, row: &OutputRow) {
+        self.outputs.update(row.transaction.to_be_bytes());
+        self.outputs.update(row.place.to_be_bytes());
+        coin(&mut self.outputs, &row.coin);
+    }
+
+    pub(crate) fn holder(&mut self, row: &HolderRow) {
+        let key = row.holder.to_bytes();
+        self.holders.update(row.number.to_be_bytes());
+        self.holders.update((key.len() as u64).to_be_bytes());
+        self.holders.update(key);
+        let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
+            row.statistics;
+        for time in [first_seen, last_seen] {
+            self.holders.update(value::milliseconds(time).to_be_bytes());
+        }
+        for count in [transactions_in, transactions_out] {
+            self.holders.update(count.to_be_bytes());
+        }
+        for sum in [received, sent] {
+            self.holders.update(sum.to_be_bytes());
+        }
+    }
+
+    /// The digest of a graph of `chain` that begins at `start`.
+    pub(crate) fn of(self, chain: ChainId, start: u64, sample: bool) -> [u8; 32] {
+        let Self { blocks, transactions, inputs, outputs, holders } = self;
+        let mut all = Sha256::new();
+        all.update(chain.as_str());
+        all.update([0]);
+        all.update(start.to_be_bytes());
+        all.update([u8::from(sample)]);
+        for table in [blocks, transactions, inputs, outputs, holders] {
+            all.update(table.finalize());
+        }
+        all.finalize().into()
+    }
+}
+
+fn coin(hash: &mut Sha256, row: &CoinRow) {
+    hash.update(row.holder.to_be_bytes());
+    hash.update(row.value.to_be_bytes());
+}

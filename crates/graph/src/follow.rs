@@ -1,0 +1,63 @@
+//! Driving a trace over a source of flows.
+
+use std::collections::BTreeMap;
+
+use assay_engine::{
+    evidence::Direction,
+    trace::{Supply, Trace, Wants},
+};
+use tokio::try_join;
+
+use super::FlowSource;
+use crate::GraphError;
+
+/// How many transactions are asked for at once: a whole level at the usual budget.
+pub const BATCH: usize = 4_096;
+
+/// Reads what a trace wants until it wants nothing more, at most `batch` transactions at a time.
+///
+/// # Errors
+///
+/// Where the source fails.
+pub async fn follow(
+    source: &dyn FlowSource,
+    trace: &mut Trace<'_>,
+    batch: usize,
+) -> Result<(), GraphError> {
+    loop {
+        let wants = trace.wants();
+        if wants.is_empty() {
+            return Ok(());
+        }
+        let legs = [Direction::Source, Direction::Destination].map(|way| trace.legs(way));
+        let supply = read(source, &wants, legs, batch).await?;
+        trace.supply(&supply);
+    }
+}
+
+async fn read(
+    source: &dyn FlowSource,
+    wants: &Wants,
+    [of_origins, of_destinations]: [u32; 2],
+    batch: usize,
+) -> Result<Supply, GraphError> {
+    let batch = batch.max(1);
+    let origins = async {
+        let mut read = BTreeMap::new();
+        for some in wants.origins.chunks(batch) {
+            let found = source.origins(some, of_origins).await?;
+            read.extend(some.iter().copied().zip(found));
+        }
+        Ok::<_, GraphError>(read)
+    };
+    let destinations = async {
+        let mut read = BTreeMap::new();
+        for some in wants.destinations.chunks(batch) {
+            let found = source.destinations(some, of_destinations).await?;
+            read.extend(some.iter().copied().zip(found));
+        }
+        Ok::<_, GraphError>(read)
+    };
+    let (origins, destinations) = try_join!(origins, destinations)?;
+    Ok(Supply { origins, destinations })
+}

@@ -1,0 +1,153 @@
+//! What a plan must say.
+
+use super::*;
+use crate::{BlockRef, state::tests::empty};
+
+fn holder(number: u8) -> Holder {
+    Holder::KeyHash([number; 20])
+}
+
+fn txid(number: u8) -> Txid {
+    Txid::from_bytes([number; 32])
+}
+
+fn coin(who: u8, value: u64) -> Coin {
+    Coin { holder: holder(who), value }
+}
+
+fn spend(transaction: u8, index: u32, coin: Option<Coin>) -> GraphInput {
+    GraphInput { output: OutPoint { txid: txid(transaction), index }, coin }
+}
+
+fn payment(number: u8, inputs: Vec<GraphInput>, outputs: Vec<Coin>) -> GraphTransaction {
+    let kind = TransactionKind::Payment;
+    GraphTransaction { txid: txid(number), kind, inputs, outputs, unknown: 0 }
+}
+
+fn coinbase(number: u8, outputs: Vec<Coin>) -> GraphTransaction {
+    let kind = TransactionKind::Coinbase;
+    GraphTransaction { kind, ..payment(number, Vec::new(), outputs) }
+}
+
+fn time(height: u64) -> Timestamp {
+    Timestamp::from_second(i64::try_from(height).unwrap() * 600).unwrap()
+}
+
+fn block(height: u64, transactions: Vec<GraphTransaction>) -> GraphBlock {
+    let byte = u8::try_from(height).unwrap();
+    let (hash, parent) = ([byte; 32], [byte.wrapping_sub(1); 32]);
+    GraphBlock { block: BlockRef { height, hash, parent, time: time(height) }, transactions }
+}
+
+fn plan_of(state: &State, blocks: &[GraphBlock], known: &Known, from: u64) -> Plan {
+    plan(state, blocks, known, from, time(99)).unwrap()
+}
+
+/// A pays B 70 of 100 and itself 20, and then B pays C everything.
+fn story() -> Vec<GraphBlock> {
+    let pays = payment(2, vec![spend(1, 0, Some(coin(1, 100)))], vec![coin(2, 70), coin(1, 20)]);
+    let passes_on = payment(3, vec![spend(2, 0, Some(coin(2, 70)))], vec![coin(3, 70)]);
+    vec![
+        block(0, vec![coinbase(1, vec![coin(1, 100)])]),
+        block(1, vec![coinbase(4, vec![coin(9, 60)]), pays]),
+        block(2, vec![passes_on]),
+    ]
+}
+
+#[test]
+fn everything_is_numbered_in_the_order_of_the_chain() {
+    let plan = plan_of(&empty(0), &story(), &Known::default(), 0);
+    let numbers = plan.transactions.iter().map(|row| (row.number, row.height, row.txid));
+    let expected = [(0, 0, txid(1)), (1, 1, txid(4)), (2, 1, txid(2)), (3, 2, txid(3))];
+    assert!(numbers.eq(expected));
+    let holders = plan.begun.iter().map(|row| (row.number, row.holder.clone()));
+    assert!(holders.eq([(0, holder(1)), (1, holder(9)), (2, holder(2)), (3, holder(3))]));
+    let firsts = plan.blocks.iter().map(|row| (row.first_transaction, row.first_holder));
+    assert!(firsts.eq([(0, 0), (1, 1), (3, 3)]));
+    assert_eq!((plan.after.next_transaction, plan.after.next_holder), (4, 4));
+    assert_eq!(plan.after.tip, Some((story()[2].block, time(99))));
+    let spends: Vec<_> = plan.inputs.iter().map(|row| row.spends).collect();
+    let recorded = |transaction| Spends::Recorded { transaction, index: 0 };
+    assert_eq!(spends, [recorded(0), recorded(2)], "made by these very blocks");
+}
+
+#[test]
+fn what_one_pays_oneself_is_neither_income_nor_expense() {
+    let plan = plan_of(&empty(0), &story(), &Known::default(), 0);
+    let figures = plan.begun.iter().map(|row| {
+        let it = row.statistics;
+        (it.transactions_in, it.received, it.transactions_out, it.sent)
+    });
+    // All of the 100 are A's, so that all of the 20 come back: 80 are gone, 10 of them as the fee.
+    assert!(figures.eq([(1, 100, 1, 80), (1, 60, 0, 0), (1, 70, 1, 70), (1, 70, 0, 0)]));
+    let seen = plan.begun.iter().map(|row| (row.statistics.first_seen, row.statistics.last_seen));
+    assert!(seen.eq([(0, 1), (1, 1), (1, 2), (2, 2)].map(|(a, b)| (time(a), time(b)))));
+}
+
+#[test]
+fn what_was_known_before_is_continued() {
+    let story = story();
+    let (first, rest) = story.split_at(1);
+    let before = plan_of(&empty(0), first, &Known::default(), 0);
+    let asked = needs(rest);
+    let from_before = OutPoint { txid: txid(1), index: 0 };
+    assert_eq!(asked.outputs, HashSet::from([from_before]), "the other is made on the way");
+    assert_eq!(asked.holders.len(), 4);
+
+    let a = &before.begun[0];
+    let known = Known {
+        transactions: HashMap::from([(txid(1), 0)]),
+        holders: HashMap::from([(holder(1), (0, a.statistics))]),
+    };
+    let after = plan_of(&before.after, rest, &known, 0);
+    let whole = plan_of(&empty(0), &story, &Known::default(), 0);
+    assert_eq!(after.changed, whole.begun[..1]);
+    assert_eq!(after.begun, whole.begun[1..]);
+    assert_eq!(after.after, whole.after);
+}
+
+#[test]
+fn a_block_is_undone_for_whoever_was_there_before_it() {
+    let whole = plan_of(&empty(0), &story(), &Known::default(), 0);
+    let undo = whole.undo.iter().map(|row| (row.height, row.holder, row.before.sent));
+    assert!(undo.eq([(1, 0, 0), (2, 2, 0)]), "A before it paid, B before it passed on");
+    assert_eq!(whole.after.reorganisable_from, 0);
+    let late = plan_of(&empty(0), &story(), &Known::default(), 2);
+    assert_eq!(late.undo.iter().map(|row| row.height).collect::<Vec<_>>(), [2]);
+    assert_eq!(late.after.reorganisable_from, 2);
+}
+
+#[test]
+fn what_is_not_known_is_kept_as_it_is_named() {
+    let out_of_pool = spend(5, OUT_OF_POOL, Some(coin(7, 30)));
+    let told = spend(8, 3, Some(coin(2, 50)));
+    let mut transaction =
+        payment(5, vec![spend(9, 7, None), told, out_of_pool], vec![coin(3, 100)]);
+    transaction.unknown = 25;
+    let blocks = [block(0, vec![transaction])];
+    assert_eq!(needs(&blocks).outputs.len(), 1, "whose value is told may be recorded");
+    let plan = plan_of(&empty(0), &blocks, &Known::default(), 0);
+    let spends: Vec<_> = plan.inputs.iter().map(|row| row.spends).collect();
+    let elsewhere = |number, index| Spends::Elsewhere(OutPoint { txid: txid(number), index });
+    assert_eq!(spends, [elsewhere(9, 7), elsewhere(8, 3), Spends::Pool]);
+    assert_eq!(plan.inputs[0].coin, None);
+    let row = &plan.transactions[0];
+    assert_eq!((row.inputs, row.input_total, row.unknown, row.output_total), (3, 105, 25, 100));
+}
+
+#[test]
+fn more_than_any_chain_allows_is_refused() {
+    let whole = u64::try_from(i64::MAX).unwrap();
+    let refused = |transaction: GraphTransaction| {
+        let blocks = [block(0, vec![transaction])];
+        let planned = plan(&empty(0), &blocks, &Known::default(), 0, time(0));
+        matches!(planned, Err(GraphError::Amount { .. }))
+    };
+    assert!(!refused(coinbase(1, vec![coin(1, whole)])));
+    assert!(refused(coinbase(1, vec![coin(1, whole), coin(1, 1)])));
+    let spends = |value| spend(9, 0, Some(coin(1, value)));
+    assert!(refused(payment(1, vec![spends(whole), spends(1)], Vec::new())));
+    assert!(refused(GraphTransaction { unknown: u64::MAX, ..coinbase(1, Vec::new()) }));
+    let odd = GraphTransaction { inputs: vec![spends(u64::MAX)], ..coinbase(1, Vec::new()) };
+    assert!(refused(odd));
+}

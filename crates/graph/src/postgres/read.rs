@@ -1,0 +1,208 @@
+//! Flows of money, read from a graph in PostgreSQL: every call is one statement, and so of one state.
+
+use std::collections::BTreeMap;
+
+use assay_engine::{
+    coins::{CoinTransaction, History, HistoryEntry, Holder, Leg, OutPoint, OwnOutput, Txid},
+    trace::Reading,
+};
+use async_trait::async_trait;
+use futures_util::TryStreamExt;
+use sqlx::{Decode, Postgres, Row, Type, postgres::PgRow};
+
+use super::{PostgresGraph, row};
+use crate::{FlowSource, GraphError, rows};
+
+/// Which legs a statement reads.
+#[derive(Clone, Copy)]
+struct Sides {
+    inputs: bool,
+    outputs: bool,
+}
+
+#[async_trait]
+impl FlowSource for PostgresGraph {
+    async fn history(
+        &self,
+        holder: &Holder,
+        reading: Reading,
+    ) -> Result<Option<History>, GraphError> {
+        let mut connection = self.reads.acquire().await?;
+        let mut rows = sqlx::query(self.flows.history.clone())
+            .bind(holder.to_bytes())
+            .bind(i64::from(reading.transfers))
+            .bind(i64::from(reading.legs))
+            .fetch(&mut *connection);
+        let mut statistics = None;
+        let (mut incoming, mut outgoing) = (BTreeMap::new(), BTreeMap::new());
+        while let Some(found) = rows.try_next().await? {
+            statistics = Some(row::statistics(&found, STATISTICS_OF_HISTORY)?);
+            if let Some(direction) = found.try_get(HEAD_COLUMNS)? {
+                let entries = if direction { &mut incoming } else { &mut outgoing };
+                entries.insert(found.try_get::<i64, _>(0)?, entry(&found)?);
+            }
+        }
+        Ok(statistics.map(|statistics| History {
+            statistics,
+            incoming: incoming.into_values().collect(),
+            outgoing: outgoing.into_values().collect(),
+        }))
+    }
+
+    async fn origins(
+        &self,
+        transactions: &[Txid],
+        largest: u32,
+    ) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+        let mut connection = self.reads.acquire().await?;
+        let rows = sqlx::query(self.flows.origins.clone())
+            .bind(identifiers(transactions))
+            .bind(i64::from(largest))
+            .fetch(&mut *connection);
+        answers(rows, Sides { inputs: true, outputs: false }, transactions.len()).await
+    }
+
+    async fn destinations(
+        &self,
+        outputs: &[OutPoint],
+        largest: u32,
+    ) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+        let (txids, indexes) = outpoints(outputs);
+        let mut connection = self.reads.acquire().await?;
+        let rows = sqlx::query(self.flows.destinations.clone())
+            .bind(txids)
+            .bind(i64::from(largest))
+            .bind(indexes)
+            .fetch(&mut *connection);
+        answers(rows, Sides { inputs: false, outputs: true }, outputs.len()).await
+    }
+}
+
+/// A transaction, with both sides.
+pub(super) async fn transaction(
+    graph: &PostgresGraph,
+    txid: &Txid,
+    largest: u32,
+) -> Result<Option<CoinTransaction>, GraphError> {
+    let mut connection = graph.reads.acquire().await?;
+    let rows = sqlx::query(graph.flows.transaction.clone())
+        .bind(identifiers(&[*txid]))
+        .bind(i64::from(largest))
+        .fetch(&mut *connection);
+    let answers = answers(rows, Sides { inputs: true, outputs: true }, 1).await?;
+    Ok(answers.into_iter().next().flatten())
+}
+
+pub(super) fn identifiers(transactions: &[Txid]) -> Vec<&[u8]> {
+    transactions.iter().map(|txid| &txid.as_bytes()[..]).collect()
+}
+
+/// Outputs in two lists, places with the same bits.
+pub(super) fn outpoints(outputs: &[OutPoint]) -> (Vec<&[u8]>, Vec<i32>) {
+    outputs.iter().map(|output| (&output.txid.as_bytes()[..], output.index.cast_signed())).unzip()
+}
+
+/// What was found, in the order in which it was asked for.
+async fn answers(
+    mut rows: impl futures_util::Stream<Item = Result<PgRow, sqlx::Error>> + Unpin,
+    sides: Sides,
+    asked: usize,
+) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+    let mut answers = vec![None; asked];
+    while let Some(found) = rows.try_next().await? {
+        let mut columns = Columns { row: &found, next: HEAD_COLUMNS };
+        let places: Vec<i64> = columns.next()?;
+        let transaction = columns.transaction(sides)?;
+        for place in places {
+            let answer = usize::try_from(place - 1).ok().and_then(|place| answers.get_mut(place));
+            if let Some(answer) = answer {
+                *answer = Some(transaction.clone());
+            }
+        }
+    }
+    Ok(answers)
+}
+
+/// A transaction of a holder's history.
+fn entry(row: &PgRow) -> Result<HistoryEntry, GraphError> {
+    let mut columns = Columns { row, next: HEAD_COLUMNS + 1 };
+    let transaction = columns.transaction(Sides { inputs: true, outputs: true })?;
+    let sum = |stored: Option<i64>| row::amount(stored.unwrap_or_default()).map(u128::from);
+    let (received, sent) = (sum(columns.next()?)?, sum(columns.next()?)?);
+    Ok(HistoryEntry { transaction, received, sent, outputs: columns.own_outputs()? })
+}
+
+/// Columns of a transaction and its time.
+const HEAD_COLUMNS: usize = 10;
+/// Where the statistics begin in a row of a history.
+const STATISTICS_OF_HISTORY: usize = HEAD_COLUMNS + 1 + 5 + 3 + 5;
+
+/// A row's columns, one after the other.
+struct Columns<'r> {
+    row: &'r PgRow,
+    next: usize,
+}
+
+impl<'r> Columns<'r> {
+    fn next<T: Decode<'r, Postgres> + Type<Postgres>>(&mut self) -> Result<T, GraphError> {
+        self.next += 1;
+        Ok(self.row.try_get(self.next - 1)?)
+    }
+
+    /// A list; one without members is nothing.
+    fn list<T>(&mut self) -> Result<Vec<T>, GraphError>
+    where
+        Vec<T>: Decode<'r, Postgres> + Type<Postgres>,
+    {
+        Ok(self.next::<Option<Vec<T>>>()?.unwrap_or_default())
+    }
+
+    fn transaction(&mut self, sides: Sides) -> Result<CoinTransaction, GraphError> {
+        let time = row::time(self.row, HEAD_COLUMNS - 1)?;
+        let mut transaction = row::transaction(self.row)?.bare(time);
+        let itself = transaction.txid;
+        if sides.inputs {
+            transaction.inputs.legs = self.input_legs(itself)?;
+        }
+        if sides.outputs {
+            transaction.outputs.legs = self.legs(|index| OutPoint { txid: itself, index })?;
+        }
+        Ok(transaction)
+    }
+
+    fn legs(&mut self, output: impl Fn(u32) -> OutPoint) -> Result<Vec<Leg>, GraphError> {
+        let (places, values) = (self.list::<i32>()?, self.list::<i64>()?);
+        let keys = self.list::<Vec<u8>>()?;
+        let legs = places.into_iter().zip(values).zip(keys);
+        legs.map(|((place, value), key)| {
+            let place = row::place(place);
+            let (holder, value) = (rows::holder(&key)?, row::amount(value)?);
+            Ok(Leg { place, output: output(place), holder, value })
+        })
+        .collect()
+    }
+
+    fn input_legs(&mut self, itself: Txid) -> Result<Vec<Leg>, GraphError> {
+        let out_of_pool = OutPoint { txid: itself, index: rows::OUT_OF_POOL };
+        let mut legs = self.legs(|_| out_of_pool)?;
+        let indexes = self.list::<Option<i32>>()?;
+        let txids = self.list::<Option<Vec<u8>>>()?;
+        for (leg, spent) in legs.iter_mut().zip(indexes.into_iter().zip(txids)) {
+            if let (Some(index), Some(txid)) = spent {
+                leg.output = OutPoint { txid: rows::txid(&txid)?, index: row::place(index) };
+            }
+        }
+        Ok(legs)
+    }
+
+    fn own_outputs(&mut self) -> Result<Vec<OwnOutput>, GraphError> {
+        let (places, values) = (self.list::<i32>()?, self.list::<i64>()?);
+        let spent = self.list::<bool>()?;
+        let outputs = places.into_iter().zip(values).zip(spent);
+        outputs
+            .map(|((place, value), spent)| {
+                Ok(OwnOutput { index: row::place(place), value: row::amount(value)?, spent })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! What rows of a graph in PostgreSQL say. Columns are read by their place: there are billions of
+//! them.
+
+use assay_database::value;
+use assay_engine::coins::{OutPoint, Statistics};
+use jiff::Timestamp;
+use sqlx::{Row, postgres::PgRow};
+
+use crate::{
+    BlockRef, GraphError,
+    rows::{self, BlockRow, CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow},
+};
+
+/// Columns of [`block`].
+pub(super) const BLOCK: &str = "height, hash, parent, time, first_tx, first_holder";
+/// Columns of [`transaction`].
+pub(super) const TRANSACTION: &str = "t.tx_id, t.height, t.txid, t.kind, t.inputs, t.outputs,
+                                      t.input_total, t.output_total, t.unknown";
+/// Columns of [`input`].
+pub(super) const INPUT: &str = "tx_id, place, holder_id, value, prev_tx_id, prev_index, prev_txid";
+/// Columns of [`output`].
+pub(super) const OUTPUT: &str = "tx_id, place, holder_id, value";
+/// Columns of [`holder`].
+pub(super) const HOLDER: &str = "h.holder_id, h.key, h.first_seen, h.last_seen, h.transactions_in,
+                                 h.transactions_out, h.received::text, h.sent::text";
+
+pub(super) fn height(row: &PgRow, column: usize) -> Result<u64, GraphError> {
+    Ok(value::unsigned("block.height", row.try_get(column)?)?)
+}
+
+pub(super) fn time(row: &PgRow, column: usize) -> Result<Timestamp, GraphError> {
+    Ok(value::time("block.time", row.try_get(column)?)?)
+}
+
+/// A place, which is stored with the same bits.
+pub(super) fn place(stored: i32) -> u32 {
+    stored.cast_unsigned()
+}
+
+pub(super) fn amount(stored: i64) -> Result<u64, GraphError> {
+    Ok(value::unsigned("output.value", stored)?)
+}
+
+pub(super) fn block_ref(row: &PgRow) -> Result<BlockRef, GraphError> {
+    Ok(BlockRef {
+        height: height(row, 0)?,
+        hash: rows::hash("block.hash", row.try_get(1)?)?,
+        parent: rows::hash("block.parent", row.try_get(2)?)?,
+        time: time(row, 3)?,
+    })
+}
+
+pub(super) fn block(row: &PgRow) -> Result<BlockRow, GraphError> {
+    Ok(BlockRow {
+        block: block_ref(row)?,
+        first_transaction: row.try_get(4)?,
+        first_holder: row.try_get(5)?,
+    })
+}
+
+pub(super) fn transaction(row: &PgRow) -> Result<TransactionRow, GraphError> {
+    Ok(TransactionRow {
+        number: row.try_get(0)?,
+        height: height(row, 1)?,
+        txid: rows::txid(row.try_get(2)?)?,
+        kind: rows::kind(row.try_get(3)?)?,
+        inputs: row.try_get::<i32, _>(4)?.into(),
+        outputs: row.try_get::<i32, _>(5)?.into(),
+        input_total: row.try_get(6)?,
+        output_total: row.try_get(7)?,
+        unknown: row.try_get(8)?,
+    })
+}
+
+pub(super) fn input(row: &PgRow) -> Result<InputRow, GraphError> {
+    let coin = match (row.try_get(2)?, row.try_get(3)?) {
+        (Some(holder), Some(value)) => Some(CoinRow { holder, value }),
+        _ => None,
+    };
+    let index = || Ok::<_, GraphError>(place(row.try_get(5)?));
+    let spends = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
+        (Some(transaction), _) => Spends::Recorded { transaction, index: index()? },
+        (None, Some(txid)) => {
+            Spends::Elsewhere(OutPoint { txid: rows::txid(txid)?, index: index()? })
+        }
+        (None, None) => Spends::Pool,
+    };
+    Ok(InputRow { transaction: row.try_get(0)?, place: place(row.try_get(1)?), spends, coin })
+}
+
+pub(super) fn output(row: &PgRow) -> Result<OutputRow, GraphError> {
+    Ok(OutputRow {
+        transaction: row.try_get(0)?,
+        place: place(row.try_get(1)?),
+        coin: CoinRow { holder: row.try_get(2)?, value: row.try_get(3)? },
+    })
+}
+
+pub(super) fn holder(row: &PgRow) -> Result<HolderRow, GraphError> {
+    Ok(HolderRow {
+        number: row.try_get(0)?,
+        holder: rows::holder(row.try_get(1)?)?,
+        statistics: statistics(row, 2)?,
+    })
+}
+
+/// Statistics whose columns begin at `first`.
+pub(super) fn statistics(row: &PgRow, first: usize) -> Result<Statistics, GraphError> {
+    let count = |column: usize| value::unsigned("holder.transactions", row.try_get(column)?);
+    let sum = |column: usize| value::parsed("holder.received", row.try_get(column)?);
+    Ok(Statistics {
+        first_seen: time(row, first)?,
+        last_seen: time(row, first + 1)?,
+        transactions_in: count(first + 2)?,
+        transactions_out: count(first + 3)?,
+        received: sum(first + 4)?,
+        sent: sum(first + 5)?,
+    })
+}

@@ -1,0 +1,143 @@
+//! What a plan writes, table by table.
+
+use assay_database::value;
+use assay_engine::coins::Statistics;
+
+use super::table::{Column, Table};
+use crate::{
+    plan::Plan,
+    rows::{
+        BlockRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow, UndoRow, kind_number,
+    },
+};
+
+/// The rows that are new.
+pub(super) fn tables(plan: &Plan) -> [Table; 6] {
+    [
+        blocks(&plan.blocks),
+        transactions(&plan.transactions),
+        outputs(&plan.outputs),
+        inputs(&plan.inputs),
+        holders(&plan.begun),
+        undo(&plan.undo),
+    ]
+}
+
+fn big<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Column {
+    Column::Big(rows.iter().map(|row| Some(value(row))).collect())
+}
+
+fn integer<T>(rows: &[T], value: impl Fn(&T) -> i32) -> Column {
+    Column::Integer(rows.iter().map(|row| Some(value(row))).collect())
+}
+
+fn bytes<T>(rows: &[T], value: impl Fn(&T) -> Vec<u8>) -> Column {
+    Column::Bytes(rows.iter().map(|row| Some(value(row))).collect())
+}
+
+fn blocks(rows: &[BlockRow]) -> Table {
+    let columns = vec![
+        ("height", big(rows, |row| value::signed(row.block.height))),
+        ("time", big(rows, |row| value::milliseconds(row.block.time))),
+        ("first_tx", big(rows, |row| row.first_transaction)),
+        ("first_holder", big(rows, |row| row.first_holder)),
+        ("hash", bytes(rows, |row| row.block.hash.to_vec())),
+        ("parent", bytes(rows, |row| row.block.parent.to_vec())),
+    ];
+    Table { name: "block", rows: rows.len(), columns }
+}
+
+fn transactions(rows: &[TransactionRow]) -> Table {
+    // A transaction's legs never come near the largest number.
+    let count = |legs| i32::try_from(legs).unwrap_or(i32::MAX);
+    let columns = vec![
+        ("tx_id", big(rows, |row| row.number)),
+        ("height", big(rows, |row| value::signed(row.height))),
+        ("input_total", big(rows, |row| row.input_total)),
+        ("output_total", big(rows, |row| row.output_total)),
+        ("unknown", big(rows, |row| row.unknown)),
+        ("inputs", integer(rows, |row| count(row.inputs))),
+        ("outputs", integer(rows, |row| count(row.outputs))),
+        ("kind", Column::Small(rows.iter().map(|row| kind_number(row.kind)).collect())),
+        ("txid", bytes(rows, |row| row.txid.as_bytes().to_vec())),
+    ];
+    Table { name: "tx", rows: rows.len(), columns }
+}
+
+fn outputs(rows: &[OutputRow]) -> Table {
+    let columns = vec![
+        ("tx_id", big(rows, |row| row.transaction)),
+        ("holder_id", big(rows, |row| row.coin.holder)),
+        ("value", big(rows, |row| row.coin.value)),
+        ("place", integer(rows, |row| row.place.cast_signed())),
+    ];
+    Table { name: "output", rows: rows.len(), columns }
+}
+
+fn inputs(rows: &[InputRow]) -> Table {
+    let recorded = |row: &InputRow| match row.spends {
+        Spends::Recorded { transaction, .. } => Some(transaction),
+        Spends::Elsewhere(_) | Spends::Pool => None,
+    };
+    let index = |row: &InputRow| match row.spends {
+        Spends::Recorded { index, .. } => Some(index.cast_signed()),
+        Spends::Elsewhere(output) => Some(output.index.cast_signed()),
+        Spends::Pool => None,
+    };
+    let elsewhere = |row: &InputRow| match row.spends {
+        Spends::Elsewhere(output) => Some(output.txid.as_bytes().to_vec()),
+        Spends::Recorded { .. } | Spends::Pool => None,
+    };
+    let coins = || rows.iter().map(|row| row.coin);
+    let columns = vec![
+        ("tx_id", big(rows, |row| row.transaction)),
+        ("holder_id", Column::Big(coins().map(|coin| Some(coin?.holder)).collect())),
+        ("value", Column::Big(coins().map(|coin| Some(coin?.value)).collect())),
+        ("prev_tx_id", Column::Big(rows.iter().map(recorded).collect())),
+        ("place", integer(rows, |row| row.place.cast_signed())),
+        ("prev_index", Column::Integer(rows.iter().map(index).collect())),
+        ("prev_txid", Column::Bytes(rows.iter().map(elsewhere).collect())),
+    ];
+    Table { name: "input", rows: rows.len(), columns }
+}
+
+fn holders(rows: &[HolderRow]) -> Table {
+    let mut columns = vec![
+        ("holder_id", big(rows, |row| row.number)),
+        ("key", bytes(rows, |row| row.holder.to_bytes())),
+        ("first_seen", big(rows, |row| value::milliseconds(row.statistics.first_seen))),
+    ];
+    columns.extend(statistics(rows, |row| &row.statistics));
+    Table { name: "holder", rows: rows.len(), columns }
+}
+
+fn undo(rows: &[UndoRow]) -> Table {
+    let mut columns = vec![
+        ("height", big(rows, |row| value::signed(row.height))),
+        ("holder_id", big(rows, |row| row.holder)),
+        ("first_seen", big(rows, |row| value::milliseconds(row.before.first_seen))),
+    ];
+    columns.extend(statistics(rows, |row| &row.before));
+    Table { name: "undo", rows: rows.len(), columns }
+}
+
+/// What changes of statistics.
+fn statistics<T>(rows: &[T], of: impl Fn(&T) -> &Statistics) -> [(&'static str, Column); 5] {
+    let sum = |get: fn(&Statistics) -> u128| {
+        Column::Numeric(rows.iter().map(|row| get(of(row))).collect())
+    };
+    [
+        ("last_seen", big(rows, |row| value::milliseconds(of(row).last_seen))),
+        ("transactions_in", big(rows, |row| value::signed(of(row).transactions_in))),
+        ("transactions_out", big(rows, |row| value::signed(of(row).transactions_out))),
+        ("received", sum(|statistics| statistics.received)),
+        ("sent", sum(|statistics| statistics.sent)),
+    ]
+}
+
+/// What changed of holders who were there before, to be merged into the table.
+pub(super) fn changed(rows: &[HolderRow]) -> Table {
+    let mut columns = vec![("holder_id", big(rows, |row| row.number))];
+    columns.extend(statistics(rows, |row| &row.statistics));
+    Table { name: "holder", rows: rows.len(), columns }
+}

@@ -1,0 +1,68 @@
+//! A writer that does not wait for ever: it gives up where its server is not there any more.
+
+use std::collections::HashMap;
+
+use assay_database::postgres::Connections;
+use assay_engine::coins::{Holder, OutPoint, Statistics, Txid};
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::write::PostgresRecorder;
+use crate::{
+    GraphError,
+    plan::Plan,
+    state::State,
+    writer::{RecordedOutput, Recorder},
+};
+
+/// What records, and how it is found whether its server is there.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) recorder: PostgresRecorder,
+    pub(super) connections: Connections,
+}
+
+#[async_trait]
+impl Recorder for Watched {
+    async fn state(&mut self) -> Result<State, GraphError> {
+        self.connections.with_liveness_probe(self.recorder.state()).await
+    }
+
+    async fn transactions(&mut self, txids: Vec<Txid>) -> Result<HashMap<Txid, i64>, GraphError> {
+        self.connections.with_liveness_probe(self.recorder.transactions(txids)).await
+    }
+
+    async fn holders(
+        &mut self,
+        holders: Vec<&Holder>,
+    ) -> Result<HashMap<Holder, (i64, Statistics)>, GraphError> {
+        self.connections.with_liveness_probe(self.recorder.holders(holders)).await
+    }
+
+    async fn outputs(
+        &mut self,
+        outputs: Vec<OutPoint>,
+    ) -> Result<Vec<(OutPoint, RecordedOutput)>, GraphError> {
+        self.connections.with_liveness_probe(self.recorder.outputs(outputs)).await
+    }
+
+    async fn spent(&mut self, outputs: Vec<(i64, u32)>) -> Result<Vec<(i64, u32)>, GraphError> {
+        self.connections.with_liveness_probe(self.recorder.spent(outputs)).await
+    }
+
+    async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), GraphError> {
+        self.connections.with_liveness_probe(self.recorder.record(before, plan)).await
+    }
+
+    async fn roll_back(&mut self, before: &State, height: u64) -> Result<(), GraphError> {
+        self.connections.with_liveness_probe(self.recorder.roll_back(before, height)).await
+    }
+
+    async fn verified(&mut self, at: Timestamp) -> Result<(), GraphError> {
+        self.connections.with_liveness_probe(self.recorder.verified(at)).await
+    }
+
+    async fn build_indexes(&mut self) -> Result<(), GraphError> {
+        self.connections.with_liveness_probe(self.recorder.build_indexes()).await
+    }
+}

@@ -1,0 +1,124 @@
+//! The rows that a plan writes into `SQLite`.
+
+use assay_database::value;
+use assay_engine::coins::Statistics;
+use sqlx::{QueryBuilder, Sqlite, query_builder::Separated};
+
+use super::write::Write;
+use crate::{
+    GraphError,
+    plan::Plan,
+    rows::{
+        BlockRow, CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow, UndoRow,
+        kind_number,
+    },
+};
+
+/// Rows of one statement, largest first: every number of rows is made of few of them, so that the same
+/// few statements are prepared once.
+const BATCHES: [usize; 4] = [512, 64, 8, 1];
+
+/// What is written over of a holder who was there before.
+const CHANGED: &str = " ON CONFLICT (holder_id) DO UPDATE SET last_seen = excluded.last_seen,
+    transactions_in = excluded.transactions_in, transactions_out = excluded.transactions_out,
+    received = excluded.received, sent = excluded.sent";
+
+type Values<'a> = Separated<'a, Sqlite, &'static str>;
+
+/// Writes all rows of a plan.
+pub(super) async fn everything(write: &mut Write<'_>, plan: &Plan) -> Result<(), GraphError> {
+    insert(write, "block", &plan.blocks, push_block, "").await?;
+    insert(write, "tx", &plan.transactions, push_transaction, "").await?;
+    insert(write, "output", &plan.outputs, push_output, "").await?;
+    insert(write, "input", &plan.inputs, push_input, "").await?;
+    insert(write, "undo", &plan.undo, push_undo, "").await?;
+    insert(write, "holder", &plan.begun, push_holder, "").await?;
+    insert(write, "holder", &plan.changed, push_holder, CHANGED).await
+}
+
+fn push_block(mut row: Values<'_>, block: &BlockRow) {
+    row.push_bind(value::signed(block.block.height))
+        .push_bind(block.block.hash.to_vec())
+        .push_bind(block.block.parent.to_vec())
+        .push_bind(value::milliseconds(block.block.time))
+        .push_bind(block.first_transaction)
+        .push_bind(block.first_holder);
+}
+
+fn push_transaction(mut row: Values<'_>, transaction: &TransactionRow) {
+    row.push_bind(transaction.number)
+        .push_bind(value::signed(transaction.height))
+        .push_bind(transaction.txid.as_bytes().to_vec())
+        .push_bind(kind_number(transaction.kind))
+        .push_bind(transaction.inputs)
+        .push_bind(transaction.outputs)
+        .push_bind(transaction.input_total)
+        .push_bind(transaction.output_total)
+        .push_bind(transaction.unknown);
+}
+
+fn push_output(mut row: Values<'_>, output: &OutputRow) {
+    row.push_bind(output.transaction)
+        .push_bind(output.place)
+        .push_bind(output.coin.holder)
+        .push_bind(output.coin.value);
+}
+
+fn push_input(mut row: Values<'_>, input: &InputRow) {
+    let InputRow { transaction, place, spends, coin } = input;
+    let (recorded, index, elsewhere) = match spends {
+        Spends::Recorded { transaction, index } => (Some(transaction), Some(index), None),
+        Spends::Elsewhere(output) => {
+            (None, Some(&output.index), Some(output.txid.as_bytes().to_vec()))
+        }
+        Spends::Pool => (None, None, None),
+    };
+    row.push_bind(*transaction)
+        .push_bind(*place)
+        .push_bind(coin.map(|CoinRow { holder, .. }| holder))
+        .push_bind(coin.map(|CoinRow { value, .. }| value))
+        .push_bind(recorded.copied())
+        .push_bind(index.copied())
+        .push_bind(elsewhere);
+}
+
+fn push_holder(mut row: Values<'_>, holder: &HolderRow) {
+    row.push_bind(holder.number).push_bind(holder.holder.to_bytes());
+    push_statistics(row, &holder.statistics);
+}
+
+fn push_undo(mut row: Values<'_>, undo: &UndoRow) {
+    row.push_bind(value::signed(undo.height)).push_bind(undo.holder);
+    push_statistics(row, &undo.before);
+}
+
+fn push_statistics(mut row: Values<'_>, statistics: &Statistics) {
+    row.push_bind(value::milliseconds(statistics.first_seen))
+        .push_bind(value::milliseconds(statistics.last_seen))
+        .push_bind(value::signed(statistics.transactions_in))
+        .push_bind(value::signed(statistics.transactions_out))
+        .push_bind(statistics.received.to_be_bytes().to_vec())
+        .push_bind(statistics.sent.to_be_bytes().to_vec());
+}
+
+/// Inserts rows into all columns of a table, in their order.
+async fn insert<T: Sync>(
+    write: &mut Write<'_>,
+    table: &str,
+    rows: &[T],
+    push: impl Fn(Values<'_>, &T),
+    conflict: &str,
+) -> Result<(), GraphError> {
+    let mut rest = rows;
+    for size in BATCHES {
+        while let Some((batch, after)) = rest.split_at_checked(size) {
+            let mut insert = QueryBuilder::new("INSERT INTO ");
+            insert.push(table).push(" ");
+            insert.push_values(batch, &push);
+            insert.push(conflict);
+            insert.build().execute(&mut **write).await?;
+            rest = after;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! What rows of a graph in `SQLite` say. Columns are read by their place: there are billions of them.
+
+use assay_database::value;
+use assay_engine::coins::{OutPoint, Statistics};
+use jiff::Timestamp;
+use sqlx::{Row, sqlite::SqliteRow};
+
+use crate::{
+    BlockRef, GraphError,
+    rows::{self, BlockRow, CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow},
+};
+
+/// Columns of [`block`].
+pub(super) const BLOCK: &str = "height, hash, parent, time, first_tx, first_holder";
+/// Columns of [`transaction`].
+pub(super) const TRANSACTION: &str = "t.tx_id, t.height, t.txid, t.kind, t.inputs, t.outputs, t.input_total, t.output_total, t.unknown";
+/// Columns of [`input`].
+pub(super) const INPUT: &str = "tx_id, place, holder_id, value, prev_tx_id, prev_index, prev_txid";
+/// Columns of [`output`].
+pub(super) const OUTPUT: &str = "tx_id, place, holder_id, value";
+/// Columns of [`holder`].
+pub(super) const HOLDER: &str = "h.holder_id, h.key, h.first_seen, h.last_seen, h.transactions_in,
+                                 h.transactions_out, h.received, h.sent";
+
+fn height(row: &SqliteRow, column: usize) -> Result<u64, GraphError> {
+    Ok(value::unsigned("block.height", row.try_get(column)?)?)
+}
+
+pub(super) fn time(row: &SqliteRow, column: usize) -> Result<Timestamp, GraphError> {
+    Ok(value::time("block.time", row.try_get(column)?)?)
+}
+
+pub(super) fn place(row: &SqliteRow, column: usize) -> Result<u32, GraphError> {
+    let place: i64 = row.try_get(column)?;
+    u32::try_from(place).map_err(|error| GraphError::unreadable("output.place", error))
+}
+
+pub(super) fn amount(row: &SqliteRow, column: usize) -> Result<u64, GraphError> {
+    Ok(value::unsigned("output.value", row.try_get(column)?)?)
+}
+
+pub(super) fn block_ref(row: &SqliteRow) -> Result<BlockRef, GraphError> {
+    Ok(BlockRef {
+        height: height(row, 0)?,
+        hash: rows::hash("block.hash", row.try_get(1)?)?,
+        parent: rows::hash("block.parent", row.try_get(2)?)?,
+        time: time(row, 3)?,
+    })
+}
+
+pub(super) fn block(row: &SqliteRow) -> Result<BlockRow, GraphError> {
+    Ok(BlockRow {
+        block: block_ref(row)?,
+        first_transaction: row.try_get(4)?,
+        first_holder: row.try_get(5)?,
+    })
+}
+
+pub(super) fn transaction(row: &SqliteRow) -> Result<TransactionRow, GraphError> {
+    Ok(TransactionRow {
+        number: row.try_get(0)?,
+        height: height(row, 1)?,
+        txid: rows::txid(row.try_get(2)?)?,
+        kind: rows::kind(row.try_get(3)?)?,
+        inputs: row.try_get(4)?,
+        outputs: row.try_get(5)?,
+        input_total: row.try_get(6)?,
+        output_total: row.try_get(7)?,
+        unknown: row.try_get(8)?,
+    })
+}
+
+pub(super) fn input(row: &SqliteRow) -> Result<InputRow, GraphError> {
+    let coin = match (row.try_get(2)?, row.try_get(3)?) {
+        (Some(holder), Some(value)) => Some(CoinRow { holder, value }),
+        _ => None,
+    };
+    let spends = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
+        (Some(transaction), _) => Spends::Recorded { transaction, index: place(row, 5)? },
+        (None, Some(txid)) => {
+            Spends::Elsewhere(OutPoint { txid: rows::txid(txid)?, index: place(row, 5)? })
+        }
+        (None, None) => Spends::Pool,
+    };
+    Ok(InputRow { transaction: row.try_get(0)?, place: place(row, 1)?, spends, coin })
+}
+
+pub(super) fn output(row: &SqliteRow) -> Result<OutputRow, GraphError> {
+    Ok(OutputRow {
+        transaction: row.try_get(0)?,
+        place: place(row, 1)?,
+        coin: CoinRow { holder: row.try_get(2)?, value: row.try_get(3)? },
+    })
+}
+
+pub(super) fn holder(row: &SqliteRow) -> Result<HolderRow, GraphError> {
+    let sum = |column: usize| {
+        let bytes: &[u8] = row.try_get(column)?;
+        let bytes = bytes.try_into();
+        let bytes = bytes.map_err(|error| GraphError::unreadable("holder.received", error))?;
+        Ok::<_, GraphError>(u128::from_be_bytes(bytes))
+    };
+    let count = |column: usize| value::unsigned("holder.transactions", row.try_get(column)?);
+    Ok(HolderRow {
+        number: row.try_get(0)?,
+        holder: rows::holder(row.try_get(1)?)?,
+        statistics: Statistics {
+            first_seen: time(row, 2)?,
+            last_seen: time(row, 3)?,
+            transactions_in: count(4)?,
+            transactions_out: count(5)?,
+            received: sum(6)?,
+            sent: sum(7)?,
+        },
+    })
+}

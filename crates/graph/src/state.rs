@@ -1,0 +1,138 @@
+//! Where a graph stands, and what may come next.
+
+use assay_engine::chain::ChainId;
+use jiff::Timestamp;
+
+use super::{BlockRef, DEEPEST_REORGANISATION, GraphBlock, GraphTip};
+use crate::GraphError;
+
+/// Where a graph stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) chain: ChainId,
+    /// The height of its first block.
+    pub(crate) start: u64,
+    /// Whether it is made up.
+    pub(crate) sample: bool,
+    /// Its newest block, and when that was last confirmed; `None` where it holds none.
+    pub(crate) tip: Option<(BlockRef, Timestamp)>,
+    /// The number of the next transaction.
+    pub(crate) next_transaction: i64,
+    /// The number of the next holder.
+    pub(crate) next_holder: i64,
+    /// The lowest height whose block can be taken back, with all that follow.
+    pub(crate) reorganisable_from: u64,
+    /// Whether what reading needs was built.
+    pub(crate) indexed: bool,
+}
+
+impl State {
+    /// How far the graph reaches.
+    pub(crate) fn graph_tip(&self) -> Option<GraphTip> {
+        self.tip.map(|(block, verified_at)| GraphTip {
+            start: self.start,
+            block,
+            verified_at,
+            sample: self.sample,
+        })
+    }
+
+    /// Refuses blocks that do not follow one another and the tip.
+    pub(crate) fn expect_next(&self, blocks: &[GraphBlock]) -> Result<(), GraphError> {
+        let mut tip = self.tip.map(|(block, _)| block);
+        for GraphBlock { block, .. } in blocks {
+            let follows = match &tip {
+                Some(tip) => {
+                    Some(block.height) == tip.height.checked_add(1) && block.parent == tip.hash
+                }
+                None => block.height == self.start,
+            };
+            if !follows {
+                let tip = tip.map_or(self.start.saturating_sub(1), |tip| tip.height);
+                return Err(GraphError::Gap { chain: self.chain, height: block.height, tip });
+            }
+            tip = Some(*block);
+        }
+        Ok(())
+    }
+
+    /// The lowest of the heights that can be taken back once blocks up to `tip` are recorded, where
+    /// the caller asked for `wanted`.
+    pub(crate) fn reorganisable_after(&self, tip: u64, wanted: u64) -> u64 {
+        let oldest_kept = (tip + 1).saturating_sub(DEEPEST_REORGANISATION);
+        let first_new = self.tip.map_or(self.start, |(block, _)| block.height + 1);
+        // What was recorded so that it cannot be taken back stands in the way of what is below it.
+        if wanted > first_new {
+            return wanted.max(oldest_kept).min(tip + 1);
+        }
+        self.reorganisable_from.max(oldest_kept)
+    }
+
+    /// Refuses to take back what cannot be taken back any more.
+    pub(crate) fn expect_reversible(&self, height: u64) -> Result<(), GraphError> {
+        let lowest = (height + 1).max(self.start);
+        if lowest < self.reorganisable_from {
+            return Err(GraphError::TooDeep {
+                chain: self.chain,
+                height: self.reorganisable_from.saturating_sub(1),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A graph without blocks.
+    pub(crate) fn empty(start: u64) -> State {
+        State {
+            chain: ChainId::BTC,
+            start,
+            sample: false,
+            tip: None,
+            next_transaction: 0,
+            next_holder: 0,
+            reorganisable_from: start,
+            indexed: true,
+        }
+    }
+
+    fn block(height: u64, hash: u8, parent: u8) -> GraphBlock {
+        let (hash, parent) = ([hash; 32], [parent; 32]);
+        let block = BlockRef { height, hash, parent, time: Timestamp::UNIX_EPOCH };
+        GraphBlock { block, transactions: Vec::new() }
+    }
+
+    fn at(tip: u64) -> State {
+        State { tip: Some((block(tip, 1, 0).block, Timestamp::UNIX_EPOCH)), ..empty(10) }
+    }
+
+    #[test]
+    fn blocks_follow_the_tip_and_one_another() {
+        let follows = |state: &State, blocks: &[GraphBlock]| state.expect_next(blocks).is_ok();
+        assert!(follows(&empty(10), &[block(10, 1, 0), block(11, 2, 1)]));
+        assert!(!follows(&empty(10), &[block(11, 1, 0)]));
+        assert!(follows(&at(20), &[block(21, 2, 1), block(22, 3, 2)]));
+        assert!(!follows(&at(20), &[block(21, 2, 9)]), "another parent");
+        assert!(!follows(&at(20), &[block(22, 2, 1)]), "one is missing");
+        assert!(!follows(&at(20), &[block(21, 2, 1), block(22, 3, 9)]));
+        assert!(!follows(&at(20), &[block(21, 2, 1), block(21, 3, 2)]));
+    }
+
+    #[test]
+    fn what_can_be_taken_back_is_bounded_by_what_was_asked_for_and_by_depth() {
+        assert_eq!(at(20).reorganisable_after(30, 0), 10, "from the first on");
+        assert_eq!(at(20).reorganisable_after(30, 21), 10);
+        assert_eq!(at(20).reorganisable_after(30, 25), 25);
+        assert_eq!(at(20).reorganisable_after(30, 99), 31, "none of them");
+        assert_eq!(at(20).reorganisable_after(500, 25), 401);
+        let state = State { reorganisable_from: 18, ..at(20) };
+        assert_eq!(state.reorganisable_after(21, 0), 18, "what was not kept does not come back");
+        assert!(state.expect_reversible(17).is_ok());
+        let error = state.expect_reversible(16).unwrap_err();
+        assert!(matches!(error, GraphError::TooDeep { height: 17, .. }), "{error}");
+        assert!(at(20).expect_reversible(3).is_ok(), "to before its first block");
+    }
+}

@@ -1,0 +1,164 @@
+//! What is particular to a backend's graphs: files and their folder; schemas and connections.
+
+use std::{os::unix::fs::PermissionsExt, sync::Arc};
+
+use assay_database::DatabaseError;
+use assay_graph::{Graph, GraphError, GraphStore};
+use sqlx::{Connection, Executor, PgConnection, Row, SqliteConnection};
+
+use crate::{
+    CHAIN, append, at,
+    backends::{in_database, in_folder, server::Server},
+    graph,
+    made_chain::Chain,
+    options, reference, writer,
+};
+
+#[tokio::test]
+async fn a_graph_is_a_file_in_a_private_folder() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = in_folder(directory.path());
+    assert_eq!(store.chains().await.unwrap(), []);
+    let folder = directory.path().join("chains");
+    assert!(!folder.exists(), "looking does not make it");
+    drop(writer(&store, 0).await);
+    assert!(folder.join("btc.sqlite").is_file());
+    let mode = folder.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert_eq!(store.chains().await.unwrap(), [CHAIN]);
+}
+
+#[tokio::test]
+async fn a_deleted_graph_is_gone_and_a_new_one_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = in_folder(directory.path());
+    let (first, second) = (Chain::of(1, 0, 4), Chain::of(2, 0, 4));
+    append(&mut *writer(&store, 0).await, &first.blocks, 4).await;
+    let before = graph(&store).await;
+    for file in std::fs::read_dir(directory.path().join("chains")).unwrap() {
+        std::fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    assert!(store.graph(CHAIN).await.unwrap().is_none());
+    append(&mut *writer(&store, 0).await, &second.blocks, 4).await;
+    let right = reference(&second).fingerprint().await.unwrap();
+    assert_eq!(graph(&store).await.fingerprint().await.unwrap(), right);
+    assert_ne!(before.fingerprint().await.unwrap(), right);
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_program_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = in_folder(directory.path());
+    drop(writer(&store, 0).await);
+    let file = directory.path().join("chains/btc.sqlite");
+    let url = format!("sqlite://{}", file.display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    connection
+        .execute(
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+             VALUES (9999, 'from the future', TRUE, x'00', 0)",
+        )
+        .await
+        .unwrap();
+    connection.close().await.unwrap();
+    let error = store.graph(CHAIN).await.unwrap_err();
+    assert!(matches!(error, GraphError::Database(DatabaseError::NewerSchema(9999))), "{error}");
+    let error = store.writer(CHAIN, options(0)).await.unwrap_err();
+    assert!(matches!(error, GraphError::Database(DatabaseError::NewerSchema(9999))), "{error}");
+}
+
+#[tokio::test]
+async fn a_schema_of_a_newer_program_is_refused() {
+    let url = Server::of_this_process().database().await;
+    let store = in_database(&url).await;
+    drop(writer(&store, 0).await);
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    connection
+        .execute(
+            "INSERT INTO chain_btc._sqlx_migrations
+                 (version, description, success, checksum, execution_time)
+             VALUES (9999, 'from the future', TRUE, '\\x00', 0)",
+        )
+        .await
+        .unwrap();
+    let error = store.graph(CHAIN).await.unwrap_err();
+    assert!(matches!(error, GraphError::Database(DatabaseError::NewerSchema(9999))), "{error}");
+    for _ in 0..2 {
+        // The second time too: the first did not leave its lock behind.
+        let error = store.writer(CHAIN, options(0)).await.unwrap_err();
+        assert!(matches!(error, GraphError::Database(DatabaseError::NewerSchema(9999))), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn two_programs_share_the_graphs_of_a_database() {
+    let url = Server::of_this_process().database().await;
+    let (one, other) = (in_database(&url).await, in_database(&url).await);
+    let chain = Chain::of(3, 0, 5);
+    let mut writer = writer(&one, 0).await;
+    let busy = other.writer(CHAIN, options(0)).await.unwrap_err();
+    assert!(matches!(busy, GraphError::Busy(CHAIN)), "{busy}");
+    append(&mut *writer, &chain.blocks, 2).await;
+    let right = reference(&chain).fingerprint().await.unwrap();
+    assert_eq!(graph(&other).await.fingerprint().await.unwrap(), right);
+    let elsewhere = in_database(&Server::of_this_process().database().await).await;
+    assert!(elsewhere.writer(CHAIN, options(0)).await.is_ok(), "another database");
+}
+
+#[tokio::test]
+async fn who_loses_the_connection_writes_no_more() {
+    let url = Server::of_this_process().database().await;
+    let store = in_database(&url).await;
+    let chain = Chain::of(4, 0, 6);
+    let mut lost = writer(&store, 0).await;
+    append(&mut *lost, &chain.blocks[..3], 3).await;
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let held = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks
+                WHERE locktype = 'advisory' AND granted
+                  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    assert_eq!(connection.fetch_one(held).await.unwrap().get::<i64, _>(0), 1);
+
+    let mut next = writer(&store, 0).await;
+    let error = lost.append(&chain.blocks[3..4], 0, at(0)).await.unwrap_err();
+    assert!(matches!(error, GraphError::Database(_)), "{error}");
+    append(&mut *next, &chain.blocks[3..], 2).await;
+    assert!(lost.append(&chain.blocks[3..4], 0, at(0)).await.is_err(), "and not later either");
+    assert!(lost.verified(at(9)).await.is_err());
+    let right = reference(&chain).fingerprint().await.unwrap();
+    assert_eq!(graph(&store).await.fingerprint().await.unwrap(), right);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_while_blocks_come_and_go_is_of_one_state() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = Server::of_this_process().database().await;
+    let stores: [Arc<dyn GraphStore>; 2] =
+        [Arc::new(in_folder(directory.path())), Arc::new(in_database(&url).await)];
+    for store in stores {
+        let chain = Chain::of(5, 0, 30);
+        let mut states = vec![reference(&chain).fingerprint().await.unwrap()];
+        for height in [25, 27] {
+            let part = chain.fork(height, 0, 0);
+            states.push(reference(&part).fingerprint().await.unwrap());
+        }
+        let mut writer = writer(&*store, 0).await;
+        append(&mut *writer, &chain.blocks, 30).await;
+        let reader = graph(&*store).await;
+        let blocks = chain.blocks.clone();
+        let (enough, mut stop) = tokio::sync::oneshot::channel();
+        let writing = tokio::spawn(async move {
+            let mut rounds = 0;
+            while rounds < 10 || stop.try_recv().is_err() {
+                writer.roll_back(25).await.unwrap();
+                append(&mut *writer, &blocks[26..], 2).await;
+                rounds += 1;
+            }
+        });
+        for _ in 0..10 {
+            let state = reader.fingerprint().await.unwrap();
+            assert!(states.contains(&state), "neither before nor after a change");
+        }
+        enough.send(()).unwrap();
+        writing.await.unwrap();
+    }
+}

@@ -1,0 +1,255 @@
+//! Made-up chains: everything that a graph must keep, drawn from a seed.
+
+use assay_engine::{
+    chain::ChainId,
+    coinjoin::CoinjoinKind,
+    coins::{Holder, OutPoint, Pool, TransactionKind, Txid},
+};
+use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
+use jiff::Timestamp;
+
+/// Numbers from a seed (`SplitMix64`).
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound as u64).unwrap()
+    }
+
+    fn one_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == 0
+    }
+
+    pub(crate) fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        std::array::from_fn(|_| u8::try_from(self.next() & 0xff).unwrap())
+    }
+}
+
+/// A chain that grows. A clone with other dice is a fork.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    pub(crate) id: ChainId,
+    pub(crate) dice: Dice,
+    pub(crate) start: u64,
+    pub(crate) blocks: Vec<GraphBlock>,
+    unspent: Vec<(OutPoint, Coin)>,
+}
+
+impl Chain {
+    pub(crate) fn new(seed: u64, start: u64) -> Self {
+        Self {
+            id: ChainId::BTC,
+            dice: Dice::new(seed),
+            start,
+            blocks: Vec::new(),
+            unspent: Vec::new(),
+        }
+    }
+
+    pub(crate) fn of(seed: u64, start: u64, blocks: usize) -> Self {
+        let mut chain = Self::new(seed, start);
+        for _ in 0..blocks {
+            chain.grow();
+        }
+        chain
+    }
+
+    /// The same as another chain.
+    pub(crate) fn called(self, id: ChainId) -> Self {
+        Self { id, ..self }
+    }
+
+    /// The chain up to a height, growing differently from there on.
+    pub(crate) fn fork(&self, height: u64, seed: u64, blocks: usize) -> Self {
+        let mut fork = Self { id: self.id, ..Self::new(seed, self.start) };
+        let kept = self.blocks.iter().filter(|block| block.block.height <= height);
+        for GraphBlock { transactions, block } in kept {
+            for transaction in transactions {
+                fork.move_coins(transaction);
+            }
+            let transactions = transactions.clone();
+            fork.blocks.push(GraphBlock { block: *block, transactions });
+        }
+        for _ in 0..blocks {
+            fork.grow();
+        }
+        fork
+    }
+
+    /// Adds a block of up to eight transactions.
+    pub(crate) fn grow(&mut self) {
+        let mut transactions = vec![self.coinbase()];
+        self.move_coins(&transactions[0]);
+        for _ in 0..self.dice.below(8) {
+            let transaction = self.payment();
+            self.move_coins(&transaction);
+            transactions.push(transaction);
+        }
+        self.add(transactions);
+    }
+
+    /// Adds a block with these transactions.
+    pub(crate) fn add(&mut self, transactions: Vec<GraphTransaction>) {
+        let last = self.blocks.last().map(|block| block.block);
+        let height = last.map_or(self.start, |last| last.height + 1);
+        let parent = last.map_or([0; 32], |last| last.hash);
+        // Later blocks may have earlier times.
+        let second = i64::try_from(height * 600 + self.dice.next() % 1500).unwrap();
+        let time = Timestamp::from_second(1_231_006_505 + second).unwrap();
+        let block = BlockRef { height, hash: self.dice.bytes(), parent, time };
+        self.blocks.push(GraphBlock { block, transactions });
+    }
+
+    fn move_coins(&mut self, transaction: &GraphTransaction) {
+        self.unspent.retain(|(output, _)| {
+            output.txid != transaction.txid
+                && !transaction.inputs.iter().any(|input| input.output == *output)
+        });
+        for (coin, index) in transaction.outputs.iter().zip(0..) {
+            let output = OutPoint { txid: transaction.txid, index };
+            self.unspent.push((output, coin.clone()));
+        }
+    }
+
+    fn holder(&mut self) -> Holder {
+        // Few of them, so that they meet again; the first is a hub.
+        let number = if self.dice.one_in(3) { 0 } else { self.dice.below(40) };
+        let byte = u8::try_from(number).unwrap();
+        match number % 6 {
+            0 | 1 => Holder::KeyHash([byte; 20]),
+            2 => Holder::ScriptHash([byte; 20]),
+            3 => Holder::Witness(0, vec![byte; 20]),
+            4 => Holder::Witness(1, vec![byte; 32]),
+            _ => Holder::Script([byte; 32]),
+        }
+    }
+
+    fn coinbase(&mut self) -> GraphTransaction {
+        if self.dice.one_in(10) && !self.blocks.is_empty() {
+            // Some share their identifier with later ones, which are the same to the byte.
+            let place = self.dice.below(self.blocks.len());
+            return self.blocks[place].transactions[0].clone();
+        }
+        let outputs = (0..=self.dice.below(2))
+            .map(|_| Coin { holder: self.holder(), value: 25 + self.dice.next() % 1_000_000 })
+            .collect();
+        GraphTransaction {
+            txid: Txid::from_bytes(self.dice.bytes()),
+            kind: TransactionKind::Coinbase,
+            inputs: Vec::new(),
+            outputs,
+            unknown: 0,
+        }
+    }
+
+    fn payment(&mut self) -> GraphTransaction {
+        let txid = Txid::from_bytes(self.dice.bytes());
+        let mut inputs = Vec::new();
+        for _ in 0..=self.dice.below(4) {
+            if self.unspent.is_empty() {
+                break;
+            }
+            let place = self.dice.below(self.unspent.len());
+            let (output, coin) = self.unspent[place].clone();
+            if !inputs.iter().any(|input: &GraphInput| input.output == output) {
+                inputs.push(GraphInput { output, coin: Some(coin) });
+            }
+        }
+        let mut unknown = 0;
+        if self.dice.one_in(6) {
+            let output = self.elsewhere();
+            inputs.insert(0, GraphInput { output, coin: None });
+            unknown = self.dice.next() % 5000;
+        }
+        if self.dice.one_in(12) {
+            // Made before the first block, but told by the node.
+            let coin = Coin { holder: self.holder(), value: self.dice.next() % 3000 };
+            inputs.push(GraphInput { output: self.elsewhere(), coin: Some(coin) });
+        }
+        if self.dice.one_in(12) {
+            let value = self.dice.next() % 3000;
+            let coin = Coin { holder: Holder::Pool(Pool::Mweb), value };
+            inputs
+                .push(GraphInput { output: OutPoint { txid, index: u32::MAX }, coin: Some(coin) });
+        }
+        let worth = inputs.iter().flat_map(|input| &input.coin).map(|coin| coin.value);
+        let mut rest = worth.sum::<u64>() + unknown;
+        rest -= rest / 50;
+        let mut outputs = Vec::new();
+        for _ in 0..=self.dice.below(5) {
+            let value = if self.dice.one_in(8) { 0 } else { self.dice.next() % (rest + 1) };
+            rest -= value;
+            outputs.push(Coin { holder: self.holder(), value });
+        }
+        let payers: Vec<_> = inputs.iter().flat_map(|input| &input.coin).collect();
+        if !payers.is_empty() && self.dice.one_in(2) {
+            let change = payers[self.dice.below(payers.len())].holder.clone();
+            let place = self.dice.below(outputs.len() + 1);
+            outputs.insert(place, Coin { holder: change, value: rest });
+        }
+        if self.dice.one_in(12) {
+            let value = outputs.last().unwrap().value;
+            outputs.last_mut().unwrap().value = 0;
+            outputs.push(Coin { holder: Holder::Pool(Pool::Mweb), value });
+        }
+        let kind = match self.dice.below(10) {
+            number @ 0..5 => TransactionKind::Coinjoin(CoinjoinKind::ALL[number]),
+            _ => TransactionKind::Payment,
+        };
+        GraphTransaction { txid, kind, inputs, outputs, unknown }
+    }
+
+    /// An output of a transaction that nobody saw, unlikely to be asked for twice.
+    fn elsewhere(&mut self) -> OutPoint {
+        let index = [0, 1, 70_000, 3_000_000_000][self.dice.below(4)];
+        OutPoint { txid: Txid::from_bytes(self.dice.bytes()), index }
+    }
+
+    /// Everybody who appears, and somebody who does not.
+    pub(crate) fn holders(&self) -> Vec<Holder> {
+        let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
+        let mut holders: Vec<_> = transactions
+            .flat_map(|transaction| {
+                let spent = transaction.inputs.iter().flat_map(|input| &input.coin);
+                spent.chain(&transaction.outputs).map(|coin| coin.holder.clone())
+            })
+            .collect();
+        holders.push(Holder::KeyHash([255; 20]));
+        holders.sort();
+        holders.dedup();
+        holders
+    }
+
+    /// Every transaction, those of one identifier as often as they are there, and one that is not.
+    pub(crate) fn txids(&self) -> Vec<Txid> {
+        let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
+        let nobody = Txid::from_bytes([255; 32]);
+        transactions.map(|transaction| transaction.txid).chain([nobody]).collect()
+    }
+
+    /// Every output, everything that is spent, and some that are not there.
+    pub(crate) fn outpoints(&self) -> Vec<OutPoint> {
+        let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
+        let outputs = transactions.flat_map(|transaction| {
+            let made = (0..=transaction.outputs.len()).map(|index| OutPoint {
+                txid: transaction.txid,
+                index: u32::try_from(index).unwrap(),
+            });
+            made.chain(transaction.inputs.iter().map(|input| input.output))
+        });
+        outputs.chain([OutPoint { txid: Txid::from_bytes([255; 32]), index: 0 }]).collect()
+    }
+}

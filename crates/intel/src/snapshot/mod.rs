@@ -1,0 +1,223 @@
+//! What is known about each address, in memory. Built whole, never changed, swapped atomically.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+mod labels;
+
+use assay_engine::{
+    address::{CanonicalAddress, KeyIdentity},
+    attribute,
+    chain::ChainId,
+    coins::Holder,
+    evidence::{ChainState, ListedAddresses, Listing, SourceState},
+    facts::{AccountControl, Environment, Facts, SameKey},
+    policy::Policy,
+    trace::Attribution,
+};
+use jiff::civil::Date;
+
+pub use labels::{LabelIndex, LabelIndexBuilder};
+
+use assay_store::{
+    Store, StoreError,
+    intel::{Intel, LabelReading},
+};
+
+/// An immutable index of all recorded listings and labels.
+#[derive(Debug, Default)]
+pub struct IntelSnapshot {
+    environment: Environment,
+    generation: u64,
+    data_revision: String,
+    sources: Vec<SourceState>,
+    listings: Vec<Listing>,
+    /// Places in `listings` by listed address.
+    listed: HashMap<Arc<CanonicalAddress>, Vec<usize>>,
+    /// Listed addresses by the keys, scripts and accounts that control them.
+    controlled: HashMap<KeyIdentity, Vec<Arc<CanonicalAddress>>>,
+    labels: Arc<LabelIndex>,
+}
+
+impl IntelSnapshot {
+    /// Reads what a store knows. Labels are read only where they changed since `previous` was loaded.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails.
+    pub async fn load(store: &dyn Store, previous: Option<&Self>) -> Result<Self, StoreError> {
+        let known = previous.map(|previous| previous.labels.generation());
+        let mut builder = LabelIndexBuilder::default();
+        let mut each = |label| builder.add(label);
+        let intel = store.intel(Some(LabelReading { known, each: &mut each })).await?;
+        let labels = match previous {
+            Some(previous) if known == Some(intel.label_generation) => Arc::clone(&previous.labels),
+            _ => Arc::new(builder.finish(intel.label_generation)),
+        };
+        Ok(Self::new(intel, labels))
+    }
+
+    /// Indexes the listings in `intel`. Those whose address is not valid, or whose chain is not read
+    /// yet, stay out of the index: they name no address that could be asked for.
+    #[must_use]
+    pub fn new(intel: Intel, labels: Arc<LabelIndex>) -> Self {
+        let mut snapshot = Self {
+            environment: intel.environment,
+            generation: intel.generation,
+            data_revision: intel.data_revision,
+            sources: intel.sources,
+            labels,
+            ..Self::default()
+        };
+        for (place, listing) in intel.listings.iter().enumerate() {
+            match listing.entry.addresses() {
+                ListedAddresses::Valid(addresses) | ListedAddresses::Misfiled(addresses, _) => {
+                    for address in addresses {
+                        snapshot.entry(address).push(place);
+                    }
+                }
+                ListedAddresses::Invalid(_) | ListedAddresses::Unsupported => {}
+            }
+        }
+        snapshot.listings = intel.listings;
+        for addresses in snapshot.controlled.values_mut() {
+            addresses.sort();
+        }
+        snapshot
+    }
+
+    fn entry(&mut self, address: CanonicalAddress) -> &mut Vec<usize> {
+        let address = Arc::new(address);
+        if !self.listed.contains_key(&address) {
+            for identity in address.key_identities() {
+                self.controlled.entry(identity).or_default().push(Arc::clone(&address));
+            }
+        }
+        self.listed.entry(address).or_default()
+    }
+
+    /// Whether the data is real.
+    #[must_use]
+    pub const fn environment(&self) -> Environment {
+        self.environment
+    }
+
+    /// How often the data had changed when this was built.
+    #[must_use]
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Names the data.
+    #[must_use]
+    pub fn data_revision(&self) -> &str {
+        &self.data_revision
+    }
+
+    /// Every source.
+    #[must_use]
+    pub fn sources(&self) -> &[SourceState] {
+        &self.sources
+    }
+
+    /// Every recorded listing, ended ones included.
+    #[must_use]
+    pub fn listings(&self) -> &[Listing] {
+        &self.listings
+    }
+
+    /// Labels by address.
+    #[must_use]
+    pub fn labels(&self) -> &LabelIndex {
+        &self.labels
+    }
+
+    /// How many addresses are listed or labelled; one that is both counts twice.
+    #[must_use]
+    pub fn addresses(&self) -> usize {
+        self.listed.len() + self.labels.addresses()
+    }
+
+    /// What is known about `subject` from lists and labels.
+    #[must_use]
+    pub fn facts(&self, subject: &CanonicalAddress) -> Facts {
+        let own = self.listed.get(subject).map(Vec::as_slice).unwrap_or_default();
+        Facts {
+            environment: self.environment,
+            data_revision: self.data_revision.clone(),
+            sources: self.sources.clone(),
+            listings: self.listings_at(own),
+            labels: self.labels.of(subject),
+            same_key: self.same_key(subject, own),
+            cluster: None,
+            chain: ChainState::NotFollowed,
+            snapshot_stale: false,
+        }
+    }
+
+    /// What is known of somebody on the way of money. Nearly nobody is known: those are found out
+    /// without gathering anything.
+    #[must_use]
+    pub fn attribution(
+        &self,
+        chain: ChainId,
+        holder: &Holder,
+        policy: &Policy,
+        today: Date,
+    ) -> Attribution {
+        let Some(address) = holder.address(chain) else {
+            return Attribution::default();
+        };
+        let is_known = self.listed.contains_key(&address)
+            || self.labels.has(&address)
+            || address.key_identities().iter().any(|key| self.controlled.contains_key(key));
+        if !is_known {
+            return Attribution::default();
+        }
+        attribute(&self.facts(&address), policy, today)
+    }
+
+    /// Other known addresses that the subject's key controls, each with what is known of it beyond what
+    /// is known of the subject: an entry that lists both (a token on many chains) counts as the
+    /// subject's own.
+    fn same_key(&self, subject: &CanonicalAddress, own: &[usize]) -> Vec<SameKey> {
+        let identities = subject.key_identities();
+        let listed = identities
+            .iter()
+            .filter_map(|identity| self.controlled.get(identity))
+            .flatten()
+            .map(|address| CanonicalAddress::clone(address));
+        let labelled = identities.iter().flat_map(|identity| self.labels.controlled(identity));
+        let others: BTreeSet<CanonicalAddress> =
+            listed.chain(labelled).filter(|other| other != subject).collect();
+        others
+            .into_iter()
+            .filter_map(|other| {
+                let listings = self.listed.get(&other).map(Vec::as_slice).unwrap_or_default();
+                let beyond: Vec<usize> =
+                    listings.iter().copied().filter(|listing| !own.contains(listing)).collect();
+                let labels = self.labels.of(&other);
+                if beyond.is_empty() && labels.is_empty() {
+                    return None;
+                }
+                let (control, listings) = (control(&other), self.listings_at(&beyond));
+                Some(SameKey { address: other, control, listings, labels })
+            })
+            .collect()
+    }
+
+    fn listings_at(&self, places: &[usize]) -> Vec<Listing> {
+        places.iter().filter_map(|place| self.listings.get(*place)).cloned().collect()
+    }
+}
+
+/// Bitcoin-like addresses commit to a key or script, which is the same on every fork. Whether a key or
+/// a contract controls an account takes a look at its chain.
+fn control(address: &CanonicalAddress) -> AccountControl {
+    match address.kind() {
+        assay_engine::address::AddressKind::Account => AccountControl::Unknown,
+        _ => AccountControl::Key,
+    }
+}

@@ -1,0 +1,270 @@
+//! The sample world's Bitcoin chain: blocks made of the story, the same on every machine.
+//!
+//! Coins are chosen and change is made as a plain wallet would, so that everything adds up; identifiers
+//! are hashes of what they stand for, so that a story that changes gives other blocks. There are no more
+//! of them than a reorganisation may replace: a newer program's story takes the place of an older one's.
+
+use std::collections::BTreeMap;
+
+use assay_chain::{
+    BlockHead, BlockSource, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden, SourceError,
+    TipRef,
+};
+use assay_engine::{
+    chain::ChainId,
+    coins::{Holder, OutPoint, Txid},
+    policy::Quantity,
+};
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use sha2::{Digest, Sha256};
+
+use super::{
+    story::{FIRST_DAY, LAST_DAY, MINED_BY_OTHERS, POOL, Payment, Purse, STORY},
+    world,
+};
+
+/// New coins of a block, in base units.
+const SUBSIDY: u64 = 50_0000_0000;
+/// What every payment costs, in base units; who mines its block gets it.
+const FEE: u64 = 1_0000;
+
+/// A line of the story that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoryError {
+    /// A day without a block.
+    #[error("`{0}` is not the day of a block: there is one each week")]
+    Day(&'static str),
+    /// An amount that is none.
+    #[error("{day}: `{amount}` is no amount of bitcoin, and not `rest`")]
+    Amount {
+        /// The day.
+        day: &'static str,
+        /// The amount.
+        amount: &'static str,
+    },
+    /// Somebody without an address.
+    #[error("{0} has no address")]
+    Nobody(&'static str),
+    /// Somebody who pays more than they hold.
+    #[error("{day}: {payer} pays {wanted} base units and holds {held}")]
+    TooLittle {
+        /// The day.
+        day: &'static str,
+        /// Who pays.
+        payer: &'static str,
+        /// What they would pay, with the fee.
+        wanted: u64,
+        /// What they hold.
+        held: u64,
+    },
+}
+
+/// The made-up chain, to be read like any other.
+#[derive(Clone, Debug)]
+pub struct SampleChain(Vec<ChainBlock>);
+
+impl SampleChain {
+    /// The chain, told from the story.
+    ///
+    /// # Errors
+    ///
+    /// Where the story does not add up.
+    pub fn new() -> Result<Self, StoryError> {
+        Self::telling(STORY)
+    }
+
+    fn telling(story: &'static [Payment]) -> Result<Self, StoryError> {
+        let mut chapters: BTreeMap<Date, Vec<&Payment>> = BTreeMap::new();
+        for payment in story {
+            chapters.entry(day_of_block(payment.day)?).or_default().push(payment);
+        }
+        let mut miners = BTreeMap::new();
+        for (day, miner) in MINED_BY_OTHERS {
+            miners.insert(day_of_block(day)?, *miner);
+        }
+        let mut purses = Purses::default();
+        let mut blocks: Vec<ChainBlock> = Vec::new();
+        let days = FIRST_DAY.series(1.week()).take_while(|day| *day <= LAST_DAY);
+        for (height, day) in (0..).zip(days) {
+            let payments = chapters.get(&day).into_iter().flatten();
+            let mut transactions = payments
+                .map(|payment| purses.pay(height, payment))
+                .collect::<Result<Vec<_>, _>>()?;
+            let fees = FEE * u64::try_from(transactions.len()).unwrap_or_default();
+            let miner = miners.get(&day).copied().unwrap_or(POOL);
+            transactions.insert(0, purses.mine(height, miner, SUBSIDY + fees)?);
+            let parent = blocks.last().map_or([0; 32], |block| block.head.hash);
+            blocks.push(block(height, day, parent, transactions));
+        }
+        Ok(Self(blocks))
+    }
+
+    fn at(&self, height: u64) -> Option<&ChainBlock> {
+        self.0.get(usize::try_from(height).ok()?)
+    }
+
+    fn newest(&self) -> TipRef {
+        let head = self.0.last().map(|block| block.head);
+        head.map_or(TipRef { height: 0, hash: [0; 32] }, |head| TipRef {
+            height: head.height,
+            hash: head.hash,
+        })
+    }
+}
+
+impl BlockSource for SampleChain {
+    fn tip(&mut self) -> Result<TipRef, SourceError> {
+        Ok(self.newest())
+    }
+
+    fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
+        Ok(self.at(height).map(|block| block.head.hash))
+    }
+
+    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+        let found = self.0.iter().find(|block| block.head.hash == *hash);
+        found.cloned().ok_or(SourceError::Gone { hash: *hash })
+    }
+}
+
+/// The day that a text names, where it has a block.
+fn day_of_block(text: &'static str) -> Result<Date, StoryError> {
+    let day: Date = text.parse().map_err(|_| StoryError::Day(text))?;
+    let has_block = (FIRST_DAY..=LAST_DAY).contains(&day) && day.weekday() == FIRST_DAY.weekday();
+    if has_block { Ok(day) } else { Err(StoryError::Day(text)) }
+}
+
+/// Unspent coins of everybody, the oldest first.
+#[derive(Debug, Default)]
+struct Purses(BTreeMap<Purse, Vec<(OutPoint, u64)>>);
+
+impl Purses {
+    /// Makes new coins.
+    fn mine(
+        &mut self,
+        height: u64,
+        miner: Purse,
+        value: u64,
+    ) -> Result<ChainTransaction, StoryError> {
+        self.transaction(height, vec![], &[(miner, value)])
+    }
+
+    /// Pays as a line of the story says.
+    fn pay(&mut self, height: u64, payment: &Payment) -> Result<ChainTransaction, StoryError> {
+        let Payment { day, payer, others, payees } = payment;
+        let named: Vec<Option<u64>> =
+            payees.iter().map(|(_, text)| amount(day, text)).collect::<Result<_, _>>()?;
+        let spends_all = named.contains(&None);
+        let wanted = named.iter().flatten().sum::<u64>() + FEE;
+        let payers = std::iter::once(payer).chain(*others);
+        let (inputs, taken) = self.take(payers, if spends_all { u64::MAX } else { wanted });
+        let Some(left) = taken.checked_sub(wanted) else {
+            return Err(StoryError::TooLittle { day, payer: payer.name, wanted, held: taken });
+        };
+        let mut outputs: Vec<(Purse, u64)> = payees
+            .iter()
+            .zip(&named)
+            .map(|((payee, _), value)| (*payee, value.unwrap_or(left)))
+            .collect();
+        if !spends_all {
+            outputs.push((*payer, left));
+        }
+        outputs.retain(|(_, value)| *value > 0);
+        self.transaction(height, inputs, &outputs)
+    }
+
+    /// The oldest coins of each, one payer after the other, until they are worth `wanted`.
+    fn take<'a>(
+        &mut self,
+        payers: impl Iterator<Item = &'a Purse>,
+        wanted: u64,
+    ) -> (Vec<OutPoint>, u64) {
+        let (mut inputs, mut taken) = (Vec::new(), 0);
+        for payer in payers {
+            let coins = self.0.entry(*payer).or_default();
+            while taken < wanted && !coins.is_empty() {
+                let (output, value) = coins.remove(0);
+                inputs.push(output);
+                taken += value;
+            }
+        }
+        (inputs, taken)
+    }
+
+    /// A transaction, whose outputs are in their owners' purses from then on.
+    fn transaction(
+        &mut self,
+        height: u64,
+        inputs: Vec<OutPoint>,
+        outputs: &[(Purse, u64)],
+    ) -> Result<ChainTransaction, StoryError> {
+        let coins = outputs
+            .iter()
+            .map(|(owner, value)| Ok(Coin { holder: holder(*owner)?, value: *value }))
+            .collect::<Result<Vec<_>, _>>()?;
+        let txid = identifier(height, &inputs, &coins);
+        for (index, (owner, value)) in (0..).zip(outputs) {
+            self.0.entry(*owner).or_default().push((OutPoint { txid, index }, *value));
+        }
+        Ok(ChainTransaction {
+            txid,
+            coinbase: inputs.is_empty(),
+            inputs: inputs.into_iter().map(|output| ChainInput { output, coin: None }).collect(),
+            outputs: coins,
+            hidden: Hidden::None,
+        })
+    }
+}
+
+/// Base units; `None` for the rest.
+fn amount(day: &'static str, text: &'static str) -> Result<Option<u64>, StoryError> {
+    if text == "rest" {
+        return Ok(None);
+    }
+    let base_units = text.parse::<Quantity>().ok().map(|amount| amount.base_units(8));
+    base_units
+        .and_then(|amount| u64::try_from(amount).ok())
+        .map(Some)
+        .ok_or(StoryError::Amount { day, amount: text })
+}
+
+fn holder(Purse { name, place }: Purse) -> Result<Holder, StoryError> {
+    let address = world::address(name, ChainId::BTC, place);
+    address.as_ref().and_then(Holder::of_address).ok_or(StoryError::Nobody(name))
+}
+
+fn identifier(height: u64, inputs: &[OutPoint], outputs: &[Coin]) -> Txid {
+    let mut hash = Sha256::new_with_prefix("assay sample world/transaction");
+    hash.update(height.to_be_bytes());
+    for OutPoint { txid, index } in inputs {
+        hash.update(txid.as_bytes());
+        hash.update(index.to_be_bytes());
+    }
+    for Coin { holder, value } in outputs {
+        hash.update(holder.to_bytes());
+        hash.update(value.to_be_bytes());
+    }
+    Txid::from_bytes(hash.finalize().into())
+}
+
+/// A block, at noon.
+fn block(
+    height: u64,
+    day: Date,
+    parent: [u8; 32],
+    transactions: Vec<ChainTransaction>,
+) -> ChainBlock {
+    let mut hash = Sha256::new_with_prefix("assay sample world/block");
+    hash.update(parent);
+    hash.update(day.to_string());
+    for transaction in &transactions {
+        hash.update(transaction.txid.as_bytes());
+    }
+    let noon = day.at(12, 0, 0, 0).to_zoned(TimeZone::UTC);
+    let time = noon.map_or(Timestamp::UNIX_EPOCH, |noon| noon.timestamp());
+    let head = BlockHead { height, hash: hash.finalize().into(), parent, time };
+    ChainBlock { head, transactions }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! Putting the sample world into a store, and its tenants' keys.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use assay_chain::follow::{IngestError, IngestRequest, Watch, ingest};
+use assay_engine::{chain::ChainId, facts::Environment};
+use assay_graph::{GraphError, GraphStore};
+use assay_intel::{
+    import::{self, ImportError, Provenance},
+    plan::ImportOptions,
+};
+use assay_service::{
+    Databases,
+    keys::{Grant, issue},
+    manifests::{self, ApplyError},
+};
+use assay_store::{Store, StoreError, control::KeyRecord, intel::LabelImport};
+use assay_system::Clock;
+use assay_tenancy::{
+    Name,
+    key::{ApiKey, Scope},
+};
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::{
+    chain::{SampleChain, StoryError},
+    world,
+};
+
+/// The sample's policy and tenants.
+const MANIFESTS: &str = include_str!("../manifests/sample.yaml");
+/// Where the keys of the sample's tenants are kept: they open nothing but made-up data.
+const KEYS_FILE: &str = "sample-keys";
+
+/// Why the sample world could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The store holds real data.
+    #[error(
+        "this data directory holds real data: choose another one for the sample with --data-dir"
+    )]
+    RealData,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A list could not be imported.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// The manifests could not be read.
+    #[error(transparent)]
+    Manifests(#[from] manifests::ReadError),
+    /// The manifests could not be applied.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// The story of the chain does not add up.
+    #[error("the sample's story: {0}")]
+    Story(#[from] StoryError),
+    /// The chain could not be ingested.
+    #[error(transparent)]
+    Chain(#[from] IngestError),
+    /// The keys could not be kept.
+    #[error("failed to keep the sample's keys in {path}: {source}")]
+    Keys {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The key of one of the sample's tenants.
+#[derive(Clone, Debug)]
+pub struct SampleKey {
+    /// The tenant.
+    pub tenant: Name,
+    /// Its key.
+    pub key: ApiKey,
+}
+
+/// Loads the sample world into a store made for it; again, it changes nothing. The keys are random, made
+/// once and kept in the data directory.
+///
+/// # Errors
+///
+/// Where the store holds real data or fails.
+pub async fn load(
+    databases: &Databases,
+    directory: &Path,
+    clock: &Clock,
+) -> Result<Vec<SampleKey>, LoadError> {
+    let now = clock.now();
+    let store = &*databases.store;
+    if store.environment().await? != Environment::Sample {
+        return Err(LoadError::RealData);
+    }
+    for (source, publication) in world::publications() {
+        let digest = hex_digest(&format!("{publication:?}"));
+        let provenance = Provenance {
+            source,
+            sample: true,
+            format: "sample".into(),
+            origin: "the sample world".into(),
+            file_digest: digest.clone(),
+            digest,
+            fetched: None,
+        };
+        let options = ImportOptions { history: true, ..ImportOptions::default() };
+        import::record(store, &publication, &provenance, &options, now).await?;
+    }
+    if let Some((source, published_on, labels)) = world::labels() {
+        let import = LabelImport {
+            source,
+            sample: true,
+            published_on,
+            digest: hex_digest(&format!("{labels:?}")),
+            format: "sample".into(),
+            origin: "the sample world".into(),
+            fetched: None,
+            labels,
+            report: serde_json::Value::Null,
+            at: now,
+        };
+        store.record_labels(import).await?;
+    }
+    chain(&*databases.graphs, clock).await?;
+    manifests::apply(store, manifests::parse("sample.yaml", MANIFESTS)?, now).await?;
+    keys(store, directory, now).await
+}
+
+/// Ingests the made-up chain like a real one.
+async fn chain(graphs: &dyn GraphStore, clock: &Clock) -> Result<(), LoadError> {
+    let chain = ChainId::BTC;
+    let request = IngestRequest { chain, from: None, to: None, follow: None, sample: true };
+    let source = Box::new(SampleChain::new()?);
+    match ingest(graphs, source, request, clock, &Unwatched).await {
+        Ok(_) => Ok(()),
+        // Blocks that somebody put here stay; another program that loads the sample loads the same.
+        Err(IngestError::Graph(
+            error @ (GraphError::TooDeep { .. }
+            | GraphError::OtherStart { .. }
+            | GraphError::Busy(_)),
+        )) => {
+            tracing::warn!(%error, %chain, "the sample's own blocks were not loaded");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Nobody waits for it.
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn reached(&self, _height: u64, _target: u64, _blocks: u64) {}
+
+    fn notice(&self, message: &str) {
+        tracing::info!(chain = %ChainId::BTC, "{message}");
+    }
+}
+
+fn hex_digest(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
+/// The keys kept in the data directory, or new ones for tenants without.
+async fn keys(
+    store: &dyn Store,
+    directory: &Path,
+    now: Timestamp,
+) -> Result<Vec<SampleKey>, LoadError> {
+    let path = directory.join(KEYS_FILE);
+    let failed = |source| LoadError::Keys { path: path.clone(), source };
+    let control = store.control().await?;
+    let kept = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut keys: Vec<SampleKey> = kept
+        .lines()
+        .filter_map(|line| {
+            let (tenant, key) = line.split_once(' ')?;
+            let key: ApiKey = key.parse().ok()?;
+            let good = |record: &&KeyRecord| record.id == *key.id() && record.is_good(now);
+            control.keys.iter().find(good)?;
+            Some(SampleKey { tenant: tenant.parse().ok()?, key })
+        })
+        .collect();
+    for tenant in ["sample-business", "sample-enterprise"] {
+        let Ok(tenant) = tenant.parse::<Name>() else {
+            continue;
+        };
+        if keys.iter().any(|key| key.tenant == tenant) {
+            continue;
+        }
+        let grant = Grant {
+            tenant: tenant.clone(),
+            name: "sample".into(),
+            scopes: Scope::ALL.to_vec(),
+            expires_at: None,
+        };
+        let (key, record) = issue(Environment::Sample, grant, now);
+        store.add_key(&record, None).await?;
+        keys.push(SampleKey { tenant, key });
+    }
+    let lines: Vec<String> =
+        keys.iter().map(|key| format!("{} {}", key.tenant, key.key.expose())).collect();
+    write_private(&path, &(lines.join("\n") + "\n")).map_err(failed)?;
+    Ok(keys)
+}
+
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
+}

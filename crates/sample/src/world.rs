@@ -1,0 +1,263 @@
+//! Who lives in the sample world.
+
+use assay_engine::{
+    address::{CanonicalAddress, Payload},
+    chain::ChainId,
+    evidence::{AddressLabel, Alias, Label, ListedEntity, ListingEntry, Tier},
+    names::{ListId, SourceId},
+    score::Confidence,
+    taxonomy::Category,
+};
+use assay_intel::sanctions::Publication;
+use jiff::civil::{Date, date};
+use sha2::{Digest, Sha256};
+
+/// The made-up sanctions list, binding in the sample's policy.
+pub const SAMPLE_LIST: &str = "sample-sanctions";
+/// A made-up list that informs.
+const NOTICES: &str = "sample-notices";
+/// The source of all labels.
+const LABELS: &str = "sample-labels";
+
+const FIRST: Date = date(2026, 1, 12);
+const SECOND: Date = date(2026, 2, 9);
+
+/// Somebody on a made-up list.
+struct Listed {
+    id: &'static str,
+    name: &'static str,
+    alias: Option<&'static str>,
+    programme: &'static str,
+    list: &'static str,
+    /// Asset codes, with the number of addresses each.
+    addresses: &'static [(&'static str, u8)],
+    /// Whether the second publication dropped it.
+    dropped: bool,
+}
+
+const fn listed(
+    id: &'static str,
+    name: &'static str,
+    programme: &'static str,
+    addresses: &'static [(&'static str, u8)],
+) -> Listed {
+    Listed { id, name, alias: None, programme, list: SAMPLE_LIST, addresses, dropped: false }
+}
+
+const LISTED: &[Listed] = &[
+    Listed {
+        alias: Some("GREYMARSH, Ilya"),
+        ..listed("S-101", "GREYMARSH, Ilja", "SAMPLE-CYBER", &[("XBT", 2), ("ETH", 1)])
+    },
+    listed("S-102", "COLD ANCHOR GROUP", "SAMPLE-CYBER", &[("XBT", 1), ("TRX", 1)]),
+    listed("S-103", "VELVET HARBOR EXCHANGE OU", "SAMPLE-FINANCE", &[("ETH", 1), ("USDT", 1)]),
+    listed("S-104", "DUNMORE, Petra", "SAMPLE-ARMS", &[("XBT", 1)]),
+    listed("S-105", "NORTHERN LANTERN FUND", "SAMPLE-TERROR", &[("TRX", 1), ("ETH", 1)]),
+    Listed {
+        dropped: true,
+        ..listed("S-106", "GLASS TIDE PROTOCOL", "SAMPLE-CYBER", &[("ETH", 2)])
+    },
+    Listed { list: NOTICES, ..listed("N-201", "ASHGROVE, Tomas", "SAMPLE-NOTICE", &[("XBT", 1)]) },
+    Listed {
+        list: NOTICES,
+        ..listed("N-202", "PALE HERON TRADING", "SAMPLE-NOTICE", &[("ETH", 1)])
+    },
+];
+
+/// Somebody with a label.
+struct Labelled {
+    name: &'static str,
+    category: Category,
+    tier: Tier,
+    percent: u8,
+    upstream: &'static str,
+    /// Chains, with the number of addresses on each.
+    addresses: &'static [(ChainId, u8)],
+}
+
+const BTC: ChainId = ChainId::BTC;
+const ETH: ChainId = ChainId::ETH;
+const TRX: ChainId = ChainId::TRX;
+
+macro_rules! labelled {
+    ($($name:literal $category:ident $tier:ident $percent:literal $upstream:literal
+        [$(($chain:ident, $count:literal)),+];)+) => {
+        const LABELLED: &[Labelled] = &[$(Labelled {
+            name: $name,
+            category: Category::$category,
+            tier: Tier::$tier,
+            percent: $percent,
+            upstream: $upstream,
+            addresses: &[$(($chain, $count)),+],
+        }),+];
+    };
+}
+
+labelled! {
+    "Harbor Lane Exchange" Exchange Investigation 95 "sample analysts" [(BTC, 4), (ETH, 3), (TRX, 2)];
+    "Meridian Square Exchange" Exchange Investigation 95 "sample analysts" [(BTC, 3), (ETH, 2)];
+    "Bluefield Exchange" Exchange Community 60 "sample forum" [(ETH, 2)];
+    "Northgate Custody" Custodian Investigation 95 "sample analysts" [(BTC, 2), (ETH, 1)];
+    "Paper Kite Payments" PaymentProcessor Investigation 90 "sample analysts" [(BTC, 1), (TRX, 2)];
+    "Oldmill Mining Pool" MiningPool Investigation 95 "sample analysts" [(BTC, 2)];
+    "Corner Bakery" Merchant Community 70 "sample forum" [(BTC, 1)];
+    "Open Well Donations" Donation Community 80 "sample forum" [(ETH, 1)];
+    "Linden Swap" Dex Investigation 95 "sample explorer" [(ETH, 2)];
+    "Causeway Bridge" Bridge Investigation 95 "sample explorer" [(ETH, 1), (TRX, 1)];
+    "Quickstone Instant Swap" NoKycExchange Investigation 80 "sample analysts" [(BTC, 2), (ETH, 1), (TRX, 1)];
+    "Lucky Otter Casino" Gambling Investigation 85 "sample analysts" [(BTC, 1), (TRX, 1)];
+    "Cashpoint Row" Atm Community 60 "sample forum" [(BTC, 1)];
+    "Quiet River Mixer" Mixer Investigation 90 "sample analysts" [(BTC, 3)];
+    "Fogbank Mixer" Mixer Community 70 "sample forum" [(ETH, 2)];
+    "Blackfrost Ransomware" Ransomware Investigation 90 "sample police" [(BTC, 4)];
+    "Tin Crow Ransomware" Ransomware Community 80 "sample victims" [(BTC, 2)];
+    "Silver Heron Drainer" PhishingDrainer Investigation 85 "sample explorer" [(ETH, 3)];
+    "Golden Acre Investments" Scam Investigation 85 "sample analysts" [(TRX, 3), (ETH, 1)];
+    "Double Your Coins" Scam Community 50 "sample victims" [(BTC, 2)];
+    "Night Bazaar" DarknetMarket Investigation 90 "sample police" [(BTC, 2)];
+    "Copper Vault Hack" StolenFunds Investigation 90 "sample analysts" [(BTC, 1), (ETH, 2)];
+    "Dim Alley Cards" FraudShop Community 60 "sample forum" [(BTC, 1)];
+    "Frozen by issuer" IssuerFrozen Cryptographic 100 "sample issuer" [(TRX, 1)];
+    "Evidence locker" SeizedFunds Investigation 90 "sample police" [(BTC, 1)];
+    "Somebody's complaint" CommunityReport Community 30 "sample forum" [(ETH, 1)];
+}
+
+/// A list's publications, oldest first, with the source they come from.
+#[must_use]
+pub fn publications() -> Vec<(SourceId, Publication)> {
+    let publication = |list: &str, published_on: Date, with_dropped: bool| {
+        let entries: Vec<ListingEntry> = LISTED
+            .iter()
+            .filter(|party| party.list == list && (with_dropped || !party.dropped))
+            .flat_map(entries)
+            .collect();
+        let parties = u64::try_from(LISTED.len()).unwrap_or_default();
+        let source = name::<SourceId>(list)?;
+        Some((source, Publication { published_on, entries, rejected: vec![], parties }))
+    };
+    [
+        publication(SAMPLE_LIST, FIRST, true),
+        publication(SAMPLE_LIST, SECOND, false),
+        publication(NOTICES, SECOND, true),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn entries(party: &Listed) -> Vec<ListingEntry> {
+    let Some(list) = name::<ListId>(party.list) else {
+        return Vec::new();
+    };
+    let alias = |name: &str| Alias { name: name.into(), kind: "A.K.A.".into(), weak: false };
+    let numbered = party
+        .addresses
+        .iter()
+        .flat_map(|(code, count)| (0..*count).map(move |number| (*code, number)));
+    numbered
+        .filter_map(|(code, number)| {
+            Some(ListingEntry {
+                list: list.clone(),
+                list_name: match party.list {
+                    SAMPLE_LIST => "Sample Sanctions List".into(),
+                    _ => "Sample Notices".into(),
+                },
+                entity: ListedEntity {
+                    id: party.id.into(),
+                    name: party.name.into(),
+                    aliases: party.alias.map(alias).into_iter().collect(),
+                    programmes: vec![party.programme.into()],
+                    remarks: Some("made up".into()),
+                    listed_on: Some(date(2025, 6, 2)),
+                }
+                .into(),
+                asset_code: code.into(),
+                address_as_published: listed_address(party.name, code, number)?.to_string(),
+                address_remarks: None,
+                expires_on: None,
+            })
+        })
+        .collect()
+}
+
+/// The source of all labels, their date, and the labels.
+#[must_use]
+pub fn labels() -> Option<(SourceId, Date, Vec<AddressLabel>)> {
+    let source = name::<SourceId>(LABELS)?;
+    let labels = LABELLED.iter().flat_map(|party| {
+        let numbered = party
+            .addresses
+            .iter()
+            .flat_map(|(chain, count)| (0..*count).map(move |number| (*chain, number)));
+        let source = source.clone();
+        numbered.filter_map(move |(chain, number)| {
+            Some(AddressLabel {
+                address: address(party.name, chain, number)?,
+                label: Label {
+                    category: party.category,
+                    entity: Some(party.name.into()),
+                    tier: party.tier,
+                    confidence: Confidence::from_percent(party.percent),
+                    source: source.clone(),
+                    upstream: party.upstream.into(),
+                    author: None,
+                    term: None,
+                    cites_list: None,
+                    reason: Some("made up".into()),
+                    reference: None,
+                    valid_from: None,
+                    valid_until: None,
+                },
+            })
+        })
+    });
+    Some((source.clone(), SECOND, labels.collect()))
+}
+
+pub(super) fn listed_address(party: &str, code: &str, number: u8) -> Option<CanonicalAddress> {
+    // The token's addresses are of the EVM form.
+    address(party, ChainId::from_list_code(code).unwrap_or(ETH), number)
+}
+
+/// The address that a name's hash stands for. Nobody has its key.
+pub(super) fn address(party: &str, chain: ChainId, number: u8) -> Option<CanonicalAddress> {
+    let digest = Sha256::digest(format!("assay sample world/{party}/{chain}/{number}"));
+    let hash: [u8; 20] = digest.get(..20)?.try_into().ok()?;
+    let payload = if chain != BTC {
+        Payload::Account(hash)
+    } else if number % 2 == 1 {
+        Payload::PublicKeyHash(hash)
+    } else {
+        Payload::Witness { version: 0, program: hash.to_vec() }
+    };
+    CanonicalAddress::from_payload(chain, payload)
+}
+
+/// A name that is written here and therefore valid.
+fn name<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_world_is_small_whole_and_always_the_same() {
+        let (_, _, labels) = labels().unwrap();
+        let labelled: usize =
+            LABELLED.iter().flat_map(|party| party.addresses).map(|(_, n)| usize::from(*n)).sum();
+        assert_eq!(labels.len(), labelled, "no label got lost");
+        assert_eq!(publications().len(), 3);
+        let listed: usize =
+            LISTED.iter().flat_map(|p| p.addresses).map(|(_, n)| usize::from(*n)).sum();
+        let first_and_notices: usize =
+            [0, 2].into_iter().map(|place| publications()[place].1.entries.len()).sum();
+        assert_eq!(first_and_notices, listed, "no listing got lost");
+        assert!((24..=48).contains(&(LABELLED.len() + LISTED.len())), "a few dozen entities");
+        let all: BTreeSet<_> = labels.iter().map(|label| label.address.clone()).collect();
+        assert_eq!(all.len(), labels.len(), "nobody shares an address");
+    }
+}

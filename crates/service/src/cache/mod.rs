@@ -1,0 +1,343 @@
+//! Answers that may be repeated: remembered by each server, bounded by bytes; kept for the others; and
+//! made once however many ask at once.
+
+mod assessed;
+mod shared;
+
+use std::{mem::size_of, sync::Arc, time::Duration};
+
+use assay_engine::address::CanonicalAddress;
+use assay_intel::IntelSnapshot;
+use assay_tenancy::Name;
+use jiff::{SignedDuration, Timestamp};
+use quick_cache::{Weighter, sync::Cache};
+
+pub use assessed::Assessed;
+pub use shared::SharedAnswers;
+
+use super::touched::Touched;
+use shared::Claim;
+
+/// How an answer came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheStatus {
+    /// It is repeated.
+    Hit,
+    /// It is new: nothing was there that could be repeated.
+    Miss,
+    /// It is new: the caller asked for that.
+    Bypass,
+}
+
+/// How far the clock of whoever made an answer may be ahead. One that seems to come from further in the
+/// future was made before a clock was set back: how old it is nobody knows.
+const AHEAD: SignedDuration = SignedDuration::from_secs(60);
+
+/// How fresh an answer must be to be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freshness {
+    /// Longest time for which the plan lets an answer be repeated.
+    pub lifetime: SignedDuration,
+    /// Longest time that the caller accepts; zero asks for a new answer.
+    pub caller_accepts: Option<SignedDuration>,
+}
+
+impl Freshness {
+    /// Whether the caller wants a new answer whatever is there.
+    fn wants_new(self) -> bool {
+        self.caller_accepts.is_some_and(|accepts| accepts.is_zero())
+    }
+
+    fn allows(self, known: &Assessed, now: Timestamp) -> bool {
+        let age = known.age(now);
+        known.assessed_at.duration_since(now) <= AHEAD
+            && age < self.lifetime
+            && self.caller_accepts.is_none_or(|accepts| age <= accepts)
+    }
+}
+
+/// What an answer depends on besides the data.
+///
+/// The tenant is part of it although two tenants with one policy get equal answers: otherwise an answer's
+/// age would tell one of them that the other asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CacheKey {
+    pub(super) tenant: Name,
+    pub(super) policy_revision: Arc<str>,
+    /// Names the chains that are followed, and how.
+    pub(super) chains_revision: Arc<str>,
+    /// Whether it could not be confirmed lately that lists and labels are those of the store.
+    pub(super) snapshot_stale: bool,
+    pub(super) address: CanonicalAddress,
+}
+
+#[derive(Clone, Debug)]
+struct ByBytes;
+
+impl Weighter<CacheKey, Arc<Assessed>> for ByBytes {
+    fn weight(&self, key: &CacheKey, value: &Arc<Assessed>) -> u64 {
+        let texts = value.text.len() + value.digest.len() + key.policy_revision.len();
+        let bytes = size_of::<CacheKey>() + size_of::<Assessed>() + 256 + texts;
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+/// What is known now: an answer from other data is not repeated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data<'a> {
+    /// How often lists and labels changed.
+    pub(super) generation: u64,
+    /// Names what they say.
+    pub(super) revision: &'a str,
+    /// Whom the newest blocks touched.
+    pub(super) touched: &'a Touched,
+}
+
+impl<'a> Data<'a> {
+    pub(super) fn of(intel: &'a IntelSnapshot, touched: &'a Touched) -> Self {
+        Self { generation: intel.generation(), revision: intel.data_revision(), touched }
+    }
+
+    /// Whether an answer may be repeated now.
+    fn allows(
+        &self,
+        known: &Assessed,
+        address: &CanonicalAddress,
+        freshness: Freshness,
+        now: Timestamp,
+    ) -> bool {
+        known.generation == self.generation
+            && self.touched.holds(address, known.tip.as_deref())
+            && known.valid_until.is_none_or(|until| now < until)
+            && freshness.allows(known, now)
+    }
+}
+
+/// The cache of one process, and what it shares with others.
+#[derive(Debug)]
+pub(super) struct ResultCache {
+    cache: Cache<CacheKey, Arc<Assessed>, ByBytes>,
+    shared: Option<SharedAnswers>,
+}
+
+impl ResultCache {
+    pub(super) fn new(bytes: u64, shared: Option<SharedAnswers>) -> Self {
+        let typical = 4 * 1024;
+        let items = usize::try_from(bytes / typical).unwrap_or(usize::MAX).max(16);
+        Self { cache: Cache::with_weighter(items, bytes, ByBytes), shared }
+    }
+
+    /// An answer of ours that may be repeated. Nobody is asked and nothing waited for.
+    pub(super) fn known(
+        &self,
+        key: &CacheKey,
+        data: Data<'_>,
+        freshness: Freshness,
+        now: Timestamp,
+    ) -> Option<Arc<Assessed>> {
+        let known = self.cache.get(key).filter(|_| !freshness.wants_new())?;
+        data.allows(&known, &key.address, freshness, now).then_some(known)
+    }
+
+    /// An answer that may be repeated, or a new one. Of many who ask at once, one makes it.
+    ///
+    /// # Errors
+    ///
+    /// Where a new one cannot be made; those who waited for it make their own.
+    pub(super) async fn get<E, F: Future<Output = Result<Assessed, E>>>(
+        &self,
+        key: &CacheKey,
+        data: Data<'_>,
+        freshness: Freshness,
+        now: Timestamp,
+        assess: impl Fn() -> F,
+    ) -> Result<(Arc<Assessed>, CacheStatus), E> {
+        let repeatable = |known: &Assessed| data.allows(known, &key.address, freshness, now);
+        if freshness.wants_new() {
+            let assessed = Arc::new(assess().await?);
+            self.share(key, data, &assessed, freshness, now).await;
+            self.cache.insert(key.clone(), Arc::clone(&assessed));
+            return Ok((assessed, CacheStatus::Bypass));
+        }
+        loop {
+            match self.cache.get_value_or_guard_async(key).await {
+                Ok(known) if repeatable(&known) => return Ok((known, CacheStatus::Hit)),
+                Ok(stale) => {
+                    self.cache.remove_if(key, |current| Arc::ptr_eq(current, &stale));
+                }
+                Err(guard) => {
+                    let (assessed, status) = match self.of_others(key, data, repeatable).await {
+                        Ok(known) => (Arc::new(known), CacheStatus::Hit),
+                        Err(claim) => {
+                            let assessed = Arc::new(assess().await?);
+                            self.share(key, data, &assessed, freshness, now).await;
+                            drop(claim);
+                            (assessed, CacheStatus::Miss)
+                        }
+                    };
+                    // Where the placeholder was removed meanwhile, the next caller makes it again.
+                    let _ = guard.insert(Arc::clone(&assessed));
+                    return Ok((assessed, status));
+                }
+            }
+        }
+    }
+
+    /// What another server made. Where there is nothing it is on us to make it, and meanwhile to hold the
+    /// claim to it, if we could make one.
+    async fn of_others(
+        &self,
+        key: &CacheKey,
+        data: Data<'_>,
+        repeatable: impl Fn(&Assessed) -> bool,
+    ) -> Result<Assessed, Option<Claim>> {
+        let Some(shared) = &self.shared else { return Err(None) };
+        if let Some(known) = shared.find(key, data).await.filter(&repeatable) {
+            return Ok(known);
+        }
+        shared.claim(key, data, repeatable).await
+    }
+
+    /// Lets other servers repeat an answer for as long as it may be.
+    async fn share(
+        &self,
+        key: &CacheKey,
+        data: Data<'_>,
+        assessed: &Assessed,
+        freshness: Freshness,
+        now: Timestamp,
+    ) {
+        let Some(shared) = &self.shared else { return };
+        let holds = assessed.valid_until.map(|until| until.duration_since(now));
+        let lifetime = holds.map_or(freshness.lifetime, |holds| holds.min(freshness.lifetime));
+        shared.keep(key, data, assessed, Duration::try_from(lifetime).unwrap_or_default()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use assay_engine::{chain::ChainId, policy::Policy};
+    use assay_redis::{Link, RedisSettings};
+    use assay_test_servers::redis::Redis;
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_763_640_000 + seconds).unwrap()
+    }
+
+    fn key(tenant: &str) -> CacheKey {
+        let address = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+        CacheKey {
+            tenant: tenant.parse().unwrap(),
+            policy_revision: "p".into(),
+            chains_revision: "c".into(),
+            snapshot_stale: false,
+            address: CanonicalAddress::parse(ChainId::BTC, address).unwrap(),
+        }
+    }
+
+    fn assessed(generation: u64, now: Timestamp) -> Assessed {
+        let address = key("a").address;
+        let facts = IntelSnapshot::default().facts(&address);
+        let assessment = assay_engine::assess(&address, &facts, &Policy::default(), now);
+        Assessed::new(&assessment, now, generation).unwrap()
+    }
+
+    const PLAN: Freshness =
+        Freshness { lifetime: SignedDuration::from_secs(300), caller_accepts: None };
+
+    async fn status(
+        cache: &ResultCache,
+        tenant: &str,
+        generation: u64,
+        freshness: Freshness,
+        now: Timestamp,
+    ) -> CacheStatus {
+        let touched = Touched::default();
+        let data = Data { generation, revision: "1-0", touched: &touched };
+        let assess = async || Ok::<_, ()>(assessed(generation, now));
+        cache.get(&key(tenant), data, freshness, now, assess).await.unwrap().1
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_repeated_within_its_lifetime_and_for_the_same_tenant() {
+        let cache = ResultCache::new(1 << 20, None);
+        assert_eq!(status(&cache, "a", 1, PLAN, at(0)).await, CacheStatus::Miss);
+        assert_eq!(status(&cache, "a", 1, PLAN, at(299)).await, CacheStatus::Hit);
+        assert_eq!(status(&cache, "b", 1, PLAN, at(299)).await, CacheStatus::Miss);
+        assert_eq!(status(&cache, "a", 1, PLAN, at(300)).await, CacheStatus::Miss);
+    }
+
+    #[tokio::test]
+    async fn changed_data_invalidates_at_once() {
+        let cache = ResultCache::new(1 << 20, None);
+        assert_eq!(status(&cache, "a", 1, PLAN, at(0)).await, CacheStatus::Miss);
+        assert_eq!(status(&cache, "a", 2, PLAN, at(1)).await, CacheStatus::Miss);
+        assert_eq!(status(&cache, "a", 2, PLAN, at(2)).await, CacheStatus::Hit);
+    }
+
+    #[tokio::test]
+    async fn the_caller_may_ask_for_something_fresher() {
+        let cache = ResultCache::new(1 << 20, None);
+        let accepts = |seconds| Freshness {
+            caller_accepts: Some(SignedDuration::from_secs(seconds)),
+            ..PLAN
+        };
+        assert_eq!(status(&cache, "a", 1, PLAN, at(0)).await, CacheStatus::Miss);
+        assert_eq!(status(&cache, "a", 1, accepts(10), at(10)).await, CacheStatus::Hit);
+        assert_eq!(status(&cache, "a", 1, accepts(9), at(10)).await, CacheStatus::Miss);
+        assert_eq!(status(&cache, "a", 1, accepts(0), at(11)).await, CacheStatus::Bypass);
+        assert_eq!(status(&cache, "a", 1, PLAN, at(12)).await, CacheStatus::Hit);
+    }
+
+    #[tokio::test]
+    async fn of_many_who_ask_at_once_one_makes_the_answer() {
+        let cache = Arc::new(ResultCache::new(1 << 20, None));
+        let made = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<_> = (0..32)
+            .map(|_| {
+                let (cache, made) = (Arc::clone(&cache), Arc::clone(&made));
+                tokio::spawn(async move {
+                    let assess = async || {
+                        made.fetch_add(1, Ordering::Relaxed);
+                        Ok::<_, ()>(assessed(1, at(0)))
+                    };
+                    let touched = Touched::default();
+                    let data = Data { generation: 1, revision: "1-0", touched: &touched };
+                    cache.get(&key("a"), data, PLAN, at(0), assess).await.unwrap().0.digest.clone()
+                })
+            })
+            .collect();
+        let mut digests = std::collections::BTreeSet::new();
+        for task in tasks {
+            digests.insert(task.await.unwrap());
+        }
+        assert_eq!((made.load(Ordering::Relaxed), digests.len()), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn who_gets_a_claim_that_was_just_given_up_finds_what_was_made_under_it() {
+        // Given a server that looked in vain,
+        let redis = Redis::start();
+        let link = Link::new(RedisSettings::new(redis.url().parse().unwrap()));
+        let shared = SharedAnswers::new(link, "test".into());
+        let touched = Touched::default();
+        let data = Data { generation: 1, revision: "1-0", touched: &touched };
+        assert_eq!(shared.find(&key("a"), data).await, None);
+        // when another one makes the answer before the claim is asked for,
+        let claim = shared.claim(&key("a"), data, |_| true).await.unwrap_err();
+        let made = assessed(1, at(0));
+        shared.keep(&key("a"), data, &made, Duration::from_mins(1)).await;
+        drop(claim);
+        while !redis.cli(&["keys", "*:claim"]).is_empty() {
+            yield_now().await;
+        }
+        // then the claim leads to that answer.
+        assert_eq!(shared.claim(&key("a"), data, |_| true).await.unwrap(), made);
+        assert!(matches!(shared.claim(&key("b"), data, |_| true).await, Err(Some(_))));
+    }
+}

@@ -1,0 +1,249 @@
+//! Fetching side by side, within a time. What is fetched is kept at once, so that time is never spent
+//! for nothing.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use assay_chain::{
+    SourceError,
+    histories::{FullTransaction, Histories},
+};
+use assay_engine::{
+    address::CanonicalAddress,
+    coins::{OutPoint, Txid},
+    trace::TraceRules,
+};
+use assay_store::{
+    StoreError,
+    fetched::{Fetched, FetchedKind},
+};
+use futures_util::{StreamExt, stream};
+use jiff::Timestamp;
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    Found, Totals,
+    kept::{Kept, KeptHistory, KeptSpends, KeptTransaction},
+};
+
+/// Requests at once.
+const AT_ONCE: usize = 8;
+
+/// An API that is asked until a moment.
+#[derive(Clone, Debug)]
+pub(super) struct Fetching {
+    pub(super) histories: Arc<dyn Histories>,
+    pub(super) deadline: Instant,
+}
+
+impl Fetching {
+    /// The answer to one question; `None` where there is none in time.
+    pub(super) async fn one<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn Histories) -> Result<T, SourceError> + Send + 'static,
+    ) -> Option<T> {
+        if Instant::now() >= self.deadline {
+            return None;
+        }
+        let histories = Arc::clone(&self.histories);
+        let asked = assay_telemetry::request::on_thread(move || ask(&*histories));
+        match timeout_at(self.deadline, asked).await.ok()?.ok()? {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                tracing::warn!(%error, "failed to fetch on demand");
+                None
+            }
+        }
+    }
+
+    /// The answers to many questions of one kind, as far as there are any in time.
+    async fn many<T: Send + 'static>(
+        &self,
+        keys: Vec<Txid>,
+        ask: impl Fn(&dyn Histories, &Txid) -> Result<T, SourceError> + Copy + Send + 'static,
+    ) -> Found<T> {
+        let asked = stream::iter(keys)
+            .map(|txid| async move {
+                let answer = self.one(move |histories| ask(histories, &txid)).await;
+                answer.map(|answer| (txid, answer))
+            })
+            .buffer_unordered(AT_ONCE);
+        asked.filter_map(std::future::ready).collect().await
+    }
+
+    /// An address's transactions, what it did in all, and whether all of them are there that are to be
+    /// read: the newest, where an API knows more than that.
+    pub(super) async fn history(
+        &self,
+        kept: &Kept<'_>,
+        address: &CanonicalAddress,
+        tip: u64,
+        rules: &TraceRules,
+    ) -> Result<(Vec<FullTransaction>, Totals, bool), StoreError> {
+        let known = kept.history(address.as_str()).await?;
+        let begun = known.is_none();
+        let known = match known {
+            Some(history) => Some(history),
+            None => self.begin_history(address, kept.now).await,
+        };
+        let Some(mut history) = known else {
+            return Ok((vec![], Totals::default(), false));
+        };
+        let most = usize::try_from(rules.transfers_per_address).unwrap_or(usize::MAX);
+        let mut records: Vec<Fetched> = Vec::new();
+        while !history.complete && history.transactions.len() < most {
+            let after = history.transactions.last().and_then(|txid| txid.parse().ok());
+            let name = address.clone();
+            let page = self.one(move |histories| histories.page(&name, after.as_ref())).await;
+            let Some(page) = page else {
+                break;
+            };
+            if page.is_empty() {
+                // There are more, by what the API said before: it contradicts itself for now.
+                break;
+            }
+            for transaction in page {
+                let key = transaction.txid.to_string();
+                let content = KeptTransaction::of(&transaction, tip);
+                records.extend(kept.record(FetchedKind::Transaction, key.clone(), &content));
+                if !history.transactions.contains(&key) {
+                    history.transactions.push(key);
+                }
+            }
+            let all = u64::try_from(history.transactions.len()).unwrap_or(u64::MAX);
+            history.complete |= all >= history.count;
+        }
+        if begun || !records.is_empty() {
+            records.extend(kept.record(FetchedKind::History, address.to_string(), &history));
+            kept.store.keep_fetched(&records).await?;
+        }
+
+        let txids: Vec<Txid> =
+            history.transactions.iter().filter_map(|txid| txid.parse().ok()).collect();
+        let wanted: BTreeSet<Txid> = txids.iter().copied().collect();
+        let found = self.transactions(kept, &wanted, tip).await?;
+        let transactions: Vec<FullTransaction> =
+            txids.iter().filter_map(|txid| found.get(txid).cloned().flatten()).collect();
+        let enough = history.complete || history.transactions.len() >= most;
+        let whole = enough && transactions.len() == txids.len();
+        Ok((transactions, Totals { funded: history.funded, spent: history.spent }, whole))
+    }
+
+    /// The beginning of a history; `None` where not even that is to be had.
+    async fn begin_history(
+        &self,
+        address: &CanonicalAddress,
+        now: Timestamp,
+    ) -> Option<KeptHistory> {
+        let name = address.clone();
+        let summary = self.one(move |histories| histories.summary(&name)).await?;
+        Some(KeptHistory {
+            complete: summary.transactions == 0,
+            funded: summary.funded,
+            spent: summary.spent,
+            count: summary.transactions,
+            begun_at: now,
+            transactions: Vec::new(),
+        })
+    }
+
+    /// Transactions, kept or fetched in time; `None` where the API has none such.
+    pub(super) async fn transactions(
+        &self,
+        kept: &Kept<'_>,
+        wanted: &BTreeSet<Txid>,
+        tip: u64,
+    ) -> Result<Found<Option<FullTransaction>>, StoreError> {
+        let all: Vec<Txid> = wanted.iter().copied().collect();
+        let mut found: Found<Option<FullTransaction>> = kept
+            .transactions(&all)
+            .await?
+            .into_iter()
+            .map(|(txid, transaction)| (txid, Some(transaction)))
+            .collect();
+        let missing: Vec<Txid> = all.into_iter().filter(|txid| !found.contains_key(txid)).collect();
+        let fetched = self.many(missing, |histories, txid| histories.transaction(txid)).await;
+        let records: Vec<Fetched> = fetched
+            .iter()
+            .filter_map(|(txid, transaction)| {
+                let content = KeptTransaction::of(transaction.as_ref()?, tip);
+                kept.record(FetchedKind::Transaction, txid.to_string(), &content)
+            })
+            .collect();
+        if !records.is_empty() {
+            kept.store.keep_fetched(&records).await?;
+        }
+        found.extend(fetched);
+        Ok(found)
+    }
+
+    /// Which transactions spend outputs, as far as that is known in time; `None` for one that is not
+    /// spent. That an output is spent stays so; that it is not may change.
+    pub(super) async fn spenders(
+        &self,
+        kept: &Kept<'_>,
+        outputs: &[OutPoint],
+    ) -> Result<BTreeMap<OutPoint, Option<Txid>>, StoreError> {
+        let made: BTreeSet<Txid> = outputs.iter().map(|output| output.txid).collect();
+        let made: Vec<Txid> = made.into_iter().collect();
+        let mut known: BTreeMap<Txid, (KeptSpends, bool)> = kept.spends(&made).await?;
+        let unsure: BTreeSet<Txid> = outputs
+            .iter()
+            .filter(|output| match known.get(&output.txid) {
+                None => true,
+                Some((spends, fresh)) => match spender(spends, output) {
+                    Spender::NotSaid => true,
+                    Spender::Nobody => !fresh,
+                    Spender::By(_) => false,
+                },
+            })
+            .map(|output| output.txid)
+            .collect();
+        let fetched = self
+            .many(unsure.iter().copied().collect(), |histories, txid| histories.spends(txid))
+            .await;
+        let mut records: Vec<Fetched> = Vec::new();
+        for txid in &unsure {
+            known.remove(txid);
+        }
+        for (txid, spends) in fetched {
+            let by = spends.iter().map(|by| by.map(|txid| txid.to_string())).collect();
+            let content = KeptSpends { by };
+            records.extend(kept.record(FetchedKind::Spends, txid.to_string(), &content));
+            known.insert(txid, (content, true));
+        }
+        if !records.is_empty() {
+            kept.store.keep_fetched(&records).await?;
+        }
+        Ok(outputs
+            .iter()
+            .filter_map(|output| {
+                let (spends, _) = known.get(&output.txid)?;
+                let by = match spender(spends, output) {
+                    Spender::NotSaid => return None,
+                    Spender::Nobody => None,
+                    Spender::By(txid) => Some(txid),
+                };
+                Some((*output, by))
+            })
+            .collect())
+    }
+}
+
+/// Who spends an output, by what an API said.
+enum Spender {
+    NotSaid,
+    Nobody,
+    By(Txid),
+}
+
+fn spender(spends: &KeptSpends, output: &OutPoint) -> Spender {
+    let said = usize::try_from(output.index).ok().and_then(|place| spends.by.get(place));
+    match said {
+        None => Spender::NotSaid,
+        Some(None) => Spender::Nobody,
+        Some(Some(txid)) => txid.parse().map_or(Spender::NotSaid, Spender::By),
+    }
+}

@@ -1,0 +1,184 @@
+//! What is kept of an API's answers, and how long it may be used.
+
+use std::collections::BTreeMap;
+
+use assay_chain::histories::FullTransaction;
+use assay_engine::{
+    chain::ChainId,
+    coins::{Holder, OutPoint, Txid},
+};
+use assay_store::{
+    Store, StoreError,
+    fetched::{Fetched, FetchedKind},
+};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// Blocks on top of a transaction from which on its place in the chain is taken for good.
+const SETTLED_AFTER: u64 = 6;
+
+/// A transaction as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptTransaction {
+    height: u64,
+    time: Timestamp,
+    coinbase: bool,
+    /// The output that is spent, its holder in hexadecimal bytes, its value.
+    inputs: Vec<(String, u32, String, u64)>,
+    /// Holder and value.
+    outputs: Vec<(String, u64)>,
+    /// The chain's height when it was fetched.
+    seen_at: u64,
+}
+
+/// An address's history so far, the newest transactions first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptHistory {
+    pub(super) transactions: Vec<String>,
+    /// Whether the first transaction is among them.
+    pub(super) complete: bool,
+    /// What the API said of all of it: received and spent in base units, change included.
+    pub(super) funded: u128,
+    pub(super) spent: u128,
+    /// How many transactions there are in all.
+    pub(super) count: u64,
+    /// When the API was first asked for it: what came in since then may be missing, whenever the rest of
+    /// it is fetched.
+    pub(super) begun_at: Timestamp,
+}
+
+/// Which transactions spend a transaction's outputs, by place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptSpends {
+    pub(super) by: Vec<Option<String>>,
+}
+
+impl KeptTransaction {
+    pub(super) fn of(transaction: &FullTransaction, tip: u64) -> Self {
+        let holder = |holder: &Holder| hex::encode(holder.to_bytes());
+        Self {
+            height: transaction.height,
+            time: transaction.time,
+            coinbase: transaction.coinbase,
+            inputs: transaction
+                .inputs
+                .iter()
+                .map(|(output, by, value)| {
+                    (output.txid.to_string(), output.index, holder(by), *value)
+                })
+                .collect(),
+            outputs: transaction.outputs.iter().map(|(by, value)| (holder(by), *value)).collect(),
+            seen_at: tip,
+        }
+    }
+
+    /// The transaction; `None` where what is kept cannot be read: then it is fetched again.
+    pub(super) fn read(&self, txid: Txid) -> Option<FullTransaction> {
+        let holder = |text: &str| Holder::from_bytes(&hex::decode(text).ok()?);
+        let inputs = self.inputs.iter().map(|(txid, index, by, value)| {
+            let output = OutPoint { txid: txid.parse().ok()?, index: *index };
+            Some((output, holder(by)?, *value))
+        });
+        let outputs = self.outputs.iter().map(|(by, value)| Some((holder(by)?, *value)));
+        Some(FullTransaction {
+            txid,
+            height: self.height,
+            time: self.time,
+            coinbase: self.coinbase,
+            inputs: inputs.collect::<Option<_>>()?,
+            outputs: outputs.collect::<Option<_>>()?,
+        })
+    }
+
+    fn is_settled(&self) -> bool {
+        self.height.saturating_add(SETTLED_AFTER) <= self.seen_at
+    }
+}
+
+/// What is kept of one chain.
+#[derive(Clone, Debug)]
+pub(super) struct Kept<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) chain: ChainId,
+    pub(super) now: Timestamp,
+    /// How long ago what may change may have been fetched.
+    pub(super) longest_age: SignedDuration,
+}
+
+impl Kept<'_> {
+    /// Transactions that may be used.
+    pub(super) async fn transactions(
+        &self,
+        txids: &[Txid],
+    ) -> Result<BTreeMap<Txid, FullTransaction>, StoreError> {
+        let keys: Vec<String> = txids.iter().map(Txid::to_string).collect();
+        let found = self.read::<KeptTransaction>(FetchedKind::Transaction, &keys).await?;
+        Ok(found
+            .into_iter()
+            .filter(|(_, kept, fresh)| *fresh || kept.is_settled())
+            .filter_map(|(key, kept, _)| {
+                let txid = key.parse().ok()?;
+                Some((txid, kept.read(txid)?))
+            })
+            .collect())
+    }
+
+    /// Who spends outputs: for each transaction that may be used, by place.
+    pub(super) async fn spends(
+        &self,
+        txids: &[Txid],
+    ) -> Result<BTreeMap<Txid, (KeptSpends, bool)>, StoreError> {
+        let keys: Vec<String> = txids.iter().map(Txid::to_string).collect();
+        let found = self.read::<KeptSpends>(FetchedKind::Spends, &keys).await?;
+        Ok(found
+            .into_iter()
+            .filter_map(|(key, kept, fresh)| Some((key.parse().ok()?, (kept, fresh))))
+            .collect())
+    }
+
+    /// An address's history, if it may be used.
+    pub(super) async fn history(&self, address: &str) -> Result<Option<KeptHistory>, StoreError> {
+        let keys = [address.to_owned()];
+        let found = self.read::<KeptHistory>(FetchedKind::History, &keys).await?;
+        let oldest = self.oldest();
+        Ok(found.into_iter().map(|(_, kept, _)| kept).find(|kept| kept.begun_at >= oldest))
+    }
+
+    /// When what may change must have been fetched at least.
+    fn oldest(&self) -> Timestamp {
+        self.now.saturating_sub(self.longest_age).unwrap_or(Timestamp::MIN)
+    }
+
+    /// Keeps something.
+    pub(super) fn record(
+        &self,
+        kind: FetchedKind,
+        key: String,
+        content: &impl Serialize,
+    ) -> Option<Fetched> {
+        Some(Fetched {
+            chain: self.chain,
+            kind,
+            key,
+            content: serde_json::to_string(content).ok()?,
+            fetched_at: self.now,
+        })
+    }
+
+    /// What is kept under keys, and whether it is fresh. What cannot be read is as good as not there.
+    async fn read<T: DeserializeOwned>(
+        &self,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<(String, T, bool)>, StoreError> {
+        let oldest = self.oldest();
+        let found = self.store.fetched(self.chain, kind, keys).await?;
+        Ok(found
+            .into_iter()
+            .filter_map(|fetched| {
+                let content = serde_json::from_str(&fetched.content).ok()?;
+                Some((fetched.key, content, fetched.fetched_at >= oldest))
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,230 @@
+//! Histories of single addresses, fetched when they are asked for: where no node is at hand, an
+//! Esplora-style API tells enough for a trace.
+//!
+//! What is fetched is kept. A check fetches within its time and answers with what is there then; what is
+//! missing is unresolved, the answer says `partial`, and the next check goes on from there.
+//!
+//! - `kept`: what is kept of it, and how long it may be used
+//! - `history`: an address's history from its transactions
+//! - `fetch`: fetching side by side, within a time
+
+mod fetch;
+mod history;
+mod kept;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use assay_chain::histories::{Histories, ReportedTip};
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    coins::{Holder, Txid},
+    evidence::{ChainFacts, ChainReading, ChainState, Direction, FlowFacts, Tip, Unavailable},
+    policy::Policy,
+    trace::{Supply, Trace, TraceRules, Wants},
+};
+use assay_intel::IntelSnapshot;
+use assay_store::{Store, StoreError};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::trace::{Traced, activity};
+use fetch::Fetching;
+use history::Totals;
+use kept::Kept;
+
+/// For how long the newest block is taken for the newest without asking again.
+const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
+
+/// A chain that is read on demand.
+#[derive(Debug)]
+pub struct OnDemand {
+    chain: ChainId,
+    store: Arc<dyn Store>,
+    histories: Arc<dyn Histories>,
+    bound: Duration,
+    tip: Mutex<Option<(ReportedTip, Timestamp)>>,
+}
+
+impl OnDemand {
+    /// Reads `chain` from an API, for at most `bound` in one check.
+    #[must_use]
+    pub fn new(
+        chain: ChainId,
+        store: Arc<dyn Store>,
+        histories: Arc<dyn Histories>,
+        bound: Duration,
+    ) -> Self {
+        Self { chain, store, histories, bound, tip: Mutex::new(None) }
+    }
+
+    /// What the chain shows of a subject, as far as time allows.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails. An API that fails is no error: what is kept is used.
+    pub async fn trace(
+        &self,
+        intel: &IntelSnapshot,
+        policy: &Policy,
+        rules: TraceRules,
+        subject: &CanonicalAddress,
+        now: Timestamp,
+    ) -> Result<Traced, StoreError> {
+        let deadline = Instant::now() + self.bound;
+        let seconds = self.chain.info().rules.longest_tip_age_seconds();
+        let kept = Kept {
+            store: &*self.store,
+            chain: self.chain,
+            now,
+            longest_age: SignedDuration::from_secs(seconds),
+        };
+        let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
+        let Some((tip, reported_at)) = self.newest(&fetching, now).await else {
+            return Ok(Traced::nothing(ChainState::Unavailable(Unavailable::Unreadable)));
+        };
+        let mut seen = Seen::default();
+        let mut read = BTreeSet::new();
+        let mut complete = true;
+        let mut flows = FlowFacts { complete: true, ledgers: vec![] };
+        let mut lifetime = None;
+        if let Some(holder) = Holder::of_address(subject) {
+            let (transactions, totals, whole) =
+                fetching.history(&kept, subject, tip.height, &rules).await?;
+            complete &= whole;
+            seen.add(transactions.iter().map(|transaction| transaction.txid));
+            let history = history::history(subject, &transactions, totals, rules.reading());
+            if let Some(history) = history {
+                let today = now.to_zoned(TimeZone::UTC).date();
+                let attribute =
+                    |holder: &Holder| intel.attribution(self.chain, holder, policy, today);
+                let mut trace = Trace::new(self.chain, &holder, &history, rules, today, &attribute);
+                loop {
+                    let wants = trace.wants();
+                    if wants.is_empty() {
+                        break;
+                    }
+                    let legs =
+                        [Direction::Source, Direction::Destination].map(|way| trace.legs(way));
+                    let supply = self.supply(&fetching, &kept, &wants, tip.height, legs).await?;
+                    seen.add(supply.origins.keys().copied());
+                    seen.add(supply.destinations.keys().map(|output| output.txid));
+                    trace.supply(&supply);
+                }
+                read.clone_from(trace.read());
+                flows = trace.finish();
+                lifetime = Some(activity(subject, &history));
+            }
+        }
+        flows.complete &= complete;
+        let hash = hex::encode(tip.hash);
+        let revision = format!("{}@{}-{}", self.chain, tip.height, seen.name(&hash));
+        let facts = ChainFacts {
+            tip: Tip {
+                height: tip.height,
+                hash,
+                time: tip.time,
+                reported_at,
+                start: 0,
+                reading: ChainReading::OnDemand,
+                sample: false,
+            },
+            flows,
+            patterns: None,
+            activity: lifetime,
+        };
+        Ok(Traced { state: ChainState::Followed(Box::new(facts)), revision: Some(revision), read })
+    }
+
+    /// The newest block, and when the API said so. What it said before counts where it does not answer.
+    async fn newest(
+        &self,
+        fetching: &Fetching,
+        now: Timestamp,
+    ) -> Option<(ReportedTip, Timestamp)> {
+        let known = *self.tip.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, at)) = known
+            && now.duration_since(at) < TIP_AGE
+        {
+            return known;
+        }
+        let Some(tip) = fetching.one(|histories| histories.tip()).await else {
+            return known;
+        };
+        let known = Some((tip, now));
+        *self.tip.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        known
+    }
+
+    /// What can be had of what a trace wants: what is kept, and what is fetched in time.
+    async fn supply(
+        &self,
+        fetching: &Fetching,
+        kept: &Kept<'_>,
+        wants: &Wants,
+        tip: u64,
+        [of_origins, of_destinations]: [u32; 2],
+    ) -> Result<Supply, StoreError> {
+        let spenders = fetching.spenders(kept, &wants.destinations).await?;
+        let wanted: BTreeSet<Txid> =
+            wants.origins.iter().copied().chain(spenders.values().flatten().copied()).collect();
+        let transactions = fetching.transactions(kept, &wanted, tip).await?;
+        // A transaction that is not there is no answer: an output was made and spent by something, so
+        // that the API contradicts itself for now.
+        let found = |txid: &Txid, sides, most| {
+            let full = transactions.get(txid)?.as_ref()?;
+            Some(full.for_trace(self.chain, sides, most))
+        };
+        let mut supply = Supply::default();
+        for txid in &wants.origins {
+            if let Some(transaction) = found(txid, (true, false), of_origins) {
+                supply.origins.insert(*txid, Some(transaction));
+            }
+        }
+        for (output, spender) in spenders {
+            match spender {
+                None => {
+                    supply.destinations.insert(output, None);
+                }
+                Some(txid) => {
+                    if let Some(transaction) = found(&txid, (false, true), of_destinations) {
+                        supply.destinations.insert(output, Some(transaction));
+                    }
+                }
+            }
+        }
+        Ok(supply)
+    }
+}
+
+/// Which transactions an answer rests on.
+#[derive(Debug, Default)]
+struct Seen(BTreeSet<Txid>);
+
+impl Seen {
+    fn add(&mut self, transactions: impl Iterator<Item = Txid>) {
+        self.0.extend(transactions);
+    }
+
+    /// Names them, and the block up to which they are known.
+    fn name(&self, tip: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(tip);
+        for txid in &self.0 {
+            hash.update(txid.as_bytes());
+        }
+        let mut name = hex::encode(hash.finalize());
+        name.truncate(12);
+        name
+    }
+}
+
+/// By key, in one order.
+type Found<T> = BTreeMap<Txid, T>;

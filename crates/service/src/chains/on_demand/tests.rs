@@ -1,0 +1,296 @@
+//! What an API must have said before an address counts as looked at.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use assay_chain::{
+    SourceError,
+    histories::{FullTransaction, Summary},
+};
+use assay_engine::{
+    coins::{OutPoint, Pool},
+    evidence::{FlowEnd, UnresolvedReason},
+    facts::Environment,
+};
+use assay_store::SqliteStore;
+
+use super::*;
+
+/// How an API fails to tell what it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Silence {
+    /// Nothing but the newest block is told.
+    AllButTheTip,
+    /// Pages are empty although the summary counts transactions.
+    Pages,
+    /// Who spends what is told of no output.
+    Spends,
+    /// Transactions are not there when they are asked for one by one.
+    Transactions,
+}
+
+/// Confirmed transactions, the newest last.
+#[derive(Debug, Default)]
+struct Api {
+    transactions: Vec<FullTransaction>,
+    silent_about: Option<Silence>,
+}
+
+impl Api {
+    fn is_silent_about(&self, what: Silence) -> bool {
+        self.silent_about == Some(what)
+    }
+}
+
+#[derive(Debug, Default)]
+struct FakeApi {
+    api: Mutex<Api>,
+    histories: AtomicUsize,
+}
+
+impl FakeApi {
+    fn api(&self) -> MutexGuard<'_, Api> {
+        self.api.lock().unwrap()
+    }
+
+    fn of(&self, address: &CanonicalAddress) -> Vec<FullTransaction> {
+        let holder = Holder::of_address(address).unwrap();
+        let appears = |transaction: &&FullTransaction| {
+            transaction.inputs.iter().any(|(_, by, _)| *by == holder)
+                || transaction.outputs.iter().any(|(by, _)| *by == holder)
+        };
+        self.api().transactions.iter().filter(appears).cloned().collect()
+    }
+}
+
+fn no_answer() -> SourceError {
+    SourceError::Refused {
+        url: "http://api.test".into(),
+        what: "/address".into(),
+        code: 429,
+        message: "too many requests".into(),
+    }
+}
+
+impl Histories for FakeApi {
+    fn tip(&self) -> Result<ReportedTip, SourceError> {
+        Ok(ReportedTip { height: 900_000, hash: [9; 32], time: at(0) })
+    }
+
+    fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError> {
+        self.histories.fetch_add(1, Ordering::Relaxed);
+        if self.api().is_silent_about(Silence::AllButTheTip) {
+            return Err(no_answer());
+        }
+        let holder = Holder::of_address(address).unwrap();
+        let all = self.of(address);
+        let got = all.iter().flat_map(|transaction| &transaction.outputs);
+        let gave = all.iter().flat_map(|transaction| &transaction.inputs);
+        Ok(Summary {
+            funded: got.filter(|(by, _)| *by == holder).map(|(_, value)| u128::from(*value)).sum(),
+            spent: gave
+                .filter(|(_, by, _)| *by == holder)
+                .map(|(.., value)| u128::from(*value))
+                .sum(),
+            transactions: all.len().try_into().unwrap(),
+        })
+    }
+
+    fn page(
+        &self,
+        address: &CanonicalAddress,
+        after: Option<&Txid>,
+    ) -> Result<Vec<FullTransaction>, SourceError> {
+        if self.api().is_silent_about(Silence::AllButTheTip) {
+            return Err(no_answer());
+        }
+        let mut all = self.of(address);
+        all.reverse();
+        let from =
+            after.map_or(0, |after| all.iter().position(|one| one.txid == *after).unwrap() + 1);
+        Ok(if self.api().is_silent_about(Silence::Pages) { vec![] } else { all.split_off(from) })
+    }
+
+    fn transaction(&self, txid: &Txid) -> Result<Option<FullTransaction>, SourceError> {
+        let api = self.api();
+        let found = api.transactions.iter().find(|transaction| transaction.txid == *txid);
+        Ok(found.filter(|_| !api.is_silent_about(Silence::Transactions)).cloned())
+    }
+
+    fn spends(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
+        let api = self.api();
+        if api.is_silent_about(Silence::Spends) {
+            return Ok(vec![]);
+        }
+        let made = api.transactions.iter().find(|transaction| transaction.txid == *txid).unwrap();
+        Ok((0..made.outputs.len().try_into().unwrap())
+            .map(|index| {
+                let output = OutPoint { txid: *txid, index };
+                let spends =
+                    |one: &&FullTransaction| one.inputs.iter().any(|input| input.0 == output);
+                api.transactions.iter().find(spends).map(|transaction| transaction.txid)
+            })
+            .collect())
+    }
+}
+
+fn at(minutes: i64) -> Timestamp {
+    Timestamp::from_second(1_795_000_000 + minutes * 60).unwrap()
+}
+
+fn holder(number: u8) -> Holder {
+    Holder::KeyHash([number; 20])
+}
+
+/// Person 1, to whom person 3 paid 40 of 50 mined coins, and who paid 15 of them to person 2.
+fn subject() -> CanonicalAddress {
+    holder(1).address(ChainId::BTC).unwrap()
+}
+
+fn paid(number: u8, by: &[(u8, u32, u8, u64)], to: &[(u8, u64)]) -> FullTransaction {
+    FullTransaction {
+        txid: Txid::from_bytes([number; 32]),
+        height: number.into(),
+        time: at(-i64::from(100 - number)),
+        coinbase: by.is_empty(),
+        inputs: by
+            .iter()
+            .map(|(made, index, by, value)| {
+                let txid = Txid::from_bytes([*made; 32]);
+                (OutPoint { txid, index: *index }, holder(*by), *value)
+            })
+            .collect(),
+        outputs: to.iter().map(|(by, value)| (holder(*by), *value)).collect(),
+    }
+}
+
+fn story() -> Vec<FullTransaction> {
+    vec![
+        paid(10, &[], &[(3, 50)]),
+        paid(11, &[(10, 0, 3, 50)], &[(1, 40), (3, 10)]),
+        paid(12, &[(11, 0, 1, 40)], &[(2, 15), (1, 25)]),
+    ]
+}
+
+fn silent(about: Silence) -> Api {
+    Api { transactions: story(), silent_about: Some(about) }
+}
+
+struct World {
+    api: Arc<FakeApi>,
+    source: OnDemand,
+    _directory: tempfile::TempDir,
+}
+
+impl World {
+    async fn new(api: Api) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("assay.db");
+        let store = SqliteStore::open_or_create(&path, Environment::Production).await.unwrap();
+        let api = Arc::new(FakeApi { api: Mutex::new(api), ..FakeApi::default() });
+        let histories: Arc<dyn Histories> = Arc::clone(&api) as Arc<dyn Histories>;
+        let bound = Duration::from_secs(30);
+        let source = OnDemand::new(ChainId::BTC, Arc::new(store), histories, bound);
+        Self { api, source, _directory: directory }
+    }
+
+    async fn check(&self, now: Timestamp) -> ChainFacts {
+        let policy = Policy::default();
+        let rules = TraceRules::new(&policy, ChainId::BTC.info());
+        let intel = IntelSnapshot::default();
+        let traced = self.source.trace(&intel, &policy, rules, &subject(), now).await.unwrap();
+        match traced.state {
+            ChainState::Followed(facts) => *facts,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn ends(facts: &ChainFacts, direction: Direction) -> Vec<(FlowEnd, u128)> {
+    let parts = facts.flows.ledgers.iter().flat_map(|ledger| &ledger.direction(direction).parts);
+    parts.map(|part| (part.end, part.amount)).collect()
+}
+
+#[tokio::test]
+async fn what_was_read_whole_is_the_whole() {
+    let world = World::new(Api { transactions: story(), silent_about: None }).await;
+    let facts = world.check(at(0)).await;
+    assert!(facts.flows.complete);
+    assert_eq!(ends(&facts, Direction::Source), [(FlowEnd::Mining, 40)]);
+    assert_eq!(facts.activity.unwrap().amounts[0].balance, 25);
+}
+
+#[tokio::test]
+async fn an_address_of_which_nothing_is_told_was_not_looked_at() {
+    let world = World::new(silent(Silence::AllButTheTip)).await;
+    let facts = world.check(at(0)).await;
+    assert!(!facts.flows.complete && facts.activity.is_none());
+    // Given that it answers later, nothing of that is remembered.
+    world.api.api().silent_about = None;
+    assert!(world.check(at(1)).await.flows.complete);
+}
+
+#[tokio::test]
+async fn an_empty_page_where_transactions_were_counted_is_no_history() {
+    let world = World::new(silent(Silence::Pages)).await;
+    assert!(!world.check(at(0)).await.flows.complete);
+    world.api.api().silent_about = None;
+    let facts = world.check(at(1)).await;
+    assert!(facts.flows.complete);
+    assert_eq!(ends(&facts, Direction::Source), [(FlowEnd::Mining, 40)]);
+}
+
+#[tokio::test]
+async fn an_output_of_which_nothing_is_told_is_not_held() {
+    let world = World::new(silent(Silence::Spends)).await;
+    let facts = world.check(at(0)).await;
+    assert!(!facts.flows.complete);
+    let open = (FlowEnd::Unresolved(UnresolvedReason::Budget), 15);
+    assert!(ends(&facts, Direction::Destination).contains(&open), "{facts:?}");
+    world.api.api().silent_about = None;
+    let facts = world.check(at(1)).await;
+    assert!(facts.flows.complete);
+    assert!(ends(&facts, Direction::Destination).contains(&(FlowEnd::Held, 15)), "{facts:?}");
+}
+
+#[tokio::test]
+async fn a_transaction_that_is_not_there_is_no_unknown_origin() {
+    let world = World::new(silent(Silence::Transactions)).await;
+    let facts = world.check(at(0)).await;
+    assert!(!facts.flows.complete);
+    let open = (FlowEnd::Unresolved(UnresolvedReason::Budget), 40);
+    assert_eq!(ends(&facts, Direction::Source), [open]);
+}
+
+#[tokio::test]
+async fn a_history_is_fetched_again_however_often_it_was_looked_at_meanwhile() {
+    let world = World::new(Api { transactions: story(), silent_about: None }).await;
+    let _ = world.check(at(0)).await;
+    // Given money that comes in after the first look, and a look every half an hour.
+    let mut later = story();
+    later.push(paid(13, &[], &[(1, 7)]));
+    world.api.api().transactions = later;
+    for minutes in [30, 60, 90, 119] {
+        let facts = world.check(at(minutes)).await;
+        assert_eq!(facts.activity.unwrap().amounts[0].received, 40, "what is kept is used");
+    }
+    assert_eq!(world.api.histories.load(Ordering::Relaxed), 1);
+    // Then after two hours it is seen.
+    let facts = world.check(at(121)).await;
+    assert_eq!(facts.activity.unwrap().amounts[0].received, 47);
+    assert_eq!(world.api.histories.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn pools_are_no_addresses_to_be_asked_for() {
+    // Given money that comes out of a pool: the trace ends there and asks the API nothing of it.
+    let mut transactions = story();
+    let pool = Holder::Pool(Pool::ZcashShielded);
+    if let Some(paid) = transactions.get_mut(1) {
+        paid.inputs = vec![(OutPoint { txid: paid.txid, index: u32::MAX }, pool, 50)];
+    }
+    let world = World::new(Api { transactions, silent_about: None }).await;
+    assert!(world.check(at(0)).await.flows.complete);
+}

@@ -1,0 +1,16 @@
+//! Making API keys.
+
+use assay_engine::facts::Environment;
+pub use assay_store::control::Grant;
+use assay_store::control::{KeyRecord, key_environment};
+use assay_tenancy::key::ApiKey;
+use jiff::Timestamp;
+
+/// Makes a random key, and the record that is kept of it.
+#[must_use]
+pub fn issue(environment: Environment, grant: Grant, now: Timestamp) -> (ApiKey, KeyRecord) {
+    let secret = [assay_system::random_u128(), assay_system::random_u128()];
+    let key = ApiKey::generate(key_environment(environment), assay_system::random_u64(), secret);
+    let record = grant.record(&key, now);
+    (key, record)
+}

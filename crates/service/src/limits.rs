@@ -1,0 +1,266 @@
+//! Limits that several servers keep together: leases from Redis, quotas and seats from the database.
+
+use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
+
+use assay_limiter::{
+    Limiter, OwnSeat, Payer, SeatView, Settings, Shared,
+    bank::{Bank, BankError, Draw, Drawn, DrawnCell},
+    redis::{Failure, FirstEpochs, RedisBank, SCRIPTS, Script, Scripts},
+    seats::HELD,
+};
+use assay_redis::Link;
+use assay_store::{
+    Store, StoreError,
+    quotas::{QuotaCell, QuotaGrant, QuotaRequest, QuotaReturn},
+    seats::Seated,
+};
+use tokio::{
+    task::JoinHandle,
+    time::{MissedTickBehavior, interval},
+};
+
+/// How often a seat is renewed and the others are looked at: often enough for draws to go by the view.
+const SEAT_INTERVAL: Duration = Duration::from_secs(2);
+/// How long a Redis that lost its memory stays silent beyond the windows in which it noticed, in
+/// microseconds: more than the clocks of a primary and its successor differ.
+const MARGIN: u64 = 2_000_000;
+
+/// Limits kept together with other servers, and what runs beside them.
+pub struct SharedLimits {
+    shared: Shared,
+    store: Arc<dyn Store>,
+    holder: String,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl fmt::Debug for SharedLimits {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SharedLimits").field("holder", &self.holder).finish_non_exhaustive()
+    }
+}
+
+impl SharedLimits {
+    /// Begins to keep limits together with others; `None` where the store is embedded and has one
+    /// server.
+    pub async fn begin(store: Arc<dyn Store>, link: Link, prefix: &str) -> Option<Self> {
+        store.shared()?;
+        warn_of_eviction(&link).await;
+        let scripts = Arc::new(RedisScripts::new(link, prefix));
+        let short = RedisBank::new(scripts, assay_system::random_u64(), MARGIN);
+        if let Err(error) = short.open(&StoreEpochs(Arc::clone(&store))).await {
+            tracing::warn!(%error, "limits begin without Redis; they are drawn from it once it answers");
+        }
+        let long = QuotaBank(Arc::clone(&store));
+        let shared = Shared::new(Arc::new(short), Arc::new(long), Settings::default());
+        let holder =
+            format!("{:016x}{:016x}", assay_system::random_u64(), assay_system::random_u64());
+        let seats = SeatKeeper {
+            shared: shared.clone(),
+            store: Arc::clone(&store),
+            holder: holder.clone(),
+        };
+        let kept = shared.clone();
+        let tasks = vec![tokio::spawn(seats.run()), tokio::spawn(async move { kept.keep().await })];
+        Some(Self { shared, store, holder, tasks })
+    }
+
+    /// The limiter.
+    #[must_use]
+    pub fn limiter(&self) -> Limiter {
+        Limiter::Shared(self.shared.clone())
+    }
+
+    /// Gives back what was drawn and not spent, and the seat: when no more requests are admitted.
+    pub async fn end(self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+        self.shared.shutdown().await;
+        if let Some(seats) = self.store.shared()
+            && let Err(error) = seats.release_seat(&self.holder).await
+        {
+            tracing::warn!(%error, "failed to give the seat up; it ends by itself");
+        }
+    }
+}
+
+/// Counters that Redis drops one by one would be given out twice.
+async fn warn_of_eviction(link: &Link) {
+    let mut info = redis::cmd("INFO");
+    info.arg("memory");
+    let Ok(memory) = link.run::<String>(&info).await else { return };
+    let field = |name: &str| {
+        let found = memory.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        found.map(str::trim).unwrap_or_default().to_owned()
+    };
+    if field("maxmemory") != "0" && field("maxmemory_policy") != "noeviction" {
+        let policy = field("maxmemory_policy");
+        tracing::error!(
+            policy,
+            "Redis may drop counters of limits: set maxmemory-policy to noeviction"
+        );
+    }
+}
+
+/// Runs the limiter's scripts.
+struct RedisScripts {
+    link: Link,
+    prefix: String,
+    scripts: Vec<(Script, redis::Script)>,
+}
+
+impl fmt::Debug for RedisScripts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("RedisScripts").field(&self.link).finish()
+    }
+}
+
+impl RedisScripts {
+    fn new(link: Link, prefix: &str) -> Self {
+        let scripts = SCRIPTS.map(|script| (script, redis::Script::new(script.text))).into();
+        Self { link, prefix: prefix.to_owned(), scripts }
+    }
+}
+
+#[async_trait::async_trait]
+impl Scripts for RedisScripts {
+    async fn run(
+        &self,
+        script: Script,
+        keys: &[String],
+        arguments: &[String],
+    ) -> Result<Vec<i64>, Failure> {
+        let known = self.scripts.iter().find(|(known, _)| *known == script);
+        let (_, script) = known.ok_or_else(|| format!("there is no script {}", script.name))?;
+        let keys: Vec<String> = keys.iter().map(|key| format!("{}:{key}", self.prefix)).collect();
+        let arguments: Vec<Vec<u8>> =
+            arguments.iter().map(|argument| argument.clone().into_bytes()).collect();
+        Ok(self.link.script(script, &keys, &arguments).await?)
+    }
+}
+
+/// The database remembers which counters in Redis there ever were.
+struct StoreEpochs(Arc<dyn Store>);
+
+#[async_trait::async_trait]
+impl FirstEpochs for StoreEpochs {
+    async fn is_first(&self, bucket: &str) -> Result<bool, Failure> {
+        let shared = self.0.shared().ok_or("the store is embedded")?;
+        Ok(shared.first_epoch(bucket).await?)
+    }
+}
+
+/// Long windows, in the database.
+#[derive(Debug)]
+struct QuotaBank(Arc<dyn Store>);
+
+#[async_trait::async_trait]
+impl Bank for QuotaBank {
+    async fn draw(&self, payer: &Payer, draw: &Draw) -> Result<Drawn, BankError> {
+        let unreachable = |error: StoreError| BankError::Unreachable(Box::new(error));
+        let embedded = || BankError::Nonsense("the store is embedded".into());
+        let shared = self.0.shared().ok_or_else(embedded)?;
+        let payer = payer.to_string();
+        let (mut requests, mut returns) = (Vec::new(), Vec::new());
+        for cell in &draw.cells {
+            let seconds = u32::try_from(cell.window_seconds).ok().and_then(NonZeroU32::new);
+            let seconds = seconds.ok_or_else(|| {
+                BankError::Nonsense(format!("a window of {} s is too long", cell.window_seconds))
+            })?;
+            let quota = QuotaCell {
+                payer: payer.clone(),
+                limit: cell.limit.to_string(),
+                window_seconds: seconds,
+            };
+            if let Some(back) = &cell.back {
+                returns.push(QuotaReturn {
+                    cell: quota.clone(),
+                    window_number: back.window,
+                    count: back.tokens,
+                });
+            }
+            requests.push(QuotaRequest { cell: quota, allowed: cell.allowed, want: cell.want });
+        }
+        if !returns.is_empty() {
+            shared.give_back(&returns).await.map_err(unreachable)?;
+        }
+        let grants = shared.reserve(&requests).await.map_err(unreachable)?;
+        if grants.len() != draw.cells.len() {
+            return Err(BankError::Nonsense(format!("{} grants", grants.len())));
+        }
+        let cells = draw.cells.iter().zip(grants).map(|(cell, grant)| drawn(cell.newest, grant));
+        // A database that is kept has one life.
+        Ok(Drawn { epoch: 0, cells: cells.collect() })
+    }
+}
+
+/// What was given out for a window that is older than one that was seen is lost: the clock went back.
+fn drawn(newest: u64, grant: QuotaGrant) -> DrawnCell {
+    let QuotaGrant { granted, window_number, remaining, until_end } = grant;
+    let granted = if window_number < newest { 0 } else { granted };
+    let left = u64::try_from(until_end.as_micros()).unwrap_or(u64::MAX);
+    DrawnCell { granted, window: window_number, left, remaining, learning: false }
+}
+
+/// Holds a seat, and looks at the others.
+struct SeatKeeper {
+    shared: Shared,
+    store: Arc<dyn Store>,
+    holder: String,
+}
+
+impl SeatKeeper {
+    async fn run(self) {
+        let mut ticks = interval(SEAT_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut own: Option<OwnSeat> = None;
+        let mut told = false;
+        loop {
+            ticks.tick().await;
+            match self.look(own).await {
+                Ok(view) => {
+                    own = view.own;
+                    told = false;
+                    self.shared.set_seats(view);
+                }
+                Err(error) => {
+                    if !std::mem::replace(&mut told, true) {
+                        tracing::warn!(%error, "failed to look at the seats of servers; trying on");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Renews the seat, or claims one.
+    async fn look(&self, own: Option<OwnSeat>) -> Result<SeatView, StoreError> {
+        let lease = Duration::from_micros(HELD);
+        let Some(seats) = self.store.shared() else { return Ok(SeatView::default()) };
+        let asked_at = self.shared.local_now();
+        if own.is_some() {
+            let seated = seats.renew_seat(&self.holder, lease).await?;
+            if seated.has_seat {
+                return Ok(self.view(&seated, asked_at, own));
+            }
+        }
+        let asked_at = self.shared.local_now();
+        let seated = seats.claim_seat(&self.holder, lease).await?;
+        Ok(self.view(&seated, asked_at, None))
+    }
+
+    fn view(&self, seated: &Seated, asked_at: u64, own: Option<OwnSeat>) -> SeatView {
+        let now = seated.seating.now;
+        let (mut held, mut ended) = (0, Vec::new());
+        for expiry in &seated.seating.expiries {
+            match u64::try_from(now.duration_since(*expiry).as_micros()) {
+                Ok(ago) if *expiry <= now => ended.push(ago),
+                _ => held += 1,
+            }
+        }
+        let claimed_at = own.map_or_else(|| self.shared.local_now(), |own| own.claimed_at);
+        // A clock that runs slow by a thousandth takes the seat for held too long by as much.
+        let until = asked_at.saturating_add(HELD - HELD / 1000 - 1);
+        let own = seated.has_seat.then_some(OwnSeat { claimed_at, until });
+        SeatView { total: seated.seating.total, held, ended, asked_at, own }
+    }
+}

@@ -1,0 +1,246 @@
+//! Keeping what is in memory up to date with the store.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use assay_intel::IntelSnapshot;
+use assay_store::{Store, StoreError, control::ManifestRecord};
+use assay_tenancy::{Problem, manifest::Document};
+use tokio::{
+    sync::Notify,
+    time::{MissedTickBehavior, interval, sleep},
+};
+
+use super::{Access, Service, chain_watch::ChainWatch, chains::reader::ReadError};
+use crate::manifests;
+
+/// The shortest time between two looks: a storm of hints is no reason to do nothing else.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Why the service could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A chain could not be read.
+    #[error(transparent)]
+    Chain(#[from] ReadError),
+    /// The stored manifests have problems.
+    #[error("the stored manifests have problems: {}", join(.0))]
+    Manifests(Vec<Problem>),
+}
+
+fn join(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+pub(super) async fn load_access(store: &dyn Store) -> Result<Access, LoadError> {
+    let control = store.control().await?;
+    let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
+    let directory = manifests::resolve(&documents).map_err(LoadError::Manifests)?.directory;
+    let keys = control.keys.into_iter().map(|key| (key.id.clone(), key)).collect();
+    Ok(Access { revision: control.revision, directory, keys })
+}
+
+/// Looks every so often, and as soon as it is asked to: with a pause after each look.
+async fn look_repeatedly<F: Future<Output = ()>>(
+    every: Duration,
+    again: &Notify,
+    mut look: impl FnMut() -> F,
+) {
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = again.notified() => {}
+        }
+        look().await;
+        sleep(PAUSE).await;
+    }
+}
+
+/// Watches the store and swaps in what changed.
+#[derive(Debug)]
+pub struct Refresher {
+    service: Arc<Service>,
+    every: Duration,
+    chains: ChainWatch,
+}
+
+impl Refresher {
+    /// Looks at the service's store every so often.
+    #[must_use]
+    pub fn new(service: Arc<Service>, every: Duration) -> Self {
+        // Chains were loaded with the directory, which nobody else swaps.
+        let chains = ChainWatch::of(service.access().revision);
+        Self { service, every, chains }
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.service.databases.store
+    }
+
+    /// Runs until it is dropped.
+    pub async fn run(self) {
+        let look = || async {
+            let outcome = self.refresh().await;
+            self.report(&outcome);
+        };
+        look_repeatedly(self.every, &self.service.look_again, look).await;
+    }
+
+    /// Reloads whatever changed. A problem with one part does not hold up the other: a new listing
+    /// shows whatever is wrong with a manifest.
+    ///
+    /// # Errors
+    ///
+    /// Where the store fails or its manifests do not resolve; then the last good state stays.
+    pub async fn refresh(&self) -> Result<(), LoadError> {
+        let asked = Instant::now();
+        let revisions = self.store().revisions().await?;
+        let intel = self.refresh_intel(revisions.intel).await;
+        if intel.is_ok() {
+            self.service.confirmed.intel(asked);
+        }
+        let access = self.refresh_access(revisions.control).await;
+        if access.is_ok() {
+            self.service.confirmed.directory(asked);
+        }
+        let chains = self.chains.refresh(&self.service).await;
+        intel.and(access).and(chains.map_err(LoadError::from))
+    }
+
+    async fn refresh_intel(&self, generation: u64) -> Result<(), LoadError> {
+        let before = self.service.intel();
+        if generation != before.generation() {
+            let snapshot = IntelSnapshot::load(self.store(), Some(&before)).await?;
+            tracing::info!(
+                generation = snapshot.generation(),
+                addresses = snapshot.addresses(),
+                "listings and labels reloaded"
+            );
+            self.service.intel.store(Arc::new(snapshot));
+        }
+        Ok(())
+    }
+
+    async fn refresh_access(&self, revision: u64) -> Result<(), LoadError> {
+        if revision != self.service.access.load().revision {
+            let access = load_access(self.store()).await?;
+            tracing::info!(revision = access.revision, "manifests and keys reloaded");
+            self.service.access.store(Arc::new(access));
+        }
+        Ok(())
+    }
+
+    /// Logs when the store stops answering and when it answers again, not every time.
+    fn report(&self, outcome: &Result<(), LoadError>) {
+        let reachable = outcome.is_ok();
+        let before = self.service.store_reachable.swap(reachable, Ordering::Relaxed);
+        match outcome {
+            Err(error) if before => {
+                tracing::error!(%error, "failed to reload; serving what was loaded before");
+            }
+            Ok(()) if !before => tracing::info!("reloading works again"),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, sync::atomic::AtomicU32};
+
+    use assay_engine::{chain::ChainId, facts::Environment};
+    use assay_graph::SqliteGraphs;
+    use assay_limiter::Limiter;
+    use assay_store::SqliteStore;
+    use assay_tenancy::manifest::Kind;
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Bounds, Databases, chains::reader::ChainReader};
+
+    /// Looks that are taken while somebody asks for one every millisecond, for a second.
+    #[tokio::test(start_paused = true)]
+    async fn a_storm_of_hints_is_looked_at_with_pauses() {
+        let (again, looks) = (Notify::new(), AtomicU32::new(0));
+        let look = || async {
+            looks.fetch_add(1, Ordering::Relaxed);
+        };
+        let storm = async {
+            for _ in 0..1_000 {
+                again.notify_one();
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            () = look_repeatedly(Duration::from_hours(1), &again, look) => {}
+            () = storm => {}
+        }
+        let looks = looks.into_inner();
+        assert!((2..=21).contains(&looks), "{looks} looks");
+    }
+
+    fn source(chain: &str, endpoint: &str) -> ManifestRecord {
+        ManifestRecord {
+            kind: Kind::ChainSource,
+            name: format!("{chain}-source").parse().unwrap(),
+            spec: json!({ "chain": chain, "mode": "on_demand", "protocol": "esplora",
+                          "endpoint": endpoint }),
+        }
+    }
+
+    async fn service(folder: &Path, store: &Arc<dyn Store>) -> Arc<Service> {
+        let age = Duration::from_hours(1);
+        let bounds = Bounds { directory_age: age, snapshot_age: age };
+        let clock = assay_system::Clock::new(|| Timestamp::UNIX_EPOCH);
+        let limiter = Limiter::default();
+        let databases =
+            Databases { store: Arc::clone(store), graphs: Arc::new(SqliteGraphs::new(folder)) };
+        Service::load(databases, clock, 1 << 20, bounds, None, limiter).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_chain_source_is_read_that_was_applied_before_the_first_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open_or_create(folder.path(), Environment::Production).await;
+        let store: Arc<dyn Store> = Arc::new(store.unwrap());
+        let service = service(folder.path(), &store).await;
+        let source = source("btc", "http://127.0.0.1:1/");
+        store.put_manifests(&[source], &[], 0, Timestamp::UNIX_EPOCH).await.unwrap();
+        let refresher = Refresher::new(Arc::clone(&service), Duration::from_secs(1));
+        assert!(!service.chains().is_followed(ChainId::BTC));
+        refresher.refresh().await.unwrap();
+        assert!(service.chains().is_followed(ChainId::BTC));
+    }
+
+    #[tokio::test]
+    async fn a_reader_on_demand_is_kept_while_its_source_says_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open_or_create(folder.path(), Environment::Production).await;
+        let store: Arc<dyn Store> = Arc::new(store.unwrap());
+        let at = Timestamp::UNIX_EPOCH;
+        let first = source("btc", "http://127.0.0.1:1/");
+        store.put_manifests(&[first], &[], 0, at).await.unwrap();
+        let service = service(folder.path(), &store).await;
+        let refresher = Refresher::new(Arc::clone(&service), Duration::from_secs(1));
+        let reader = || match service.chains().reader(ChainId::BTC) {
+            Some(ChainReader::OnDemand(reader)) => Arc::clone(reader),
+            other => panic!("{other:?}"),
+        };
+        let before = reader();
+        store.put_manifests(&[source("ltc", "http://127.0.0.1:1/")], &[], 1, at).await.unwrap();
+        refresher.refresh().await.unwrap();
+        assert!(service.chains().is_followed("ltc".parse().unwrap()));
+        assert!(Arc::ptr_eq(&before, &reader()), "what it knows stays known");
+        store.put_manifests(&[source("btc", "http://127.0.0.1:2/")], &[], 2, at).await.unwrap();
+        refresher.refresh().await.unwrap();
+        assert!(!Arc::ptr_eq(&before, &reader()), "another place, another reader");
+    }
+}
