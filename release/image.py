@@ -119,7 +119,10 @@ def image(name, programs, trees, user):
                 "Entrypoint": [first],
                 "WorkingDir": "/",
                 "Env": ["PATH=" + ":".join(path)],
-                "Labels": {"org.opencontainers.image.version": tag},
+                "Labels": {
+                    "org.opencontainers.image.version": tag,
+                    "org.opencontainers.image.licenses": "Apache-2.0",
+                },
             },
             "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(content).hexdigest()]},
             "history": [{"created": MOMENT, "created_by": "release/image.py"}],
