@@ -10,12 +10,12 @@ use assay_engine::{
     address::CanonicalAddress,
     assess,
     chain::ChainId,
-    coins::{History, Holder},
     evidence::{ChainFacts, ChainReading, ChainState, Direction, FlowFacts, Tier, Tip},
     facts::{Environment, Facts},
     policy::Policy,
     score::Confidence,
     trace::{AttributedEnd, Attribution, Supply, Trace, TraceRules, Wants},
+    utxo::{History, ScriptOwner},
 };
 use assay_graph::{FlowSource, GraphBlock, memory::MemoryGraph};
 use assay_tests::big_chain::{BigChain, Person, Shape};
@@ -80,7 +80,7 @@ fn count(function: &str) -> Option<(String, f64)> {
 /// Whom a check is about, with everything that it reads.
 struct Subject {
     address: CanonicalAddress,
-    holder: Holder,
+    owner: ScriptOwner,
     history: History,
     supplies: Vec<Supply>,
 }
@@ -101,13 +101,13 @@ impl Subject {
 
 #[inline(never)]
 fn trace_all(subjects: &[Subject], known: &Known) -> Vec<FlowFacts> {
-    let attribute = |holder: &Holder| known.get(holder).cloned().unwrap_or_default();
+    let attribute = |owner: &ScriptOwner| known.get(owner).cloned().unwrap_or_default();
     let rules = rules();
     subjects
         .iter()
         .map(|subject| {
-            let Subject { holder, history, supplies, .. } = subject;
-            let mut trace = Trace::new(CHAIN, holder, history, rules, TODAY, &attribute);
+            let Subject { owner, history, supplies, .. } = subject;
+            let mut trace = Trace::new(CHAIN, owner, history, rules, TODAY, &attribute);
             for supply in supplies {
                 black_box(trace.wants());
                 trace.supply(supply);
@@ -160,7 +160,7 @@ fn rules() -> TraceRules {
     TraceRules::new(&Policy::default(), CHAIN.info())
 }
 
-type Known = HashMap<Holder, Attribution>;
+type Known = HashMap<ScriptOwner, Attribution>;
 
 /// What labels say of the people of the chain.
 fn known() -> Known {
@@ -175,7 +175,7 @@ fn known() -> Known {
             listed: false,
             listed_on: None,
         };
-        (person.holder(), Attribution { end: Some(end), carried: vec![] })
+        (person.owner(), Attribution { end: Some(end), carried: vec![] })
     });
     attributions.collect()
 }
@@ -185,24 +185,24 @@ fn subjects(known: &Known) -> Vec<Subject> {
     let mut chain = BigChain::new(SHAPE);
     let blocks: Vec<GraphBlock> = chain.by_ref().collect();
     let graph = MemoryGraph::new(CHAIN, 0, false, blocks, now());
-    let attribute = |holder: &Holder| known.get(holder).cloned().unwrap_or_default();
+    let attribute = |owner: &ScriptOwner| known.get(owner).cloned().unwrap_or_default();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let (rules, half) = (rules(), chain.wallets() / 2);
     let wallets = (0..SUBJECTS).map(|nth| Person::Wallet(half + nth * half / SUBJECTS));
     wallets
         .map(|person| {
-            let holder = person.holder();
-            let history = runtime.block_on(graph.history(&holder, rules.reading()));
+            let owner = person.owner();
+            let history = runtime.block_on(graph.history(&owner, rules.reading()));
             let history = history.expect("a graph").expect("a wallet that appears");
-            let mut trace = Trace::new(CHAIN, &holder, &history, rules, TODAY, &attribute);
+            let mut trace = Trace::new(CHAIN, &owner, &history, rules, TODAY, &attribute);
             let mut supplies = Vec::new();
             while !trace.wants().is_empty() {
                 let supply = runtime.block_on(supply(&graph, &trace));
                 trace.supply(&supply);
                 supplies.push(supply);
             }
-            let address = holder.address(CHAIN).expect("an address");
-            Subject { address, holder, history, supplies }
+            let address = owner.address(CHAIN).expect("an address");
+            Subject { address, owner, history, supplies }
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use assay_chain::{
 };
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, Pool, TransactionKind},
+    utxo::{Pool, ScriptOwner, TransactionKind},
 };
 use assay_graph::{self, GraphBlock, GraphTransaction};
 use clap::Args;
@@ -120,7 +120,7 @@ fn write_rows(
             side,
             place,
             output,
-            address: coin.and_then(|coin| holder_text(chain, &coin.holder)),
+            address: coin.and_then(|coin| owner_text(chain, &coin.owner)),
             value: coin.map(|coin| coin.value),
         };
         for (place, input) in transaction.inputs.iter().enumerate() {
@@ -136,10 +136,10 @@ fn write_rows(
     Ok(())
 }
 
-fn holder_text(chain: ChainId, holder: &Holder) -> Option<String> {
-    match holder {
-        Holder::Pool(pool) => Some(pool.as_str().to_owned()),
-        holder => holder.address(chain).map(|address| address.to_string()),
+fn owner_text(chain: ChainId, owner: &ScriptOwner) -> Option<String> {
+    match owner {
+        ScriptOwner::Pool(pool) => Some(pool.as_str().to_owned()),
+        owner => owner.address(chain).map(|address| address.to_string()),
     }
 }
 
@@ -157,7 +157,7 @@ fn chain_block(block: GraphBlock) -> ChainBlock {
 }
 
 fn chain_transaction(transaction: GraphTransaction) -> ChainTransaction {
-    let coin = |coin: assay_graph::Coin| Coin { holder: coin.holder, value: coin.value };
+    let coin = |coin: assay_graph::Coin| Coin { owner: coin.owner, value: coin.value };
     let (entered, spent): (Vec<_>, Vec<_>) =
         transaction.inputs.into_iter().partition(|input| input.output.index == NO_PLACE);
     let mut outputs: Vec<Coin> = transaction.outputs.into_iter().map(coin).collect();
@@ -168,8 +168,8 @@ fn chain_transaction(transaction: GraphTransaction) -> ChainTransaction {
             None => Hidden::FromNowhere,
         },
     };
-    let shielded = Holder::Pool(Pool::ZcashShielded);
-    if outputs.last().is_some_and(|last| last.holder == shielded)
+    let shielded = ScriptOwner::Pool(Pool::ZcashShielded);
+    if outputs.last().is_some_and(|last| last.owner == shielded)
         && let Some(last) = outputs.pop()
     {
         hidden = Hidden::IntoPool(last.value);

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    coins::{CoinTransaction, Leg, Legs, TransactionKind, Txid},
     policy::Policy,
+    utxo::{CoinTransaction, Leg, Legs, TransactionKind, Txid},
 };
 use assay_intel::IntelSnapshot;
 use clap::Args;
@@ -52,7 +52,7 @@ struct Shown {
     /// What inputs of unknown value are worth at least, by what the outputs are worth.
     inputs_unknown: String,
     inputs_count: u64,
-    /// Inputs whose value and holder are not known, because they come from before the first block.
+    /// Inputs whose value and owner are not known, because they come from before the first block.
     inputs_unknown_count: u64,
     outputs_total: String,
     outputs_count: u64,
@@ -137,8 +137,8 @@ fn unknown_count(legs: &Legs) -> u64 {
 
 fn shown_leg(names: &Names, leg: &Leg) -> ShownLeg {
     let attribution =
-        names.snapshot.attribution(names.chain, &leg.holder, &names.policy, names.today);
-    let address = leg.holder.address(names.chain);
+        names.snapshot.attribution(names.chain, &leg.owner, &names.policy, names.today);
+    let address = leg.owner.address(names.chain);
     let end = attribution.end;
     ShownLeg {
         place: leg.place,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_engine::coins::{Holder, OutPoint, Txid};
+use assay_engine::utxo::{OutPoint, ScriptOwner, Txid};
 use jiff::Timestamp;
 
 /// A block's place in its chain. Hashes are in the order in which they are written.
@@ -84,7 +84,7 @@ pub struct ChainInput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coin {
     /// Who can spend it.
-    pub holder: Holder,
+    pub owner: ScriptOwner,
     /// Its value in base units.
     pub value: u64,
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, Pool, TransactionKind, Txid},
+    utxo::{OutPoint, Pool, ScriptOwner, TransactionKind, Txid},
 };
 
 use super::{BlockHead, ChainBlock, ChainParams, ChainTransaction, Coin, Hidden};
@@ -47,7 +47,7 @@ pub struct ResolvedTransaction {
 pub struct ResolvedInput {
     /// The output.
     pub output: OutPoint,
-    /// Its value and holder; `None` where they are not known.
+    /// Its value and owner; `None` where they are not known.
     pub coin: Option<Coin>,
 }
 
@@ -258,7 +258,7 @@ impl Resolver {
         classify: &dyn Fn(&ResolvedTransaction) -> TransactionKind,
     ) -> Result<ResolvedTransaction, ResolveError> {
         let ChainTransaction { txid, coinbase, mut outputs, hidden, .. } = transaction;
-        let pool = |value| Coin { holder: Holder::Pool(Pool::ZcashShielded), value };
+        let pool = |value| Coin { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
         let mut enters = |coin| {
             let output = OutPoint { txid, index: NO_PLACE };
             inputs.push(ResolvedInput { output, coin });
@@ -302,14 +302,14 @@ fn total<'a>(coins: impl Iterator<Item = &'a Coin>) -> u128 {
     coins.map(|coin| u128::from(coin.value)).sum()
 }
 
-/// A coin in words, with its holder's address where it has one.
+/// A coin in words, with its owner's address where it has one.
 fn describe(chain: ChainId, coin: &Coin) -> String {
-    let holder = match (coin.holder.address(chain), &coin.holder) {
+    let owner = match (coin.owner.address(chain), &coin.owner) {
         (Some(address), _) => address.to_string(),
-        (None, Holder::Pool(pool)) => format!("the {}", pool.as_str()),
-        (None, holder) => format!("the script {}", hex::encode(holder.to_bytes())),
+        (None, ScriptOwner::Pool(pool)) => format!("the {}", pool.as_str()),
+        (None, owner) => format!("the script {}", hex::encode(owner.to_bytes())),
     };
-    format!("{} base units of {holder}", coin.value)
+    format!("{} base units of {owner}", coin.value)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use assay_chain::{
         transaction::{RawInput, RawOutput, RawTransaction},
     },
 };
-use assay_engine::{address::CanonicalAddress, chain::ChainId, coins::Holder};
+use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::ScriptOwner};
 use serde_json::{Value, json};
 
 const HEIGHT: u64 = 277_647;
@@ -184,7 +184,7 @@ fn answers(bytes: &[u8], block: &ChainBlock) -> HashMap<String, String> {
 fn miner(block: &ChainBlock) -> CanonicalAddress {
     let mined =
         block.transactions.first().and_then(|read| read.outputs.first()).expect("an output");
-    mined.holder.address(ChainId::BTC).expect("an address")
+    mined.owner.address(ChainId::BTC).expect("an address")
 }
 
 fn api(answers: HashMap<String, String>, busy: usize) -> Esplora {
@@ -313,7 +313,7 @@ fn what_an_input_spends_is_read_where_it_is_said() {
     let read = api(answers, 0).transaction(&spending.txid).expect("an answer").expect("it");
     let coin = read.transaction.inputs.first().and_then(|input| input.coin.as_ref());
     let coin = coin.expect("what it spends");
-    assert_eq!((coin.value, &coin.holder), (77, &Holder::of_script(ChainId::BTC, &[0x51])));
+    assert_eq!((coin.value, &coin.owner), (77, &ScriptOwner::from_script(ChainId::BTC, &[0x51])));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use assay_chain::{
 };
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, Pool, TransactionKind, Txid},
+    utxo::{OutPoint, Pool, ScriptOwner, TransactionKind, Txid},
 };
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ fn recorded(chain: ChainId, folder: &Path, spent: &[OutPoint]) -> HashMap<OutPoi
         // Whole coins, so that a double is good enough here.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole coins")]
         let value = made["value"].as_f64().expect("a value") as u64 * 100_000_000;
-        Some((*output, Coin { holder: Holder::of_script(chain, &script), value }))
+        Some((*output, Coin { owner: ScriptOwner::from_script(chain, &script), value }))
     });
     found.collect()
 }
@@ -178,7 +178,7 @@ fn check(chain: &str, folder: &Path) {
 }
 
 fn check_transaction(chain: ChainId, read: &ResolvedTransaction, row: &Value) {
-    let shielded = Holder::Pool(Pool::ZcashShielded);
+    let shielded = ScriptOwner::Pool(Pool::ZcashShielded);
     assert_eq!(read.txid.to_string(), text(row, "hash"));
     assert_eq!(read.kind == TransactionKind::Coinbase, row["is_coinbase"] == json!(true));
 
@@ -196,11 +196,11 @@ fn check_transaction(chain: ChainId, read: &ResolvedTransaction, row: &Value) {
         .inputs
         .iter()
         .filter_map(|input| input.coin.as_ref())
-        .filter(|coin| coin.holder == shielded)
+        .filter(|coin| coin.owner == shielded)
         .map(|coin| coin.value)
         .sum();
     let out_pool: u64 =
-        read.outputs.iter().filter(|coin| coin.holder == shielded).map(|coin| coin.value).sum();
+        read.outputs.iter().filter(|coin| coin.owner == shielded).map(|coin| coin.value).sum();
     assert_eq!(in_pool, shielded_in.saturating_sub(shielded_out), "{}", read.txid);
     assert_eq!(out_pool, shielded_out.saturating_sub(shielded_in), "{}", read.txid);
 
@@ -214,18 +214,18 @@ fn check_transaction(chain: ChainId, read: &ResolvedTransaction, row: &Value) {
         // What is spent is known where the node told it; never guessed.
         assert_eq!(input.coin.as_ref().map(|coin| coin.value), row["value"].as_u64());
         if let Some(coin) = &input.coin {
-            check_holder(chain, &coin.holder, row);
+            check_owner(chain, &coin.owner, row);
         }
     }
 
     let open: Vec<_> = outputs.iter().filter(|row| !is_shielded(row)).collect();
-    let made: Vec<_> = read.outputs.iter().filter(|coin| coin.holder != shielded).collect();
+    let made: Vec<_> = read.outputs.iter().filter(|coin| coin.owner != shielded).collect();
     assert_eq!(made.len(), open.len(), "{}", read.txid);
     for (coin, row) in made.iter().zip(open) {
         assert_eq!(coin.value, number(row, "value"));
         let script = hex::decode(text(row, "script_hex")).expect("a script");
-        assert_eq!(coin.holder, Holder::of_script(chain, &script));
-        check_holder(chain, &coin.holder, row);
+        assert_eq!(coin.owner, ScriptOwner::from_script(chain, &script));
+        check_owner(chain, &coin.owner, row);
     }
 
     let total = read.outputs.iter().map(|coin| coin.value).sum::<u64>();
@@ -239,9 +239,9 @@ fn check_transaction(chain: ChainId, read: &ResolvedTransaction, row: &Value) {
 }
 
 /// A key that is paid by itself (P2PK) is its address here too, as in the rows.
-fn check_holder(chain: ChainId, holder: &Holder, row: &Value) {
+fn check_owner(chain: ChainId, owner: &ScriptOwner, row: &Value) {
     let addresses = row["addresses"].as_array().expect("addresses");
-    let address = holder.address(chain).map(|address| address.to_string());
+    let address = owner.address(chain).map(|address| address.to_string());
     assert_eq!(
         addresses.iter().filter_map(Value::as_str).collect::<Vec<_>>(),
         [address.as_deref().expect("an address")]
@@ -383,6 +383,6 @@ fn a_dogecoin_block_of_which_only_the_rows_are_left() {
     );
     for output in transactions.iter().flat_map(|row| row["outputs"].as_array().expect("outputs")) {
         let script = hex::decode(text(output, "script_hex")).expect("a script");
-        check_holder(chain, &Holder::of_script(chain, &script), output);
+        check_owner(chain, &ScriptOwner::from_script(chain, &script), output);
     }
 }

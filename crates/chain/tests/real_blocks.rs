@@ -121,7 +121,7 @@ fn check(block: &ChainBlock, facts: &Facts) {
     assert_eq!(all.iter().map(|read| read.inputs.len()).sum::<usize>(), facts.inputs);
     assert_eq!(outputs.len(), facts.outputs);
     assert_eq!(outputs.iter().map(|coin| coin.value).sum::<u64>(), facts.value);
-    let without = outputs.iter().filter(|coin| coin.holder.address(ChainId::BTC).is_none());
+    let without = outputs.iter().filter(|coin| coin.owner.address(ChainId::BTC).is_none());
     assert_eq!(without.count(), facts.without_address);
     let mined: Vec<_> = all.iter().filter(|read| read.coinbase).collect();
     assert_eq!(mined.len(), 1);
@@ -132,7 +132,7 @@ fn check(block: &ChainBlock, facts: &Facts) {
     for read in all {
         ids.extend(read.txid.as_bytes());
         for (place, coin) in read.outputs.iter().enumerate() {
-            let address = coin.holder.address(ChainId::BTC);
+            let address = coin.owner.address(ChainId::BTC);
             let address = address.map_or_else(|| "-".to_owned(), |address| address.to_string());
             writeln!(made, "{}:{place} {address} {}", read.txid, coin.value).expect("a text");
         }

@@ -6,7 +6,7 @@
 //!
 //! - [`chain`]: the chains, one row each
 //! - [`address`]: reading and writing addresses
-//! - [`coins`], [`coinjoin`]: transactions of Bitcoin-like chains
+//! - [`utxo`], [`coinjoin`]: transactions of Bitcoin-like chains
 //! - [`taxonomy`]: what an address can be
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
 //! - [`trace`]: following money from hop to hop
@@ -19,7 +19,6 @@ mod assess;
 pub mod assessment;
 pub mod chain;
 pub mod coinjoin;
-pub mod coins;
 pub mod evidence;
 pub mod facts;
 pub mod fixed;
@@ -28,5 +27,6 @@ pub mod policy;
 pub mod score;
 pub mod taxonomy;
 pub mod trace;
+pub mod utxo;
 
 pub use assess::{MODEL_VERSION, assess, attribute, judge_sources, judge_tip};

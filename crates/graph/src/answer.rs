@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use assay_engine::coins::{CoinTransaction, History, HistoryEntry, Leg, OwnOutput, Statistics};
+use assay_engine::utxo::{CoinTransaction, History, HistoryEntry, Leg, OwnOutput, Statistics};
 use jiff::Timestamp;
 
 use super::rows::TransactionRow;
@@ -39,14 +39,14 @@ pub(crate) fn keep_largest(side: &mut Side, most: u32) {
     }
 }
 
-/// What a holder moved by a transaction.
+/// What a owner moved by a transaction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Own {
     pub(crate) sent: u128,
     pub(crate) outputs: Vec<OwnOutput>,
 }
 
-/// What a holder did, from what was read of it.
+/// What a owner did, from what was read of it.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) statistics: Statistics,

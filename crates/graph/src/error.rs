@@ -3,7 +3,7 @@
 use assay_database::DatabaseError;
 use assay_engine::{
     chain::ChainId,
-    coins::{OutPoint, Txid},
+    utxo::{OutPoint, Txid},
 };
 
 /// A graph could not do what was asked. Nothing was written, unless the database's answer was lost.

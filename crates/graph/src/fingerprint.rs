@@ -4,11 +4,11 @@
 //! most significant byte first; then the graph's own row and the five digests together.
 
 use assay_database::value;
-use assay_engine::{chain::ChainId, coins::Statistics};
+use assay_engine::{chain::ChainId, utxo::Statistics};
 use sha2::{Digest, Sha256};
 
 use super::rows::{
-    BlockRow, CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow, kind_number,
+    BlockRow, CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, kind_number,
 };
 
 /// Hashes rows that are handed in by table and in the order of their keys.
@@ -18,18 +18,18 @@ pub(crate) struct Fingerprint {
     transactions: Sha256,
     inputs: Sha256,
     outputs: Sha256,
-    holders: Sha256,
+    owners: Sha256,
 }
 
 impl Fingerprint {
     pub(crate) fn block(&mut self, row: &BlockRow) {
-        let BlockRow { block, first_transaction, first_holder } = row;
+        let BlockRow { block, first_transaction, first_owner } = row;
         self.blocks.update(block.height.to_be_bytes());
         self.blocks.update(block.hash);
         self.blocks.update(block.parent);
         self.blocks.update(value::milliseconds(block.time).to_be_bytes());
         self.blocks.update(first_transaction.to_be_bytes());
-        self.blocks.update(first_holder.to_be_bytes());
+        self.blocks.update(first_owner.to_be_bytes());
     }
 
     pub(crate) fn transaction(&mut self, row: &TransactionRow) {
@@ -73,33 +73,33 @@ impl Fingerprint {
         coin(&mut self.outputs, &row.coin);
     }
 
-    pub(crate) fn holder(&mut self, row: &HolderRow) {
-        let key = row.holder.to_bytes();
-        self.holders.update(row.number.to_be_bytes());
-        self.holders.update((key.len() as u64).to_be_bytes());
-        self.holders.update(key);
+    pub(crate) fn owner(&mut self, row: &OwnerRow) {
+        let key = row.owner.to_bytes();
+        self.owners.update(row.number.to_be_bytes());
+        self.owners.update((key.len() as u64).to_be_bytes());
+        self.owners.update(key);
         let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
             row.statistics;
         for time in [first_seen, last_seen] {
-            self.holders.update(value::milliseconds(time).to_be_bytes());
+            self.owners.update(value::milliseconds(time).to_be_bytes());
         }
         for count in [transactions_in, transactions_out] {
-            self.holders.update(count.to_be_bytes());
+            self.owners.update(count.to_be_bytes());
         }
         for sum in [received, sent] {
-            self.holders.update(sum.to_be_bytes());
+            self.owners.update(sum.to_be_bytes());
         }
     }
 
     /// The digest of a graph of `chain` that begins at `start`.
     pub(crate) fn of(self, chain: ChainId, start: u64, sample: bool) -> [u8; 32] {
-        let Self { blocks, transactions, inputs, outputs, holders } = self;
+        let Self { blocks, transactions, inputs, outputs, owners } = self;
         let mut all = Sha256::new();
         all.update(chain.as_str());
         all.update([0]);
         all.update(start.to_be_bytes());
         all.update([u8::from(sample)]);
-        for table in [blocks, transactions, inputs, outputs, holders] {
+        for table in [blocks, transactions, inputs, outputs, owners] {
             all.update(table.finalize());
         }
         all.finalize().into()
@@ -107,6 +107,6 @@ impl Fingerprint {
 }
 
 fn coin(hash: &mut Sha256, row: &CoinRow) {
-    hash.update(row.holder.to_be_bytes());
+    hash.update(row.owner.to_be_bytes());
     hash.update(row.value.to_be_bytes());
 }

@@ -32,8 +32,8 @@ use std::collections::HashMap;
 use assay_database::ChangeSubscription;
 use assay_engine::{
     chain::ChainId,
-    coins::{CoinTransaction, History, Holder, OutPoint, TransactionKind, Txid},
     trace::Reading,
+    utxo::{CoinTransaction, History, OutPoint, ScriptOwner, TransactionKind, Txid},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -85,14 +85,14 @@ pub struct GraphTransaction {
     pub unknown: u64,
 }
 
-/// An input to be recorded. What comes out of a [`Pool`](assay_engine::coins::Pool) without spending an
+/// An input to be recorded. What comes out of a [`Pool`](assay_engine::utxo::Pool) without spending an
 /// output is an input too: its coin is the pool's and `output` is place `u32::MAX` of the transaction
 /// itself. What goes into a pool without being an output is an output of the pool's, after the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphInput {
     /// What it spends.
     pub output: OutPoint,
-    /// Its value and holder; `None` where they are not known because it was made before the first
+    /// Its value and owner; `None` where they are not known because it was made before the first
     /// block of this graph.
     pub coin: Option<Coin>,
 }
@@ -101,7 +101,7 @@ pub struct GraphInput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coin {
     /// Who can spend it.
-    pub holder: Holder,
+    pub owner: ScriptOwner,
     /// Its value in base units.
     pub value: u64,
 }
@@ -125,12 +125,12 @@ pub struct GraphTip {
 /// the order or number of what is asked for at once.
 #[async_trait]
 pub trait FlowSource: std::fmt::Debug + Send + Sync {
-    /// What a holder did, with the transactions of its largest outputs in each direction (by value,
+    /// What a owner did, with the transactions of its largest outputs in each direction (by value,
     /// then by place in the chain), each with its largest legs, as far as `reading` goes. `None` where
     /// it never appeared.
     async fn history(
         &self,
-        holder: &Holder,
+        owner: &ScriptOwner,
         reading: Reading,
     ) -> Result<Option<History>, GraphError>;
 
@@ -167,7 +167,7 @@ pub trait Graph: FlowSource {
     ) -> Result<Option<CoinTransaction>, GraphError>;
 
     /// Who appears, on either side, in blocks above `height`; each once.
-    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<Holder>, GraphError>;
+    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError>;
 
     /// Every block from one height to another, one by one and in order, as it was recorded.
     async fn each_block(

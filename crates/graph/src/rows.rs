@@ -1,11 +1,11 @@
 //! What a graph's tables hold, row by row, whatever the backend.
 //!
-//! Transactions and holders are numbered from 0 in the order of the chain; within a transaction,
-//! holders appear in the order of its inputs, then of its outputs.
+//! Transactions and owners are numbered from 0 in the order of the chain; within a transaction,
+//! owners appear in the order of its inputs, then of its outputs.
 
 use assay_engine::{
     coinjoin::CoinjoinKind,
-    coins::{CoinTransaction, Holder, Legs, OutPoint, Statistics, TransactionKind, Txid},
+    utxo::{CoinTransaction, Legs, OutPoint, ScriptOwner, Statistics, TransactionKind, Txid},
 };
 use jiff::Timestamp;
 
@@ -21,8 +21,8 @@ pub(crate) struct BlockRow {
     pub(crate) block: BlockRef,
     /// The number that its first transaction has, or would have.
     pub(crate) first_transaction: i64,
-    /// The number that the first holder has who appears in it first, or would have.
-    pub(crate) first_holder: i64,
+    /// The number that the first owner has who appears in it first, or would have.
+    pub(crate) first_owner: i64,
 }
 
 /// A transaction without its legs.
@@ -71,23 +71,23 @@ pub(crate) struct OutputRow {
 /// What an output is worth and the number of who can spend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CoinRow {
-    pub(crate) holder: i64,
+    pub(crate) owner: i64,
     pub(crate) value: i64,
 }
 
-/// A holder with what it did so far.
+/// A owner with what it did so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HolderRow {
+pub(crate) struct OwnerRow {
     pub(crate) number: i64,
-    pub(crate) holder: Holder,
+    pub(crate) owner: ScriptOwner,
     pub(crate) statistics: Statistics,
 }
 
-/// What a holder had done before a block.
+/// What a owner had done before a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UndoRow {
     pub(crate) height: u64,
-    pub(crate) holder: i64,
+    pub(crate) owner: i64,
     pub(crate) before: Statistics,
 }
 
@@ -135,9 +135,10 @@ pub(crate) fn kind(number: i16) -> Result<TransactionKind, GraphError> {
         .ok_or_else(|| GraphError::unreadable("tx.kind", number))
 }
 
-/// The holder that is stored as `key`.
-pub(crate) fn holder(key: &[u8]) -> Result<Holder, GraphError> {
-    Holder::from_bytes(key).ok_or_else(|| GraphError::unreadable("holder.key", hex::encode(key)))
+/// The owner that is stored as `key`.
+pub(crate) fn owner(key: &[u8]) -> Result<ScriptOwner, GraphError> {
+    ScriptOwner::from_bytes(key)
+        .ok_or_else(|| GraphError::unreadable("holder.key", hex::encode(key)))
 }
 
 /// The identifier that is stored as `bytes`.

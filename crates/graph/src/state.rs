@@ -18,8 +18,8 @@ pub(crate) struct State {
     pub(crate) tip: Option<(BlockRef, Timestamp)>,
     /// The number of the next transaction.
     pub(crate) next_transaction: i64,
-    /// The number of the next holder.
-    pub(crate) next_holder: i64,
+    /// The number of the next owner.
+    pub(crate) next_owner: i64,
     /// The lowest height whose block can be taken back, with all that follow.
     pub(crate) reorganisable_from: u64,
     /// Whether what reading needs was built.
@@ -93,7 +93,7 @@ pub(crate) mod tests {
             sample: false,
             tip: None,
             next_transaction: 0,
-            next_holder: 0,
+            next_owner: 0,
             reorganisable_from: start,
             indexed: true,
         }

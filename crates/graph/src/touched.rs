@@ -5,7 +5,7 @@ use std::collections::HashSet;
 /// Transactions that are read at once.
 pub(crate) const PAGE: i64 = 2048;
 
-/// Numbers of holders, the first `most` that were seen.
+/// Numbers of owners, the first `most` that were seen.
 #[derive(Debug)]
 pub(crate) struct Touched {
     most: usize,
@@ -23,9 +23,9 @@ impl Touched {
         self.order.len() < self.most
     }
 
-    pub(crate) fn see(&mut self, holder: i64) {
-        if self.wants_more() && self.seen.insert(holder) {
-            self.order.push(holder);
+    pub(crate) fn see(&mut self, owner: i64) {
+        if self.wants_more() && self.seen.insert(owner) {
+            self.order.push(owner);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_engine::coins::{Holder, OutPoint, Statistics, Txid};
+use assay_engine::utxo::{OutPoint, ScriptOwner, Statistics, Txid};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -18,10 +18,10 @@ use crate::GraphError;
 
 /// Bytes that outputs may take in memory: most are spent soon after they were made.
 const OUTPUT_BYTES: usize = 48 << 20;
-/// Bytes that holders may take.
-const HOLDER_BYTES: usize = 48 << 20;
-/// Bytes that a holder takes beside itself: witness programs.
-const HOLDER_HEAP: usize = 48;
+/// Bytes that owners may take.
+const OWNER_BYTES: usize = 48 << 20;
+/// Bytes that a owner takes beside itself: witness programs.
+const OWNER_HEAP: usize = 48;
 
 /// An output that is recorded.
 #[derive(Clone, Debug)]
@@ -40,11 +40,11 @@ pub(crate) trait Recorder: std::fmt::Debug + Send + Sync {
     /// The newest transactions of these identifiers.
     async fn transactions(&mut self, txids: Vec<Txid>) -> Result<HashMap<Txid, i64>, GraphError>;
 
-    /// Holders with their numbers and what they did.
-    async fn holders(
+    /// Owners with their numbers and what they did.
+    async fn owners(
         &mut self,
-        holders: Vec<&Holder>,
-    ) -> Result<HashMap<Holder, (i64, Statistics)>, GraphError>;
+        owners: Vec<&ScriptOwner>,
+    ) -> Result<HashMap<ScriptOwner, (i64, Statistics)>, GraphError>;
 
     /// Recorded outputs, of the newest transaction where there are several of one identifier.
     async fn outputs(
@@ -79,7 +79,7 @@ pub(crate) struct Writer {
     state: State,
     /// Outputs that were not spent.
     outputs: Cache<OutPoint, RecordedOutput>,
-    holders: Cache<Holder, (i64, Statistics)>,
+    owners: Cache<ScriptOwner, (i64, Statistics)>,
     /// Whether a change failed, so that it is not known what of it was written.
     unsure: bool,
 }
@@ -89,8 +89,8 @@ impl Writer {
         Ok(Self {
             state: recorder.state().await?,
             recorder,
-            outputs: Cache::within(OUTPUT_BYTES, HOLDER_HEAP),
-            holders: Cache::within(HOLDER_BYTES, HOLDER_HEAP),
+            outputs: Cache::within(OUTPUT_BYTES, OWNER_HEAP),
+            owners: Cache::within(OWNER_BYTES, OWNER_HEAP),
             unsure: false,
         })
     }
@@ -107,7 +107,7 @@ impl Writer {
 
     fn forget(&mut self) {
         self.outputs.clear();
-        self.holders.clear();
+        self.owners.clear();
     }
 
     /// What is recorded of what blocks need.
@@ -130,16 +130,16 @@ impl Writer {
             known.transactions.extend(self.recorder.transactions(missing).await?);
         }
         let mut missing = Vec::new();
-        for holder in needs.holders {
-            match self.holders.get(holder) {
+        for owner in needs.owners {
+            match self.owners.get(owner) {
                 Some(found) => {
-                    known.holders.insert(holder.clone(), found);
+                    known.owners.insert(owner.clone(), found);
                 }
-                None => missing.push(holder),
+                None => missing.push(owner),
             }
         }
         if !missing.is_empty() {
-            known.holders.extend(self.recorder.holders(missing).await?);
+            known.owners.extend(self.recorder.owners(missing).await?);
         }
         Ok(known)
     }
@@ -190,7 +190,7 @@ impl Writer {
             }
         }
         for row in plan.begun.into_iter().chain(plan.changed) {
-            self.holders.insert(row.holder, (row.number, row.statistics));
+            self.owners.insert(row.owner, (row.number, row.statistics));
         }
         self.state = plan.after;
     }

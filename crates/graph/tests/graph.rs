@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, TransactionKind, Txid},
     trace::Reading,
+    utxo::{OutPoint, ScriptOwner, TransactionKind, Txid},
 };
 use assay_graph::{
     Coin, FlowSource, Graph, GraphBlock, GraphError, GraphInput, GraphStore, GraphTransaction,
@@ -61,12 +61,12 @@ async fn expect_equal(graph: &dyn Graph, chain: &Chain) {
     assert_eq!(graph.fingerprint().await.unwrap(), right.fingerprint().await.unwrap());
     let (txids, outpoints) = (chain.txids(), chain.outpoints());
     for largest in [0, 1, 2, 1000] {
-        for holder in chain.holders() {
+        for owner in chain.owners() {
             // Few legs for all transactions together, some, and as many as are there.
             for legs in [1, 5, 1_000_000] {
                 let reading = Reading { transfers: largest, legs };
-                let history = graph.history(&holder, reading).await.unwrap();
-                assert_eq!(history, right.history(&holder, reading).await.unwrap(), "{holder:?}");
+                let history = graph.history(&owner, reading).await.unwrap();
+                assert_eq!(history, right.history(&owner, reading).await.unwrap(), "{owner:?}");
             }
         }
         assert_eq!(
@@ -135,11 +135,11 @@ async fn what_follows_is_the_same_in_batches_of_any_size(store: Arc<dyn GraphSto
 /// More rows of every table than one statement takes.
 async fn many_rows_are_written_at_once(store: Arc<dyn GraphStore>) {
     const MANY: u32 = 9000;
-    let holder = |number: u32| {
+    let owner = |number: u32| {
         let [a, b, c, d] = number.to_be_bytes();
-        Holder::Witness(0, vec![a, b, c, d])
+        ScriptOwner::Witness(0, vec![a, b, c, d])
     };
-    let coin = |number: u32, value: u64| Coin { holder: holder(number), value };
+    let coin = |number: u32, value: u64| Coin { owner: owner(number), value };
     let mut chain = Chain::new(22, 0);
     let coinbase = GraphTransaction {
         txid: Txid::from_bytes([1; 32]),
@@ -161,7 +161,7 @@ async fn many_rows_are_written_at_once(store: Arc<dyn GraphStore>) {
             txid: Txid::from_bytes(bytes),
             kind: TransactionKind::Payment,
             inputs,
-            outputs: vec![Coin { holder: holder((number + 1) % MANY), ..coin.clone() }],
+            outputs: vec![Coin { owner: owner((number + 1) % MANY), ..coin.clone() }],
             unknown: 0,
         }
     });
@@ -177,7 +177,7 @@ async fn many_rows_are_written_at_once(store: Arc<dyn GraphStore>) {
     graph.each_block(0, 1, &mut |block| blocks.push(block)).await.unwrap();
     assert_eq!(blocks, chain.blocks);
     let touched = graph.touched_above(0, 10_000).await.unwrap();
-    assert_eq!(touched, (0..MANY).map(holder).collect::<Vec<_>>());
+    assert_eq!(touched, (0..MANY).map(owner).collect::<Vec<_>>());
 
     writer.roll_back(0).await.unwrap();
     let right = reference(&chain.fork(0, 0, 0)).fingerprint().await.unwrap();
@@ -270,7 +270,7 @@ async fn nothing_is_spent_twice(store: Arc<dyn GraphStore>) {
     chain.add(vec![GraphTransaction {
         txid: Txid::from_bytes([9; 32]),
         kind: TransactionKind::Payment,
-        outputs: vec![Coin { holder: Holder::KeyHash([1; 20]), value }],
+        outputs: vec![Coin { owner: ScriptOwner::KeyHash([1; 20]), value }],
         inputs: vec![spent.clone()],
         unknown: 0,
     }]);
@@ -384,14 +384,14 @@ async fn what_cannot_be_written_leaves_nothing(store: Arc<dyn GraphStore>) {
 
 async fn the_largest_amounts_are_exact(store: Arc<dyn GraphStore>) {
     let largest = u64::try_from(i64::MAX).unwrap();
-    let rich = Holder::KeyHash([1; 20]);
+    let rich = ScriptOwner::KeyHash([1; 20]);
     let mut chain = Chain::new(19, 0);
     for number in 0..5 {
         let coinbase = GraphTransaction {
             txid: Txid::from_bytes([number; 32]),
             kind: TransactionKind::Coinbase,
             inputs: Vec::new(),
-            outputs: vec![Coin { holder: rich.clone(), value: largest }],
+            outputs: vec![Coin { owner: rich.clone(), value: largest }],
             unknown: 0,
         };
         chain.add(vec![coinbase]);
@@ -408,15 +408,15 @@ async fn the_largest_amounts_are_exact(store: Arc<dyn GraphStore>) {
 /// A transaction of 3000 inputs and as many outputs, and somebody to whom a third of them belong.
 async fn a_fan_is_cut_at_its_largest_legs(store: Arc<dyn GraphStore>) {
     let mut chain = Chain::new(20, 0);
-    let holder = |number: u16| {
+    let owner = |number: u16| {
         let [high, low] = (number % 1000).to_be_bytes();
         let mut hash = [0; 20];
         (hash[0], hash[1]) = if number.is_multiple_of(3) { (255, 255) } else { (high, low) };
-        Holder::KeyHash(hash)
+        ScriptOwner::KeyHash(hash)
     };
     let side = |seed: u16| {
         let coin = move |number: u16| Coin {
-            holder: holder(number + seed),
+            owner: owner(number + seed),
             value: u64::from(number % 500) * 1000,
         };
         (0..3000).map(coin).collect::<Vec<_>>()
@@ -443,7 +443,7 @@ async fn a_fan_is_cut_at_its_largest_legs(store: Arc<dyn GraphStore>) {
     let mut writer = writer(&*store, 0).await;
     append(&mut *writer, &chain.blocks, 1).await;
     let (graph, right) = (graph(&*store).await, reference(&chain));
-    let hub = holder(0);
+    let hub = owner(0);
     for largest in [1, 10, 1999, 3000, 3001] {
         let found = graph.transaction(&fan.txid, largest).await.unwrap();
         assert_eq!(found, right.transaction(&fan.txid, largest).await.unwrap());
@@ -475,7 +475,7 @@ async fn coins_are_found_spent_or_not(store: Arc<dyn GraphStore>) {
         let made = graph.transaction(&output.txid, 1000).await.unwrap();
         let legs = made.map(|made| made.outputs.legs).unwrap_or_default();
         let leg = legs.into_iter().find(|leg| leg.output == output);
-        let coin = leg.map(|leg| Coin { holder: leg.holder, value: leg.value });
+        let coin = leg.map(|leg| Coin { owner: leg.owner, value: leg.value });
         assert_eq!(read.get(&output), coin.as_ref(), "{output}");
     }
     // What was looked up serves what is written next.

@@ -12,8 +12,8 @@ use assay_chain::{
 };
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, Txid},
     policy::Quantity,
+    utxo::{OutPoint, ScriptOwner, Txid},
 };
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use sha2::{Digest, Sha256};
@@ -200,7 +200,7 @@ impl Purses {
     ) -> Result<ChainTransaction, StoryError> {
         let coins = outputs
             .iter()
-            .map(|(owner, value)| Ok(Coin { holder: holder(*owner)?, value: *value }))
+            .map(|(owner, value)| Ok(Coin { owner: script_owner(*owner)?, value: *value }))
             .collect::<Result<Vec<_>, _>>()?;
         let txid = identifier(height, &inputs, &coins);
         for (index, (owner, value)) in (0..).zip(outputs) {
@@ -228,9 +228,9 @@ fn amount(day: &'static str, text: &'static str) -> Result<Option<u64>, StoryErr
         .ok_or(StoryError::Amount { day, amount: text })
 }
 
-fn holder(Purse { name, place }: Purse) -> Result<Holder, StoryError> {
+fn script_owner(Purse { name, place }: Purse) -> Result<ScriptOwner, StoryError> {
     let address = world::address(name, ChainId::BTC, place);
-    address.as_ref().and_then(Holder::of_address).ok_or(StoryError::Nobody(name))
+    address.as_ref().and_then(ScriptOwner::from_address).ok_or(StoryError::Nobody(name))
 }
 
 fn identifier(height: u64, inputs: &[OutPoint], outputs: &[Coin]) -> Txid {
@@ -240,8 +240,8 @@ fn identifier(height: u64, inputs: &[OutPoint], outputs: &[Coin]) -> Txid {
         hash.update(txid.as_bytes());
         hash.update(index.to_be_bytes());
     }
-    for Coin { holder, value } in outputs {
-        hash.update(holder.to_bytes());
+    for Coin { owner, value } in outputs {
+        hash.update(owner.to_bytes());
         hash.update(value.to_be_bytes());
     }
     Txid::from_bytes(hash.finalize().into())

@@ -98,9 +98,9 @@ async fn whom(
     if same.first() != Some(&before) {
         return Ok(None);
     }
-    let holders = graph.touched_above(before.height, MOST_TOUCHED).await?;
-    if holders.len() >= usize::try_from(MOST_TOUCHED).unwrap_or(usize::MAX) {
+    let owners = graph.touched_above(before.height, MOST_TOUCHED).await?;
+    if owners.len() >= usize::try_from(MOST_TOUCHED).unwrap_or(usize::MAX) {
         return Ok(None);
     }
-    Ok(Some(holders.iter().filter_map(|holder| holder.address(chain)).collect()))
+    Ok(Some(owners.iter().filter_map(|owner| owner.address(chain)).collect()))
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    coins::Holder,
     evidence::{DirectionFlows, FlowEnd, FlowFacts},
     trace::TraceRules,
+    utxo::ScriptOwner,
 };
 use assay_tests::Postgres;
 use sqlx::{Connection, PgConnection, Row};
@@ -31,7 +31,7 @@ impl Function {
         let mut connection = PgConnection::connect(&database.url()).await.expect("a connection");
         let (keys, categories): (Vec<_>, Vec<_>) = known
             .ends()
-            .map(|(holder, category)| (holder.to_bytes(), category.as_str().to_owned()))
+            .map(|(owner, category)| (owner.to_bytes(), category.as_str().to_owned()))
             .unzip();
         sqlx::query(
             "INSERT INTO bench.label
@@ -47,10 +47,10 @@ impl Function {
         Self(connection)
     }
 
-    pub(super) async fn call(&mut self, holder: &Holder, rules: TraceRules) -> Reached {
+    pub(super) async fn call(&mut self, owner: &ScriptOwner, rules: TraceRules) -> Reached {
         let number = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
         let rows = sqlx::query(CALL)
-            .bind(holder.to_bytes())
+            .bind(owner.to_bytes())
             .bind(i32::from(rules.hops))
             .bind(number(rules.cut_share))
             .bind(i64::try_from(rules.cut_below).unwrap_or(i64::MAX))

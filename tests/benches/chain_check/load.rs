@@ -4,11 +4,11 @@ use std::{collections::HashMap, time::Instant};
 
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
-    coins::Holder,
     evidence::Tier,
     score::Confidence,
     taxonomy::Category,
     trace::{AttributedEnd, Attribution},
+    utxo::ScriptOwner,
 };
 use assay_graph::{GraphStore, PostgresGraphs, WriterOptions};
 use assay_tests::{
@@ -23,7 +23,7 @@ use super::CHAIN;
 const AT_ONCE: usize = 10_000;
 
 /// What labels say, by whom they say it of.
-pub(super) struct Known(HashMap<Holder, AttributedEnd>);
+pub(super) struct Known(HashMap<ScriptOwner, AttributedEnd>);
 
 impl Known {
     fn of(chain: &BigChain) -> Self {
@@ -37,18 +37,18 @@ impl Known {
                 listed: false,
                 listed_on: None,
             };
-            (person.holder(), end)
+            (person.owner(), end)
         });
         Self(ends.collect())
     }
 
-    pub(super) fn attribution(&self, holder: &Holder) -> Option<Attribution> {
-        let end = self.0.get(holder)?.clone();
+    pub(super) fn attribution(&self, owner: &ScriptOwner) -> Option<Attribution> {
+        let end = self.0.get(owner)?.clone();
         Some(Attribution { end: Some(end), carried: Vec::new() })
     }
 
-    pub(super) fn ends(&self) -> impl Iterator<Item = (&Holder, Category)> {
-        self.0.iter().map(|(holder, end)| (holder, end.category))
+    pub(super) fn ends(&self) -> impl Iterator<Item = (&ScriptOwner, Category)> {
+        self.0.iter().map(|(owner, end)| (owner, end.category))
     }
 }
 

@@ -23,9 +23,9 @@ use std::{env, time::Instant};
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
     chain::ChainId,
-    coins::Holder,
     policy::Policy,
     trace::{Trace, TraceRules},
+    utxo::ScriptOwner,
 };
 use assay_graph::{BATCH, Graph, GraphStore, PostgresGraphs, follow};
 use assay_tests::{
@@ -82,11 +82,11 @@ async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let subjects = subjects(chain);
     for (nth, person) in subjects.iter().enumerate() {
-        let holder = person.holder();
+        let owner = person.owner();
         let mut traced = None;
         let mut trace = async || {
             let begun = Instant::now();
-            traced = Some(flows(&*graph, &holder, rules, known).await);
+            traced = Some(flows(&*graph, &owner, rules, known).await);
             ours.push(begun.elapsed());
         };
         // Who comes second finds the pages in memory: each of both, every other time.
@@ -94,7 +94,7 @@ async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
             trace().await;
         }
         let begun = Instant::now();
-        let found = function.call(&holder, rules).await;
+        let found = function.call(&owner, rules).await;
         theirs.push(begun.elapsed());
         if nth % 2 == 1 {
             trace().await;
@@ -116,15 +116,15 @@ async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
 
 async fn flows(
     graph: &dyn Graph,
-    holder: &Holder,
+    owner: &ScriptOwner,
     rules: TraceRules,
     known: &Known,
 ) -> assay_engine::evidence::FlowFacts {
-    let history = graph.history(holder, rules.reading()).await;
+    let history = graph.history(owner, rules.reading()).await;
     let history = history.expect("a history").expect("a subject that appears");
-    let attribute = |holder: &Holder| known.attribution(holder).unwrap_or_default();
+    let attribute = |owner: &ScriptOwner| known.attribution(owner).unwrap_or_default();
     let today = date(2030, 1, 1);
-    let mut trace = Trace::new(CHAIN, holder, &history, rules, today, &attribute);
+    let mut trace = Trace::new(CHAIN, owner, &history, rules, today, &attribute);
     follow(graph, &mut trace, BATCH).await.expect("flows");
     trace.finish()
 }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::coins::Holder;
+use assay_engine::utxo::ScriptOwner;
 use assay_tests::{
     Caller, Figures, Postgres, Server, assay,
     big_chain::{BigChain, Hub, Label, Person},
@@ -25,7 +25,7 @@ pub(super) fn check(database: &Postgres, chain: &BigChain, hub: Hub) {
         .expect("a manifest");
     let mut labels = String::from("blockchain,address,category,entity,tier,confidence\n");
     for (person, label) in chain.labelled() {
-        let address = address(&person.holder());
+        let address = address(&person.owner());
         let Label { category, entity } = label;
         let _ = writeln!(labels, "btc,{address},{category},{entity},investigation,90");
     }
@@ -76,7 +76,7 @@ const DIRECTIONS: [&str; 2] = ["source", "destination"];
 /// Checks somebody and says after how long there was an answer. What is limited is asked for again, and so
 /// is what takes longer than a request may: it is assessed to its end meanwhile.
 fn timed(caller: &Caller, person: Person) -> (Duration, Value) {
-    let address = address(&person.holder());
+    let address = address(&person.owner());
     let mut begun = Instant::now();
     let mut timeouts = 0;
     loop {
@@ -113,6 +113,6 @@ fn share_followed(answer: &Value, direction: &str) -> f64 {
     1.0 - open.filter_map(share).sum::<f64>()
 }
 
-fn address(holder: &Holder) -> String {
-    holder.address(CHAIN).expect("an address").to_string()
+fn address(owner: &ScriptOwner) -> String {
+    owner.address(CHAIN).expect("an address").to_string()
 }

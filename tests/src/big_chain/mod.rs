@@ -19,7 +19,7 @@ use std::{
 use assay_chain::{self as source, ChainBlock, ChainInput, ChainTransaction, Hidden, jsonl};
 use assay_engine::{
     chain::ChainId,
-    coins::{OutPoint, TransactionKind, Txid},
+    utxo::{OutPoint, TransactionKind, Txid},
 };
 use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
 use jiff::Timestamp;
@@ -296,7 +296,7 @@ impl BigChain {
             .into_iter()
             .zip(0..)
             .map(|((person, value), index)| {
-                let coin = Coin { holder: person.holder(), value };
+                let coin = Coin { owner: person.owner(), value };
                 self.keep(person, OutPoint { txid, index }, coin.clone());
                 coin
             })
@@ -340,7 +340,7 @@ fn after_fee(inputs: &[(OutPoint, Coin)]) -> u64 {
 #[must_use]
 pub fn as_published(block: GraphBlock) -> ChainBlock {
     let BlockRef { height, hash, parent, time } = block.block;
-    let published = |coin: Coin| source::Coin { holder: coin.holder, value: coin.value };
+    let published = |coin: Coin| source::Coin { owner: coin.owner, value: coin.value };
     let transactions = block.transactions.into_iter().map(|transaction| ChainTransaction {
         txid: transaction.txid,
         coinbase: transaction.kind == TransactionKind::Coinbase,
@@ -373,10 +373,10 @@ mod tests {
         assert_eq!(blocks.len(), 60);
 
         let paid = |person: Person| {
-            let holder = person.holder();
+            let owner = person.owner();
             let transactions = blocks.iter().flat_map(|block| &block.transactions);
             let outputs = transactions.flat_map(|transaction| &transaction.outputs);
-            outputs.filter(|coin| coin.holder == holder).count() as u64
+            outputs.filter(|coin| coin.owner == owner).count() as u64
         };
         assert!((5000..5200).contains(&paid(Person::Hub)), "{}", paid(Person::Hub));
         assert!(chain.leaves() > 15, "{}", chain.leaves());

@@ -1,6 +1,6 @@
 //! Who pays whom on a made-up chain: services, a hub, its customers, and everybody else.
 
-use assay_engine::coins::Holder;
+use assay_engine::utxo::ScriptOwner;
 
 use super::Dice;
 
@@ -34,7 +34,7 @@ pub struct Label {
 impl Person {
     /// The address, in the forms that Bitcoin has: half of them native witness programs.
     #[must_use]
-    pub fn holder(self) -> Holder {
+    pub fn owner(self) -> ScriptOwner {
         let (kind, number) = match self {
             Self::Service(number) => (1, number),
             Self::Hub => (2, 0),
@@ -43,10 +43,10 @@ impl Person {
         };
         let mut dice = Dice::new(kind << 56 | number);
         match dice.below(10) {
-            0..3 => Holder::KeyHash(dice.bytes()),
-            3..5 => Holder::ScriptHash(dice.bytes()),
-            5..9 => Holder::Witness(0, dice.bytes::<20>().to_vec()),
-            _ => Holder::Witness(1, dice.bytes::<32>().to_vec()),
+            0..3 => ScriptOwner::KeyHash(dice.bytes()),
+            3..5 => ScriptOwner::ScriptHash(dice.bytes()),
+            5..9 => ScriptOwner::Witness(0, dice.bytes::<20>().to_vec()),
+            _ => ScriptOwner::Witness(1, dice.bytes::<32>().to_vec()),
         }
     }
 

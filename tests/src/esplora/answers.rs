@@ -2,7 +2,7 @@
 
 use assay_engine::{
     address::CanonicalAddress,
-    coins::{OutPoint, Txid},
+    utxo::{OutPoint, Txid},
 };
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, Txid},
+    utxo::{OutPoint, ScriptOwner, Txid},
 };
 
 use super::shape;
@@ -73,7 +73,7 @@ impl Ledger {
         if shape::kind(script) == "p2pk" {
             return None;
         }
-        let address = Holder::of_script(self.chain, script).address(self.chain)?;
+        let address = ScriptOwner::from_script(self.chain, script).address(self.chain)?;
         Some(address.to_string())
     }
 

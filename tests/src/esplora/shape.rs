@@ -1,6 +1,6 @@
 //! How blocks and transactions look.
 
-use assay_engine::coins::OutPoint;
+use assay_engine::utxo::OutPoint;
 use serde_json::{Map, Value, json};
 
 use super::ledger::Ledger;

@@ -1,6 +1,6 @@
 //! Transactions, their bytes and identifiers.
 
-use assay_engine::coins::{OutPoint, Txid};
+use assay_engine::utxo::{OutPoint, Txid};
 
 use super::{
     Lock,

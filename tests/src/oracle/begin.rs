@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use assay_engine::{
-    coins::TransactionKind,
     evidence::{FlowEnd, UnresolvedReason},
+    utxo::TransactionKind,
 };
 
 use super::{
@@ -76,7 +76,7 @@ impl Walk<'_> {
 
     pub(super) fn own_outputs<'b>(&self, transaction: &Transaction<'b>) -> Vec<Leg<'b>> {
         let mut outputs = transaction.outputs(usize::MAX).read;
-        outputs.retain(|leg| *leg.holder == self.case.subject);
+        outputs.retain(|leg| *leg.owner == self.case.subject);
         outputs
     }
 
@@ -89,7 +89,7 @@ impl Walk<'_> {
                 .inputs
                 .iter()
                 .flat_map(|input| &input.coin)
-                .any(|coin| coin.holder == *subject)
+                .any(|coin| coin.owner == *subject)
         {
             return false;
         }
@@ -104,10 +104,10 @@ impl Walk<'_> {
             let outputs = transaction.outputs(room);
             all_read &= outputs.whole;
             spent += transaction.spending(subject);
-            paid.extend(outputs.read.into_iter().map(|leg| leg.holder));
+            paid.extend(outputs.read.into_iter().map(|leg| leg.owner));
         }
         all_read &= spent == self.sent();
-        let knows = inputs.read.iter().any(|leg| paid.contains(leg.holder));
+        let knows = inputs.read.iter().any(|leg| paid.contains(leg.owner));
         let passed_on = self
             .own_outputs(transaction)
             .iter()

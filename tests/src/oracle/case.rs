@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, Pool},
     evidence::Tier,
     score::Confidence,
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, TraceRules, attribution::CarriedLabel},
+    utxo::{Pool, ScriptOwner},
 };
 use assay_graph::GraphBlock;
 use jiff::{
@@ -29,9 +29,9 @@ pub struct Case {
     /// The chain's blocks, as a graph's writer takes them.
     pub blocks: Vec<GraphBlock>,
     /// Whose money is followed. Appears in the chain.
-    pub subject: Holder,
-    /// What is known of holders; nothing of the others.
-    pub attributions: BTreeMap<Holder, Attribution>,
+    pub subject: ScriptOwner,
+    /// What is known of owners; nothing of the others.
+    pub attributions: BTreeMap<ScriptOwner, Attribution>,
     /// How far to follow.
     pub rules: TraceRules,
     /// The day of the question.
@@ -58,43 +58,43 @@ impl Case {
         let known = *random.of(&[0, 20, 40, 60]);
         // Now and then everybody carries more labels than a flow can.
         let notorious = random.percent(5);
-        for holder in cast {
-            if matches!(holder, Holder::Pool(_)) {
+        for owner in cast {
+            if matches!(owner, ScriptOwner::Pool(_)) {
                 continue;
             }
             if notorious {
                 let attribution = Attribution { end: None, carried: carried(random, 60) };
-                attributions.insert(holder, attribution);
+                attributions.insert(owner, attribution);
             } else if random.percent(known) {
-                attributions.insert(holder, attribution(random, &times));
+                attributions.insert(owner, attribution(random, &times));
             }
         }
         let rules = rules(random, &blocks);
         Self { seed, chain, blocks, subject, attributions, rules, today }
     }
 
-    /// What is known of a holder.
+    /// What is known of a owner.
     #[must_use]
-    pub fn attribution(&self, holder: &Holder) -> Attribution {
-        self.attributions.get(holder).cloned().unwrap_or_default()
+    pub fn attribution(&self, owner: &ScriptOwner) -> Attribution {
+        self.attributions.get(owner).cloned().unwrap_or_default()
     }
 }
 
 /// Who takes part in a chain.
-fn cast(random: &mut Random, chain: ChainId) -> Vec<Holder> {
+fn cast(random: &mut Random, chain: ChainId) -> Vec<ScriptOwner> {
     let mut cast = Vec::new();
     for _ in 0..random.within(3, 9) {
         cast.push(match random.below(8) {
-            0..4 => Holder::KeyHash(random.bytes()),
-            4 => Holder::ScriptHash(random.bytes()),
-            5 => Holder::Witness(0, random.bytes::<20>().to_vec()),
-            6 => Holder::Witness(1, random.bytes::<32>().to_vec()),
-            _ => Holder::Script(random.bytes()),
+            0..4 => ScriptOwner::KeyHash(random.bytes()),
+            4 => ScriptOwner::ScriptHash(random.bytes()),
+            5 => ScriptOwner::Witness(0, random.bytes::<20>().to_vec()),
+            6 => ScriptOwner::Witness(1, random.bytes::<32>().to_vec()),
+            _ => ScriptOwner::Script(random.bytes()),
         });
     }
     match chain.info().id {
-        "ltc" => cast.push(Holder::Pool(Pool::Mweb)),
-        "zec" => cast.push(Holder::Pool(Pool::ZcashShielded)),
+        "ltc" => cast.push(ScriptOwner::Pool(Pool::Mweb)),
+        "zec" => cast.push(ScriptOwner::Pool(Pool::ZcashShielded)),
         _ => {}
     }
     cast
@@ -126,15 +126,15 @@ fn times(random: &mut Random, today: Date) -> Vec<Timestamp> {
     times
 }
 
-fn subject(random: &mut Random, blocks: &[GraphBlock]) -> Holder {
-    let holders: Vec<&Holder> = blocks
+fn subject(random: &mut Random, blocks: &[GraphBlock]) -> ScriptOwner {
+    let owners: Vec<&ScriptOwner> = blocks
         .iter()
         .flat_map(|block| &block.transactions)
         .flat_map(|transaction| &transaction.outputs)
-        .map(|coin| &coin.holder)
-        .filter(|holder| !matches!(holder, Holder::Pool(_)))
+        .map(|coin| &coin.owner)
+        .filter(|owner| !matches!(owner, ScriptOwner::Pool(_)))
         .collect();
-    (*random.of(&holders)).clone()
+    (*random.of(&owners)).clone()
 }
 
 const CATEGORIES: [Category; 7] = [

@@ -2,7 +2,7 @@
 
 use assay_engine::{
     coinjoin::CoinjoinKind,
-    coins::{Holder, OutPoint, TransactionKind, Txid},
+    utxo::{OutPoint, ScriptOwner, TransactionKind, Txid},
 };
 use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use super::random::Random;
 /// fits the integers of every store.
 const SUPPLY: u64 = 9_000_000_000_000_000_000;
 /// Outputs of one transaction that carry a message and no money.
-const MESSAGE: Holder = Holder::Script([0x6a; 32]);
+const MESSAGE: ScriptOwner = ScriptOwner::Script([0x6a; 32]);
 
 /// What amounts are like on a chain.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ const PURSES: [Purse; 6] = [
 struct Maker<'a> {
     random: &'a mut Random,
     /// Who takes part.
-    cast: &'a [Holder],
+    cast: &'a [ScriptOwner],
     purse: Purse,
     /// What may still be made.
     supply: u64,
@@ -46,7 +46,11 @@ struct Maker<'a> {
 
 /// A chain with a block at each of `times`, in which `cast` pay one another. Whoever of the cast is a
 /// pool is paid by outputs, and now and then pays without.
-pub(super) fn make(random: &mut Random, cast: &[Holder], times: &[Timestamp]) -> Vec<GraphBlock> {
+pub(super) fn make(
+    random: &mut Random,
+    cast: &[ScriptOwner],
+    times: &[Timestamp],
+) -> Vec<GraphBlock> {
     let purse = *random.of(&PURSES);
     let start = random.below(900_000);
     let busy = random.within(1, 4);
@@ -86,7 +90,7 @@ impl Maker<'_> {
         amount
     }
 
-    fn somebody(&mut self) -> Holder {
+    fn somebody(&mut self) -> ScriptOwner {
         self.random.of(self.cast).clone()
     }
 
@@ -100,7 +104,7 @@ impl Maker<'_> {
         txid: Txid,
     ) -> GraphTransaction {
         for (coin, index) in outputs.iter().zip(0..) {
-            if coin.holder != MESSAGE && !self.random.percent(10) {
+            if coin.owner != MESSAGE && !self.random.percent(10) {
                 self.unspent.push((OutPoint { txid, index }, coin.clone()));
             }
         }
@@ -112,14 +116,14 @@ impl Maker<'_> {
         let mut outputs = Vec::new();
         for _ in 0..self.random.within(1, 2) {
             let value = self.mint();
-            let mut holder = self.somebody();
-            while matches!(holder, Holder::Pool(_)) {
-                holder = self.somebody();
+            let mut owner = self.somebody();
+            while matches!(owner, ScriptOwner::Pool(_)) {
+                owner = self.somebody();
             }
-            outputs.push(Coin { holder, value });
+            outputs.push(Coin { owner, value });
         }
         if self.random.percent(20) {
-            outputs.push(Coin { holder: MESSAGE, value: 0 });
+            outputs.push(Coin { owner: MESSAGE, value: 0 });
         }
         self.record(TransactionKind::Coinbase, Vec::new(), outputs, 0, txid)
     }
@@ -140,8 +144,8 @@ impl Maker<'_> {
             8 => worth / 2,
             _ => self.random.below(worth.saturating_add(1)),
         };
-        let senders: Vec<Holder> =
-            inputs.iter().flat_map(|input| &input.coin).map(|coin| coin.holder.clone()).collect();
+        let senders: Vec<ScriptOwner> =
+            inputs.iter().flat_map(|input| &input.coin).map(|coin| coin.owner.clone()).collect();
         let outputs = self.outputs(worth - fee, &senders);
         let paid: u64 = outputs.iter().map(|coin| coin.value).sum();
         let unknown = if before_start { paid.saturating_sub(known) } else { 0 };
@@ -158,7 +162,7 @@ impl Maker<'_> {
         let mut taken = Vec::new();
         if self.random.percent(8) {
             let owner = self.somebody();
-            let own = |(_, coin): &mut (OutPoint, Coin)| coin.holder == owner;
+            let own = |(_, coin): &mut (OutPoint, Coin)| coin.owner == owner;
             taken.extend(self.unspent.extract_if(.., own));
         } else {
             let newest = self.random.percent(40);
@@ -191,12 +195,12 @@ impl Maker<'_> {
             inputs.push(GraphInput { output: elsewhere(self.random), coin: None });
         }
         if self.random.percent(4) {
-            let coin = Coin { holder: self.somebody(), value: self.mint() };
+            let coin = Coin { owner: self.somebody(), value: self.mint() };
             inputs.push(GraphInput { output: elsewhere(self.random), coin: Some(coin) });
         }
-        let pool = self.cast.iter().find(|holder| matches!(holder, Holder::Pool(_)));
+        let pool = self.cast.iter().find(|owner| matches!(owner, ScriptOwner::Pool(_)));
         if let Some(pool) = pool.filter(|_| self.random.percent(8)) {
-            let coin = Coin { holder: pool.clone(), value: self.mint() };
+            let coin = Coin { owner: pool.clone(), value: self.mint() };
             let output = OutPoint { txid, index: u32::MAX };
             inputs.push(GraphInput { output, coin: Some(coin) });
         }
@@ -204,7 +208,7 @@ impl Maker<'_> {
     }
 
     /// Shares `sum` out: to anybody, back to the senders, in equal or in any parts.
-    fn outputs(&mut self, sum: u64, senders: &[Holder]) -> Vec<Coin> {
+    fn outputs(&mut self, sum: u64, senders: &[ScriptOwner]) -> Vec<Coin> {
         let many = if self.random.percent(5) { 12 } else { 4 };
         let count = self.random.within(1, many);
         let alike = self.random.percent(25);
@@ -219,15 +223,15 @@ impl Maker<'_> {
                 _ => self.random.below(left.saturating_add(1)),
             };
             left -= value;
-            let holder = if !senders.is_empty() && self.random.percent(back) {
+            let owner = if !senders.is_empty() && self.random.percent(back) {
                 self.random.of(senders).clone()
             } else {
                 self.somebody()
             };
-            outputs.push(Coin { holder, value });
+            outputs.push(Coin { owner, value });
         }
         if self.random.percent(10) {
-            outputs.push(Coin { holder: MESSAGE, value: 0 });
+            outputs.push(Coin { owner: MESSAGE, value: 0 });
         }
         self.random.shuffle(&mut outputs);
         outputs

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use assay_engine::{
     chain::ChainId,
-    coins::Txid,
     evidence::{Direction, FlowFacts},
     trace::{Attribute, Supply, Trace, Wants},
+    utxo::Txid,
 };
 use assay_graph::{BlockRef, FlowSource, GraphBlock, GraphError, follow, memory::MemoryGraph};
 use jiff::Timestamp;
@@ -60,7 +60,7 @@ impl Case {
         source: &dyn FlowSource,
         batch: usize,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let attribute = |holder: &_| self.attribution(holder);
+        let attribute = |owner: &_| self.attribution(owner);
         let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
         follow(source, &mut trace, batch).await?;
         Ok(Some(trace.finish()))
@@ -76,7 +76,7 @@ impl Case {
         haste: Haste,
         source: &dyn FlowSource,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let attribute = |holder: &_| self.attribution(holder);
+        let attribute = |owner: &_| self.attribution(owner);
         let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
         loop {
             let Wants { mut origins, mut destinations } = trace.wants();

@@ -1,6 +1,6 @@
 //! How far whole units are from exact fractions, where both make the same decisions.
 
-use assay_engine::{coins::TransactionKind, evidence::Direction};
+use assay_engine::{evidence::Direction, utxo::TransactionKind};
 use num_bigint::BigUint;
 
 use super::{

@@ -4,11 +4,11 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use assay_engine::{
-    coins::{Holder, OutPoint},
     evidence::{Direction, FlowEnd, Tier, UnresolvedReason},
     score::Confidence,
     taxonomy::Category,
     trace::attribution::CarriedLabel,
+    utxo::{OutPoint, ScriptOwner},
 };
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use num_bigint::BigUint;
@@ -28,7 +28,7 @@ use super::{
 pub(super) struct State {
     pub(super) output: OutPoint,
     /// Who can spend it: the output decides that.
-    pub(super) holder: Holder,
+    pub(super) owner: ScriptOwner,
     pub(super) asked: bool,
     pub(super) carried: Vec<CarriedLabel>,
 }
@@ -151,7 +151,7 @@ impl Walk<'_> {
     /// 1: pools, and whoever is known surely enough. Weaker labels are carried from here on.
     pub(super) fn recognise_ends(&mut self, hops: u8) {
         for (state, (money, path)) in std::mem::take(&mut self.level) {
-            if let Holder::Pool(pool) = state.holder {
+            if let ScriptOwner::Pool(pool) = state.owner {
                 let key = Key {
                     end: FlowEnd::Attributed(Category::PrivacyProtocol),
                     entity: Some(pool.as_str().to_owned()),
@@ -165,11 +165,11 @@ impl Walk<'_> {
                 self.parts.add(key, &money, Moved::NotListed, &path);
                 continue;
             }
-            if state.holder == self.case.subject {
+            if state.owner == self.case.subject {
                 self.arrive(state, &money, path);
                 continue;
             }
-            let known = self.case.attribution(&state.holder);
+            let known = self.case.attribution(&state.owner);
             let carried = carry(&state.carried, &known.carried, hops);
             let Some(end) = known.end else {
                 self.arrive(State { carried, ..state }, &money, path);
@@ -197,7 +197,7 @@ impl Walk<'_> {
         }
     }
 
-    /// When the holder of an output gave the money, or got it.
+    /// When the owner of an output gave the money, or got it.
     pub(super) fn moved_at(&self, output: &OutPoint) -> Timestamp {
         let transaction = match self.direction {
             Direction::Source => self.ledger.spender(output),
@@ -226,8 +226,8 @@ impl Walk<'_> {
             return fates;
         }
         let addresses = self.decide_by_address();
-        for (holder, fate) in addresses {
-            let states = self.level.iter().filter(|(state, _)| state.holder == holder);
+        for (owner, fate) in addresses {
+            let states = self.level.iter().filter(|(state, _)| state.owner == owner);
             let mut states: Vec<(&State, BigUint)> =
                 states.map(|(state, (money, _))| (state, money.total())).collect();
             // Sorting keeps the order of equals.
@@ -251,28 +251,28 @@ impl Walk<'_> {
         fates
     }
 
-    pub(super) fn decide_by_address(&self) -> BTreeMap<Holder, Fate> {
-        let mut sums: BTreeMap<Holder, BigUint> = BTreeMap::new();
+    pub(super) fn decide_by_address(&self) -> BTreeMap<ScriptOwner, Fate> {
+        let mut sums: BTreeMap<ScriptOwner, BigUint> = BTreeMap::new();
         for (state, (money, _)) in &self.level {
-            *sums.entry(state.holder.clone()).or_default() += money.total();
+            *sums.entry(state.owner.clone()).or_default() += money.total();
         }
         let mut fates = BTreeMap::new();
         let rules = &self.case.rules;
         let whole = self.means.arithmetic.amount(self.whole());
         let mut left = Vec::new();
-        for (holder, sum) in sums {
+        for (owner, sum) in sums {
             let small_share = &sum * 1_000_000_u32 < &whole * rules.cut_share;
             let small_amount = sum < self.means.arithmetic.amount(rules.cut_below);
             if small_share && small_amount {
-                fates.insert(holder, Fate::Cut);
+                fates.insert(owner, Fate::Cut);
             } else {
-                left.push((Reverse(sum), holder.to_bytes(), holder));
+                left.push((Reverse(sum), owner.to_bytes(), owner));
             }
         }
         left.sort();
         let budget = usize::try_from(rules.addresses_per_level).expect("a number of addresses");
-        for (rank, (_, _, holder)) in left.into_iter().enumerate() {
-            fates.insert(holder, if rank < budget { Fate::Followed } else { Fate::OverBudget });
+        for (rank, (_, _, owner)) in left.into_iter().enumerate() {
+            fates.insert(owner, if rank < budget { Fate::Followed } else { Fate::OverBudget });
         }
         fates
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::coins::{Holder, OutPoint, TransactionKind, Txid};
+use assay_engine::utxo::{OutPoint, ScriptOwner, TransactionKind, Txid};
 use assay_graph::{Coin, GraphBlock, GraphInput};
 use jiff::Timestamp;
 
@@ -22,7 +22,7 @@ pub(super) struct Transaction<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Leg<'a> {
     pub(super) output: OutPoint,
-    pub(super) holder: &'a Holder,
+    pub(super) owner: &'a ScriptOwner,
     pub(super) value: u128,
 }
 
@@ -50,19 +50,19 @@ impl<'a> Transaction<'a> {
         known.map(|coin| u128::from(coin.value)).sum::<u128>() + self.unknown
     }
 
-    pub(super) fn given_by(&self, holder: &Holder) -> u128 {
+    pub(super) fn given_by(&self, owner: &ScriptOwner) -> u128 {
         let coins = self.inputs.iter().flat_map(|input| &input.coin);
-        coins.filter(|coin| coin.holder == *holder).map(|coin| u128::from(coin.value)).sum()
+        coins.filter(|coin| coin.owner == *owner).map(|coin| u128::from(coin.value)).sum()
     }
 
-    pub(super) fn got_by(&self, holder: &Holder) -> u128 {
-        let coins = self.outputs.iter().filter(|coin| coin.holder == *holder);
+    pub(super) fn got_by(&self, owner: &ScriptOwner) -> u128 {
+        let coins = self.outputs.iter().filter(|coin| coin.owner == *owner);
         coins.map(|coin| u128::from(coin.value)).sum()
     }
 
-    /// What a holder paid itself.
-    fn change(&self, holder: &Holder) -> u128 {
-        let (given, got, total) = (self.given_by(holder), self.got_by(holder), self.total());
+    /// What a owner paid itself.
+    fn change(&self, owner: &ScriptOwner) -> u128 {
+        let (given, got, total) = (self.given_by(owner), self.got_by(owner), self.total());
         if total == 0 {
             return 0;
         }
@@ -70,19 +70,19 @@ impl<'a> Transaction<'a> {
         u128::try_from(change).expect("no more than was given")
     }
 
-    pub(super) fn income(&self, holder: &Holder) -> u128 {
-        self.got_by(holder) - self.change(holder)
+    pub(super) fn income(&self, owner: &ScriptOwner) -> u128 {
+        self.got_by(owner) - self.change(owner)
     }
 
-    pub(super) fn spending(&self, holder: &Holder) -> u128 {
-        self.given_by(holder) - self.change(holder)
+    pub(super) fn spending(&self, owner: &ScriptOwner) -> u128 {
+        self.given_by(owner) - self.change(owner)
     }
 
     /// The `largest` largest inputs.
     pub(super) fn inputs(&self, largest: usize) -> Side<'a> {
         let known = self.inputs.iter().filter_map(|input| {
             let coin = input.coin.as_ref()?;
-            Some(Leg { output: input.output, holder: &coin.holder, value: coin.value.into() })
+            Some(Leg { output: input.output, owner: &coin.owner, value: coin.value.into() })
         });
         Side::of(&known.collect::<Vec<_>>(), self.inputs.len(), largest)
     }
@@ -91,7 +91,7 @@ impl<'a> Transaction<'a> {
     pub(super) fn outputs(&self, largest: usize) -> Side<'a> {
         let legs = self.outputs.iter().zip(0..).map(|(coin, index)| Leg {
             output: OutPoint { txid: self.txid, index },
-            holder: &coin.holder,
+            owner: &coin.owner,
             value: coin.value.into(),
         });
         Side::of(&legs.collect::<Vec<_>>(), self.outputs.len(), largest)
@@ -154,19 +154,19 @@ impl<'a> Ledger<'a> {
     }
 
     /// The transactions that made somebody's largest outputs.
-    pub(super) fn incoming(&self, holder: &Holder, largest: usize) -> Vec<&Transaction<'a>> {
+    pub(super) fn incoming(&self, owner: &ScriptOwner, largest: usize) -> Vec<&Transaction<'a>> {
         self.largest(largest, |transaction| {
             let coins = transaction.outputs.iter();
-            coins.map(|coin| (coin.holder == *holder).then_some(coin.value)).collect()
+            coins.map(|coin| (coin.owner == *owner).then_some(coin.value)).collect()
         })
     }
 
     /// The transactions that spent somebody's largest outputs.
-    pub(super) fn outgoing(&self, holder: &Holder, largest: usize) -> Vec<&Transaction<'a>> {
+    pub(super) fn outgoing(&self, owner: &ScriptOwner, largest: usize) -> Vec<&Transaction<'a>> {
         self.largest(largest, |transaction| {
             let coins = transaction.inputs.iter().map(|input| input.coin.as_ref());
             coins
-                .map(|coin| coin.filter(|coin| coin.holder == *holder).map(|coin| coin.value))
+                .map(|coin| coin.filter(|coin| coin.owner == *owner).map(|coin| coin.value))
                 .collect()
         })
     }

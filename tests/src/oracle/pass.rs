@@ -1,8 +1,8 @@
 //! How money passes a transaction.
 
 use assay_engine::{
-    coins::TransactionKind,
     evidence::{FlowEnd, UnresolvedReason},
+    utxo::TransactionKind,
 };
 
 use super::{
@@ -30,7 +30,7 @@ impl Walk<'_> {
                 let mut legs = transaction.inputs(room).read;
                 let mut all = transaction.total();
                 if hops == 0 {
-                    legs.retain(|leg| *leg.holder != self.case.subject);
+                    legs.retain(|leg| *leg.owner != self.case.subject);
                     all -= transaction.given_by(&self.case.subject);
                 }
                 let read: u128 = legs.iter().map(|leg| leg.value).sum();
@@ -62,7 +62,7 @@ impl Walk<'_> {
         let mut all = transaction.paid();
         let fee = transaction.total() - all;
         if hops == 0 {
-            legs.retain(|leg| *leg.holder != self.case.subject);
+            legs.retain(|leg| *leg.owner != self.case.subject);
             all -= transaction.got_by(&self.case.subject);
         }
         let read: u128 = legs.iter().map(|leg| leg.value).sum();
@@ -96,9 +96,9 @@ impl Walk<'_> {
         let ended = shares.split_off(legs.len());
         for (leg, share) in legs.iter().zip(shares) {
             let amount = along(&share, leg.value);
-            let path = flow.path.on(transaction.txid, Some(leg.holder), amount);
-            let (holder, carried) = (leg.holder.clone(), flow.carried.clone());
-            let state = State { output: leg.output, holder, asked: flow.asked, carried };
+            let path = flow.path.on(transaction.txid, Some(leg.owner), amount);
+            let (owner, carried) = (leg.owner.clone(), flow.carried.clone());
+            let state = State { output: leg.output, owner, asked: flow.asked, carried };
             self.arrive(state, &share, path);
         }
         for ((end, weight), share) in rest.into_iter().zip(ended) {

@@ -2,13 +2,13 @@
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, Txid},
     evidence::{FlowPath, PathStep},
+    utxo::{ScriptOwner, Txid},
 };
 use num_bigint::BigUint;
 
-/// Transactions, each with the holder at its other side; nobody where there is none.
-pub(super) type Steps = Vec<(Txid, Option<Holder>)>;
+/// Transactions, each with the owner at its other side; nobody where there is none.
+pub(super) type Steps = Vec<(Txid, Option<ScriptOwner>)>;
 
 /// A path and what came along it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,9 +19,9 @@ pub(super) struct Path {
 
 impl Path {
     /// The path one step on, along which `amount` came.
-    pub(super) fn on(&self, txid: Txid, holder: Option<&Holder>, amount: BigUint) -> Self {
+    pub(super) fn on(&self, txid: Txid, owner: Option<&ScriptOwner>, amount: BigUint) -> Self {
         let mut steps = self.steps.clone();
-        steps.push((txid, holder.cloned()));
+        steps.push((txid, owner.cloned()));
         Self { steps, amount }
     }
 
@@ -33,9 +33,9 @@ impl Path {
 
 /// A path as it is shown.
 pub(super) fn shown(steps: &Steps, amount: u128, chain: ChainId) -> FlowPath {
-    let step = |(txid, holder): &(Txid, Option<Holder>)| PathStep {
+    let step = |(txid, owner): &(Txid, Option<ScriptOwner>)| PathStep {
         transaction: txid.to_string(),
-        address: holder.as_ref().and_then(|holder| Some(holder.address(chain)?.to_string())),
+        address: owner.as_ref().and_then(|owner| Some(owner.address(chain)?.to_string())),
     };
     FlowPath { amount, steps: steps.iter().map(step).collect() }
 }

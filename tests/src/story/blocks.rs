@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::coins::{OutPoint, Txid};
+use assay_engine::utxo::{OutPoint, Txid};
 
 use super::{
     cast::lock,
@@ -127,7 +127,7 @@ impl Story {
 #[derive(Clone, Debug, Default)]
 struct Outputs(BTreeMap<String, Made>);
 
-/// The identifier of a transaction, and holders and values of its outputs.
+/// The identifier of a transaction, and owners and values of its outputs.
 type Made = (Txid, Vec<(&'static str, u64)>);
 
 impl Outputs {
@@ -139,8 +139,8 @@ impl Outputs {
         let (txid, outputs) =
             self.0.get(&name).unwrap_or_else(|| panic!("{name} is spent before it is made"));
         let place = usize::try_from(index).expect("small");
-        let (holder, value) = *outputs.get(place).expect("the payment has this output");
-        (OutPoint { txid: *txid, index }, holder, value)
+        let (owner, value) = *outputs.get(place).expect("the payment has this output");
+        (OutPoint { txid: *txid, index }, owner, value)
     }
 }
 
@@ -200,9 +200,8 @@ impl Teller {
     /// The transaction, and what it leaves to the miner.
     fn pay(&mut self, payment: &Payment) -> (Transaction, u64) {
         let spent: Vec<_> = payment.inputs.iter().map(|spent| self.outputs.spend(*spent)).collect();
-        let inputs = spent.iter().map(|(output, holder, _)| TxIn::new(*output, &lock(holder)));
-        let outputs =
-            payment.outputs.iter().map(|(holder, value)| TxOut::new(&lock(holder), *value));
+        let inputs = spent.iter().map(|(output, owner, _)| TxIn::new(*output, &lock(owner)));
+        let outputs = payment.outputs.iter().map(|(owner, value)| TxOut::new(&lock(owner), *value));
         let transaction = Transaction::new(inputs.collect(), outputs.collect());
         let made = (transaction.txid(), payment.outputs.to_vec());
         self.outputs.0.insert(payment.name.to_owned(), made);

@@ -1,6 +1,6 @@
 //! Who is in the story. Everybody has a name and one address.
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId, coins::Holder};
+use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::ScriptOwner};
 
 use crate::maker::Lock;
 
@@ -25,6 +25,6 @@ pub fn lock(name: &str) -> Lock {
 /// Where the chain has no addresses of this form.
 #[must_use]
 pub fn address(chain: ChainId, name: &str) -> CanonicalAddress {
-    let holder = Holder::of_script(chain, &lock(name).script());
-    holder.address(chain).unwrap_or_else(|| panic!("{name} has no address on {chain}"))
+    let owner = ScriptOwner::from_script(chain, &lock(name).script());
+    owner.address(chain).unwrap_or_else(|| panic!("{name} has no address on {chain}"))
 }

@@ -11,7 +11,7 @@
 //! Walter is a wallet of the node: nobody else can write what goes into the extension blocks. So the
 //! amount that goes in is what the node left after its fee, and hashes differ from run to run.
 
-use assay_engine::coins::{Holder, OutPoint, Pool, Txid};
+use assay_engine::utxo::{OutPoint, Pool, ScriptOwner, Txid};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ pub fn play(story: &Story, node: &Node) -> Sequel {
     let walter = Wanted {
         person: "walter".to_owned(),
         chain,
-        address: Holder::of_script(chain, &script).address(chain).expect("an address"),
+        address: ScriptOwner::from_script(chain, &script).address(chain).expect("an address"),
         tip: END,
         seen: Some((time(&block(node, FUNDED)), time(&first))),
         transfers: (1, 1),

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use assay_engine::coins::{OutPoint, transaction::returned};
+use assay_engine::utxo::{OutPoint, transaction::returned};
 use assay_tests::{
     Postgres, assay,
     maker::{Network, TxOut},

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::coins::{OutPoint, Txid};
+use assay_engine::utxo::{OutPoint, Txid};
 use assay_tests::{
     esplora::{Esplora, Failure, Reply, lies},
     maker::{Block, Network, Transaction, TxIn, TxOut},

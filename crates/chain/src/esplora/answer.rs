@@ -3,7 +3,7 @@
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, Txid},
+    utxo::{OutPoint, ScriptOwner, Txid},
 };
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -185,8 +185,8 @@ impl Reader {
                 if answer.value > most {
                     return Err(format!("{} is more than the {most} there can be", answer.value));
                 }
-                let holder = Holder::of_script(self.chain, &script);
-                Ok((Coin { holder, value: answer.value }, script))
+                let owner = ScriptOwner::from_script(self.chain, &script);
+                Ok((Coin { owner, value: answer.value }, script))
             })
             .collect()
     }

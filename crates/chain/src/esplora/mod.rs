@@ -7,7 +7,7 @@
 
 mod answer;
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId, coins::Txid};
+use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::Txid};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 

@@ -3,7 +3,7 @@
 use assay_engine::{
     chain::ChainId,
     coinjoin::{JointCandidate, Part, classify},
-    coins::TransactionKind,
+    utxo::TransactionKind,
 };
 use assay_graph::{
     BlockRef, Coin, DEEPEST_REORGANISATION, GraphBlock, GraphInput, GraphTransaction,
@@ -131,15 +131,15 @@ fn kind_of(chain: ChainId, time: Timestamp, transaction: &ResolvedTransaction) -
 }
 
 fn part(coin: &crate::Coin) -> Part<'_> {
-    Part { holder: &coin.holder, value: coin.value }
+    Part { owner: &coin.owner, value: coin.value }
 }
 
 fn ingest_coin(coin: &Coin) -> crate::Coin {
-    crate::Coin { holder: coin.holder.clone(), value: coin.value }
+    crate::Coin { owner: coin.owner.clone(), value: coin.value }
 }
 
 fn graph_coin(coin: crate::Coin) -> Coin {
-    Coin { holder: coin.holder, value: coin.value }
+    Coin { owner: coin.owner, value: coin.value }
 }
 
 fn graph_transaction(transaction: ResolvedTransaction) -> GraphTransaction {

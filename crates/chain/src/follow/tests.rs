@@ -3,7 +3,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use assay_engine::coins::{Holder, Txid};
+use assay_engine::utxo::{ScriptOwner, Txid};
 use assay_graph::SqliteGraphs;
 use jiff::Timestamp;
 
@@ -56,7 +56,10 @@ fn branch(own: u8, heights: std::ops::RangeInclusive<u8>) -> Vec<ChainBlock> {
             txid: Txid::from_bytes(hash(height)),
             coinbase: true,
             inputs: vec![],
-            outputs: vec![Coin { holder: Holder::of_script(ChainId::BTC, &[0x51]), value: 50 }],
+            outputs: vec![Coin {
+                owner: ScriptOwner::from_script(ChainId::BTC, &[0x51]),
+                value: 50,
+            }],
             hidden: Hidden::None,
         }],
     };

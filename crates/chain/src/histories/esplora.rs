@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_engine::{
     address::CanonicalAddress,
-    coins::{Holder, Pool, Txid},
+    utxo::{Pool, ScriptOwner, Txid},
 };
 
 use super::{FullTransaction, Histories, ReportedTip, Summary};
@@ -76,15 +76,15 @@ fn full(placed: PlacedTransaction) -> FullTransaction {
     let mut inputs: Vec<_> = transaction
         .inputs
         .into_iter()
-        .filter_map(|input| input.coin.map(|coin| (input.output, coin.holder, coin.value)))
+        .filter_map(|input| input.coin.map(|coin| (input.output, coin.owner, coin.value)))
         .collect();
     let mut outputs: Vec<_> =
-        transaction.outputs.into_iter().map(|coin| (coin.holder, coin.value)).collect();
-    let pool = Holder::Pool(Pool::ZcashShielded);
+        transaction.outputs.into_iter().map(|coin| (coin.owner, coin.value)).collect();
+    let pool = ScriptOwner::Pool(Pool::ZcashShielded);
     match transaction.hidden {
         Hidden::FromPool(value) => {
             let index = crate::resolve::NO_PLACE;
-            inputs.push((assay_engine::coins::OutPoint { txid, index }, pool, value));
+            inputs.push((assay_engine::utxo::OutPoint { txid, index }, pool, value));
         }
         Hidden::IntoPool(value) => outputs.push((pool, value)),
         Hidden::None | Hidden::FromNowhere => {}

@@ -7,7 +7,7 @@ use std::fmt;
 
 use assay_engine::{
     address::CanonicalAddress,
-    coins::{Holder, OutPoint, Txid},
+    utxo::{OutPoint, ScriptOwner, Txid},
 };
 use jiff::Timestamp;
 
@@ -36,10 +36,10 @@ pub struct FullTransaction {
     pub time: Timestamp,
     /// Whether it makes new coins.
     pub coinbase: bool,
-    /// What it spends: the output, its holder and its value in base units.
-    pub inputs: Vec<(OutPoint, Holder, u64)>,
-    /// What it makes: holder and value in base units.
-    pub outputs: Vec<(Holder, u64)>,
+    /// What it spends: the output, its owner and its value in base units.
+    pub inputs: Vec<(OutPoint, ScriptOwner, u64)>,
+    /// What it makes: owner and value in base units.
+    pub outputs: Vec<(ScriptOwner, u64)>,
 }
 
 /// What an API says of an address in all. Amounts are in base units, change included.

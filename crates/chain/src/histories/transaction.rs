@@ -3,7 +3,7 @@
 use assay_engine::{
     chain::ChainId,
     coinjoin::{JointCandidate, Part, classify},
-    coins::{CoinTransaction, Leg, Legs, OutPoint, TransactionKind},
+    utxo::{CoinTransaction, Leg, Legs, OutPoint, TransactionKind},
 };
 
 use super::FullTransaction;
@@ -18,10 +18,10 @@ impl FullTransaction {
         let inputs: Vec<Option<Part<'_>>> = self
             .inputs
             .iter()
-            .map(|(_, holder, value)| Some(Part { holder, value: *value }))
+            .map(|(_, owner, value)| Some(Part { owner, value: *value }))
             .collect();
         let outputs: Vec<Part<'_>> =
-            self.outputs.iter().map(|(holder, value)| Part { holder, value: *value }).collect();
+            self.outputs.iter().map(|(owner, value)| Part { owner, value: *value }).collect();
         let candidate =
             JointCandidate { chain, time: self.time, inputs: &inputs, outputs: &outputs };
         classify(&candidate).map_or(TransactionKind::Payment, TransactionKind::Coinjoin)
@@ -37,18 +37,18 @@ impl FullTransaction {
     ) -> CoinTransaction {
         let largest = usize::try_from(largest).unwrap_or(usize::MAX);
         let made = || {
-            (0..).zip(&self.outputs).map(|(place, (holder, value))| Leg {
+            (0..).zip(&self.outputs).map(|(place, (owner, value))| Leg {
                 place,
                 output: OutPoint { txid: self.txid, index: place },
-                holder: holder.clone(),
+                owner: owner.clone(),
                 value: *value,
             })
         };
         let spent = || {
-            (0..).zip(&self.inputs).map(|(place, (output, holder, value))| Leg {
+            (0..).zip(&self.inputs).map(|(place, (output, owner, value))| Leg {
                 place,
                 output: *output,
-                holder: holder.clone(),
+                owner: owner.clone(),
                 value: *value,
             })
         };

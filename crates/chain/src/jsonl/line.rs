@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    coins::{Holder, OutPoint, Pool, Txid},
+    utxo::{OutPoint, Pool, ScriptOwner, Txid},
 };
 use jiff::Timestamp;
 use serde::{
@@ -124,9 +124,9 @@ pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<ChainTran
     }
     let outputs = outputs.into_iter().enumerate().map(|(place, output)| {
         let Output { address, script, script_sha256, pool, value } = output;
-        let holder = Held([address, script, script_sha256, pool]).read(chain);
-        match holder.map_err(|reason| format!("output {place}: {reason}"))? {
-            Some(holder) => Ok(Coin { holder, value: value.0 }),
+        let owner = Held([address, script, script_sha256, pool]).read(chain);
+        match owner.map_err(|reason| format!("output {place}: {reason}"))? {
+            Some(owner) => Ok(Coin { owner, value: value.0 }),
             None => Err(format!("output {place}: it needs `address`, `script` or `pool`")),
         }
     });
@@ -141,7 +141,7 @@ enum Entering {
 
 fn read_input(chain: ChainId, input: Input<'_>) -> Result<Entering, String> {
     let Input { txid, index, hidden, address, script, script_sha256, pool, value } = input;
-    let holder = Held([address, script, script_sha256, pool]).read(chain)?;
+    let owner = Held([address, script, script_sha256, pool]).read(chain)?;
     let output = match (txid, index) {
         (Some(txid), Some(index)) => {
             let txid = txid.parse().map_err(|error| format!("`txid`: {error}"))?;
@@ -151,9 +151,9 @@ fn read_input(chain: ChainId, input: Input<'_>) -> Result<Entering, String> {
         _ => return Err("`txid` and `index` belong together".to_owned()),
     };
     let value = value.map(|value| value.0);
-    match (output, hidden, holder, value) {
-        (Some(output), false, Some(holder), Some(value)) => {
-            Ok(Entering::Output(ChainInput { output, coin: Some(Coin { holder, value }) }))
+    match (output, hidden, owner, value) {
+        (Some(output), false, Some(owner), Some(value)) => {
+            Ok(Entering::Output(ChainInput { output, coin: Some(Coin { owner, value }) }))
         }
         (Some(output), false, None, None) => {
             Ok(Entering::Output(ChainInput { output, coin: None }))
@@ -161,7 +161,7 @@ fn read_input(chain: ChainId, input: Input<'_>) -> Result<Entering, String> {
         (Some(_), false, _, _) => {
             Err("its value and whose it is belong together: give both or neither".to_owned())
         }
-        (None, false, Some(Holder::Pool(Pool::ZcashShielded)), Some(value)) => {
+        (None, false, Some(ScriptOwner::Pool(Pool::ZcashShielded)), Some(value)) => {
             Ok(Entering::Hidden(Hidden::FromPool(value)))
         }
         (None, true, None, None) => Ok(Entering::Hidden(Hidden::FromNowhere)),
@@ -170,28 +170,28 @@ fn read_input(chain: ChainId, input: Input<'_>) -> Result<Entering, String> {
 }
 
 impl Held<'_> {
-    fn read(self, chain: ChainId) -> Result<Option<Holder>, String> {
+    fn read(self, chain: ChainId) -> Result<Option<ScriptOwner>, String> {
         match self.0 {
             [None, None, None, None] => Ok(None),
             [Some(address), None, None, None] => {
                 let read = CanonicalAddress::parse(chain, &address)
                     .map_err(|error| format!("`address`: {error}"))?;
-                match Holder::of_address(&read) {
-                    Some(holder) => Ok(Some(holder)),
+                match ScriptOwner::from_address(&read) {
+                    Some(owner) => Ok(Some(owner)),
                     None => Err(format!("`address`: {read} does not show on the chain")),
                 }
             }
             [None, Some(script), None, None] => match hex::decode(&*script) {
-                Ok(script) => Ok(Some(Holder::of_script(chain, &script))),
+                Ok(script) => Ok(Some(ScriptOwner::from_script(chain, &script))),
                 Err(_) => Err("`script` is not hexadecimal".to_owned()),
             },
             [None, None, Some(hash), None] => match parse_hash(&hash) {
-                Some(hash) => Ok(Some(Holder::Script(hash))),
+                Some(hash) => Ok(Some(ScriptOwner::Script(hash))),
                 None => Err("`script_sha256` is no SHA-256 in hexadecimal".to_owned()),
             },
             [None, None, None, Some(name)] => {
                 match POOLS.iter().find(|(known, _)| *known == name) {
-                    Some((_, pool)) => Ok(Some(Holder::Pool(*pool))),
+                    Some((_, pool)) => Ok(Some(ScriptOwner::Pool(*pool))),
                     None => Err("`pool` is `mweb` or `zcash_shielded`".to_owned()),
                 }
             }

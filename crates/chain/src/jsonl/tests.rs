@@ -1,6 +1,6 @@
 use std::io::Cursor;
 
-use assay_engine::coins::{Holder, Pool};
+use assay_engine::utxo::{Pool, ScriptOwner};
 use proptest::prelude::*;
 
 use super::*;
@@ -38,8 +38,8 @@ fn blocks_are_read_in_any_order() {
     let first = read.block_at(5).unwrap();
     let mined = &first.transactions[0];
     assert!(mined.coinbase);
-    // Paid by address and by script: the same holder.
-    assert_eq!(mined.outputs[0].holder, spending.outputs[0].holder);
+    // Paid by address and by script: the same owner.
+    assert_eq!(mined.outputs[0].owner, spending.outputs[0].owner);
     assert_eq!(first.head.time.to_string(), "2026-01-31T12:00:00Z");
     assert_eq!(second.head.time, first.head.time);
 
@@ -120,25 +120,25 @@ fn a_packed_file_is_read_too() {
     assert!(missing.to_string().starts_with("failed to read "));
 }
 
-fn holder() -> impl Strategy<Value = Holder> {
+fn owner() -> impl Strategy<Value = ScriptOwner> {
     prop_oneof![
-        any::<[u8; 20]>().prop_map(Holder::KeyHash),
-        any::<[u8; 20]>().prop_map(Holder::ScriptHash),
-        any::<[u8; 32]>().prop_map(Holder::Script),
+        any::<[u8; 20]>().prop_map(ScriptOwner::KeyHash),
+        any::<[u8; 20]>().prop_map(ScriptOwner::ScriptHash),
+        any::<[u8; 32]>().prop_map(ScriptOwner::Script),
         (0_u8..=16, prop::collection::vec(any::<u8>(), 2..=40))
             .prop_filter("not of a pool", |(version, _)| ![8, 9].contains(version))
-            .prop_map(|(version, program)| Holder::Witness(version, program)),
-        Just(Holder::Pool(Pool::Mweb)),
+            .prop_map(|(version, program)| ScriptOwner::Witness(version, program)),
+        Just(ScriptOwner::Pool(Pool::Mweb)),
     ]
 }
 
 fn coin() -> impl Strategy<Value = Coin> {
-    (holder(), any::<u64>()).prop_map(|(holder, value)| Coin { holder, value })
+    (owner(), any::<u64>()).prop_map(|(owner, value)| Coin { owner, value })
 }
 
 fn transaction() -> impl Strategy<Value = ChainTransaction> {
     let output = (any::<[u8; 32]>(), any::<u32>()).prop_map(|(txid, index)| {
-        assay_engine::coins::OutPoint { txid: assay_engine::coins::Txid::from_bytes(txid), index }
+        assay_engine::utxo::OutPoint { txid: assay_engine::utxo::Txid::from_bytes(txid), index }
     });
     let input =
         (output, prop::option::of(coin())).prop_map(|(output, coin)| ChainInput { output, coin });
@@ -150,7 +150,7 @@ fn transaction() -> impl Strategy<Value = ChainTransaction> {
     let parts = (any::<[u8; 32]>(), prop::collection::vec(input, 0..4), hidden);
     (parts, prop::collection::vec(coin(), 0..4)).prop_map(|((txid, inputs, hidden), outputs)| {
         let coinbase = inputs.is_empty() && hidden == Hidden::None;
-        let txid = assay_engine::coins::Txid::from_bytes(txid);
+        let txid = assay_engine::utxo::Txid::from_bytes(txid);
         ChainTransaction { txid, coinbase, inputs, outputs, hidden }
     })
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, Pool},
+    utxo::{Pool, ScriptOwner},
 };
 use serde::Serialize;
 
@@ -108,27 +108,29 @@ fn outputs(chain: ChainId, transaction: &ChainTransaction) -> Vec<Held> {
 }
 
 const fn shielded(value: u64) -> Coin {
-    Coin { holder: Holder::Pool(Pool::ZcashShielded), value }
+    Coin { owner: ScriptOwner::Pool(Pool::ZcashShielded), value }
 }
 
 fn held(chain: ChainId, coin: &Coin) -> Held {
     let none = Held { value: coin.value, ..Held::default() };
-    if let Some(address) = coin.holder.address(chain) {
+    if let Some(address) = coin.owner.address(chain) {
         return Held { address: Some(address.to_string()), ..none };
     }
-    match &coin.holder {
-        Holder::Pool(pool) => {
+    match &coin.owner {
+        ScriptOwner::Pool(pool) => {
             let name = POOLS.iter().find(|(_, known)| known == pool);
             Held { pool: name.map(|(name, _)| *name), ..none }
         }
-        Holder::Script(hash) => Held { script_sha256: Some(hash_text(hash)), ..none },
+        ScriptOwner::Script(hash) => Held { script_sha256: Some(hash_text(hash)), ..none },
         // A program of a length that no address has.
-        Holder::Witness(version, program) => {
+        ScriptOwner::Witness(version, program) => {
             let script = [&[op_number(*version), length(program)], &**program].concat();
             Held { script: Some(hex::encode(script)), ..none }
         }
-        // Every other holder of a chain of coins has an address.
-        Holder::KeyHash(_) | Holder::ScriptHash(_) | Holder::LongScriptHash(_) => none,
+        // Every other owner of a chain of coins has an address.
+        ScriptOwner::KeyHash(_) | ScriptOwner::ScriptHash(_) | ScriptOwner::LongScriptHash(_) => {
+            none
+        }
     }
 }
 

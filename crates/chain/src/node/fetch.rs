@@ -1,6 +1,6 @@
 //! Getting blocks from a node in one of its forms.
 
-use assay_engine::{chain::ChainId, coins::Holder};
+use assay_engine::{chain::ChainId, utxo::ScriptOwner};
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
@@ -214,8 +214,8 @@ impl Fetcher {
         }
         let inputs = block.transactions.iter_mut().flat_map(|read| &mut read.inputs);
         for (input, output) in inputs.zip(spent.iter().flatten()) {
-            let holder = Holder::of_script(self.chain, output.script);
-            input.coin = Some(Coin { holder, value: output.value });
+            let owner = ScriptOwner::from_script(self.chain, output.script);
+            input.coin = Some(Coin { owner, value: output.value });
         }
         Ok((block, bytes.len() + spent_bytes.len()))
     }

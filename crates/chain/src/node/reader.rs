@@ -6,7 +6,7 @@
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, Txid},
+    utxo::{OutPoint, ScriptOwner, Txid},
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -179,7 +179,7 @@ impl Reader {
     fn coin(self, value: Decimal, script: &str) -> Result<(Coin, Vec<u8>), String> {
         let script = hex::decode(script).map_err(|_| "its script is not hexadecimal")?;
         let value = u64::try_from(self.units(value)?).map_err(|_| "its value is negative")?;
-        Ok((Coin { holder: Holder::of_script(self.chain, &script), value }, script))
+        Ok((Coin { owner: ScriptOwner::from_script(self.chain, &script), value }, script))
     }
 
     /// An amount in base units.

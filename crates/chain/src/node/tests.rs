@@ -220,8 +220,8 @@ fn what_a_block_spends_comes_over_rest_where_there_is_that() {
     let blocks = with_rest.blocks(0, Portion::of_blocks(6)).unwrap();
     assert_eq!(blocks.len(), 6);
     let coin = blocks[5].transactions[1].inputs[0].coin.clone().unwrap();
-    let holder = blocks[0].transactions[0].outputs[0].holder.clone();
-    assert_eq!(coin, Coin { holder, value: 70 });
+    let owner = blocks[0].transactions[0].outputs[0].owner.clone();
+    assert_eq!(coin, Coin { owner, value: 70 });
     assert!(node.requests.lock().unwrap().iter().all(|asked| !asked.contains("\"getblock\"")));
     assert!(matches!(with_rest.block(&[1; 32]), Err(SourceError::Gone { .. })));
     // Asked for without, the same blocks come in bytes.

@@ -1,6 +1,6 @@
 //! A block in bytes as a whole.
 
-use assay_engine::{chain::ChainId, coins::Holder};
+use assay_engine::{chain::ChainId, utxo::ScriptOwner};
 use jiff::Timestamp;
 
 use super::{
@@ -216,7 +216,7 @@ fn chain_transaction(chain: ChainId, raw: &RawTransaction<'_>) -> ChainTransacti
             .outputs
             .iter()
             .map(|output| Coin {
-                holder: Holder::of_script(chain, output.script),
+                owner: ScriptOwner::from_script(chain, output.script),
                 value: output.value,
             })
             .collect(),

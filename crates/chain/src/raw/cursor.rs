@@ -1,6 +1,6 @@
 //! Reading numbers and lengths, and where that failed.
 
-use assay_engine::coins::Txid;
+use assay_engine::utxo::Txid;
 
 /// Why bytes are no block, or not the one that they should be. Places count bytes from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! The merkle tree of a block's transactions.
 
-use assay_engine::coins::Txid;
+use assay_engine::utxo::Txid;
 
 use super::{hash256, reversed};
 

@@ -1,6 +1,6 @@
 //! One transaction in bytes, and its identifier.
 
-use assay_engine::coins::{OutPoint, Txid};
+use assay_engine::utxo::{OutPoint, Txid};
 
 use super::{
     cursor::{Cursor, RawError, write_compact},

@@ -20,8 +20,8 @@ fn place(number: u8, index: u32) -> OutPoint {
     OutPoint { txid: txid(number), index }
 }
 
-fn coin(holder: u8, value: u64) -> Coin {
-    Coin { holder: Holder::KeyHash([holder; 20]), value }
+fn coin(owner: u8, value: u64) -> Coin {
+    Coin { owner: ScriptOwner::KeyHash([owner; 20]), value }
 }
 
 fn spends(outputs: &[OutPoint]) -> Vec<ChainInput> {
@@ -163,7 +163,7 @@ fn only_bitcoin_cash_lets_a_transaction_spend_what_comes_later() {
 
 #[test]
 fn pools_are_inputs_and_outputs_of_their_own() {
-    let pool = |value| Coin { holder: Holder::Pool(Pool::ZcashShielded), value };
+    let pool = |value| Coin { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
     let hidden = |hidden, inputs, outputs: &[Coin]| {
         let transaction = ChainTransaction { hidden, ..pays(2, inputs, outputs) };
         resolve("zec", true, vec![mines(1, LITTLE), transaction], &[]).map(|mut all| all.remove(1))

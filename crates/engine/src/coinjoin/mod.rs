@@ -57,7 +57,7 @@ use jiff::Timestamp;
 
 pub use kind::CoinjoinKind;
 
-use crate::{chain::ChainId, coins::Holder};
+use crate::{chain::ChainId, utxo::ScriptOwner};
 use shape::Shape;
 
 /// A transaction that may be a joint one.
@@ -79,7 +79,7 @@ pub struct JointCandidate<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
     /// Who can spend it.
-    pub holder: &'a Holder,
+    pub owner: &'a ScriptOwner,
     /// Its value in base units.
     pub value: u64,
 }

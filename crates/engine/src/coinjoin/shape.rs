@@ -9,9 +9,9 @@ use jiff::{
 };
 
 use super::{JointCandidate, Part};
-use crate::{chain::ChainId, coins::Holder};
+use crate::{chain::ChainId, utxo::ScriptOwner};
 
-/// The form of a holder's script. Wallets use one form for all they make, so a joint transaction of one
+/// The form of a owner's script. Wallets use one form for all they make, so a joint transaction of one
 /// protocol has one, and a batch of payouts has whatever the customers use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -30,20 +30,20 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn of(holder: &Holder) -> Self {
-        match holder {
-            Holder::KeyHash(_) => Self::KeyHash,
-            Holder::ScriptHash(_) => Self::ScriptHash,
-            Holder::Witness(0, program) if program.len() == 20 => Self::WitnessKey,
-            Holder::Witness(0, program) if program.len() == 32 => Self::WitnessScript,
-            Holder::Witness(1, program) if program.len() == 32 => Self::Taproot,
+    pub(super) fn of(owner: &ScriptOwner) -> Self {
+        match owner {
+            ScriptOwner::KeyHash(_) => Self::KeyHash,
+            ScriptOwner::ScriptHash(_) => Self::ScriptHash,
+            ScriptOwner::Witness(0, program) if program.len() == 20 => Self::WitnessKey,
+            ScriptOwner::Witness(0, program) if program.len() == 32 => Self::WitnessScript,
+            ScriptOwner::Witness(1, program) if program.len() == 32 => Self::Taproot,
             _ => Self::Other,
         }
     }
 }
 
 /// A transaction that could be a joint one: two inputs or more, three outputs or more, two of them
-/// equal, all of them to different holders and worth something.
+/// equal, all of them to different owners and worth something.
 #[derive(Debug)]
 pub(super) struct Shape<'a> {
     pub(super) chain: ChainId,
@@ -54,9 +54,9 @@ pub(super) struct Shape<'a> {
     pub(super) known: Vec<Part<'a>>,
     /// What the known inputs are worth, smallest first.
     pub(super) spent: Vec<u64>,
-    /// How many different holders the known inputs have.
+    /// How many different owners the known inputs have.
     pub(super) funders: usize,
-    /// How many outputs go to a holder of a known input.
+    /// How many outputs go to a owner of a known input.
     pub(super) returned: usize,
     /// The outputs.
     pub(super) outputs: &'a [Part<'a>],
@@ -83,14 +83,14 @@ impl<'a> Shape<'a> {
             return None;
         }
         others.retain(|value| *value != denomination);
-        let paid: HashSet<&Holder> = outputs.iter().map(|output| output.holder).collect();
+        let paid: HashSet<&ScriptOwner> = outputs.iter().map(|output| output.owner).collect();
         if paid.len() != outputs.len() {
             return None;
         }
         let known: Vec<Part<'_>> = inputs.iter().flatten().copied().collect();
         let mut spent: Vec<u64> = known.iter().map(|input| input.value).collect();
         spent.sort_unstable();
-        let funders: HashSet<&Holder> = known.iter().map(|input| input.holder).collect();
+        let funders: HashSet<&ScriptOwner> = known.iter().map(|input| input.owner).collect();
         Some(Self {
             chain,
             time,
@@ -111,7 +111,7 @@ impl<'a> Shape<'a> {
         self.known.len() == self.inputs
     }
 
-    /// Whether at least `parties` holders may stand behind the inputs: so many different ones, an
+    /// Whether at least `parties` owners may stand behind the inputs: so many different ones, an
     /// unknown one taken for a new one.
     pub(super) fn funded_by(&self, parties: usize) -> bool {
         self.funders + (self.inputs - self.known.len()) >= parties
@@ -119,12 +119,12 @@ impl<'a> Shape<'a> {
 
     /// Whether every known input has one of the forms.
     pub(super) fn spends_only(&self, forms: &[Form]) -> bool {
-        self.known.iter().all(|input| forms.contains(&Form::of(input.holder)))
+        self.known.iter().all(|input| forms.contains(&Form::of(input.owner)))
     }
 
     /// Whether every output has one of the forms, but for `exceptions`.
     pub(super) fn pays_only(&self, forms: &[Form], exceptions: usize) -> bool {
-        let others = self.outputs.iter().filter(|output| !forms.contains(&Form::of(output.holder)));
+        let others = self.outputs.iter().filter(|output| !forms.contains(&Form::of(output.owner)));
         others.take(exceptions + 1).count() <= exceptions
     }
 

@@ -5,7 +5,7 @@ use super::{
     shape::{Era, Form, Shape},
     sums,
 };
-use crate::{chain::ChainId, coins::Holder};
+use crate::{chain::ChainId, utxo::ScriptOwner};
 
 /// When zkSNACKs ran Wasabi 1: announced 2018-07-06, first round 2018-07-19, last one 2023-05-19, beside
 /// Wasabi 2 at the end (crocs-muni/coinjoin-analysis).
@@ -89,7 +89,7 @@ fn all_pay(shape: &Shape<'_>, fewest: usize) -> bool {
     payers >= fewest && sums::lone_earners(shape) < 2 * payers
 }
 
-/// Whether at least `fewest` outputs are equal, a good part of all, and as many holders pay. Wallets
+/// Whether at least `fewest` outputs are equal, a good part of all, and as many owners pay. Wallets
 /// that spend an address again in the same round are rare (three of some seventy in the test data).
 fn is_round(shape: &Shape<'_>, fewest: usize) -> bool {
     shape.equal >= fewest
@@ -101,14 +101,14 @@ fn is_round(shape: &Shape<'_>, fewest: usize) -> bool {
 /// Whether both sides have one script form.
 fn one_form(shape: &Shape<'_>) -> bool {
     shape.known.first().is_some_and(|input| {
-        let form = [Form::of(input.holder)];
+        let form = [Form::of(input.owner)];
         shape.spends_only(&form) && shape.pays_only(&form, 0)
     })
 }
 
 fn pays_coordinator(shape: &Shape<'_>) -> bool {
     shape.outputs.iter().any(|output| {
-        matches!(output.holder, Holder::Witness(0, program)
+        matches!(output.owner, ScriptOwner::Witness(0, program)
             if COORDINATOR.iter().any(|coordinator| coordinator[..] == program[..]))
     })
 }

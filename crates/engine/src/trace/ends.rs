@@ -198,10 +198,10 @@ fn part(key: EndKey, routes: &[Route], amount: u128, paths: &Paths, chain: Chain
             steps: paths
                 .steps(route.path)
                 .into_iter()
-                .map(|(transaction, holder)| PathStep {
+                .map(|(transaction, owner)| PathStep {
                     transaction: transaction.to_string(),
-                    address: holder
-                        .and_then(|holder| holder.address(chain))
+                    address: owner
+                        .and_then(|owner| owner.address(chain))
                         .map(|address| address.to_string()),
                 })
                 .collect(),

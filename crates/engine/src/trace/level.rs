@@ -16,10 +16,10 @@ use super::{
     state::{Paths, Route, State, StateKey, States},
 };
 use crate::{
-    coins::{CoinTransaction, Holder, OutPoint, TransactionKind},
     evidence::{Direction, FlowEnd, Tier, UnresolvedReason},
     score::Confidence,
     taxonomy::Category,
+    utxo::{CoinTransaction, OutPoint, ScriptOwner, TransactionKind},
 };
 
 /// Millionths in one.
@@ -49,9 +49,9 @@ impl Way<'_> {
     /// Ends, cuts and budget: what remains is to be followed further.
     pub(super) fn settle(
         &mut self,
-        subject: &Holder,
+        subject: &ScriptOwner,
         rules: &TraceRules,
-        read: &mut BTreeSet<Holder>,
+        read: &mut BTreeSet<ScriptOwner>,
     ) {
         let going_on = self.recognise(subject, read);
         if self.level.hop >= rules.hops {
@@ -62,21 +62,21 @@ impl Way<'_> {
     }
 
     /// Ends the flows that reached somebody known; the rest goes on with the labels it met.
-    fn recognise(&mut self, subject: &Holder, read: &mut BTreeSet<Holder>) -> States {
+    fn recognise(&mut self, subject: &ScriptOwner, read: &mut BTreeSet<ScriptOwner>) -> States {
         let hop = self.level.hop;
-        let mut known: BTreeMap<Holder, Arc<Attribution>> = BTreeMap::new();
+        let mut known: BTreeMap<ScriptOwner, Arc<Attribution>> = BTreeMap::new();
         let mut going_on = States::default();
         for (key, state) in std::mem::take(&mut self.level.states.0) {
-            if state.holder == *subject {
+            if state.owner == *subject {
                 going_on.add(key, state, &self.paths);
                 continue;
             }
-            let attribution = if let Some(known) = known.get(&state.holder) {
+            let attribution = if let Some(known) = known.get(&state.owner) {
                 Arc::clone(known)
             } else {
-                let found = Arc::new(self.look_up(&state.holder));
-                read.insert(state.holder.clone());
-                known.insert(state.holder.clone(), Arc::clone(&found));
+                let found = Arc::new(self.look_up(&state.owner));
+                read.insert(state.owner.clone());
+                known.insert(state.owner.clone(), Arc::clone(&found));
                 found
             };
             let carried = if attribution.carried.is_empty() {
@@ -94,9 +94,9 @@ impl Way<'_> {
         going_on
     }
 
-    fn look_up(&self, holder: &Holder) -> Attribution {
-        let Holder::Pool(pool) = holder else {
-            return (self.attribute)(holder);
+    fn look_up(&self, owner: &ScriptOwner) -> Attribution {
+        let ScriptOwner::Pool(pool) = owner else {
+            return (self.attribute)(owner);
         };
         Attribution {
             end: Some(AttributedEnd {
@@ -115,9 +115,9 @@ impl Way<'_> {
     /// Of one that is followed, as many outputs are as transfers are read of an address; and of all
     /// outputs together no more than a level may have.
     fn within_budget(&mut self, states: States, rules: &TraceRules) -> States {
-        let mut amounts: BTreeMap<&Holder, Mass> = BTreeMap::new();
+        let mut amounts: BTreeMap<&ScriptOwner, Mass> = BTreeMap::new();
         for state in states.0.values() {
-            *amounts.entry(&state.holder).or_default() += state.mass;
+            *amounts.entry(&state.owner).or_default() += state.mass;
         }
         let whole = scaled(self.whole);
         let is_small = |mass: Mass| {
@@ -125,24 +125,24 @@ impl Way<'_> {
                 && mass.total().saturating_mul(MILLION)
                     < whole.saturating_mul(u128::from(rules.cut_share))
         };
-        let mut ranked: Vec<(u128, &Holder)> = amounts
+        let mut ranked: Vec<(u128, &ScriptOwner)> = amounts
             .iter()
             .filter(|(_, mass)| !is_small(**mass))
-            .map(|(holder, mass)| (mass.total(), *holder))
+            .map(|(owner, mass)| (mass.total(), *owner))
             .collect();
         ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         let budget = usize::try_from(rules.addresses_per_level).unwrap_or(usize::MAX);
-        let over: BTreeSet<Holder> =
-            ranked.iter().skip(budget).map(|(_, holder)| (*holder).clone()).collect();
-        let followed: BTreeSet<Holder> =
-            ranked.into_iter().take(budget).map(|(_, holder)| holder.clone()).collect();
+        let over: BTreeSet<ScriptOwner> =
+            ranked.iter().skip(budget).map(|(_, owner)| (*owner).clone()).collect();
+        let followed: BTreeSet<ScriptOwner> =
+            ranked.into_iter().take(budget).map(|(_, owner)| owner.clone()).collect();
 
-        let mut next: BTreeMap<Holder, Vec<(StateKey, State)>> = BTreeMap::new();
+        let mut next: BTreeMap<ScriptOwner, Vec<(StateKey, State)>> = BTreeMap::new();
         let (mut cut, mut beyond) = (States::default(), States::default());
         for (key, state) in states.0 {
-            if followed.contains(&state.holder) {
-                next.entry(state.holder.clone()).or_default().push((key, state));
-            } else if over.contains(&state.holder) {
+            if followed.contains(&state.owner) {
+                next.entry(state.owner.clone()).or_default().push((key, state));
+            } else if over.contains(&state.owner) {
                 beyond.0.insert(key, state);
             } else {
                 cut.0.insert(key, state);
@@ -252,18 +252,18 @@ impl Way<'_> {
         };
         let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));
         let mut shares = state.mass.split(&weights).into_iter().zip(weights);
-        let route = |paths: &mut Paths, weight, holder| Route {
-            path: paths.step(Some(state.route.path), txid, holder),
+        let route = |paths: &mut Paths, weight, owner| Route {
+            path: paths.step(Some(state.route.path), txid, owner),
             amount: share(state.route.amount, weight, sum),
         };
         for (leg, (mass, weight)) in legs.into_iter().zip(&mut shares) {
             if mass.is_zero() {
                 continue;
             }
-            let route = route(&mut self.paths, weight, Some(&leg.holder));
+            let route = route(&mut self.paths, weight, Some(&leg.owner));
             let key = StateKey { output: leg.output, ..key.clone() };
-            let holder = leg.holder.clone();
-            next.add(key, State { holder, mass, moved_at: transaction.time, route }, &self.paths);
+            let owner = leg.owner.clone();
+            next.add(key, State { owner, mass, moved_at: transaction.time, route }, &self.paths);
         }
         for ((mass, weight), end) in shares.zip(rest) {
             if mass.is_zero() {

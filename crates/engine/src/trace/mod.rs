@@ -33,15 +33,15 @@ pub use rules::{Reading, TraceRules};
 
 use crate::{
     chain::ChainId,
-    coins::{CoinTransaction, History, Holder, OutPoint, Txid},
     evidence::{Direction, DirectionFlows, FlowFacts, Ledger, UnresolvedReason},
+    utxo::{CoinTransaction, History, OutPoint, ScriptOwner, Txid},
 };
 use ends::Ends;
 use level::Level;
 use state::Paths;
 
-/// Names what is known of holders: a listing or label that ends a trace, and weaker labels.
-pub type Attribute<'a> = dyn Fn(&Holder) -> Attribution + Send + Sync + 'a;
+/// Names what is known of owners: a listing or label that ends a trace, and weaker labels.
+pub type Attribute<'a> = dyn Fn(&ScriptOwner) -> Attribution + Send + Sync + 'a;
 
 /// What a trace wants to read next. Both lists are sorted and name nothing twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,11 +74,11 @@ pub struct Supply {
 #[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
 pub struct Trace<'a> {
     chain: ChainId,
-    subject: Holder,
+    subject: ScriptOwner,
     rules: TraceRules,
     source: Way<'a>,
     destination: Way<'a>,
-    read: BTreeSet<Holder>,
+    read: BTreeSet<ScriptOwner>,
     complete: bool,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Trace<'a> {
     #[must_use]
     pub fn new(
         chain: ChainId,
-        subject: &Holder,
+        subject: &ScriptOwner,
         history: &History,
         rules: TraceRules,
         today: Date,
@@ -166,7 +166,7 @@ impl<'a> Trace<'a> {
 
     /// Everybody who was looked at, the subject included.
     #[must_use]
-    pub const fn read(&self) -> &BTreeSet<Holder> {
+    pub const fn read(&self) -> &BTreeSet<ScriptOwner> {
         &self.read
     }
 

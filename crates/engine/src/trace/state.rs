@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::{attribution::CarriedLabel, mass::Mass};
-use crate::coins::{Holder, OutPoint, Txid};
+use crate::utxo::{OutPoint, ScriptOwner, Txid};
 
 /// Names a path from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,19 +25,19 @@ pub(super) struct Paths {
 struct Step {
     before: Option<PathId>,
     transaction: Txid,
-    holder: Option<Holder>,
+    owner: Option<ScriptOwner>,
 }
 
 impl Paths {
-    /// A path one transaction longer, that leads to `holder`; `None` where it leads to nobody (newly
+    /// A path one transaction longer, that leads to `owner`; `None` where it leads to nobody (newly
     /// mined coins, a fee).
     pub(super) fn step(
         &mut self,
         before: Option<PathId>,
         transaction: Txid,
-        holder: Option<&Holder>,
+        owner: Option<&ScriptOwner>,
     ) -> PathId {
-        let step = Step { before, transaction, holder: holder.cloned() };
+        let step = Step { before, transaction, owner: owner.cloned() };
         let steps = &mut self.steps;
         *self.known.entry(step).or_insert_with_key(|step| {
             steps.push(step.clone());
@@ -46,11 +46,11 @@ impl Paths {
     }
 
     /// The steps of a path, the subject's own transaction first.
-    pub(super) fn steps(&self, path: PathId) -> Vec<(Txid, Option<&Holder>)> {
+    pub(super) fn steps(&self, path: PathId) -> Vec<(Txid, Option<&ScriptOwner>)> {
         let mut steps = Vec::new();
         let mut at = Some(path);
         while let Some(step) = at.and_then(|PathId(place)| self.steps.get(place)) {
-            steps.push((step.transaction, step.holder.as_ref()));
+            steps.push((step.transaction, step.owner.as_ref()));
             at = step.before;
         }
         steps.reverse();
@@ -89,7 +89,7 @@ pub(super) struct StateKey {
 #[derive(Clone, Debug)]
 pub(super) struct State {
     /// Who could spend the output.
-    pub(super) holder: Holder,
+    pub(super) owner: ScriptOwner,
     pub(super) mass: Mass,
     /// When it moved from there (source) or came there (destination).
     pub(super) moved_at: Timestamp,

@@ -13,8 +13,8 @@ use super::{
     state::{PathId, Paths, Route, State, StateKey},
 };
 use crate::{
-    coins::{History, HistoryEntry, Holder, Leg, TransactionKind},
     evidence::{FlowEnd, UnresolvedReason},
+    utxo::{History, HistoryEntry, Leg, ScriptOwner, TransactionKind},
 };
 
 /// Days of the shorter of the two windows that shares are read over.
@@ -27,7 +27,12 @@ pub(super) struct Begun {
     pub(super) destination: (Level, Ends, Paths, u128),
 }
 
-pub(super) fn begin(subject: &Holder, history: &History, rules: &TraceRules, today: Date) -> Begun {
+pub(super) fn begin(
+    subject: &ScriptOwner,
+    history: &History,
+    rules: &TraceRules,
+    today: Date,
+) -> Begun {
     let since = recent_since(today);
     Begun {
         source: source(subject, history, rules, since),
@@ -44,7 +49,7 @@ fn recent_since(today: Date) -> Timestamp {
 }
 
 fn source(
-    subject: &Holder,
+    subject: &ScriptOwner,
     history: &History,
     rules: &TraceRules,
     since: Timestamp,
@@ -83,7 +88,7 @@ fn source(
         weights.extend([unknown, unread]);
         let mut shares = mass.split(&weights).into_iter();
         for (leg, mass) in legs.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(&leg.holder));
+            let path = paths.step(None, transaction.txid, Some(&leg.owner));
             let key = StateKey { output: leg.output, solicited, carried: vec![] };
             level.states.add(key, state(leg, mass, transaction.time, path), &paths);
         }
@@ -111,7 +116,7 @@ fn source(
 }
 
 fn destination(
-    subject: &Holder,
+    subject: &ScriptOwner,
     history: &History,
     rules: &TraceRules,
     since: Timestamp,
@@ -139,7 +144,7 @@ fn destination(
         weights.extend([unread, transaction.fee()]);
         let mut shares = mass.split(&weights).into_iter();
         for (leg, mass) in legs.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(&leg.holder));
+            let path = paths.step(None, transaction.txid, Some(&leg.owner));
             let key = StateKey { output: leg.output, solicited: true, carried: vec![] };
             level.states.add(key, state(leg, mass, transaction.time, path), &paths);
         }
@@ -172,7 +177,7 @@ fn held_lately(history: &History, since: Timestamp) -> u128 {
 
 /// Everybody the subject ever paid; `None` where not all of its payments were read.
 struct Payees<'a> {
-    known: BTreeSet<&'a Holder>,
+    known: BTreeSet<&'a ScriptOwner>,
     all: bool,
 }
 
@@ -184,7 +189,7 @@ impl<'a> Payees<'a> {
         Self {
             all: spent >= history.statistics.sent
                 && legs.clone().all(|legs| legs.legs.len() as u64 >= legs.count),
-            known: legs.flat_map(|legs| &legs.legs).map(|leg| &leg.holder).collect(),
+            known: legs.flat_map(|legs| &legs.legs).map(|leg| &leg.owner).collect(),
         }
     }
 }
@@ -192,7 +197,7 @@ impl<'a> Payees<'a> {
 /// Whether money was asked for. It was not where nobody among the senders was ever paid by the subject,
 /// none of it was passed on, and it is a small amount. Where that cannot be told, it was.
 fn is_solicited(
-    subject: &Holder,
+    subject: &ScriptOwner,
     entry: &HistoryEntry,
     income: u128,
     rules: &TraceRules,
@@ -209,12 +214,12 @@ fn is_solicited(
         || inputs
             .legs
             .iter()
-            .any(|leg| leg.holder == *subject || payees.known.contains(&leg.holder))
+            .any(|leg| leg.owner == *subject || payees.known.contains(&leg.owner))
 }
 
 /// Legs that are not the subject's, by place.
-fn others<'a>(legs: &'a [Leg], subject: &Holder) -> Vec<&'a Leg> {
-    let mut others: Vec<&Leg> = legs.iter().filter(|leg| leg.holder != *subject).collect();
+fn others<'a>(legs: &'a [Leg], subject: &ScriptOwner) -> Vec<&'a Leg> {
+    let mut others: Vec<&Leg> = legs.iter().filter(|leg| leg.owner != *subject).collect();
     others.sort_by_key(|leg| leg.place);
     others
 }
@@ -227,7 +232,7 @@ fn in_order(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
 }
 
 fn state(leg: &Leg, mass: Mass, moved_at: Timestamp, path: PathId) -> State {
-    State { holder: leg.holder.clone(), mass, moved_at, route: whole(mass, path) }
+    State { owner: leg.owner.clone(), mass, moved_at, route: whole(mass, path) }
 }
 
 /// All of an amount took one path.

@@ -3,12 +3,12 @@
 use assay_engine::{
     chain::ChainId,
     coinjoin::{self, CoinjoinKind, JointCandidate, Part},
-    coins::Holder,
+    utxo::ScriptOwner,
 };
 use jiff::{Timestamp, civil::date, tz::TimeZone};
 
-/// A holder and a value.
-pub(crate) type Coin = (Holder, u64);
+/// A owner and a value.
+pub(crate) type Coin = (ScriptOwner, u64);
 
 /// A transaction with everything in it.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Transaction {
 
 /// The coin as the detector takes it.
 fn part(coin: &Coin) -> Part<'_> {
-    Part { holder: &coin.0, value: coin.1 }
+    Part { owner: &coin.0, value: coin.1 }
 }
 
 impl Transaction {
@@ -54,24 +54,24 @@ pub(crate) fn time(year: i16, month: i8, day: i8) -> Timestamp {
     date(year, month, day).to_zoned(TimeZone::UTC).unwrap().timestamp()
 }
 
-/// A P2WPKH holder.
-pub(crate) fn segwit(number: u64) -> Holder {
-    Holder::Witness(0, key(number).to_vec())
+/// A P2WPKH owner.
+pub(crate) fn segwit(number: u64) -> ScriptOwner {
+    ScriptOwner::Witness(0, key(number).to_vec())
 }
 
-/// A P2TR holder.
-pub(crate) fn taproot(number: u64) -> Holder {
-    Holder::Witness(1, [&key(number)[..], &[7; 12]].concat())
+/// A P2TR owner.
+pub(crate) fn taproot(number: u64) -> ScriptOwner {
+    ScriptOwner::Witness(1, [&key(number)[..], &[7; 12]].concat())
 }
 
-/// A P2PKH holder.
-pub(crate) fn legacy(number: u64) -> Holder {
-    Holder::KeyHash(key(number))
+/// A P2PKH owner.
+pub(crate) fn legacy(number: u64) -> ScriptOwner {
+    ScriptOwner::KeyHash(key(number))
 }
 
-/// A P2SH holder.
-pub(crate) fn script(number: u64) -> Holder {
-    Holder::ScriptHash(key(number))
+/// A P2SH owner.
+pub(crate) fn script(number: u64) -> ScriptOwner {
+    ScriptOwner::ScriptHash(key(number))
 }
 
 fn key(number: u64) -> [u8; 20] {
@@ -80,9 +80,9 @@ fn key(number: u64) -> [u8; 20] {
     key
 }
 
-/// Coins of the values, each to a holder of its own: the first has number `first`.
-pub(crate) fn coins(holder: fn(u64) -> Holder, first: u64, values: &[u64]) -> Vec<Coin> {
-    (first..).map(holder).zip(values.iter().copied()).collect()
+/// Coins of the values, each to a owner of its own: the first has number `first`.
+pub(crate) fn coins(owner: fn(u64) -> ScriptOwner, first: u64, values: &[u64]) -> Vec<Coin> {
+    (first..).map(owner).zip(values.iter().copied()).collect()
 }
 
 /// Numbers that look random and are the same each time (xorshift).

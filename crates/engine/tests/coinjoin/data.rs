@@ -9,7 +9,7 @@ use std::{
 
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, Txid},
+    utxo::{ScriptOwner, Txid},
 };
 use bzip2::read::BzDecoder;
 use jiff::Timestamp;
@@ -73,7 +73,7 @@ fn fields<'a, const COUNT: usize>(text: &'a str, separator: &str) -> [&'a str; C
 
 fn coin(script: &str, value: &str) -> Coin {
     let script = hex::decode(script).unwrap();
-    (Holder::of_script(ChainId::BTC, &script), value.parse().unwrap())
+    (ScriptOwner::from_script(ChainId::BTC, &script), value.parse().unwrap())
 }
 
 /// The transactions of the mainnet blocks but for their coinbases, nothing known of what they spend.
@@ -138,7 +138,7 @@ impl<'a> Bytes<'a> {
             .map(|_| {
                 let value = self.number(8);
                 let script = self.size();
-                (Holder::of_script(ChainId::BTC, self.take(script)), value)
+                (ScriptOwner::from_script(ChainId::BTC, self.take(script)), value)
             })
             .collect();
         for _ in 0..if witness { inputs } else { 0 } {

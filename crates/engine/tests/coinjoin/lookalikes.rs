@@ -1,6 +1,6 @@
 //! What looks joint and is not: one owner pays, splits or collects.
 
-use assay_engine::coins::Holder;
+use assay_engine::utxo::ScriptOwner;
 
 use crate::common::{Coin, Numbers, Transaction, coins, legacy, script, segwit, taproot};
 
@@ -23,7 +23,7 @@ fn funds(numbers: &mut Numbers, count: usize, sum: u64) -> Vec<u64> {
 #[test]
 fn an_exchange_pays_to_whatever_its_customers_use() {
     let mut numbers = Numbers(1);
-    let forms: [fn(u64) -> Holder; 4] = [segwit, legacy, script, taproot];
+    let forms: [fn(u64) -> ScriptOwner; 4] = [segwit, legacy, script, taproot];
     for _ in 0..2_000 {
         let equal = usize::try_from(numbers.within(2, 15)).unwrap();
         let amount = [10_000_000, 5_000_000, 50_000_000, 1_234_567, 100_000_000]
@@ -94,7 +94,7 @@ fn a_whirlpool_tx0_is_one_partys() {
             let mut outputs = coins(segwit, 1_000, &[5_010_000; 19]);
             outputs.extend([(segwit(1), 175_000), (segwit(2), 4_321_000)]);
             if data {
-                outputs.push((Holder::Script([1; 32]), 0));
+                outputs.push((ScriptOwner::Script([1; 32]), 0));
             }
             let spent = vec![100_000_000 / inputs; usize::try_from(inputs).unwrap()];
             let tx0 = Transaction::new(coins(segwit, 50, &spent), outputs);

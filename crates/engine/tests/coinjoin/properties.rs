@@ -1,6 +1,6 @@
 //! What holds for any transaction.
 
-use assay_engine::{chain::ChainId, coins::Holder};
+use assay_engine::{chain::ChainId, utxo::ScriptOwner};
 use proptest::{prelude::*, sample::select};
 
 use crate::common::{Coin, Transaction, legacy, segwit, taproot, time};
@@ -15,18 +15,18 @@ fn value() -> impl Strategy<Value = u64> {
     ]
 }
 
-fn holder() -> impl Strategy<Value = Holder> {
+fn owner() -> impl Strategy<Value = ScriptOwner> {
     (0..400_u64, 0..8_u8).prop_map(|(number, form)| match form {
         0 => taproot(number),
         1 => legacy(number),
-        2 => Holder::Script([u8::try_from(number % 256).unwrap(); 32]),
-        3 => Holder::Witness(0, vec![0; usize::try_from(number % 41).unwrap()]),
+        2 => ScriptOwner::Script([u8::try_from(number % 256).unwrap(); 32]),
+        3 => ScriptOwner::Witness(0, vec![0; usize::try_from(number % 41).unwrap()]),
         _ => segwit(number),
     })
 }
 
 fn coin() -> impl Strategy<Value = Coin> {
-    (holder(), value())
+    (owner(), value())
 }
 
 prop_compose! {
@@ -92,7 +92,7 @@ proptest! {
     #[test]
     fn who_pays_data_or_somebody_twice_makes_no_round(mut round in round(), data in any::<bool>()) {
         let last = round.outputs.last().unwrap().clone();
-        round.outputs.push(if data { (Holder::Script([9; 32]), 0) } else { last });
+        round.outputs.push(if data { (ScriptOwner::Script([9; 32]), 0) } else { last });
         prop_assert_eq!(round.kind(), None);
     }
 

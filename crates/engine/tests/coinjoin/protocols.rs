@@ -1,10 +1,10 @@
 //! Each kind, by its rules: what belongs to it, and what just does not any more.
 
-use assay_engine::{coinjoin::CoinjoinKind, coins::Holder};
+use assay_engine::{coinjoin::CoinjoinKind, utxo::ScriptOwner};
 
 use crate::common::{Numbers, Transaction, coins, legacy, script, segwit, taproot};
 
-/// The round 323df21f of 2019-05-05, holders replaced.
+/// The round 323df21f of 2019-05-05, owners replaced.
 fn whirlpool() -> Transaction {
     let spent = [5_010_000, 5_000_000, 5_010_000, 5_000_000, 5_010_000];
     Transaction::new(coins(segwit, 1, &spent), coins(segwit, 100, &[5_000_000; 5])).on(2019, 5, 5)
@@ -140,7 +140,7 @@ fn an_early_wasabi_round_pays_the_coordinator() {
     round = round.on(2018, 9, 1);
     assert_eq!(round.kind(), None);
     let coordinator = hex::decode("869f5c7a4cd7776ae0c0fcd9c3315abb239a9f0d").unwrap();
-    round.outputs.push((Holder::Witness(0, coordinator), 60_000));
+    round.outputs.push((ScriptOwner::Witness(0, coordinator), 60_000));
     assert_eq!(round.kind(), Some(CoinjoinKind::Wasabi1));
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_engine::{coinjoin::CoinjoinKind, coins::Txid};
+use assay_engine::{coinjoin::CoinjoinKind, utxo::Txid};
 
 use crate::{
     common::Transaction,

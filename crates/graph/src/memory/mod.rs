@@ -10,8 +10,8 @@ use std::{
 
 use assay_engine::{
     chain::ChainId,
-    coins::{
-        CoinTransaction, HistoryEntry, Holder, Leg, Legs, OutPoint, OwnOutput, Statistics,
+    utxo::{
+        CoinTransaction, HistoryEntry, Leg, Legs, OutPoint, OwnOutput, ScriptOwner, Statistics,
         TransactionKind, Txid, transaction::returned,
     },
 };
@@ -37,8 +37,8 @@ pub struct MemoryGraph {
     /// Which transaction spends an output of another.
     spenders: HashMap<(usize, u32), usize>,
     /// By their numbers.
-    holders: Vec<Appearances>,
-    numbers: HashMap<Holder, usize>,
+    owners: Vec<Appearances>,
+    numbers: HashMap<ScriptOwner, usize>,
 }
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ struct Recorded {
 
 #[derive(Debug)]
 struct Appearances {
-    holder: Holder,
+    owner: ScriptOwner,
     transactions: BTreeSet<usize>,
 }
 
@@ -74,13 +74,13 @@ impl MemoryGraph {
             transactions: Vec::new(),
             newest: HashMap::new(),
             spenders: HashMap::new(),
-            holders: Vec::new(),
+            owners: Vec::new(),
             numbers: HashMap::new(),
         };
         for GraphBlock { block, transactions } in blocks {
             let first_transaction = stored(graph.transactions.len());
-            let first_holder = stored(graph.holders.len());
-            graph.blocks.push(BlockRow { block, first_transaction, first_holder });
+            let first_owner = stored(graph.owners.len());
+            graph.blocks.push(BlockRow { block, first_transaction, first_owner });
             for transaction in transactions {
                 graph.record(block, transaction);
             }
@@ -100,14 +100,14 @@ impl MemoryGraph {
             previous.push(made);
         }
         let spent = transaction.inputs.iter().filter_map(|input| input.coin.as_ref());
-        for Coin { holder, .. } in spent.chain(&transaction.outputs) {
-            let holders = &mut self.holders;
-            let place = *self.numbers.entry(holder.clone()).or_insert_with(|| {
+        for Coin { owner, .. } in spent.chain(&transaction.outputs) {
+            let owners = &mut self.owners;
+            let place = *self.numbers.entry(owner.clone()).or_insert_with(|| {
                 let transactions = BTreeSet::new();
-                holders.push(Appearances { holder: holder.clone(), transactions });
-                holders.len() - 1
+                owners.push(Appearances { owner: owner.clone(), transactions });
+                owners.len() - 1
             });
-            if let Some(found) = holders.get_mut(place) {
+            if let Some(found) = owners.get_mut(place) {
                 found.transactions.insert(number);
             }
         }
@@ -115,13 +115,13 @@ impl MemoryGraph {
         self.transactions.push(Recorded { block, transaction, previous });
     }
 
-    fn appearances(&self, holder: &Appearances) -> impl Iterator<Item = (usize, &Recorded)> {
+    fn appearances(&self, owner: &Appearances) -> impl Iterator<Item = (usize, &Recorded)> {
         let found = |number: &usize| Some((*number, self.transactions.get(*number)?));
-        holder.transactions.iter().filter_map(found)
+        owner.transactions.iter().filter_map(found)
     }
 
-    fn statistics(&self, holder: &Appearances) -> Option<Statistics> {
-        let first = self.appearances(holder).next()?.1;
+    fn statistics(&self, owner: &Appearances) -> Option<Statistics> {
+        let first = self.appearances(owner).next()?.1;
         let mut statistics = Statistics {
             first_seen: first.block.time,
             last_seen: first.block.time,
@@ -130,9 +130,8 @@ impl MemoryGraph {
             received: 0,
             sent: 0,
         };
-        for (_, recorded) in self.appearances(holder) {
-            let (sent, received) =
-                (recorded.sent(&holder.holder), recorded.received(&holder.holder));
+        for (_, recorded) in self.appearances(owner) {
+            let (sent, received) = (recorded.sent(&owner.owner), recorded.received(&owner.owner));
             let back = returned(sent, received, recorded.input_total());
             statistics.last_seen = recorded.block.time;
             statistics.transactions_in += u64::from(received > back);
@@ -143,10 +142,10 @@ impl MemoryGraph {
         Some(statistics)
     }
 
-    /// The holder's outputs in a transaction.
-    fn own_outputs(&self, number: usize, holder: &Holder) -> Vec<OwnOutput> {
+    /// The owner's outputs in a transaction.
+    fn own_outputs(&self, number: usize, owner: &ScriptOwner) -> Vec<OwnOutput> {
         let own = self.transactions.get(number).into_iter().flat_map(|recorded| {
-            recorded.transaction.outputs.iter().zip(0..).filter(|(coin, _)| coin.holder == *holder)
+            recorded.transaction.outputs.iter().zip(0..).filter(|(coin, _)| coin.owner == *owner)
         });
         own.map(|(coin, index)| OwnOutput {
             index,
@@ -165,7 +164,7 @@ impl MemoryGraph {
     fn entry(
         &self,
         number: usize,
-        holder: &Holder,
+        owner: &ScriptOwner,
         incoming: bool,
         largest: u32,
     ) -> Option<HistoryEntry> {
@@ -173,12 +172,12 @@ impl MemoryGraph {
         let mut transaction = recorded.bare();
         let outputs = if incoming {
             transaction.inputs.legs = recorded.input_legs(largest);
-            self.own_outputs(number, holder)
+            self.own_outputs(number, owner)
         } else {
             transaction.outputs.legs = recorded.output_legs(largest);
             Vec::new()
         };
-        let (received, sent) = (recorded.received(holder), recorded.sent(holder));
+        let (received, sent) = (recorded.received(owner), recorded.sent(owner));
         Some(HistoryEntry { transaction, received, sent, outputs })
     }
 
@@ -188,14 +187,14 @@ impl MemoryGraph {
 }
 
 impl Recorded {
-    fn sent(&self, holder: &Holder) -> u128 {
+    fn sent(&self, owner: &ScriptOwner) -> u128 {
         let coins = self.transaction.inputs.iter().filter_map(|input| input.coin.as_ref());
-        coins.filter(|coin| coin.holder == *holder).map(|coin| u128::from(coin.value)).sum()
+        coins.filter(|coin| coin.owner == *owner).map(|coin| u128::from(coin.value)).sum()
     }
 
-    fn received(&self, holder: &Holder) -> u128 {
+    fn received(&self, owner: &ScriptOwner) -> u128 {
         let coins = self.transaction.outputs.iter();
-        coins.filter(|coin| coin.holder == *holder).map(|coin| u128::from(coin.value)).sum()
+        coins.filter(|coin| coin.owner == *owner).map(|coin| u128::from(coin.value)).sum()
     }
 
     fn output_total(&self) -> u128 {
@@ -231,8 +230,8 @@ impl Recorded {
 
     fn input_legs(&self, most: u32) -> Vec<Leg> {
         let leg = |(input, place): (&GraphInput, u32)| {
-            let Coin { holder, value } = input.coin.clone()?;
-            Some(Leg { place, output: input.output, holder, value })
+            let Coin { owner, value } = input.coin.clone()?;
+            Some(Leg { place, output: input.output, owner, value })
         };
         largest_of(self.transaction.inputs.iter().zip(0..).filter_map(leg).collect(), most)
     }
@@ -241,7 +240,7 @@ impl Recorded {
         let leg = |(coin, place): (&Coin, u32)| Leg {
             place,
             output: OutPoint { txid: self.transaction.txid, index: place },
-            holder: coin.holder.clone(),
+            owner: coin.owner.clone(),
             value: coin.value,
         };
         largest_of(self.transaction.outputs.iter().zip(0..).map(leg).collect(), most)

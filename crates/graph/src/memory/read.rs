@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use assay_engine::{
-    coins::{CoinTransaction, History, Holder, OutPoint, Txid},
     trace::Reading,
+    utxo::{CoinTransaction, History, OutPoint, ScriptOwner, Txid},
 };
 use async_trait::async_trait;
 
@@ -12,17 +12,17 @@ use super::{MemoryGraph, amount, is_out_of_pool, places, stored};
 use crate::{
     BlockRef, Coin, FlowSource, Graph, GraphBlock, GraphError, GraphTip, GraphTransaction,
     fingerprint::Fingerprint,
-    rows::{CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow},
+    rows::{CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow},
 };
 
 #[async_trait]
 impl FlowSource for MemoryGraph {
     async fn history(
         &self,
-        holder: &Holder,
+        owner: &ScriptOwner,
         reading: Reading,
     ) -> Result<Option<History>, GraphError> {
-        let found = self.numbers.get(holder).and_then(|number| self.holders.get(*number));
+        let found = self.numbers.get(owner).and_then(|number| self.owners.get(*number));
         let Some((found, statistics)) =
             found.and_then(|found| Some((found, self.statistics(found)?)))
         else {
@@ -31,12 +31,12 @@ impl FlowSource for MemoryGraph {
         let (mut received, mut sent) = (Vec::new(), Vec::new());
         for (number, recorded) in self.appearances(found) {
             for (coin, place) in recorded.transaction.outputs.iter().zip(0..) {
-                if coin.holder == *holder {
+                if coin.owner == *owner {
                     received.push((coin.value, number, place));
                 }
             }
             for (input, place) in recorded.transaction.inputs.iter().zip(0..) {
-                if let Some(coin) = input.coin.as_ref().filter(|coin| coin.holder == *holder) {
+                if let Some(coin) = input.coin.as_ref().filter(|coin| coin.owner == *owner) {
                     sent.push((coin.value, number, place));
                 }
             }
@@ -46,7 +46,7 @@ impl FlowSource for MemoryGraph {
             let legs = reading.legs_of_each(largest.len());
             largest
                 .into_iter()
-                .filter_map(|number| self.entry(number, holder, incoming, legs))
+                .filter_map(|number| self.entry(number, owner, incoming, legs))
                 .collect()
         };
         let (incoming, outgoing) = (entries(received, true), entries(sent, false));
@@ -112,14 +112,14 @@ impl Graph for MemoryGraph {
         }))
     }
 
-    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<Holder>, GraphError> {
+    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
         let above = self.transactions.iter().filter(|recorded| recorded.block.height > height);
         let mut seen = HashSet::new();
         let everybody = above.flat_map(|recorded| {
             let spent = recorded.transaction.inputs.iter().filter_map(|input| input.coin.as_ref());
-            spent.chain(&recorded.transaction.outputs).map(|coin| &coin.holder)
+            spent.chain(&recorded.transaction.outputs).map(|coin| &coin.owner)
         });
-        Ok(everybody.filter(|holder| seen.insert(*holder)).take(places(most)).cloned().collect())
+        Ok(everybody.filter(|owner| seen.insert(*owner)).take(places(most)).cloned().collect())
     }
 
     async fn each_block(
@@ -146,7 +146,7 @@ impl Graph for MemoryGraph {
             fingerprint.block(block);
         }
         let coin = |coin: &Coin| CoinRow {
-            holder: self.numbers.get(&coin.holder).map_or(0, |number| stored(*number)),
+            owner: self.numbers.get(&coin.owner).map_or(0, |number| stored(*number)),
             value: amount(coin.value),
         };
         for (recorded, number) in self.transactions.iter().zip(0..) {
@@ -177,10 +177,10 @@ impl Graph for MemoryGraph {
                 fingerprint.output(&OutputRow { transaction: number, place, coin });
             }
         }
-        for (found, number) in self.holders.iter().zip(0..) {
+        for (found, number) in self.owners.iter().zip(0..) {
             if let Some(statistics) = self.statistics(found) {
-                let holder = found.holder.clone();
-                fingerprint.holder(&HolderRow { number, holder, statistics });
+                let owner = found.owner.clone();
+                fingerprint.owner(&OwnerRow { number, owner, statistics });
             }
         }
         Ok(fingerprint.of(self.chain, self.start, self.sample))

@@ -1,20 +1,20 @@
 //! What recording blocks writes: a pure function of the blocks, of where the graph stands, and of what
-//! it knows of the outputs and holders in them.
+//! it knows of the outputs and owners in them.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use assay_engine::coins::{
-    Holder, OutPoint, Statistics, TransactionKind, Txid, transaction::returned,
+use assay_engine::utxo::{
+    OutPoint, ScriptOwner, Statistics, TransactionKind, Txid, transaction::returned,
 };
 use jiff::Timestamp;
 
 use super::{
     Coin, GraphBlock, GraphInput, GraphTransaction,
     rows::{
-        BlockRow, CoinRow, HolderRow, InputRow, OUT_OF_POOL, OutputRow, Spends, TransactionRow,
+        BlockRow, CoinRow, InputRow, OUT_OF_POOL, OutputRow, OwnerRow, Spends, TransactionRow,
         UndoRow,
     },
     state::State,
@@ -27,7 +27,7 @@ pub(crate) struct Needs<'a> {
     /// Outputs that are spent and that earlier blocks made.
     pub(crate) outputs: HashSet<OutPoint>,
     /// Everybody who appears.
-    pub(crate) holders: HashSet<&'a Holder>,
+    pub(crate) owners: HashSet<&'a ScriptOwner>,
 }
 
 /// What is recorded of what was looked up. What is missing is not recorded.
@@ -35,8 +35,8 @@ pub(crate) struct Needs<'a> {
 pub(crate) struct Known {
     /// The newest transactions of these identifiers.
     pub(crate) transactions: HashMap<Txid, i64>,
-    /// Holders with their numbers.
-    pub(crate) holders: HashMap<Holder, (i64, Statistics)>,
+    /// Owners with their numbers.
+    pub(crate) owners: HashMap<ScriptOwner, (i64, Statistics)>,
 }
 
 /// Everything that is to be written.
@@ -46,10 +46,10 @@ pub(crate) struct Plan {
     pub(crate) transactions: Vec<TransactionRow>,
     pub(crate) inputs: Vec<InputRow>,
     pub(crate) outputs: Vec<OutputRow>,
-    /// Holders who appear for the first time, by number.
-    pub(crate) begun: Vec<HolderRow>,
+    /// Owners who appear for the first time, by number.
+    pub(crate) begun: Vec<OwnerRow>,
     /// Those who were there before, by number, as they are now.
-    pub(crate) changed: Vec<HolderRow>,
+    pub(crate) changed: Vec<OwnerRow>,
     pub(crate) undo: Vec<UndoRow>,
     /// Where the graph stands then.
     pub(crate) after: State,
@@ -62,12 +62,12 @@ pub(crate) fn needs(blocks: &[GraphBlock]) -> Needs<'_> {
     for transaction in blocks.iter().flat_map(|block| &block.transactions) {
         for input in &transaction.inputs {
             let Some(coin) = &input.coin else { continue };
-            needs.holders.insert(&coin.holder);
+            needs.owners.insert(&coin.owner);
             if !is_out_of_pool(transaction, input) && !made.contains(&input.output.txid) {
                 needs.outputs.insert(input.output);
             }
         }
-        needs.holders.extend(transaction.outputs.iter().map(|coin| &coin.holder));
+        needs.owners.extend(transaction.outputs.iter().map(|coin| &coin.owner));
         made.insert(transaction.txid);
     }
     needs
@@ -98,16 +98,16 @@ fn is_out_of_pool(transaction: &GraphTransaction, input: &GraphInput) -> bool {
     input.output == OutPoint { txid: transaction.txid, index: OUT_OF_POOL }
 }
 
-/// A holder while blocks are planned.
+/// A owner while blocks are planned.
 struct Entry<'a> {
-    holder: &'a Holder,
+    owner: &'a ScriptOwner,
     number: i64,
     statistics: Statistics,
     /// The newest block for which its statistics before were noted.
     noted: Option<u64>,
 }
 
-/// What a transaction moved for a holder: its inputs and its outputs.
+/// What a transaction moved for a owner: its inputs and its outputs.
 #[derive(Clone, Copy, Default)]
 struct Flow {
     sent: u128,
@@ -120,9 +120,9 @@ struct Planner<'a> {
     /// Numbers of the transactions that were planned.
     made: HashMap<Txid, i64>,
     entries: Vec<Entry<'a>>,
-    /// Where in `entries` a holder is.
-    places: HashMap<&'a Holder, usize>,
-    /// What the transaction at hand moves, by the place of the holder.
+    /// Where in `entries` a owner is.
+    places: HashMap<&'a ScriptOwner, usize>,
+    /// What the transaction at hand moves, by the place of the owner.
     flows: Vec<(usize, Flow)>,
     first_begun: i64,
 }
@@ -141,7 +141,7 @@ impl<'a> Planner<'a> {
         }
         Self {
             known,
-            first_begun: state.next_holder,
+            first_begun: state.next_owner,
             plan: Plan {
                 blocks: Vec::with_capacity(blocks.len()),
                 transactions: Vec::new(),
@@ -163,7 +163,7 @@ impl<'a> Planner<'a> {
         let row = BlockRow {
             block: block.block,
             first_transaction: self.plan.after.next_transaction,
-            first_holder: self.plan.after.next_holder,
+            first_owner: self.plan.after.next_owner,
         };
         for transaction in &block.transactions {
             self.transaction(&row, transaction)?;
@@ -245,7 +245,7 @@ impl<'a> Planner<'a> {
     /// Notes what a coin moves, and who can spend it.
     fn coin(&mut self, coin: &'a Coin, flow: Flow, time: Timestamp) -> CoinRow {
         let (entries, known, after) = (&mut self.entries, self.known, &mut self.plan.after);
-        let place = *self.places.entry(&coin.holder).or_insert_with(|| {
+        let place = *self.places.entry(&coin.owner).or_insert_with(|| {
             let nothing = Statistics {
                 first_seen: time,
                 last_seen: time,
@@ -255,22 +255,22 @@ impl<'a> Planner<'a> {
                 sent: 0,
             };
             let (number, statistics) =
-                known.holders.get(&coin.holder).copied().unwrap_or_else(|| {
-                    after.next_holder += 1;
-                    (after.next_holder - 1, nothing)
+                known.owners.get(&coin.owner).copied().unwrap_or_else(|| {
+                    after.next_owner += 1;
+                    (after.next_owner - 1, nothing)
                 });
-            entries.push(Entry { holder: &coin.holder, number, statistics, noted: None });
+            entries.push(Entry { owner: &coin.owner, number, statistics, noted: None });
             entries.len() - 1
         });
         self.flows.push((place, flow));
-        let holder = self.entries.get(place).map_or(0, |entry| entry.number);
+        let owner = self.entries.get(place).map_or(0, |entry| entry.number);
         // Checked with the sums.
-        CoinRow { holder, value: i64::try_from(coin.value).unwrap_or(i64::MAX) }
+        CoinRow { owner, value: i64::try_from(coin.value).unwrap_or(i64::MAX) }
     }
 
     /// Adds what the transaction at hand moved to the statistics of everybody in it.
     fn count(&mut self, block: &BlockRow, inputs: u128) {
-        let BlockRow { block, first_holder, .. } = block;
+        let BlockRow { block, first_owner, .. } = block;
         self.flows.sort_unstable_by_key(|(place, _)| *place);
         for legs in self.flows.chunk_by(|one, next| one.0 == next.0) {
             let Some(entry) = legs.first().and_then(|(place, _)| self.entries.get_mut(*place))
@@ -278,10 +278,10 @@ impl<'a> Planner<'a> {
                 continue;
             };
             let wanted = block.height >= self.plan.after.reorganisable_from;
-            if wanted && entry.number < *first_holder && entry.noted != Some(block.height) {
+            if wanted && entry.number < *first_owner && entry.noted != Some(block.height) {
                 entry.noted = Some(block.height);
-                let (height, holder) = (block.height, entry.number);
-                self.plan.undo.push(UndoRow { height, holder, before: entry.statistics });
+                let (height, owner) = (block.height, entry.number);
+                self.plan.undo.push(UndoRow { height, owner, before: entry.statistics });
             }
             let flow = legs.iter().fold(Flow::default(), |sum, (_, flow)| Flow {
                 sent: sum.sent + flow.sent,
@@ -293,8 +293,8 @@ impl<'a> Planner<'a> {
 
     fn finish(self, blocks: &[GraphBlock], at: Timestamp) -> Plan {
         let mut plan = self.plan;
-        for Entry { holder, number, statistics, .. } in self.entries {
-            let row = HolderRow { number, holder: holder.clone(), statistics };
+        for Entry { owner, number, statistics, .. } in self.entries {
+            let row = OwnerRow { number, owner: owner.clone(), statistics };
             let rows = if number < self.first_begun { &mut plan.changed } else { &mut plan.begun };
             rows.push(row);
         }
@@ -307,7 +307,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Counts a transaction: what a holder gave and got, without what it paid itself.
+/// Counts a transaction: what a owner gave and got, without what it paid itself.
 fn add(statistics: &mut Statistics, flow: Flow, inputs: u128, time: Timestamp) {
     let back = returned(flow.sent, flow.received, inputs);
     let (income, expense) = (flow.received - back, flow.sent - back);

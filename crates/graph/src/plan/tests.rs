@@ -3,8 +3,8 @@
 use super::*;
 use crate::{BlockRef, state::tests::empty};
 
-fn holder(number: u8) -> Holder {
-    Holder::KeyHash([number; 20])
+fn owner(number: u8) -> ScriptOwner {
+    ScriptOwner::KeyHash([number; 20])
 }
 
 fn txid(number: u8) -> Txid {
@@ -12,7 +12,7 @@ fn txid(number: u8) -> Txid {
 }
 
 fn coin(who: u8, value: u64) -> Coin {
-    Coin { holder: holder(who), value }
+    Coin { owner: owner(who), value }
 }
 
 fn spend(transaction: u8, index: u32, coin: Option<Coin>) -> GraphInput {
@@ -60,11 +60,11 @@ fn everything_is_numbered_in_the_order_of_the_chain() {
     let numbers = plan.transactions.iter().map(|row| (row.number, row.height, row.txid));
     let expected = [(0, 0, txid(1)), (1, 1, txid(4)), (2, 1, txid(2)), (3, 2, txid(3))];
     assert!(numbers.eq(expected));
-    let holders = plan.begun.iter().map(|row| (row.number, row.holder.clone()));
-    assert!(holders.eq([(0, holder(1)), (1, holder(9)), (2, holder(2)), (3, holder(3))]));
-    let firsts = plan.blocks.iter().map(|row| (row.first_transaction, row.first_holder));
+    let owners = plan.begun.iter().map(|row| (row.number, row.owner.clone()));
+    assert!(owners.eq([(0, owner(1)), (1, owner(9)), (2, owner(2)), (3, owner(3))]));
+    let firsts = plan.blocks.iter().map(|row| (row.first_transaction, row.first_owner));
     assert!(firsts.eq([(0, 0), (1, 1), (3, 3)]));
-    assert_eq!((plan.after.next_transaction, plan.after.next_holder), (4, 4));
+    assert_eq!((plan.after.next_transaction, plan.after.next_owner), (4, 4));
     assert_eq!(plan.after.tip, Some((story()[2].block, time(99))));
     let spends: Vec<_> = plan.inputs.iter().map(|row| row.spends).collect();
     let recorded = |transaction| Spends::Recorded { transaction, index: 0 };
@@ -92,12 +92,12 @@ fn what_was_known_before_is_continued() {
     let asked = needs(rest);
     let from_before = OutPoint { txid: txid(1), index: 0 };
     assert_eq!(asked.outputs, HashSet::from([from_before]), "the other is made on the way");
-    assert_eq!(asked.holders.len(), 4);
+    assert_eq!(asked.owners.len(), 4);
 
     let a = &before.begun[0];
     let known = Known {
         transactions: HashMap::from([(txid(1), 0)]),
-        holders: HashMap::from([(holder(1), (0, a.statistics))]),
+        owners: HashMap::from([(owner(1), (0, a.statistics))]),
     };
     let after = plan_of(&before.after, rest, &known, 0);
     let whole = plan_of(&empty(0), &story, &Known::default(), 0);
@@ -109,7 +109,7 @@ fn what_was_known_before_is_continued() {
 #[test]
 fn a_block_is_undone_for_whoever_was_there_before_it() {
     let whole = plan_of(&empty(0), &story(), &Known::default(), 0);
-    let undo = whole.undo.iter().map(|row| (row.height, row.holder, row.before.sent));
+    let undo = whole.undo.iter().map(|row| (row.height, row.owner, row.before.sent));
     assert!(undo.eq([(1, 0, 0), (2, 2, 0)]), "A before it paid, B before it passed on");
     assert_eq!(whole.after.reorganisable_from, 0);
     let late = plan_of(&empty(0), &story(), &Known::default(), 2);

@@ -4,7 +4,7 @@
 //! They are written so that the server goes from what is asked for to what is found by index, whatever
 //! it believes of the tables' sizes: what is looked up for a row is a subquery in the place of a value,
 //! or one with `OFFSET 0`, neither of which becomes a join; and `+ 0` keeps an index out of a
-//! condition: by transaction there is little to read, by holder there may be millions.
+//! condition: by transaction there is little to read, by owner there may be millions.
 
 use sqlx::SqlStr;
 
@@ -13,7 +13,7 @@ use super::{Schema, row};
 /// The statements, with the graph's schema in them. `$2` is how many legs are wanted.
 #[derive(Debug)]
 pub(super) struct Queries {
-    /// `$1`: the holder's key, `$3`: how many legs all transactions may have together.
+    /// `$1`: the owner's key, `$3`: how many legs all transactions may have together.
     pub(super) history: SqlStr,
     /// `$1`: identifiers.
     pub(super) origins: SqlStr,
@@ -77,11 +77,11 @@ const BY_OUTPUT: &str = "SELECT spending.tx_id, array_agg(asked.place) AS places
          OFFSET 0) AS all_spending) AS spending
     WHERE spending.tx_id IS NOT NULL GROUP BY spending.tx_id";
 
-/// The holder.
+/// The owner.
 const WHO: &str = "(SELECT * FROM chain.holder WHERE key = $1 OFFSET 0) AS who";
 
-/// The transactions of the holder's largest outputs and inputs. There may be none of them, and the
-/// holder all the same.
+/// The transactions of the owner's largest outputs and inputs. There may be none of them, and the
+/// owner all the same.
 const CHOSEN: &str = "SELECT incoming, tx_id,
         greatest(least($3 / count(*) OVER (PARTITION BY incoming), $2), 1) AS legs FROM
         (SELECT DISTINCT true AS incoming, tx_id FROM
@@ -120,7 +120,7 @@ const OUTPUTS: &str = "LEFT JOIN LATERAL (SELECT
           ORDER BY value DESC, place LIMIT MOST) AS leg) AS o ON true";
 const OUTPUT_COLUMNS: &str = "o.places, o.values, o.keys";
 
-/// What the holder itself got and gave by it; its outputs where it is an incoming one.
+/// What the owner itself got and gave by it; its outputs where it is an incoming one.
 const OWN: &str = "LEFT JOIN LATERAL (SELECT sum(leg.value)::bigint AS received,
         array_agg(leg.place ORDER BY leg.place) FILTER (WHERE chosen.incoming) AS places,
         array_agg(leg.value ORDER BY leg.place) FILTER (WHERE chosen.incoming) AS values,

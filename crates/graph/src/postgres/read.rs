@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    coins::{CoinTransaction, History, HistoryEntry, Holder, Leg, OutPoint, OwnOutput, Txid},
     trace::Reading,
+    utxo::{CoinTransaction, History, HistoryEntry, Leg, OutPoint, OwnOutput, ScriptOwner, Txid},
 };
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
@@ -24,12 +24,12 @@ struct Sides {
 impl FlowSource for PostgresGraph {
     async fn history(
         &self,
-        holder: &Holder,
+        owner: &ScriptOwner,
         reading: Reading,
     ) -> Result<Option<History>, GraphError> {
         let mut connection = self.reads.acquire().await?;
         let mut rows = sqlx::query(self.flows.history.clone())
-            .bind(holder.to_bytes())
+            .bind(owner.to_bytes())
             .bind(i64::from(reading.transfers))
             .bind(i64::from(reading.legs))
             .fetch(&mut *connection);
@@ -123,7 +123,7 @@ async fn answers(
     Ok(answers)
 }
 
-/// A transaction of a holder's history.
+/// A transaction of a owner's history.
 fn entry(row: &PgRow) -> Result<HistoryEntry, GraphError> {
     let mut columns = Columns { row, next: HEAD_COLUMNS + 1 };
     let transaction = columns.transaction(Sides { inputs: true, outputs: true })?;
@@ -176,8 +176,8 @@ impl<'r> Columns<'r> {
         let legs = places.into_iter().zip(values).zip(keys);
         legs.map(|((place, value), key)| {
             let place = row::place(place);
-            let (holder, value) = (rows::holder(&key)?, row::amount(value)?);
-            Ok(Leg { place, output: output(place), holder, value })
+            let (owner, value) = (rows::owner(&key)?, row::amount(value)?);
+            Ok(Leg { place, output: output(place), owner, value })
         })
         .collect()
     }

@@ -2,13 +2,13 @@
 //! them.
 
 use assay_database::value;
-use assay_engine::coins::{OutPoint, Statistics};
+use assay_engine::utxo::{OutPoint, Statistics};
 use jiff::Timestamp;
 use sqlx::{Row, postgres::PgRow};
 
 use crate::{
     BlockRef, GraphError,
-    rows::{self, BlockRow, CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow},
+    rows::{self, BlockRow, CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow},
 };
 
 /// Columns of [`block`].
@@ -20,8 +20,8 @@ pub(super) const TRANSACTION: &str = "t.tx_id, t.height, t.txid, t.kind, t.input
 pub(super) const INPUT: &str = "tx_id, place, holder_id, value, prev_tx_id, prev_index, prev_txid";
 /// Columns of [`output`].
 pub(super) const OUTPUT: &str = "tx_id, place, holder_id, value";
-/// Columns of [`holder`].
-pub(super) const HOLDER: &str = "h.holder_id, h.key, h.first_seen, h.last_seen, h.transactions_in,
+/// Columns of [`owner`].
+pub(super) const OWNER: &str = "h.holder_id, h.key, h.first_seen, h.last_seen, h.transactions_in,
                                  h.transactions_out, h.received::text, h.sent::text";
 
 pub(super) fn height(row: &PgRow, column: usize) -> Result<u64, GraphError> {
@@ -54,7 +54,7 @@ pub(super) fn block(row: &PgRow) -> Result<BlockRow, GraphError> {
     Ok(BlockRow {
         block: block_ref(row)?,
         first_transaction: row.try_get(4)?,
-        first_holder: row.try_get(5)?,
+        first_owner: row.try_get(5)?,
     })
 }
 
@@ -74,7 +74,7 @@ pub(super) fn transaction(row: &PgRow) -> Result<TransactionRow, GraphError> {
 
 pub(super) fn input(row: &PgRow) -> Result<InputRow, GraphError> {
     let coin = match (row.try_get(2)?, row.try_get(3)?) {
-        (Some(holder), Some(value)) => Some(CoinRow { holder, value }),
+        (Some(owner), Some(value)) => Some(CoinRow { owner, value }),
         _ => None,
     };
     let index = || Ok::<_, GraphError>(place(row.try_get(5)?));
@@ -92,14 +92,14 @@ pub(super) fn output(row: &PgRow) -> Result<OutputRow, GraphError> {
     Ok(OutputRow {
         transaction: row.try_get(0)?,
         place: place(row.try_get(1)?),
-        coin: CoinRow { holder: row.try_get(2)?, value: row.try_get(3)? },
+        coin: CoinRow { owner: row.try_get(2)?, value: row.try_get(3)? },
     })
 }
 
-pub(super) fn holder(row: &PgRow) -> Result<HolderRow, GraphError> {
-    Ok(HolderRow {
+pub(super) fn owner(row: &PgRow) -> Result<OwnerRow, GraphError> {
+    Ok(OwnerRow {
         number: row.try_get(0)?,
-        holder: rows::holder(row.try_get(1)?)?,
+        owner: rows::owner(row.try_get(1)?)?,
         statistics: statistics(row, 2)?,
     })
 }

@@ -1,7 +1,7 @@
 //! A graph in PostgreSQL as a whole: its tip, its blocks, everything in it.
 
 use assay_database::{postgres::READ, value};
-use assay_engine::coins::{CoinTransaction, Holder, OutPoint, Txid};
+use assay_engine::utxo::{CoinTransaction, OutPoint, ScriptOwner, Txid};
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::{PgConnection, Row, SqlStr, postgres::PgRow};
@@ -43,7 +43,7 @@ pub(super) async fn state(
         sample: row.try_get(7)?,
         tip,
         next_transaction: row.try_get(8)?,
-        next_holder: row.try_get(9)?,
+        next_owner: row.try_get(9)?,
         reorganisable_from: value::unsigned("graph.reorganisable_from", row.try_get(10)?)?,
         indexed: row.try_get(11)?,
     })
@@ -81,7 +81,7 @@ impl Graph for PostgresGraph {
         read::transaction(self, txid, largest).await
     }
 
-    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<Holder>, GraphError> {
+    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
         self.control.with_timeout(touched_above(self, height, most)).await
     }
 
@@ -126,8 +126,8 @@ impl Graph for PostgresGraph {
             each_row(&mut read, query, row::input, |row| print.input(&row)).await?;
             let query = all(row::OUTPUT, "output", "tx_id, place");
             each_row(&mut read, query, row::output, |row| print.output(&row)).await?;
-            let query = all(row::HOLDER, "holder AS h", "holder_id");
-            each_row(&mut read, query, row::holder, |row| print.holder(&row)).await?;
+            let query = all(row::OWNER, "holder AS h", "holder_id");
+            each_row(&mut read, query, row::owner, |row| print.owner(&row)).await?;
             Ok(print.of(self.chain, start, sample))
         };
         self.reads.with_liveness_probe(working).await
@@ -139,7 +139,7 @@ async fn touched_above(
     graph: &PostgresGraph,
     height: u64,
     most: u32,
-) -> Result<Vec<Holder>, GraphError> {
+) -> Result<Vec<ScriptOwner>, GraphError> {
     let mut read = graph.control.begin(READ).await?;
     let row = sqlx::query(graph.schema.sql(
         "SELECT (SELECT first_tx FROM chain.block WHERE height > $1 ORDER BY height LIMIT 1),
@@ -180,7 +180,7 @@ async fn touched_above(
     .bind(touched.numbers())
     .fetch_all(&mut *read)
     .await?;
-    rows.iter().map(|row| rows::holder(row.try_get(0)?)).collect()
+    rows.iter().map(|row| rows::owner(row.try_get(0)?)).collect()
 }
 
 /// Reads rows one by one.
@@ -257,7 +257,7 @@ async fn sides(
         };
         let coin = match row.try_get::<Option<&[u8]>, _>(3)? {
             Some(key) => {
-                Some(Coin { holder: rows::holder(key)?, value: row::amount(row.try_get(2)?)? })
+                Some(Coin { owner: rows::owner(key)?, value: row::amount(row.try_get(2)?)? })
             }
             None => None,
         };
@@ -270,8 +270,8 @@ async fn sides(
     );
     let mut rows = sqlx::query(query).bind(from).bind(end).fetch(read);
     while let Some(row) = rows.try_next().await? {
-        let (holder, value) = (rows::holder(row.try_get(2)?)?, row::amount(row.try_get(1)?)?);
-        sides.outputs.push((row.try_get(0)?, Coin { holder, value }));
+        let (owner, value) = (rows::owner(row.try_get(2)?)?, row::amount(row.try_get(1)?)?);
+        sides.outputs.push((row.try_get(0)?, Coin { owner, value }));
     }
     Ok(sides)
 }

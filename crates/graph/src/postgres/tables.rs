@@ -1,14 +1,12 @@
 //! What a plan writes, table by table.
 
 use assay_database::value;
-use assay_engine::coins::Statistics;
+use assay_engine::utxo::Statistics;
 
 use super::table::{Column, Table};
 use crate::{
     plan::Plan,
-    rows::{
-        BlockRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow, UndoRow, kind_number,
-    },
+    rows::{BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, UndoRow, kind_number},
 };
 
 /// The rows that are new.
@@ -18,7 +16,7 @@ pub(super) fn tables(plan: &Plan) -> [Table; 6] {
         transactions(&plan.transactions),
         outputs(&plan.outputs),
         inputs(&plan.inputs),
-        holders(&plan.begun),
+        owners(&plan.begun),
         undo(&plan.undo),
     ]
 }
@@ -40,7 +38,7 @@ fn blocks(rows: &[BlockRow]) -> Table {
         ("height", big(rows, |row| value::signed(row.block.height))),
         ("time", big(rows, |row| value::milliseconds(row.block.time))),
         ("first_tx", big(rows, |row| row.first_transaction)),
-        ("first_holder", big(rows, |row| row.first_holder)),
+        ("first_holder", big(rows, |row| row.first_owner)),
         ("hash", bytes(rows, |row| row.block.hash.to_vec())),
         ("parent", bytes(rows, |row| row.block.parent.to_vec())),
     ];
@@ -67,7 +65,7 @@ fn transactions(rows: &[TransactionRow]) -> Table {
 fn outputs(rows: &[OutputRow]) -> Table {
     let columns = vec![
         ("tx_id", big(rows, |row| row.transaction)),
-        ("holder_id", big(rows, |row| row.coin.holder)),
+        ("holder_id", big(rows, |row| row.coin.owner)),
         ("value", big(rows, |row| row.coin.value)),
         ("place", integer(rows, |row| row.place.cast_signed())),
     ];
@@ -91,7 +89,7 @@ fn inputs(rows: &[InputRow]) -> Table {
     let coins = || rows.iter().map(|row| row.coin);
     let columns = vec![
         ("tx_id", big(rows, |row| row.transaction)),
-        ("holder_id", Column::Big(coins().map(|coin| Some(coin?.holder)).collect())),
+        ("holder_id", Column::Big(coins().map(|coin| Some(coin?.owner)).collect())),
         ("value", Column::Big(coins().map(|coin| Some(coin?.value)).collect())),
         ("prev_tx_id", Column::Big(rows.iter().map(recorded).collect())),
         ("place", integer(rows, |row| row.place.cast_signed())),
@@ -101,10 +99,10 @@ fn inputs(rows: &[InputRow]) -> Table {
     Table { name: "input", rows: rows.len(), columns }
 }
 
-fn holders(rows: &[HolderRow]) -> Table {
+fn owners(rows: &[OwnerRow]) -> Table {
     let mut columns = vec![
         ("holder_id", big(rows, |row| row.number)),
-        ("key", bytes(rows, |row| row.holder.to_bytes())),
+        ("key", bytes(rows, |row| row.owner.to_bytes())),
         ("first_seen", big(rows, |row| value::milliseconds(row.statistics.first_seen))),
     ];
     columns.extend(statistics(rows, |row| &row.statistics));
@@ -114,7 +112,7 @@ fn holders(rows: &[HolderRow]) -> Table {
 fn undo(rows: &[UndoRow]) -> Table {
     let mut columns = vec![
         ("height", big(rows, |row| value::signed(row.height))),
-        ("holder_id", big(rows, |row| row.holder)),
+        ("holder_id", big(rows, |row| row.owner)),
         ("first_seen", big(rows, |row| value::milliseconds(row.before.first_seen))),
     ];
     columns.extend(statistics(rows, |row| &row.before));
@@ -135,8 +133,8 @@ fn statistics<T>(rows: &[T], of: impl Fn(&T) -> &Statistics) -> [(&'static str, 
     ]
 }
 
-/// What changed of holders who were there before, to be merged into the table.
-pub(super) fn changed(rows: &[HolderRow]) -> Table {
+/// What changed of owners who were there before, to be merged into the table.
+pub(super) fn changed(rows: &[OwnerRow]) -> Table {
     let mut columns = vec![("holder_id", big(rows, |row| row.number))];
     columns.extend(statistics(rows, |row| &row.statistics));
     Table { name: "holder", rows: rows.len(), columns }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_database::postgres::Connections;
-use assay_engine::coins::{Holder, OutPoint, Statistics, Txid};
+use assay_engine::utxo::{OutPoint, ScriptOwner, Statistics, Txid};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -32,11 +32,11 @@ impl Recorder for Watched {
         self.connections.with_liveness_probe(self.recorder.transactions(txids)).await
     }
 
-    async fn holders(
+    async fn owners(
         &mut self,
-        holders: Vec<&Holder>,
-    ) -> Result<HashMap<Holder, (i64, Statistics)>, GraphError> {
-        self.connections.with_liveness_probe(self.recorder.holders(holders)).await
+        owners: Vec<&ScriptOwner>,
+    ) -> Result<HashMap<ScriptOwner, (i64, Statistics)>, GraphError> {
+        self.connections.with_liveness_probe(self.recorder.owners(owners)).await
     }
 
     async fn outputs(

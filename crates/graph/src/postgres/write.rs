@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use assay_database::{postgres::Connections, value};
-use assay_engine::coins::{Holder, OutPoint, Statistics, Txid};
+use assay_engine::utxo::{OutPoint, ScriptOwner, Statistics, Txid};
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Coin, GraphError, GraphWriter, WriterOptions,
     plan::Plan,
-    rows::{self, HolderRow},
+    rows::{self, OwnerRow},
     state::State,
     writer::{RecordedOutput, Recorder, Writer},
 };
@@ -138,22 +138,22 @@ impl Recorder for PostgresRecorder {
         Ok(found)
     }
 
-    async fn holders(
+    async fn owners(
         &mut self,
-        holders: Vec<&Holder>,
-    ) -> Result<HashMap<Holder, (i64, Statistics)>, GraphError> {
+        owners: Vec<&ScriptOwner>,
+    ) -> Result<HashMap<ScriptOwner, (i64, Statistics)>, GraphError> {
         let query = format!(
             "SELECT {} FROM unnest($1::bytea[]) AS asked (key)
              CROSS JOIN LATERAL
                  (SELECT * FROM chain.holder WHERE holder.key = asked.key OFFSET 0) AS h",
-            row::HOLDER
+            row::OWNER
         );
-        let keys: Vec<_> = holders.iter().map(|holder| holder.to_bytes()).collect();
+        let keys: Vec<_> = owners.iter().map(|owner| owner.to_bytes()).collect();
         let mut rows = sqlx::query(self.schema.sql(&query)).bind(keys).fetch(&mut self.connection);
-        let mut found = HashMap::with_capacity(holders.len());
+        let mut found = HashMap::with_capacity(owners.len());
         while let Some(row) = rows.try_next().await? {
-            let HolderRow { number, holder, statistics } = row::holder(&row)?;
-            found.insert(holder, (number, statistics));
+            let OwnerRow { number, owner, statistics } = row::owner(&row)?;
+            found.insert(owner, (number, statistics));
         }
         Ok(found)
     }
@@ -177,8 +177,8 @@ impl Recorder for PostgresRecorder {
         while let Some(row) = rows.try_next().await? {
             let asked = usize::try_from(row.try_get::<i64, _>(0)? - 1).ok();
             let Some(output) = asked.and_then(|place| outputs.get(place)) else { continue };
-            let (holder, value) = (rows::holder(row.try_get(3)?)?, row::amount(row.try_get(2)?)?);
-            let coin = Coin { holder, value };
+            let (owner, value) = (rows::owner(row.try_get(3)?)?, row::amount(row.try_get(2)?)?);
+            let coin = Coin { owner, value };
             found.push((*output, RecordedOutput { transaction: row.try_get(1)?, coin }));
         }
         Ok(found)
@@ -227,17 +227,17 @@ impl Recorder for PostgresRecorder {
         .bind(height)
         .fetch_one(&mut *write)
         .await?;
-        let (first_tx, first_holder): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        let (first_tx, first_owner): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         let moved = sqlx::query(schema.sql(
             "UPDATE chain.graph SET next_tx = $1, next_holder = $2,
                     tip = (SELECT max(height) FROM chain.block WHERE height <= $3)
              WHERE id = 1 AND next_tx = $4 AND next_holder = $5",
         ))
         .bind(first_tx)
-        .bind(first_holder)
+        .bind(first_owner)
         .bind(height)
         .bind(before.next_transaction)
-        .bind(before.next_holder)
+        .bind(before.next_owner)
         .execute(&mut *write)
         .await?;
         if moved.rows_affected() != 1 {
@@ -256,7 +256,7 @@ impl Recorder for PostgresRecorder {
         .execute(&mut *write)
         .await?;
         for (delete, from) in [
-            ("DELETE FROM chain.holder WHERE holder_id >= $1", first_holder),
+            ("DELETE FROM chain.holder WHERE holder_id >= $1", first_owner),
             ("DELETE FROM chain.output WHERE tx_id >= $1", first_tx),
             ("DELETE FROM chain.input WHERE tx_id >= $1", first_tx),
             ("DELETE FROM chain.tx WHERE tx_id >= $1", first_tx),
@@ -303,7 +303,7 @@ async fn proceed(
     before: &State,
     plan: &Plan,
 ) -> Result<(), GraphError> {
-    let State { tip, next_transaction, next_holder, reorganisable_from, .. } = &plan.after;
+    let State { tip, next_transaction, next_owner, reorganisable_from, .. } = &plan.after;
     let moved = sqlx::query(schema.sql(
         "UPDATE chain.graph SET tip = $1, verified_at = $2, next_tx = $3, next_holder = $4,
                                 reorganisable_from = $5
@@ -312,10 +312,10 @@ async fn proceed(
     .bind(tip.map(|(block, _)| value::signed(block.height)))
     .bind(tip.map(|(_, at)| value::milliseconds(at)))
     .bind(next_transaction)
-    .bind(next_holder)
+    .bind(next_owner)
     .bind(value::signed(*reorganisable_from))
     .bind(before.next_transaction)
-    .bind(before.next_holder)
+    .bind(before.next_owner)
     .bind(before.tip.map(|(block, _)| value::signed(block.height)))
     .execute(write)
     .await?;

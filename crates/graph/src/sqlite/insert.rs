@@ -1,7 +1,7 @@
 //! The rows that a plan writes into `SQLite`.
 
 use assay_database::value;
-use assay_engine::coins::Statistics;
+use assay_engine::utxo::Statistics;
 use sqlx::{QueryBuilder, Sqlite, query_builder::Separated};
 
 use super::write::Write;
@@ -9,7 +9,7 @@ use crate::{
     GraphError,
     plan::Plan,
     rows::{
-        BlockRow, CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow, UndoRow,
+        BlockRow, CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, UndoRow,
         kind_number,
     },
 };
@@ -18,7 +18,7 @@ use crate::{
 /// few statements are prepared once.
 const BATCHES: [usize; 4] = [512, 64, 8, 1];
 
-/// What is written over of a holder who was there before.
+/// What is written over of a owner who was there before.
 const CHANGED: &str = " ON CONFLICT (holder_id) DO UPDATE SET last_seen = excluded.last_seen,
     transactions_in = excluded.transactions_in, transactions_out = excluded.transactions_out,
     received = excluded.received, sent = excluded.sent";
@@ -32,8 +32,8 @@ pub(super) async fn everything(write: &mut Write<'_>, plan: &Plan) -> Result<(),
     insert(write, "output", &plan.outputs, push_output, "").await?;
     insert(write, "input", &plan.inputs, push_input, "").await?;
     insert(write, "undo", &plan.undo, push_undo, "").await?;
-    insert(write, "holder", &plan.begun, push_holder, "").await?;
-    insert(write, "holder", &plan.changed, push_holder, CHANGED).await
+    insert(write, "holder", &plan.begun, push_owner, "").await?;
+    insert(write, "holder", &plan.changed, push_owner, CHANGED).await
 }
 
 fn push_block(mut row: Values<'_>, block: &BlockRow) {
@@ -42,7 +42,7 @@ fn push_block(mut row: Values<'_>, block: &BlockRow) {
         .push_bind(block.block.parent.to_vec())
         .push_bind(value::milliseconds(block.block.time))
         .push_bind(block.first_transaction)
-        .push_bind(block.first_holder);
+        .push_bind(block.first_owner);
 }
 
 fn push_transaction(mut row: Values<'_>, transaction: &TransactionRow) {
@@ -60,7 +60,7 @@ fn push_transaction(mut row: Values<'_>, transaction: &TransactionRow) {
 fn push_output(mut row: Values<'_>, output: &OutputRow) {
     row.push_bind(output.transaction)
         .push_bind(output.place)
-        .push_bind(output.coin.holder)
+        .push_bind(output.coin.owner)
         .push_bind(output.coin.value);
 }
 
@@ -75,20 +75,20 @@ fn push_input(mut row: Values<'_>, input: &InputRow) {
     };
     row.push_bind(*transaction)
         .push_bind(*place)
-        .push_bind(coin.map(|CoinRow { holder, .. }| holder))
+        .push_bind(coin.map(|CoinRow { owner, .. }| owner))
         .push_bind(coin.map(|CoinRow { value, .. }| value))
         .push_bind(recorded.copied())
         .push_bind(index.copied())
         .push_bind(elsewhere);
 }
 
-fn push_holder(mut row: Values<'_>, holder: &HolderRow) {
-    row.push_bind(holder.number).push_bind(holder.holder.to_bytes());
-    push_statistics(row, &holder.statistics);
+fn push_owner(mut row: Values<'_>, owner: &OwnerRow) {
+    row.push_bind(owner.number).push_bind(owner.owner.to_bytes());
+    push_statistics(row, &owner.statistics);
 }
 
 fn push_undo(mut row: Values<'_>, undo: &UndoRow) {
-    row.push_bind(value::signed(undo.height)).push_bind(undo.holder);
+    row.push_bind(value::signed(undo.height)).push_bind(undo.owner);
     push_statistics(row, &undo.before);
 }
 

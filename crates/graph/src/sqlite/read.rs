@@ -3,14 +3,14 @@
 //! `CROSS JOIN` keeps the order in which tables are written here: from what is asked for, by index,
 //! to what is found. A transaction may have as many legs as a block has room for: where there are more
 //! than are wanted, it is read on its own, so that the database leaves out the rest. A plus before a
-//! column keeps its index out of it: by transaction there is little to read, by holder there may be
+//! column keeps its index out of it: by transaction there is little to read, by owner there may be
 //! millions.
 
 use std::collections::HashMap;
 
 use assay_engine::{
-    coins::{CoinTransaction, History, Holder, Leg, OutPoint, OwnOutput, Txid},
     trace::Reading,
+    utxo::{CoinTransaction, History, Leg, OutPoint, OwnOutput, ScriptOwner, Txid},
 };
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
@@ -20,7 +20,7 @@ use super::{SqliteGraph, row};
 use crate::{
     FlowSource, GraphError,
     answer::{Head, Own, Read, Side, keep_largest},
-    rows::{self, HolderRow},
+    rows::{self, OwnerRow},
 };
 
 /// Columns of a leg among the inputs.
@@ -54,17 +54,17 @@ pub(super) enum Direction {
 impl FlowSource for SqliteGraph {
     async fn history(
         &self,
-        holder: &Holder,
+        owner: &ScriptOwner,
         reading: Reading,
     ) -> Result<Option<History>, GraphError> {
         let mut read = self.pool.begin().await?;
-        let query = format!("SELECT {} FROM holder AS h WHERE key = ?", row::HOLDER);
+        let query = format!("SELECT {} FROM holder AS h WHERE key = ?", row::OWNER);
         let found = sqlx::query(AssertSqlSafe(query))
-            .bind(holder.to_bytes())
+            .bind(owner.to_bytes())
             .fetch_optional(&mut *read)
             .await?;
         let Some(found) = found else { return Ok(None) };
-        let HolderRow { number, statistics, .. } = row::holder(&found)?;
+        let OwnerRow { number, statistics, .. } = row::owner(&found)?;
 
         let incoming = moving(&mut read, Direction::Outputs, number, reading.transfers).await?;
         let outgoing = moving(&mut read, Direction::Inputs, number, reading.transfers).await?;
@@ -177,11 +177,11 @@ async fn answers(
     Ok(answers)
 }
 
-/// The transactions of a holder's largest inputs or outputs, in the order of the chain.
+/// The transactions of a owner's largest inputs or outputs, in the order of the chain.
 async fn moving(
     read: &mut SqliteConnection,
     direction: Direction,
-    holder: i64,
+    owner: i64,
     largest: u32,
 ) -> Result<Vec<Head>, GraphError> {
     let table = match direction {
@@ -196,7 +196,7 @@ async fn moving(
          CROSS JOIN block AS b ON b.height = t.height",
         row::TRANSACTION
     );
-    let mut rows = sqlx::query(AssertSqlSafe(query)).bind(holder).bind(largest).fetch(read);
+    let mut rows = sqlx::query(AssertSqlSafe(query)).bind(owner).bind(largest).fetch(read);
     let mut heads = Vec::new();
     while let Some(row) = rows.try_next().await? {
         heads.push(head(&row)?);
@@ -277,16 +277,16 @@ async fn collect(
                 None => OutPoint { txid: itself, index: rows::OUT_OF_POOL },
             },
         };
-        let (value, holder) = (row::amount(&row, 2)?, rows::holder(row.try_get(3)?)?);
-        side.entry(number).or_default().push(Leg { place, output, holder, value });
+        let (value, owner) = (row::amount(&row, 2)?, rows::owner(row.try_get(3)?)?);
+        side.entry(number).or_default().push(Leg { place, output, owner, value });
     }
     Ok(())
 }
 
-/// What a holder itself moved by transactions.
+/// What a owner itself moved by transactions.
 async fn own(
     read: &mut SqliteConnection,
-    holder: i64,
+    owner: i64,
     transactions: String,
 ) -> Result<HashMap<i64, Own>, GraphError> {
     let mut own: HashMap<i64, Own> = HashMap::new();
@@ -299,7 +299,7 @@ async fn own(
          WHERE +o.holder_id = ?",
     )
     .bind(&transactions)
-    .bind(holder)
+    .bind(owner)
     .fetch(&mut *read);
     while let Some(row) = rows.try_next().await? {
         let output = OwnOutput {
@@ -320,7 +320,7 @@ async fn own(
          WHERE +i.holder_id = ? GROUP BY i.tx_id",
     )
     .bind(&transactions)
-    .bind(holder)
+    .bind(owner)
     .fetch(read);
     while let Some(row) = rows.try_next().await? {
         own.entry(row.try_get(0)?).or_default().sent = row::amount(&row, 1)?.into();

@@ -1,13 +1,13 @@
 //! What rows of a graph in `SQLite` say. Columns are read by their place: there are billions of them.
 
 use assay_database::value;
-use assay_engine::coins::{OutPoint, Statistics};
+use assay_engine::utxo::{OutPoint, Statistics};
 use jiff::Timestamp;
 use sqlx::{Row, sqlite::SqliteRow};
 
 use crate::{
     BlockRef, GraphError,
-    rows::{self, BlockRow, CoinRow, HolderRow, InputRow, OutputRow, Spends, TransactionRow},
+    rows::{self, BlockRow, CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow},
 };
 
 /// Columns of [`block`].
@@ -18,8 +18,8 @@ pub(super) const TRANSACTION: &str = "t.tx_id, t.height, t.txid, t.kind, t.input
 pub(super) const INPUT: &str = "tx_id, place, holder_id, value, prev_tx_id, prev_index, prev_txid";
 /// Columns of [`output`].
 pub(super) const OUTPUT: &str = "tx_id, place, holder_id, value";
-/// Columns of [`holder`].
-pub(super) const HOLDER: &str = "h.holder_id, h.key, h.first_seen, h.last_seen, h.transactions_in,
+/// Columns of [`owner`].
+pub(super) const OWNER: &str = "h.holder_id, h.key, h.first_seen, h.last_seen, h.transactions_in,
                                  h.transactions_out, h.received, h.sent";
 
 fn height(row: &SqliteRow, column: usize) -> Result<u64, GraphError> {
@@ -52,7 +52,7 @@ pub(super) fn block(row: &SqliteRow) -> Result<BlockRow, GraphError> {
     Ok(BlockRow {
         block: block_ref(row)?,
         first_transaction: row.try_get(4)?,
-        first_holder: row.try_get(5)?,
+        first_owner: row.try_get(5)?,
     })
 }
 
@@ -72,7 +72,7 @@ pub(super) fn transaction(row: &SqliteRow) -> Result<TransactionRow, GraphError>
 
 pub(super) fn input(row: &SqliteRow) -> Result<InputRow, GraphError> {
     let coin = match (row.try_get(2)?, row.try_get(3)?) {
-        (Some(holder), Some(value)) => Some(CoinRow { holder, value }),
+        (Some(owner), Some(value)) => Some(CoinRow { owner, value }),
         _ => None,
     };
     let spends = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
@@ -89,11 +89,11 @@ pub(super) fn output(row: &SqliteRow) -> Result<OutputRow, GraphError> {
     Ok(OutputRow {
         transaction: row.try_get(0)?,
         place: place(row, 1)?,
-        coin: CoinRow { holder: row.try_get(2)?, value: row.try_get(3)? },
+        coin: CoinRow { owner: row.try_get(2)?, value: row.try_get(3)? },
     })
 }
 
-pub(super) fn holder(row: &SqliteRow) -> Result<HolderRow, GraphError> {
+pub(super) fn owner(row: &SqliteRow) -> Result<OwnerRow, GraphError> {
     let sum = |column: usize| {
         let bytes: &[u8] = row.try_get(column)?;
         let bytes = bytes.try_into();
@@ -101,9 +101,9 @@ pub(super) fn holder(row: &SqliteRow) -> Result<HolderRow, GraphError> {
         Ok::<_, GraphError>(u128::from_be_bytes(bytes))
     };
     let count = |column: usize| value::unsigned("holder.transactions", row.try_get(column)?);
-    Ok(HolderRow {
+    Ok(OwnerRow {
         number: row.try_get(0)?,
-        holder: rows::holder(row.try_get(1)?)?,
+        owner: rows::owner(row.try_get(1)?)?,
         statistics: Statistics {
             first_seen: time(row, 2)?,
             last_seen: time(row, 3)?,

@@ -1,7 +1,7 @@
 //! A graph in `SQLite` as a whole: its tip, its blocks, everything in it.
 
 use assay_database::value;
-use assay_engine::coins::{CoinTransaction, Holder, OutPoint, Txid};
+use assay_engine::utxo::{CoinTransaction, OutPoint, ScriptOwner, Txid};
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
@@ -40,7 +40,7 @@ pub(super) async fn state(connection: &mut SqliteConnection) -> Result<State, Gr
         sample: row.try_get(7)?,
         tip,
         next_transaction: row.try_get(8)?,
-        next_holder: row.try_get(9)?,
+        next_owner: row.try_get(9)?,
         reorganisable_from: value::unsigned("graph.reorganisable_from", row.try_get(10)?)?,
         indexed: row.try_get(11)?,
     })
@@ -77,7 +77,7 @@ impl Graph for SqliteGraph {
         read::transaction(self, txid, largest).await
     }
 
-    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<Holder>, GraphError> {
+    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
         let mut read = self.pool.begin().await?;
         let row = sqlx::query(
             "SELECT (SELECT min(first_tx) FROM block WHERE height > ?), next_tx FROM graph",
@@ -116,7 +116,7 @@ impl Graph for SqliteGraph {
         .bind(read::json(numbers.iter().map(i64::to_string)))
         .fetch_all(&mut *read)
         .await?;
-        rows.iter().map(|row| rows::holder(row.try_get(0)?)).collect()
+        rows.iter().map(|row| rows::owner(row.try_get(0)?)).collect()
     }
 
     async fn each_block(
@@ -154,8 +154,8 @@ impl Graph for SqliteGraph {
         each_row(&mut read, query, row::input, |row| print.input(&row)).await?;
         let query = all(row::OUTPUT, "output", "tx_id, place");
         each_row(&mut read, query, row::output, |row| print.output(&row)).await?;
-        let query = all(row::HOLDER, "holder AS h", "holder_id");
-        each_row(&mut read, query, row::holder, |row| print.holder(&row)).await?;
+        let query = all(row::OWNER, "holder AS h", "holder_id");
+        each_row(&mut read, query, row::owner, |row| print.owner(&row)).await?;
         Ok(print.of(self.chain, start, sample))
     }
 }
@@ -223,7 +223,7 @@ async fn sides(read: &mut SqliteConnection, (from, end): (i64, i64)) -> Result<S
             None => OutPoint { txid: rows::txid(row.try_get(4)?)?, index: rows::OUT_OF_POOL },
         };
         let coin = match row.try_get::<Option<&[u8]>, _>(3)? {
-            Some(key) => Some(Coin { holder: rows::holder(key)?, value: row::amount(&row, 2)? }),
+            Some(key) => Some(Coin { owner: rows::owner(key)?, value: row::amount(&row, 2)? }),
             None => None,
         };
         sides.inputs.push((row.try_get(0)?, GraphInput { output, coin }));
@@ -236,7 +236,7 @@ async fn sides(read: &mut SqliteConnection, (from, end): (i64, i64)) -> Result<S
     );
     let mut rows = rows.bind(from).bind(end).fetch(read);
     while let Some(row) = rows.try_next().await? {
-        let coin = Coin { holder: rows::holder(row.try_get(2)?)?, value: row::amount(&row, 1)? };
+        let coin = Coin { owner: rows::owner(row.try_get(2)?)?, value: row::amount(&row, 1)? };
         sides.outputs.push((row.try_get(0)?, coin));
     }
     Ok(sides)

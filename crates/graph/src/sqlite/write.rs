@@ -9,7 +9,7 @@ use std::{
 use assay_database::{DatabaseError, sqlite::private_directory, value};
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, Statistics, Txid},
+    utxo::{OutPoint, ScriptOwner, Statistics, Txid},
 };
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
@@ -27,7 +27,7 @@ use super::{
 use crate::{
     Coin, GraphError, GraphWriter, WriterOptions,
     plan::Plan,
-    rows::{self, HolderRow},
+    rows::{self, OwnerRow},
     state::State,
     writer::{RecordedOutput, Recorder, Writer},
 };
@@ -150,22 +150,22 @@ impl Recorder for SqliteRecorder {
         Ok(found)
     }
 
-    async fn holders(
+    async fn owners(
         &mut self,
-        holders: Vec<&Holder>,
-    ) -> Result<HashMap<Holder, (i64, Statistics)>, GraphError> {
-        let hexadecimal = |holder: &&Holder| format!("\"{}\"", hex::encode(holder.to_bytes()));
-        let asked = json(holders.iter().map(hexadecimal));
+        owners: Vec<&ScriptOwner>,
+    ) -> Result<HashMap<ScriptOwner, (i64, Statistics)>, GraphError> {
+        let hexadecimal = |owner: &&ScriptOwner| format!("\"{}\"", hex::encode(owner.to_bytes()));
+        let asked = json(owners.iter().map(hexadecimal));
         let query = format!(
             "SELECT {} FROM json_each(?) AS asked CROSS JOIN holder AS h ON h.key = unhex(asked.value)",
-            row::HOLDER
+            row::OWNER
         );
         let mut rows =
             sqlx::query(sqlx::AssertSqlSafe(query)).bind(asked).fetch(&mut self.connection);
-        let mut found = HashMap::with_capacity(holders.len());
+        let mut found = HashMap::with_capacity(owners.len());
         while let Some(row) = rows.try_next().await? {
-            let HolderRow { number, holder, statistics } = row::holder(&row)?;
-            found.insert(holder, (number, statistics));
+            let OwnerRow { number, owner, statistics } = row::owner(&row)?;
+            found.insert(owner, (number, statistics));
         }
         Ok(found)
     }
@@ -187,8 +187,7 @@ impl Recorder for SqliteRecorder {
         while let Some(row) = rows.try_next().await? {
             let asked = usize::try_from(row.try_get::<i64, _>(0)?).ok();
             let Some(output) = asked.and_then(|place| outputs.get(place)) else { continue };
-            let coin =
-                Coin { value: row::amount(&row, 2)?, holder: rows::holder(row.try_get(3)?)? };
+            let coin = Coin { value: row::amount(&row, 2)?, owner: rows::owner(row.try_get(3)?)? };
             found.push((*output, RecordedOutput { transaction: row.try_get(1)?, coin }));
         }
         Ok(found)
@@ -227,17 +226,17 @@ impl Recorder for SqliteRecorder {
         .bind(height)
         .fetch_one(&mut *write)
         .await?;
-        let (first_tx, first_holder): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        let (first_tx, first_owner): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         let moved = sqlx::query(
             "UPDATE graph SET next_tx = ?1, next_holder = ?2,
                               tip = (SELECT max(height) FROM block WHERE height <= ?3)
              WHERE next_tx = ?4 AND next_holder = ?5",
         )
         .bind(first_tx)
-        .bind(first_holder)
+        .bind(first_owner)
         .bind(height)
         .bind(before.next_transaction)
-        .bind(before.next_holder)
+        .bind(before.next_owner)
         .execute(&mut *write)
         .await?;
         if moved.rows_affected() != 1 {
@@ -257,7 +256,7 @@ impl Recorder for SqliteRecorder {
         .execute(&mut *write)
         .await?;
         for (delete, from) in [
-            ("DELETE FROM holder WHERE holder_id >= ?", first_holder),
+            ("DELETE FROM holder WHERE holder_id >= ?", first_owner),
             ("DELETE FROM output WHERE tx_id >= ?", first_tx),
             ("DELETE FROM input WHERE tx_id >= ?", first_tx),
             ("DELETE FROM tx WHERE tx_id >= ?", first_tx),
@@ -287,7 +286,7 @@ impl Recorder for SqliteRecorder {
 
 /// Moves the graph from where it stands to where it will stand.
 async fn proceed(write: &mut Write<'_>, before: &State, plan: &Plan) -> Result<(), GraphError> {
-    let State { tip, next_transaction, next_holder, reorganisable_from, .. } = &plan.after;
+    let State { tip, next_transaction, next_owner, reorganisable_from, .. } = &plan.after;
     let moved = sqlx::query(
         "UPDATE graph SET tip = ?, verified_at = ?, next_tx = ?,
                           next_holder = ?, reorganisable_from = ?
@@ -296,10 +295,10 @@ async fn proceed(write: &mut Write<'_>, before: &State, plan: &Plan) -> Result<(
     .bind(tip.map(|(block, _)| value::signed(block.height)))
     .bind(tip.map(|(_, at)| value::milliseconds(at)))
     .bind(next_transaction)
-    .bind(next_holder)
+    .bind(next_owner)
     .bind(value::signed(*reorganisable_from))
     .bind(before.next_transaction)
-    .bind(before.next_holder)
+    .bind(before.next_owner)
     .bind(before.tip.map(|(block, _)| value::signed(block.height)))
     .execute(&mut **write)
     .await?;

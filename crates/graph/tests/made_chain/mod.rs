@@ -3,7 +3,7 @@
 use assay_engine::{
     chain::ChainId,
     coinjoin::CoinjoinKind,
-    coins::{Holder, OutPoint, Pool, TransactionKind, Txid},
+    utxo::{OutPoint, Pool, ScriptOwner, TransactionKind, Txid},
 };
 use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
 use jiff::Timestamp;
@@ -124,16 +124,16 @@ impl Chain {
         }
     }
 
-    fn holder(&mut self) -> Holder {
+    fn owner(&mut self) -> ScriptOwner {
         // Few of them, so that they meet again; the first is a hub.
         let number = if self.dice.one_in(3) { 0 } else { self.dice.below(40) };
         let byte = u8::try_from(number).unwrap();
         match number % 6 {
-            0 | 1 => Holder::KeyHash([byte; 20]),
-            2 => Holder::ScriptHash([byte; 20]),
-            3 => Holder::Witness(0, vec![byte; 20]),
-            4 => Holder::Witness(1, vec![byte; 32]),
-            _ => Holder::Script([byte; 32]),
+            0 | 1 => ScriptOwner::KeyHash([byte; 20]),
+            2 => ScriptOwner::ScriptHash([byte; 20]),
+            3 => ScriptOwner::Witness(0, vec![byte; 20]),
+            4 => ScriptOwner::Witness(1, vec![byte; 32]),
+            _ => ScriptOwner::Script([byte; 32]),
         }
     }
 
@@ -144,7 +144,7 @@ impl Chain {
             return self.blocks[place].transactions[0].clone();
         }
         let outputs = (0..=self.dice.below(2))
-            .map(|_| Coin { holder: self.holder(), value: 25 + self.dice.next() % 1_000_000 })
+            .map(|_| Coin { owner: self.owner(), value: 25 + self.dice.next() % 1_000_000 })
             .collect();
         GraphTransaction {
             txid: Txid::from_bytes(self.dice.bytes()),
@@ -176,12 +176,12 @@ impl Chain {
         }
         if self.dice.one_in(12) {
             // Made before the first block, but told by the node.
-            let coin = Coin { holder: self.holder(), value: self.dice.next() % 3000 };
+            let coin = Coin { owner: self.owner(), value: self.dice.next() % 3000 };
             inputs.push(GraphInput { output: self.elsewhere(), coin: Some(coin) });
         }
         if self.dice.one_in(12) {
             let value = self.dice.next() % 3000;
-            let coin = Coin { holder: Holder::Pool(Pool::Mweb), value };
+            let coin = Coin { owner: ScriptOwner::Pool(Pool::Mweb), value };
             inputs
                 .push(GraphInput { output: OutPoint { txid, index: u32::MAX }, coin: Some(coin) });
         }
@@ -192,18 +192,18 @@ impl Chain {
         for _ in 0..=self.dice.below(5) {
             let value = if self.dice.one_in(8) { 0 } else { self.dice.next() % (rest + 1) };
             rest -= value;
-            outputs.push(Coin { holder: self.holder(), value });
+            outputs.push(Coin { owner: self.owner(), value });
         }
         let payers: Vec<_> = inputs.iter().flat_map(|input| &input.coin).collect();
         if !payers.is_empty() && self.dice.one_in(2) {
-            let change = payers[self.dice.below(payers.len())].holder.clone();
+            let change = payers[self.dice.below(payers.len())].owner.clone();
             let place = self.dice.below(outputs.len() + 1);
-            outputs.insert(place, Coin { holder: change, value: rest });
+            outputs.insert(place, Coin { owner: change, value: rest });
         }
         if self.dice.one_in(12) {
             let value = outputs.last().unwrap().value;
             outputs.last_mut().unwrap().value = 0;
-            outputs.push(Coin { holder: Holder::Pool(Pool::Mweb), value });
+            outputs.push(Coin { owner: ScriptOwner::Pool(Pool::Mweb), value });
         }
         let kind = match self.dice.below(10) {
             number @ 0..5 => TransactionKind::Coinjoin(CoinjoinKind::ALL[number]),
@@ -219,18 +219,18 @@ impl Chain {
     }
 
     /// Everybody who appears, and somebody who does not.
-    pub(crate) fn holders(&self) -> Vec<Holder> {
+    pub(crate) fn owners(&self) -> Vec<ScriptOwner> {
         let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
-        let mut holders: Vec<_> = transactions
+        let mut owners: Vec<_> = transactions
             .flat_map(|transaction| {
                 let spent = transaction.inputs.iter().flat_map(|input| &input.coin);
-                spent.chain(&transaction.outputs).map(|coin| coin.holder.clone())
+                spent.chain(&transaction.outputs).map(|coin| coin.owner.clone())
             })
             .collect();
-        holders.push(Holder::KeyHash([255; 20]));
-        holders.sort();
-        holders.dedup();
-        holders
+        owners.push(ScriptOwner::KeyHash([255; 20]));
+        owners.sort();
+        owners.dedup();
+        owners
     }
 
     /// Every transaction, those of one identifier as often as they are there, and one that is not.

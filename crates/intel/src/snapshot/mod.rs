@@ -11,11 +11,11 @@ use assay_engine::{
     address::{CanonicalAddress, KeyIdentity},
     attribute,
     chain::ChainId,
-    coins::Holder,
     evidence::{ChainState, ListedAddresses, Listing, SourceState},
     facts::{AccountControl, Environment, Facts, SameKey},
     policy::Policy,
     trace::Attribution,
+    utxo::ScriptOwner,
 };
 use jiff::civil::Date;
 
@@ -163,11 +163,11 @@ impl IntelSnapshot {
     pub fn attribution(
         &self,
         chain: ChainId,
-        holder: &Holder,
+        owner: &ScriptOwner,
         policy: &Policy,
         today: Date,
     ) -> Attribution {
-        let Some(address) = holder.address(chain) else {
+        let Some(address) = owner.address(chain) else {
             return Attribution::default();
         };
         let is_known = self.listed.contains_key(&address)

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    coins::{History, Holder, Statistics},
     evidence::{
         ActivityFacts, AssetActivity, ChainFacts, ChainReading, ChainState, FlowFacts, Tip,
         Unavailable,
     },
     policy::Policy,
     trace::{Trace, TraceRules},
+    utxo::{History, ScriptOwner, Statistics},
 };
 use assay_graph::{BATCH, Graph, GraphError, GraphTip, follow};
 use assay_intel::IntelSnapshot;
@@ -32,7 +32,7 @@ pub struct Traced {
     /// Names the state of the chain; `None` where it was not looked at.
     pub revision: Option<String>,
     /// Everybody whom the trace looked at: where one of them is listed or labelled, the answer changes.
-    pub read: BTreeSet<Holder>,
+    pub read: BTreeSet<ScriptOwner>,
 }
 
 impl Traced {
@@ -136,19 +136,19 @@ async fn at_tip(
 ) -> Result<Traced, GraphError> {
     let chain = subject.chain();
     let mut read = BTreeSet::new();
-    let history = match Holder::of_address(subject) {
-        Some(holder) => {
-            let history = graph.history(&holder, rules.reading()).await?;
-            history.map(|history| (holder, history))
+    let history = match ScriptOwner::from_address(subject) {
+        Some(owner) => {
+            let history = graph.history(&owner, rules.reading()).await?;
+            history.map(|history| (owner, history))
         }
         None => None,
     };
     let (flows, activity) = match history {
         None => (FlowFacts { complete: true, ledgers: vec![] }, None),
-        Some((holder, history)) => {
+        Some((owner, history)) => {
             let today = now.to_zoned(TimeZone::UTC).date();
-            let attribute = |holder: &Holder| intel.attribution(chain, holder, policy, today);
-            let mut trace = Trace::new(chain, &holder, &history, rules, today, &attribute);
+            let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
+            let mut trace = Trace::new(chain, &owner, &history, rules, today, &attribute);
             follow(graph, &mut trace, BATCH).await?;
             read.clone_from(trace.read());
             (trace.finish(), Some(activity(subject, &history)))

@@ -12,8 +12,8 @@ use assay_chain::{
 };
 use assay_engine::{
     address::CanonicalAddress,
-    coins::{OutPoint, Txid},
     trace::TraceRules,
+    utxo::{OutPoint, Txid},
 };
 use assay_store::{
     StoreError,

@@ -6,10 +6,11 @@ use assay_chain::histories::FullTransaction;
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    coins::{
-        History, HistoryEntry, Holder, OutPoint, OwnOutput, Statistics, Txid, transaction::returned,
-    },
     trace::Reading,
+    utxo::{
+        History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, Statistics, Txid,
+        transaction::returned,
+    },
 };
 
 /// What an API says of an address in all, in base units, change included.
@@ -28,7 +29,7 @@ pub(super) fn history(
     totals: Totals,
     reading: Reading,
 ) -> Option<History> {
-    let (chain, holder) = (subject.chain(), &Holder::of_address(subject)?);
+    let (chain, owner) = (subject.chain(), &ScriptOwner::from_address(subject)?);
     let first = transactions.iter().map(|transaction| transaction.time).min()?;
     let last = transactions.iter().map(|transaction| transaction.time).max()?;
     let spent: BTreeSet<OutPoint> = transactions
@@ -37,7 +38,7 @@ pub(super) fn history(
         .map(|(output, _, _)| *output)
         .collect();
     let own: Vec<Own<'_>> =
-        transactions.iter().map(|transaction| Own::of(holder, transaction, &spent)).collect();
+        transactions.iter().map(|transaction| Own::of(owner, transaction, &spent)).collect();
 
     let mut statistics = Statistics {
         first_seen: first,
@@ -88,7 +89,7 @@ fn largest_of<'a>(
     legs.into_iter().map(|(_, _, txid, _)| txid).collect()
 }
 
-/// A transaction from the holder's point of view.
+/// A transaction from the owner's point of view.
 struct Own<'a> {
     transaction: &'a FullTransaction,
     received: u128,
@@ -98,10 +99,14 @@ struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
-    fn of(holder: &Holder, transaction: &'a FullTransaction, spent: &BTreeSet<OutPoint>) -> Self {
+    fn of(
+        owner: &ScriptOwner,
+        transaction: &'a FullTransaction,
+        spent: &BTreeSet<OutPoint>,
+    ) -> Self {
         let outputs: Vec<OwnOutput> = (0..)
             .zip(&transaction.outputs)
-            .filter(|(_, (by, _))| by == holder)
+            .filter(|(_, (by, _))| by == owner)
             .map(|(index, (_, value))| {
                 let output = OutPoint { txid: transaction.txid, index };
                 OwnOutput { index, value: *value, spent: spent.contains(&output) }
@@ -109,7 +114,7 @@ impl<'a> Own<'a> {
             .collect();
         let inputs: Vec<(u32, u64)> = (0..)
             .zip(&transaction.inputs)
-            .filter(|(_, (_, by, _))| by == holder)
+            .filter(|(_, (_, by, _))| by == owner)
             .map(|(place, (_, _, value))| (place, *value))
             .collect();
         Self {
@@ -142,12 +147,12 @@ mod tests {
 
     const READING: Reading = Reading { transfers: 100, legs: 10_000 };
 
-    fn holder(number: u8) -> Holder {
-        Holder::KeyHash([number; 20])
+    fn owner(number: u8) -> ScriptOwner {
+        ScriptOwner::KeyHash([number; 20])
     }
 
     fn person_1() -> CanonicalAddress {
-        holder(1).address(ChainId::BTC).unwrap()
+        owner(1).address(ChainId::BTC).unwrap()
     }
 
     fn transaction(
@@ -164,10 +169,10 @@ mod tests {
                 .iter()
                 .map(|(txid, index, by, value)| {
                     let txid = Txid::from_bytes([*txid; 32]);
-                    (OutPoint { txid, index: *index }, holder(*by), *value)
+                    (OutPoint { txid, index: *index }, owner(*by), *value)
                 })
                 .collect(),
-            outputs: outputs.iter().map(|(by, value)| (holder(*by), *value)).collect(),
+            outputs: outputs.iter().map(|(by, value)| (owner(*by), *value)).collect(),
         }
     }
 

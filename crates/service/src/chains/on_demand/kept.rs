@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_chain::histories::FullTransaction;
 use assay_engine::{
     chain::ChainId,
-    coins::{Holder, OutPoint, Txid},
+    utxo::{OutPoint, ScriptOwner, Txid},
 };
 use assay_store::{
     Store, StoreError,
@@ -23,9 +23,9 @@ pub(super) struct KeptTransaction {
     height: u64,
     time: Timestamp,
     coinbase: bool,
-    /// The output that is spent, its holder in hexadecimal bytes, its value.
+    /// The output that is spent, its owner in hexadecimal bytes, its value.
     inputs: Vec<(String, u32, String, u64)>,
-    /// Holder and value.
+    /// ScriptOwner and value.
     outputs: Vec<(String, u64)>,
     /// The chain's height when it was fetched.
     seen_at: u64,
@@ -55,7 +55,7 @@ pub(super) struct KeptSpends {
 
 impl KeptTransaction {
     pub(super) fn of(transaction: &FullTransaction, tip: u64) -> Self {
-        let holder = |holder: &Holder| hex::encode(holder.to_bytes());
+        let owner = |owner: &ScriptOwner| hex::encode(owner.to_bytes());
         Self {
             height: transaction.height,
             time: transaction.time,
@@ -64,22 +64,22 @@ impl KeptTransaction {
                 .inputs
                 .iter()
                 .map(|(output, by, value)| {
-                    (output.txid.to_string(), output.index, holder(by), *value)
+                    (output.txid.to_string(), output.index, owner(by), *value)
                 })
                 .collect(),
-            outputs: transaction.outputs.iter().map(|(by, value)| (holder(by), *value)).collect(),
+            outputs: transaction.outputs.iter().map(|(by, value)| (owner(by), *value)).collect(),
             seen_at: tip,
         }
     }
 
     /// The transaction; `None` where what is kept cannot be read: then it is fetched again.
     pub(super) fn read(&self, txid: Txid) -> Option<FullTransaction> {
-        let holder = |text: &str| Holder::from_bytes(&hex::decode(text).ok()?);
+        let owner = |text: &str| ScriptOwner::from_bytes(&hex::decode(text).ok()?);
         let inputs = self.inputs.iter().map(|(txid, index, by, value)| {
             let output = OutPoint { txid: txid.parse().ok()?, index: *index };
-            Some((output, holder(by)?, *value))
+            Some((output, owner(by)?, *value))
         });
-        let outputs = self.outputs.iter().map(|(by, value)| Some((holder(by)?, *value)));
+        let outputs = self.outputs.iter().map(|(by, value)| Some((owner(by)?, *value)));
         Some(FullTransaction {
             txid,
             height: self.height,

@@ -24,10 +24,10 @@ use assay_chain::histories::{Histories, ReportedTip};
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    coins::{Holder, Txid},
     evidence::{ChainFacts, ChainReading, ChainState, Direction, FlowFacts, Tip, Unavailable},
     policy::Policy,
     trace::{Supply, Trace, TraceRules, Wants},
+    utxo::{ScriptOwner, Txid},
 };
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
@@ -95,7 +95,7 @@ impl OnDemand {
         let mut complete = true;
         let mut flows = FlowFacts { complete: true, ledgers: vec![] };
         let mut lifetime = None;
-        if let Some(holder) = Holder::of_address(subject) {
+        if let Some(owner) = ScriptOwner::from_address(subject) {
             let (transactions, totals, whole) =
                 fetching.history(&kept, subject, tip.height, &rules).await?;
             complete &= whole;
@@ -104,8 +104,8 @@ impl OnDemand {
             if let Some(history) = history {
                 let today = now.to_zoned(TimeZone::UTC).date();
                 let attribute =
-                    |holder: &Holder| intel.attribution(self.chain, holder, policy, today);
-                let mut trace = Trace::new(self.chain, &holder, &history, rules, today, &attribute);
+                    |owner: &ScriptOwner| intel.attribution(self.chain, owner, policy, today);
+                let mut trace = Trace::new(self.chain, &owner, &history, rules, today, &attribute);
                 loop {
                     let wants = trace.wants();
                     if wants.is_empty() {

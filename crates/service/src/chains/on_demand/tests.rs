@@ -10,9 +10,9 @@ use assay_chain::{
     histories::{FullTransaction, Summary},
 };
 use assay_engine::{
-    coins::{OutPoint, Pool},
     evidence::{FlowEnd, UnresolvedReason},
     facts::Environment,
+    utxo::{OutPoint, Pool},
 };
 use assay_store::SqliteStore;
 
@@ -56,10 +56,10 @@ impl FakeApi {
     }
 
     fn of(&self, address: &CanonicalAddress) -> Vec<FullTransaction> {
-        let holder = Holder::of_address(address).unwrap();
+        let owner = ScriptOwner::from_address(address).unwrap();
         let appears = |transaction: &&FullTransaction| {
-            transaction.inputs.iter().any(|(_, by, _)| *by == holder)
-                || transaction.outputs.iter().any(|(by, _)| *by == holder)
+            transaction.inputs.iter().any(|(_, by, _)| *by == owner)
+                || transaction.outputs.iter().any(|(by, _)| *by == owner)
         };
         self.api().transactions.iter().filter(appears).cloned().collect()
     }
@@ -84,14 +84,14 @@ impl Histories for FakeApi {
         if self.api().is_silent_about(Silence::AllButTheTip) {
             return Err(no_answer());
         }
-        let holder = Holder::of_address(address).unwrap();
+        let owner = ScriptOwner::from_address(address).unwrap();
         let all = self.of(address);
         let got = all.iter().flat_map(|transaction| &transaction.outputs);
         let gave = all.iter().flat_map(|transaction| &transaction.inputs);
         Ok(Summary {
-            funded: got.filter(|(by, _)| *by == holder).map(|(_, value)| u128::from(*value)).sum(),
+            funded: got.filter(|(by, _)| *by == owner).map(|(_, value)| u128::from(*value)).sum(),
             spent: gave
-                .filter(|(_, by, _)| *by == holder)
+                .filter(|(_, by, _)| *by == owner)
                 .map(|(.., value)| u128::from(*value))
                 .sum(),
             transactions: all.len().try_into().unwrap(),
@@ -140,13 +140,13 @@ fn at(minutes: i64) -> Timestamp {
     Timestamp::from_second(1_795_000_000 + minutes * 60).unwrap()
 }
 
-fn holder(number: u8) -> Holder {
-    Holder::KeyHash([number; 20])
+fn owner(number: u8) -> ScriptOwner {
+    ScriptOwner::KeyHash([number; 20])
 }
 
 /// Person 1, to whom person 3 paid 40 of 50 mined coins, and who paid 15 of them to person 2.
 fn subject() -> CanonicalAddress {
-    holder(1).address(ChainId::BTC).unwrap()
+    owner(1).address(ChainId::BTC).unwrap()
 }
 
 fn paid(number: u8, by: &[(u8, u32, u8, u64)], to: &[(u8, u64)]) -> FullTransaction {
@@ -159,10 +159,10 @@ fn paid(number: u8, by: &[(u8, u32, u8, u64)], to: &[(u8, u64)]) -> FullTransact
             .iter()
             .map(|(made, index, by, value)| {
                 let txid = Txid::from_bytes([*made; 32]);
-                (OutPoint { txid, index: *index }, holder(*by), *value)
+                (OutPoint { txid, index: *index }, owner(*by), *value)
             })
             .collect(),
-        outputs: to.iter().map(|(by, value)| (holder(*by), *value)).collect(),
+        outputs: to.iter().map(|(by, value)| (owner(*by), *value)).collect(),
     }
 }
 
@@ -287,7 +287,7 @@ async fn a_history_is_fetched_again_however_often_it_was_looked_at_meanwhile() {
 async fn pools_are_no_addresses_to_be_asked_for() {
     // Given money that comes out of a pool: the trace ends there and asks the API nothing of it.
     let mut transactions = story();
-    let pool = Holder::Pool(Pool::ZcashShielded);
+    let pool = ScriptOwner::Pool(Pool::ZcashShielded);
     if let Some(paid) = transactions.get_mut(1) {
         paid.inputs = vec![(OutPoint { txid: paid.txid, index: u32::MAX }, pool, 50)];
     }

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 
-use super::Holder;
+use super::ScriptOwner;
 use crate::coinjoin::CoinjoinKind;
 
 /// Identifies a transaction; written as explorers write it, last byte first.
@@ -127,7 +127,7 @@ pub struct Legs {
     pub count: u64,
     /// What all of them are worth together, in base units, `unknown` included.
     pub total: u128,
-    /// What those are worth together whose value and holder are not known because they were made
+    /// What those are worth together whose value and owner are not known because they were made
     /// before the first block known here. Never more than `total`; nothing for outputs.
     pub unknown: u128,
 }
@@ -140,7 +140,7 @@ pub struct Leg {
     /// The output.
     pub output: OutPoint,
     /// Who can spend it.
-    pub holder: Holder,
+    pub owner: ScriptOwner,
     /// Its value in base units.
     pub value: u64,
 }

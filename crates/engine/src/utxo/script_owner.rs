@@ -8,11 +8,11 @@ use crate::{
 };
 
 /// Who can spend an output. One key that is paid by itself (P2PK) and by its hash (P2PKH) is one
-/// holder: the same key spends both.
+/// owner: the same key spends both.
 ///
 /// Ordered by its bytes, which are the same on every machine and in every store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Holder {
+pub enum ScriptOwner {
     /// The hash of a public key.
     KeyHash([u8; 20]),
     /// The hash of a script.
@@ -64,10 +64,10 @@ const CASH_TOKEN_PREFIX: u8 = 0xef;
 /// coins, and the outputs by which coins come in.
 const MWEB_VERSIONS: [u8; 2] = [8, 9];
 
-impl Holder {
+impl ScriptOwner {
     /// Who can spend an output of `chain` with this script.
     #[must_use]
-    pub fn of_script(chain: ChainId, script: &[u8]) -> Self {
+    pub fn from_script(chain: ChainId, script: &[u8]) -> Self {
         let forms = chain.info().script_forms();
         let plain = if forms.cash { without_token(script) } else { script };
         match plain {
@@ -106,9 +106,9 @@ impl Holder {
         Self::Script(Sha256::digest(script).into())
     }
 
-    /// The holder that an address names; `None` where it names none that a chain shows.
+    /// The owner that an address names; `None` where it names none that a chain shows.
     #[must_use]
-    pub fn of_address(address: &CanonicalAddress) -> Option<Self> {
+    pub fn from_address(address: &CanonicalAddress) -> Option<Self> {
         Some(match address.payload() {
             Payload::PublicKeyHash(hash) => Self::KeyHash(*hash),
             Payload::ScriptHash(hash) => Self::ScriptHash(*hash),
@@ -118,7 +118,7 @@ impl Holder {
         })
     }
 
-    /// The address of `chain` that stands for the holder.
+    /// The address of `chain` that stands for the owner.
     #[must_use]
     pub fn address(&self, chain: ChainId) -> Option<CanonicalAddress> {
         let payload = match self {
@@ -133,7 +133,7 @@ impl Holder {
         CanonicalAddress::from_payload(chain, payload)
     }
 
-    /// The holder in bytes, as stores keep it: a tag, then what it commits to.
+    /// The owner in bytes, as stores keep it: a tag, then what it commits to.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let tagged = |tag: u8, rest: &[u8]| [&[tag], rest].concat();
@@ -148,7 +148,7 @@ impl Holder {
         }
     }
 
-    /// Reads what [`Holder::to_bytes`] wrote; `None` where it is something else.
+    /// Reads what [`ScriptOwner::to_bytes`] wrote; `None` where it is something else.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Some(match bytes.split_first()? {
@@ -211,22 +211,22 @@ mod tests {
     const BCH: &str = "bch";
     const LTC: &str = "ltc";
 
-    fn holder(chain: &str, script: &str) -> Holder {
-        Holder::of_script(chain.parse().unwrap(), &hex::decode(script).unwrap())
+    fn owner(chain: &str, script: &str) -> ScriptOwner {
+        ScriptOwner::from_script(chain.parse().unwrap(), &hex::decode(script).unwrap())
     }
 
     fn address(chain: &str, script: &str) -> Option<String> {
         let chain = chain.parse().unwrap();
         let script = hex::decode(script).unwrap();
-        Holder::of_script(chain, &script).address(chain).map(|address| address.to_string())
+        ScriptOwner::from_script(chain, &script).address(chain).map(|address| address.to_string())
     }
 
     #[test]
-    fn a_key_is_one_holder_however_it_is_paid() {
+    fn a_key_is_one_owner_however_it_is_paid() {
         // The first block's coinbase pays a key by itself; its address is the hash of that key.
         let key = "04678afdb0fe5548271967f1a67130b7105cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5f";
-        let paid_by_key = holder("btc", &format!("41{key}ac"));
-        let paid_by_hash = holder("btc", "76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac");
+        let paid_by_key = owner("btc", &format!("41{key}ac"));
+        let paid_by_hash = owner("btc", "76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac");
         assert_eq!(paid_by_key, paid_by_hash);
         assert_eq!(
             paid_by_key.address(ChainId::BTC).unwrap().as_str(),
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(address("btc", p2sh).unwrap(), "3QJmV3qfvL9SuYo34YihAf3sRCW3qSinyC");
         assert!(address("doge", p2sh).unwrap().starts_with(['9', 'A']));
         // Segregated witness is nothing on Bitcoin Cash: anybody could spend it.
-        assert!(matches!(holder(BCH, op_true), Holder::Script(_)));
+        assert!(matches!(owner(BCH, op_true), ScriptOwner::Script(_)));
         let taproot = format!("5120{}", "ab".repeat(32));
         assert!(address("btc", &taproot).unwrap().starts_with("bc1p"));
     }
@@ -253,9 +253,9 @@ mod tests {
     #[test]
     fn what_no_address_stands_for_is_still_somebody() {
         for script in ["", "6a", "6a0568656c6c6f", "51", "5121", "0020ab", "76a914"] {
-            let holder = holder("btc", script);
-            assert!(matches!(holder, Holder::Script(_)), "{script}");
-            assert_eq!(holder.address(ChainId::BTC), None);
+            let owner = owner("btc", script);
+            assert!(matches!(owner, ScriptOwner::Script(_)), "{script}");
+            assert_eq!(owner.address(ChainId::BTC), None);
         }
     }
 
@@ -265,40 +265,43 @@ mod tests {
         let category = "bb".repeat(32);
         // Fungible amount only; commitment of three bytes; both.
         for token in ["10fd0001", "6003aabbcc", "7002aabb05"] {
-            assert_eq!(holder(BCH, &format!("ef{category}{token}{plain}")), holder(BCH, plain));
+            assert_eq!(owner(BCH, &format!("ef{category}{token}{plain}")), owner(BCH, plain));
         }
-        assert!(matches!(holder("btc", &format!("ef{category}1001{plain}")), Holder::Script(_)));
+        assert!(matches!(
+            owner("btc", &format!("ef{category}1001{plain}")),
+            ScriptOwner::Script(_)
+        ));
         let long = format!("aa20{}87", "cd".repeat(32));
-        assert!(matches!(holder(BCH, &long), Holder::LongScriptHash(_)));
-        assert!(matches!(holder("btc", &long), Holder::Script(_)));
+        assert!(matches!(owner(BCH, &long), ScriptOwner::LongScriptHash(_)));
+        assert!(matches!(owner("btc", &long), ScriptOwner::Script(_)));
         for version in ["58", "59"] {
             let script = format!("{version}20{}", "11".repeat(32));
-            assert_eq!(holder(LTC, &script), Holder::Pool(Pool::Mweb));
-            assert!(matches!(holder("btc", &script), Holder::Witness(8 | 9, _)));
+            assert_eq!(owner(LTC, &script), ScriptOwner::Pool(Pool::Mweb));
+            assert!(matches!(owner("btc", &script), ScriptOwner::Witness(8 | 9, _)));
         }
     }
 
     #[test]
     fn bytes_are_read_back() {
-        let holders = [
-            Holder::KeyHash([1; 20]),
-            Holder::ScriptHash([2; 20]),
-            Holder::LongScriptHash([3; 32]),
-            Holder::Witness(1, vec![4; 32]),
-            Holder::Script([5; 32]),
-            Holder::Pool(Pool::Mweb),
-            Holder::Pool(Pool::ZcashShielded),
+        let owners = [
+            ScriptOwner::KeyHash([1; 20]),
+            ScriptOwner::ScriptHash([2; 20]),
+            ScriptOwner::LongScriptHash([3; 32]),
+            ScriptOwner::Witness(1, vec![4; 32]),
+            ScriptOwner::Script([5; 32]),
+            ScriptOwner::Pool(Pool::Mweb),
+            ScriptOwner::Pool(Pool::ZcashShielded),
         ];
-        for holder in holders {
-            assert_eq!(Holder::from_bytes(&holder.to_bytes()), Some(holder));
+        for owner in owners {
+            assert_eq!(ScriptOwner::from_bytes(&owner.to_bytes()), Some(owner));
         }
         for junk in [&[][..], &[9], &[0, 1], &[3], &[5, 7]] {
-            assert_eq!(Holder::from_bytes(junk), None);
+            assert_eq!(ScriptOwner::from_bytes(junk), None);
         }
     }
 
     #[test]
-    fn an_address_names_its_holder() {
+    fn an_address_names_its_owner() {
         for (chain, text) in [
             ("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
             ("btc", "bc1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp250x7us7a8qqhrxrxfsq2gp3gp"),
@@ -306,11 +309,11 @@ mod tests {
         ] {
             let chain = chain.parse().unwrap();
             let address = CanonicalAddress::parse(chain, text).unwrap();
-            let holder = Holder::of_address(&address).unwrap();
-            assert_eq!(holder.address(chain), Some(address));
+            let owner = ScriptOwner::from_address(&address).unwrap();
+            assert_eq!(owner.address(chain), Some(address));
         }
         let shielded =
             CanonicalAddress::parse("eth".parse().unwrap(), &format!("0x{}", "0".repeat(40)));
-        assert_eq!(Holder::of_address(&shielded.unwrap()), None);
+        assert_eq!(ScriptOwner::from_address(&shielded.unwrap()), None);
     }
 }
