@@ -7,9 +7,13 @@ default:
 sample:
     cargo run --release -- serve --sample
 
-# everything that must hold (--full searches longer)
+# every check and every test (--full searches longer and measures; words are filters of test names)
 test *arguments:
     ./tests/run {{ arguments }}
+
+# format, lints and unit tests
+check:
+    ./tests/run --quick
 
 # rewrite what is generated from the code: api/openapi.json, crds/manifests, tables in docs/, the README's answer, the chart's copies and table
 generate:

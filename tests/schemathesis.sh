@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Schemathesis against the API as it describes itself: ./tests/schemathesis.sh [CASES]
+# Schemathesis against the API as it describes itself: ./tests/schemathesis.sh [CASES | --install]
 #
 # Every check, generated cases right and wrong, and sequences of operations, at least CASES of them (2000
 # where left out). It serves the sample world with ASSAY_BIN, or with what `cargo build` made. The tool
-# lies in ASSAY_CACHE (default ~/.cache/assay), by version; ASSAY_SEED repeats a run.
+# lies in ASSAY_CACHE (default ~/.cache/assay), by version; --install only puts it there. ASSAY_SEED repeats
+# a run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,15 +16,13 @@ program="${ASSAY_BIN:-${CARGO_TARGET_DIR:-$PWD/target}/debug/assay}"
 seed="${ASSAY_SEED:-$RANDOM}"
 here="$PWD/tests/schemathesis"
 
-if [ ! -x "$tool/bin/schemathesis" ]; then
+if [ ! -e "$tool/complete" ]; then
   rm -rf "$tool"
-  python3 -m venv "$tool.new"
-  "$tool.new/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$version"
-  # A virtual environment knows its own place: it is made anew where it will be.
-  rm -rf "$tool.new"
   python3 -m venv "$tool"
   "$tool/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$version"
+  touch "$tool/complete"
 fi
+[ "${1:-}" != --install ] || exit 0
 
 work=$(mktemp -d)
 : >"$work/greeting"

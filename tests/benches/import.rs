@@ -10,7 +10,7 @@ const LISTS: [&str; 2] = ["2024-09-26", "2025-05-29"];
 const RUNS: usize = 5;
 
 fn main() {
-    let Some(data) = TestData::find() else { return };
+    let data = TestData::find();
     let assay = release_program();
     for day in LISTS {
         let list = data.ofac(day);

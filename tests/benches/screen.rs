@@ -26,7 +26,7 @@ const CATEGORIES: [&str; 4] = ["exchange", "scam", "mixer", "gambling"];
 const ROWS: [u64; 3] = [10_000, 100_000, 1_000_000];
 
 fn main() {
-    let Some(data) = TestData::find() else { return };
+    let data = TestData::find();
     let assay = release_program();
     let directory = tempfile::tempdir().expect("a directory");
     let run = |what: &str, arguments: &[&str]| {

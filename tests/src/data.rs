@@ -10,19 +10,18 @@ use std::{
 pub struct TestData(PathBuf);
 
 impl TestData {
-    /// The folder; `None`, and a line that says so, where it is not there.
+    /// The folder: `ASSAY_TEST_DATA`, or `shared/data` beside the project.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such folder.
     #[must_use]
-    pub fn find() -> Option<Self> {
+    pub fn find() -> Self {
         let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
         let folder = env::var_os("ASSAY_TEST_DATA").map_or(usual, PathBuf::from);
-        if folder.join("README.md").is_file() {
-            return Some(Self(folder));
-        }
-        #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-        {
-            eprintln!("SKIPPED: no test data in {}: set ASSAY_TEST_DATA", folder.display());
-        }
-        None
+        let is_there = folder.join("README.md").is_file();
+        assert!(is_there, "no test data in {}: set ASSAY_TEST_DATA", folder.display());
+        Self(folder)
     }
 
     /// A file of the folder.

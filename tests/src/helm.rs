@@ -1,4 +1,4 @@
-//! Real Helm. `tests/helm.sh` builds it.
+//! Real Helm. `tests/run` builds it.
 
 use std::{
     env,
@@ -8,10 +8,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::{Cluster, Finished, cache};
-
-/// There once it was built.
-const COMPLETE: &str = "complete";
+use crate::{Cluster, Finished, tools::tool};
 
 /// Helm with nothing of this environment's settings.
 #[derive(Debug)]
@@ -22,25 +19,16 @@ pub struct Helm {
 }
 
 impl Helm {
-    /// Helm without a cluster; `None`, with a word about it, where it was not built.
+    /// Helm without a cluster.
     ///
     /// # Panics
     ///
-    /// Where there can be no folder for it.
+    /// If it is not built, or there can be no folder for it.
     #[must_use]
-    pub fn find() -> Option<Self> {
-        let built = || cache::newest("helm", COMPLETE)?.parent().map(Path::to_owned);
-        let root = env::var_os("ASSAY_HELM").map(PathBuf::from).or_else(built);
-        let Some(root) = root.filter(|root| root.join(COMPLETE).is_file()) else {
-            #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-            {
-                eprintln!("SKIPPED: no Helm here: ./tests/run --full builds it, or set ASSAY_HELM");
-            }
-            return None;
-        };
+    pub fn find() -> Self {
         let home = tempfile::tempdir().expect("a directory");
         let kubeconfig = home.path().join("no-cluster");
-        Some(Self { program: root.join("bin/helm"), home, kubeconfig })
+        Self { program: tool("helm"), home, kubeconfig }
     }
 
     /// The same, of a cluster.
@@ -65,11 +53,11 @@ impl Helm {
     ///
     /// Where there is no shell.
     #[must_use]
-    pub fn shell(&self, cluster: &Cluster, folder: &Path, text: &str) -> Finished {
-        let own = self.program.parent().map(Path::to_owned);
-        let usual = ["/usr/bin", "/bin"].map(PathBuf::from);
-        let places = own.into_iter().chain([cluster.programs().to_owned()]).chain(usual);
-        let path = env::join_paths(places).expect("plain paths");
+    pub fn shell(&self, folder: &Path, text: &str) -> Finished {
+        let kubectl = tool("kubectl");
+        let own = [&self.program, &kubectl].map(|program| program.parent());
+        let usual = ["/usr/bin", "/bin"].map(Path::new);
+        let path = env::join_paths(own.into_iter().flatten().chain(usual)).expect("plain paths");
         let mut command = Command::new("sh");
         command.args(["-c", text]).current_dir(folder).env_clear().env("PATH", path);
         self.finish(&mut command)

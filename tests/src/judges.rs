@@ -1,44 +1,44 @@
-//! Who judges manifests beside the API server: kubeconform and checkov. `tests/judges.sh` fetches them.
+//! Who judges manifests beside the API server: kubeconform and checkov. `tests/run --full` fetches them.
 
 use std::{
-    env,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use serde_json::Value;
 
-use crate::{Finished, cache};
-
-/// There once everything was fetched.
-const COMPLETE: &str = "complete";
+use crate::{
+    Finished,
+    tools::{folder_of, tool},
+};
 
 /// The judges, with the definitions of the kinds of others that the chart uses.
 #[derive(Debug)]
-pub struct Judges(PathBuf);
+pub struct Judges {
+    checkov: PathBuf,
+    kubeconform: PathBuf,
+    definitions: PathBuf,
+}
 
 impl Judges {
-    /// The judges; `None`, with a word about it, where they were not fetched.
+    /// The judges.
+    ///
+    /// # Panics
+    ///
+    /// If they were not fetched.
     #[must_use]
-    pub fn find() -> Option<Self> {
-        let fetched = || cache::newest("judges", COMPLETE)?.parent().map(Path::to_owned);
-        let root = env::var_os("ASSAY_JUDGES").map(PathBuf::from).or_else(fetched);
-        let root = root.filter(|root| root.join(COMPLETE).is_file());
-        if root.is_none() {
-            #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-            {
-                eprintln!(
-                    "SKIPPED: no judges here: ./tests/run --full fetches them, or set ASSAY_JUDGES"
-                );
-            }
+    pub fn find() -> Self {
+        Self {
+            checkov: tool("checkov"),
+            kubeconform: tool("kubeconform"),
+            definitions: folder_of("checkov").join("definitions"),
         }
-        root.map(Self)
     }
 
     /// The folder with the definitions of the kinds of others.
     #[must_use]
     pub fn definitions(&self) -> PathBuf {
-        self.0.join("definitions")
+        self.definitions.clone()
     }
 
     /// What kubeconform says of the objects in a folder, by schemas that are called
@@ -51,7 +51,7 @@ impl Judges {
     pub fn kubeconform(&self, schemas: &Path, objects: &Path) -> Finished {
         let location = "{{.Group}}_{{.ResourceKind}}_{{.ResourceAPIVersion}}.json";
         let location = format!("{}/{location}", schemas.display());
-        Command::new(self.0.join("bin/kubeconform"))
+        Command::new(&self.kubeconform)
             .args(["-strict", "-summary", "-verbose", "-schema-location", &location])
             .arg(objects)
             .output()
@@ -66,7 +66,7 @@ impl Judges {
     /// Where it cannot be run, or looks at nothing.
     #[must_use]
     pub fn checkov(&self, file: &Path) -> Vec<(String, String)> {
-        let finished: Finished = Command::new(self.0.join("checkov/bin/checkov"))
+        let finished: Finished = Command::new(&self.checkov)
             .args(["--framework", "kubernetes", "--output", "json", "--skip-download", "--file"])
             .arg(file)
             .output()

@@ -9,7 +9,6 @@
 )]
 
 pub mod big_chain;
-mod cache;
 mod caller;
 mod cluster;
 mod collector;
@@ -32,6 +31,7 @@ pub mod raw_node;
 mod server;
 mod small_disk;
 pub mod story;
+mod tools;
 mod wait;
 mod wall_clock;
 

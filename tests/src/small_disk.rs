@@ -14,28 +14,23 @@ use tempfile::TempDir;
 pub struct SmallDisk(TempDir);
 
 impl SmallDisk {
-    /// A disk of so many mebibytes; `None`, and a line that says so, where this process may not mount
-    /// one.
+    /// A disk of so many mebibytes.
     ///
     /// # Panics
     ///
-    /// Where there is no directory to mount it on.
+    /// If this process may not mount one.
     #[must_use]
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-    pub fn mount(mebibytes: u32) -> Option<Self> {
+    pub fn mount(mebibytes: u32) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let options = format!("size={mebibytes}m,mode=1777");
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
             .arg(directory.path())
-            .output();
-        match mounted {
-            Ok(run) if run.status.success() => Some(Self(directory)),
-            _ => {
-                eprintln!("SKIPPED: a disk that is full needs the right to mount one");
-                None
-            }
-        }
+            .output()
+            .expect("mount runs");
+        let stderr = String::from_utf8_lossy(&mounted.stderr);
+        assert!(mounted.status.success(), "no disk can be mounted, which takes root: {stderr}");
+        Self(directory)
     }
 
     /// Where it is.

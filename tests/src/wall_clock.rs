@@ -13,24 +13,21 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// The system's own time, until it is set; `None`, and a line that says so, where `libfaketime` is
-    /// not installed.
+    /// The system's own time, until it is set.
     ///
     /// # Panics
     ///
-    /// Where no file can be written.
+    /// If the Debian package `faketime` is not installed, or no file can be written.
     #[must_use]
-    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-    pub fn new() -> Option<Self> {
+    #[expect(clippy::new_without_default, reason = "it takes a library that may not be installed")]
+    pub fn new() -> Self {
         let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
         let libraries = folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1"));
-        let Some(library) = libraries.into_iter().find(|library| library.is_file()) else {
-            eprintln!("SKIPPED: a clock that jumps needs the Debian package `faketime`");
-            return None;
-        };
+        let library = libraries.into_iter().find(|library| library.is_file());
+        let library = library.expect("libfaketime: install the Debian package `faketime`");
         let clock = Self { library, offset: NamedTempFile::new().expect("a file") };
         clock.set_ahead(0);
-        Some(clock)
+        clock
     }
 
     /// Sets it so many seconds ahead of the system's, or behind.

@@ -39,7 +39,7 @@ fn main() {
         reflect::run(kubeconfig.as_ref());
         return;
     }
-    let Some(cluster) = Cluster::start() else { return };
+    let cluster = Cluster::start();
     let count = if env::var_os("ASSAY_BENCH_FULL").is_some() { 10_000 } else { 500 };
     let program = release_operator();
     objects::define(&cluster);

@@ -1,14 +1,15 @@
 //! `kwok`, which plays a node on which pods are only objects.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use super::Cluster;
+use crate::tools::folder_of;
 
 impl Cluster {
     /// Starts it, and makes the node that it plays.
-    pub(super) fn start_kwok(&mut self, root: &Path) {
+    pub(super) fn start_kwok(&mut self) {
         let mut stages = vec![KWOK.to_owned(), job_fails(), never_ready(), never_pulled()];
-        for stage in fs::read_dir(root.join("stages")).expect("kwok's stages") {
+        for stage in fs::read_dir(folder_of("kwok").join("stages")).expect("kwok's stages") {
             let path = stage.expect("a stage").path();
             stages.push(fs::read_to_string(path).expect("a stage"));
         }

@@ -1,5 +1,5 @@
 //! A real Kubernetes control plane: etcd, API server, controllers, scheduler. Its node is played by `kwok`,
-//! on which pods are only objects, or a real one, on which they run. `tests/kubernetes.sh` builds the
+//! on which pods are only objects, or a real one, on which they run. `tests/run` builds the
 //! programs.
 
 mod control_plane;
@@ -7,12 +7,11 @@ mod keeper;
 mod kwok;
 mod node;
 mod pki;
-mod programs;
 
 use std::{
     fs::{self, File},
     io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -21,7 +20,7 @@ use assay_test_servers::free_port;
 
 pub use self::node::ContainerProcess;
 use self::{control_plane::AUDIT, keeper::Keeper, node::Node};
-use crate::{Finished, wait_at_most};
+use crate::{Finished, tools::tool, wait_at_most};
 
 /// How long anything of a cluster may take to come up, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -30,7 +29,6 @@ const PATIENCE: Duration = Duration::from_mins(2);
 #[derive(Debug)]
 pub struct Cluster {
     directory: PathBuf,
-    programs: PathBuf,
     ports: Ports,
     keeper: Keeper,
     /// The real node, where it has one.
@@ -52,27 +50,25 @@ struct Ports {
 }
 
 impl Cluster {
-    /// Starts a cluster with a node that is ready, and that `kwok` plays; `None`, with a word about it,
-    /// where its programs are not there.
+    /// Starts a cluster with a node that is ready, and that `kwok` plays.
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// If its programs are not built, or it does not start.
     #[must_use]
-    pub fn start() -> Option<Self> {
-        let root = programs::find()?;
-        let mut cluster = Self::in_new_directory(&root);
+    pub fn start() -> Self {
+        let mut cluster = Self::in_new_directory();
         cluster.start_control_plane();
-        cluster.start_kwok(&root);
+        cluster.start_kwok();
         cluster.wait_until_ready();
-        Some(cluster)
+        cluster
     }
 
-    fn in_new_directory(root: &Path) -> Self {
+    fn in_new_directory() -> Self {
         let directory = tempfile::Builder::new().prefix("assay-").tempdir();
         let directory = directory.expect("a directory").keep();
         let keeper = Keeper::of(&directory);
-        Self { directory, programs: root.join("bin"), ports: ports(), keeper, node: None }
+        Self { directory, ports: ports(), keeper, node: None }
     }
 
     fn start_control_plane(&mut self) {
@@ -96,12 +92,6 @@ impl Cluster {
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         self.directory.join("admin.kubeconfig")
-    }
-
-    /// Where `kubectl` and the programs of the cluster are.
-    #[must_use]
-    pub fn programs(&self) -> &Path {
-        &self.programs
     }
 
     /// What a file says with which a `ServiceAccount` of a namespace reaches it.
@@ -219,7 +209,7 @@ impl Cluster {
     }
 
     fn run(&mut self, program: &str, arguments: &[String]) {
-        let command = Command::new(self.programs.join(program));
+        let command = Command::new(tool(program));
         self.keep(program, command, arguments);
     }
 
@@ -235,7 +225,7 @@ impl Cluster {
     }
 
     fn kubectl_with(&self, arguments: &[&str], input: &str) -> Finished {
-        let mut child: Child = Command::new(self.programs.join("kubectl"))
+        let mut child: Child = Command::new(tool("kubectl"))
             .args(arguments)
             .env("KUBECONFIG", self.kubeconfig())
             .env("HOME", &self.directory)

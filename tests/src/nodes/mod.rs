@@ -4,10 +4,8 @@
 //! goes with it. What it was told survives [`Node::stop`] and [`Node::kill`] as far as the node itself
 //! sees to that: [`Kind::remembers`].
 //!
-//! - `programs`: where the programs are
 //! - `rpc`: calls to them
 
-mod programs;
 mod rpc;
 
 pub use rpc::{Credentials, Rpc, RpcError};
@@ -28,6 +26,7 @@ use tempfile::TempDir;
 use crate::{
     maker::{Block, Network},
     process,
+    tools::tool,
 };
 
 /// How long a node may take to start or to stop. The slowest seen here is a few seconds; a busy
@@ -67,6 +66,15 @@ impl Kind {
         !matches!(self, Self::Btcd)
     }
 
+    /// The program that such a node runs: Litecoin Core is a Debian package, `tests/run` builds the others.
+    fn program(self) -> PathBuf {
+        match self {
+            Self::BitcoinCore => tool("bitcoind"),
+            Self::Btcd => tool("btcd"),
+            Self::Litecoin { .. } => "litecoind".into(),
+        }
+    }
+
     /// The network it is a node of.
     #[must_use]
     pub const fn network(self) -> Network {
@@ -101,20 +109,19 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node that knows nothing but its first block; `None`, and a line that says so, where
-    /// its program is not there.
+    /// Starts a node that knows nothing but its first block.
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// If its program is not there, or does not start.
     #[must_use]
-    pub fn start(kind: Kind) -> Option<Self> {
-        let program = programs::find(kind)?;
+    pub fn start(kind: Kind) -> Self {
+        let program = kind.program();
         let directory = tempfile::tempdir().expect("a directory");
         let port = free_port();
         let mut node = Self { kind, program, port, directory, child: None };
         node.launch();
-        Some(node)
+        node
     }
 
     /// Starts it again, on what it has, and waits until it answers. A height that it had before it

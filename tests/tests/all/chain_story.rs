@@ -49,7 +49,7 @@ fn story(kind: Kind) -> Story {
 
 /// A node takes every block, loses none that it should keep, and takes the longer branch.
 fn happens_on(kind: Kind) {
-    let Some(mut node) = Node::start(kind) else { return };
+    let mut node = Node::start(kind);
     let story = story(kind);
     let holds = |node: &Node, height: u64, name: &str| {
         let hash = node.block_hash(height);
@@ -81,24 +81,28 @@ fn happens_on(kind: Kind) {
 }
 
 #[test]
+#[ignore = "needs Bitcoin Core"]
 fn the_story_happens_on_bitcoin_core() {
     happens_on(Kind::BitcoinCore);
 }
 
 #[test]
+#[ignore = "needs btcd"]
 fn the_story_happens_on_btcd() {
     happens_on(Kind::Btcd);
 }
 
 #[test]
+#[ignore = "needs Litecoin Core"]
 fn the_story_happens_on_litecoin_core() {
     happens_on(Kind::Litecoin { mweb: false });
 }
 
 #[test]
+#[ignore = "needs Litecoin Core"]
 fn coins_go_into_litecoins_extension_blocks_and_come_out_again() {
     let kind = Kind::Litecoin { mweb: true };
-    let Some(mut node) = Node::start(kind) else { return };
+    let mut node = Node::start(kind);
     let story = story(kind);
     play(&story, &mut node, |_, _| {});
     let sequel = mweb::play(&story, &node);
@@ -270,7 +274,7 @@ fn an_answer_is_right_or_told_where_it_is_wrong() {
 /// Assay follows a node through the whole story, is killed once itself, and says of everybody what is
 /// expected; and says the same after reading the whole chain at once.
 fn is_told_by_assay(kind: Kind, database: Option<&Postgres>) {
-    let Some(mut node) = Node::start(kind) else { return };
+    let mut node = Node::start(kind);
     let story = story(kind);
     let chain = story.network.chain();
     let directory = tempfile::tempdir().unwrap();
@@ -315,21 +319,25 @@ fn is_told_by_assay(kind: Kind, database: Option<&Postgres>) {
 }
 
 #[test]
+#[ignore = "needs Bitcoin Core"]
 fn assay_tells_the_story_of_bitcoin_core() {
     is_told_by_assay(Kind::BitcoinCore, None);
 }
 
 #[test]
+#[ignore = "needs btcd"]
 fn assay_tells_the_story_of_btcd() {
     is_told_by_assay(Kind::Btcd, None);
 }
 
 #[test]
+#[ignore = "needs Litecoin Core"]
 fn assay_tells_the_story_of_litecoin_core() {
     is_told_by_assay(Kind::Litecoin { mweb: false }, None);
 }
 
 #[test]
+#[ignore = "needs Litecoin Core"]
 fn assay_tells_the_story_of_litecoins_extension_blocks_on_postgresql() {
     let database = Postgres::start();
     is_told_by_assay(Kind::Litecoin { mweb: true }, Some(&database));

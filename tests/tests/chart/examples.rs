@@ -19,8 +19,9 @@ fn example(helm: &Helm, name: &str) -> (Value, Vec<Value>) {
 }
 
 #[test]
+#[ignore = "needs Helm"]
 fn every_example_fits_its_objects() {
-    let Some(helm) = Helm::find() else { return };
+    let helm = Helm::find();
     let folder = file("charts/assay/examples");
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .unwrap()

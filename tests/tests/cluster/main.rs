@@ -1,4 +1,4 @@
-//! Assay on a real Kubernetes API server. Without its programs, every test says that it skips.
+//! Assay on a real Kubernetes API server.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -35,12 +35,11 @@ const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crds/manifest
 /// What the operator may do.
 const RIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights.yaml");
 
-/// The one cluster of these tests, with the definitions applied; one test at a time has it. `None`
-/// where the programs of a cluster are not there.
-pub(crate) fn cluster() -> Option<MutexGuard<'static, Cluster>> {
-    static CLUSTER: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
+/// The one cluster of these tests, with the definitions applied; one test at a time has it.
+pub(crate) fn cluster() -> MutexGuard<'static, Cluster> {
+    static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
     let cluster = CLUSTER.get_or_init(|| {
-        let cluster = Cluster::start()?;
+        let cluster = Cluster::start();
         assert!(Path::new(DEFINITIONS).is_dir(), "the definitions are generated");
         cluster.kubectl(&["apply", "--server-side", "-f", DEFINITIONS]);
         let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
@@ -55,9 +54,8 @@ pub(crate) fn cluster() -> Option<MutexGuard<'static, Cluster>> {
             let role = format!("{role}=assay-operator");
             cluster.kubectl(&["create", kind, "assay-operator", &role, account]);
         }
-        Some(Mutex::new(cluster))
+        Mutex::new(cluster)
     });
     // What another test left behind when it failed must not fail this one.
-    let lock = cluster.as_ref()?.lock();
-    Some(lock.unwrap_or_else(std::sync::PoisonError::into_inner))
+    cluster.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -16,8 +16,9 @@ fn ok(finished: Finished) {
 }
 
 #[test]
+#[ignore = "needs Kubernetes"]
 fn a_page_of_yaml_becomes_a_key_that_the_api_takes() {
-    let Some(platform) = Platform::start() else { return };
+    let platform = Platform::start();
     let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
     platform.cluster.apply(&page);
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
@@ -46,8 +47,9 @@ fn a_page_of_yaml_becomes_a_key_that_the_api_takes() {
 }
 
 #[test]
+#[ignore = "needs Kubernetes"]
 fn what_is_wrong_says_so_and_what_was_right_stays_in_force() {
-    let Some(platform) = Platform::start() else { return };
+    let platform = Platform::start();
     let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
     platform.cluster.apply(&page);
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
@@ -83,8 +85,9 @@ fn what_is_wrong_says_so_and_what_was_right_stays_in_force() {
 }
 
 #[test]
+#[ignore = "needs Kubernetes"]
 fn sources_are_published_and_what_no_schema_can_know_is_told() {
-    let Some(platform) = Platform::start() else { return };
+    let platform = Platform::start();
     let source = |schedule: &str, chain: &str| {
         format!(
             "
@@ -114,8 +117,9 @@ spec: {{chain: {chain}, mode: follow, protocol: rpc, endpoint: 'http://127.0.0.1
 }
 
 #[test]
+#[ignore = "needs Kubernetes"]
 fn a_key_is_where_its_tenant_lets_it_be_and_overlaps_its_successor() {
-    let Some(platform) = Platform::start() else { return };
+    let platform = Platform::start();
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
     let elsewhere = key("backend", "acme").replace("namespace: default", "namespace: kube-public");
     platform.cluster.apply(&elsewhere);
@@ -147,8 +151,9 @@ fn a_key_is_where_its_tenant_lets_it_be_and_overlaps_its_successor() {
 }
 
 #[test]
+#[ignore = "needs Kubernetes"]
 fn a_key_is_good_for_what_its_object_says_by_now() {
-    let Some(platform) = Platform::start() else { return };
+    let platform = Platform::start();
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
     let text = platform.key("default", "backend");
@@ -171,8 +176,9 @@ fn a_key_is_good_for_what_its_object_says_by_now() {
 /// As a person does it: `kubectl apply`, `kubectl wait`, the Secret, a check. Five times, or as often as
 /// `ASSAY_ONBOARDINGS` says.
 #[test]
+#[ignore = "needs Kubernetes"]
 fn tenants_are_onboarded_one_after_another() {
-    let Some(platform) = Platform::start() else { return };
+    let platform = Platform::start();
     platform.cluster.apply(GOLD);
     platform.wait_for_reason(&["plan", "gold"], "Published");
     let times = env::var("ASSAY_ONBOARDINGS").ok().and_then(|times| times.parse().ok());
@@ -189,8 +195,9 @@ fn tenants_are_onboarded_one_after_another() {
 }
 
 #[test]
+#[ignore = "needs Kubernetes"]
 fn what_comes_in_bursts_is_all_published_soon() {
-    let Some(platform) = Platform::start() else { return };
+    let platform = Platform::start();
     platform.cluster.apply(GOLD);
     let names: Vec<String> = (0..60).map(|number| format!("tenant-{number}")).collect();
     let page = names.iter().map(|name| [tenant(name, "gold"), key(name, name)].concat());
@@ -205,8 +212,9 @@ fn what_comes_in_bursts_is_all_published_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Kubernetes"]
 async fn one_folder_says_the_same_on_a_laptop_and_in_a_cluster() {
-    let Some(platform) = Platform::start() else { return };
+    let platform = Platform::start();
     let folder = tempfile::tempdir().unwrap();
     let page = [GOLD, &tenant("acme", "gold"), &raised(2000)].concat();
     std::fs::write(folder.path().join("page.yaml"), &page).unwrap();

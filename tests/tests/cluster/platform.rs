@@ -42,9 +42,9 @@ pub(crate) struct Platform {
 }
 
 impl Platform {
-    /// A platform without a tenant; `None` where there are no programs of a cluster.
-    pub(crate) fn start() -> Option<Self> {
-        let cluster = cluster()?;
+    /// A platform without a tenant.
+    pub(crate) fn start() -> Self {
+        let cluster = cluster();
         clear(&cluster);
         let postgres = Postgres::start();
         let directory = Arc::new(tempfile::tempdir().unwrap());
@@ -52,7 +52,7 @@ impl Platform {
         let server = Server::start(directory, &[]);
         let operator = Operator::start(&cluster, &postgres.url(), "first");
         operator.wait_until_it_works();
-        Some(Self { operator, server, postgres, cluster })
+        Self { operator, server, postgres, cluster }
     }
 
     /// Waits until what `kubectl` prints of an object is that.

@@ -46,17 +46,17 @@ pub(crate) fn file(name: &str) -> PathBuf {
 }
 
 impl World {
-    /// A node on which there is nothing of Assay; `None` where there is no node or no Helm.
-    pub(crate) fn new() -> Option<Self> {
-        static CLUSTER: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
-        let helm = Helm::find()?;
-        let cluster = CLUSTER.get_or_init(|| Cluster::start_on_node().map(Mutex::new)).as_ref()?;
+    /// A node on which there is nothing of Assay.
+    pub(crate) fn new() -> Self {
+        static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
+        let helm = Helm::find();
+        let cluster = CLUSTER.get_or_init(|| Mutex::new(Cluster::start_on_node()));
         let cluster = cluster.lock().unwrap_or_else(PoisonError::into_inner);
         cluster.enter();
         let helm = helm.of(&cluster);
         let world = Self { cluster, helm };
         world.clear();
-        Some(world)
+        world
     }
 
     /// Removes what a test before this one left.
@@ -87,7 +87,7 @@ impl World {
 
     /// Runs what a person types, in the project's folder.
     pub(crate) fn shell(&self, text: &str) -> Finished {
-        self.helm.shell(&self.cluster, &file("."), text)
+        self.helm.shell(&file("."), text)
     }
 
     /// `kubectl` in the namespace of the release.

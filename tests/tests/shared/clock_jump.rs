@@ -31,8 +31,9 @@ fn minutes_later(later: &Value, than: &Value) -> i64 {
 }
 
 #[test]
+#[ignore = "needs faketime"]
 fn a_limit_is_never_exceeded_though_a_clock_jumps_an_hour() {
-    let Some(clock) = WallClock::new() else { return };
+    let clock = WallClock::new();
     let platform = Platform::start();
     platform.apply(&on_plan("tight", BURST));
     let key = platform.key();
@@ -62,8 +63,9 @@ fn a_limit_is_never_exceeded_though_a_clock_jumps_an_hour() {
 }
 
 #[test]
+#[ignore = "needs faketime"]
 fn a_key_expires_by_the_clock_of_the_server_that_is_asked() {
-    let Some(clock) = WallClock::new() else { return };
+    let clock = WallClock::new();
     let platform = Platform::start();
     platform.apply(&roomy());
     let create = ["keys", "create", "--tenant", "acme", "--expires-in", "30m"];
@@ -81,8 +83,9 @@ fn a_key_expires_by_the_clock_of_the_server_that_is_asked() {
 }
 
 #[test]
+#[ignore = "needs faketime"]
 fn an_answer_is_not_repeated_longer_because_a_clock_was_set_back() {
-    let Some(clock) = WallClock::new() else { return };
+    let clock = WallClock::new();
     let platform = Platform::start();
     platform.apply(&roomy());
     let key = platform.key();

@@ -20,11 +20,11 @@ const LONG: i64 = 3 * 3600;
 pub(crate) struct Chain(pub(crate) Node);
 
 impl Chain {
-    /// A node with so many blocks; `None` where its program is not there.
-    pub(crate) fn start(blocks: u64) -> Option<Self> {
-        let chain = Self(Node::start(Kind::Litecoin { mweb: false })?);
+    /// A node with so many blocks.
+    pub(crate) fn start(blocks: u64) -> Self {
+        let chain = Self(Node::start(Kind::Litecoin { mweb: false }));
         chain.grow(blocks);
-        Some(chain)
+        chain
     }
 
     pub(crate) fn grow(&self, blocks: u64) {
@@ -72,8 +72,9 @@ fn tip_time(answer: &Value) -> Value {
 }
 
 #[test]
+#[ignore = "needs Litecoin Core, faketime"]
 fn answers_go_on_and_tell_their_tip_and_the_chain_is_caught_up_with() {
-    let (Some(mut chain), Some(clock)) = (Chain::start(5), WallClock::new()) else { return };
+    let (mut chain, clock) = (Chain::start(5), WallClock::new());
     let platform = Platform::start();
     platform.apply(&roomy());
     chain.followed_by(&platform);

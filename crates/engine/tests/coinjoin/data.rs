@@ -23,22 +23,15 @@ pub(crate) struct Recorded {
     pub(crate) transaction: Transaction,
 }
 
-fn folder() -> Option<PathBuf> {
-    let folder = env::var_os("ASSAY_TEST_DATA").map(PathBuf::from);
-    if folder.is_none() {
-        #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-        {
-            eprintln!("SKIPPED: no test data: set ASSAY_TEST_DATA");
-        }
-    }
-    folder
+fn folder() -> PathBuf {
+    env::var("ASSAY_TEST_DATA").unwrap().into()
 }
 
-/// The transactions of a file in `coinjoin`; `None` where there is no test data.
-pub(crate) fn recorded(name: &str) -> Option<Vec<Recorded>> {
-    let file = File::open(folder()?.join("coinjoin").join(name)).unwrap();
+/// The transactions of a file in `coinjoin`.
+pub(crate) fn recorded(name: &str) -> Vec<Recorded> {
+    let file = File::open(folder().join("coinjoin").join(name)).unwrap();
     let lines = BufReader::new(BzDecoder::new(file)).lines().map(Result::unwrap);
-    Some(lines.filter(|line| !line.is_empty()).map(|line| record(&line)).collect())
+    lines.filter(|line| !line.is_empty()).map(|line| record(&line)).collect()
 }
 
 /// `txid:::blockhash:::index:::time:::inputs:::outputs`, inputs `txid-vout-satoshi+script+type`, outputs
@@ -77,8 +70,8 @@ fn coin(script: &str, value: &str) -> Coin {
 }
 
 /// The transactions of the mainnet blocks but for their coinbases, nothing known of what they spend.
-pub(crate) fn blocks() -> Option<Vec<Transaction>> {
-    let folder = folder()?.join("chains/bitcoin/blocks");
+pub(crate) fn blocks() -> Vec<Transaction> {
+    let folder = folder().join("chains/bitcoin/blocks");
     let mut old = Vec::new();
     let file = File::open(folder.join("277647.dat.bz2")).unwrap();
     BzDecoder::new(file).read_to_end(&mut old).unwrap();
@@ -87,7 +80,7 @@ pub(crate) fn blocks() -> Option<Vec<Transaction>> {
     for name in ["block426884.raw", "block482683.raw"] {
         transactions.extend(block(&fs::read(folder.join(name)).unwrap()));
     }
-    Some(transactions)
+    transactions
 }
 
 fn block(bytes: &[u8]) -> Vec<Transaction> {

@@ -15,8 +15,8 @@ use std::{
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use self::images::Image;
-use super::{Cluster, PATIENCE, programs};
-use crate::wait_at_most;
+use super::{Cluster, PATIENCE};
+use crate::{tools::tool, wait_at_most};
 
 /// Where the node is.
 pub(super) const ADDRESS: &str = "10.99.0.1";
@@ -39,16 +39,15 @@ pub struct ContainerProcess(u32);
 impl Cluster {
     /// Starts a cluster with a real node, on which Assay's images are as the chart names them, and where
     /// every pod must be a restricted one. The thread that asks is in the node's network from then on, with
-    /// all that it starts. `None`, with a word about it, where something that it needs is not there.
+    /// all that it starts.
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// If something that it needs is not there, or it does not start.
     #[must_use]
-    pub fn start_on_node() -> Option<Self> {
-        let root = programs::find()?;
-        needs::are_met(&root)?;
-        let mut cluster = Self::in_new_directory(&root);
+    pub fn start_on_node() -> Self {
+        needs::check().unwrap_or_else(|lack| panic!("no real Kubernetes node here: {lack}"));
+        let mut cluster = Self::in_new_directory();
         cluster.make_room();
         cluster.enter();
         cluster.write_node_files();
@@ -59,7 +58,7 @@ impl Cluster {
         cluster.start_control_plane();
         cluster.start_node();
         cluster.wait_until_ready();
-        Some(cluster)
+        cluster
     }
 
     /// Brings the thread that asks, with all that it starts, into the network of the cluster's node.
@@ -161,7 +160,7 @@ impl Cluster {
     }
 
     fn start_node(&mut self) {
-        let kubelet = self.inside(self.programs.join("kubelet"));
+        let kubelet = self.inside(tool("kubelet"));
         let arguments = [
             format!("--config={}", self.file("kubelet.yaml")),
             format!("--kubeconfig={}", self.file("node.kubeconfig")),

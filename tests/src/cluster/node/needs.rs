@@ -13,20 +13,9 @@ pub(super) const NETWORK_PLUGINS: &str = "/usr/lib/cni";
 /// Programs of the system.
 const PROGRAMS: [&str; 9] =
     ["containerd", "ctr", "runc", "nft", "iptables", "ip", "unshare", "nsenter", "redis-server"];
-/// Programs that `tests/kubernetes.sh` built, of which an older one built fewer.
-const BUILT: [&str; 4] = ["kubelet", "kube-proxy", "coredns", "metrics-server"];
 
-/// Something, where everything is there that a node needs; otherwise a line says what is not.
-pub(super) fn are_met(root: &Path) -> Option<()> {
-    let Err(lacks) = find(root) else { return Some(()) };
-    #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-    {
-        eprintln!("SKIPPED: no real Kubernetes node here: {lacks}");
-    }
-    None
-}
-
-fn find(root: &Path) -> Result<(), String> {
+/// What a node needs and is not there, if anything.
+pub(super) fn check() -> Result<(), String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).collect();
     let of_system = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
@@ -35,9 +24,6 @@ fn find(root: &Path) -> Result<(), String> {
     }
     if !Path::new(NETWORK_PLUGINS).join("bridge").is_file() {
         return Err(format!("{NETWORK_PLUGINS}/bridge is not there"));
-    }
-    if let Some(name) = BUILT.into_iter().find(|name| !root.join("bin").join(name).is_file()) {
-        return Err(format!("{name} is not in {}", root.display()));
     }
     if fs::metadata("/proc/self").is_ok_and(|own| own.uid() != 0) {
         return Err("it takes root".into());

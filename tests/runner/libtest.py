@@ -1,0 +1,163 @@
+"""Runs tests by Rust's own test harness and collects their results.
+
+The harness tells names, reasons and times as JSON only where unstable options are allowed, which
+RUSTC_BOOTSTRAP does; the toolchain is pinned, so that the form stays the same.
+"""
+
+import json
+import os
+import subprocess
+import threading
+from dataclasses import dataclass
+from typing import Iterable
+
+from .needs import Needs
+from .rust import Binary
+from .steps import Failure, Step, say
+
+UNSTABLE = ["-Z", "unstable-options", "--format", "json"]
+# A binary in which no test begins or ends for so long is ended.
+SILENCE_SECONDS = 1200
+
+
+@dataclass
+class Test:
+    binary: Binary
+    name: str
+    # Of its `ignore` attribute; empty without one.
+    message: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.binary.title} {self.name}"
+
+
+@dataclass
+class Result:
+    test: Test
+    # "passed", "failed", or "ignored".
+    outcome: str
+    seconds: float = 0.0
+    reasons: tuple[str, ...] = ()
+
+
+class Results:
+    """What tests came to."""
+
+    def __init__(self) -> None:
+        self._all: list[Result] = []
+        self._lock = threading.Lock()
+
+    def add(self, *results: Result) -> None:
+        with self._lock:
+            self._all.extend(results)
+
+    def of(self, outcome: str) -> list[Result]:
+        with self._lock:
+            return [result for result in self._all if result.outcome == outcome]
+
+
+def list_tests(step: Step, binaries: Iterable[Binary]) -> list[Test]:
+    """Every test of some binaries."""
+    tests = []
+    for binary in binaries:
+        told = step.output(binary.path, *UNSTABLE, "--list", env=environment(), cwd=binary.folder)
+        for event in map(json.loads, told.splitlines()):
+            if event["event"] == "discovered":
+                tests.append(Test(binary, event["name"], event["ignore_message"] if event["ignore"] else ""))
+    return tests
+
+
+def select(tests: Iterable[Test], needs: Needs, filters: list[str], results: Results) -> list[Test]:
+    """The tests to be run; the others are ignored, with the reasons."""
+    chosen = []
+    for test in tests:
+        if filters and not any(text in test.title for text in filters):
+            continue
+        missing = needs.missing(test.message) if test.message else []
+        if missing:
+            results.add(Result(test, "ignored", reasons=tuple(missing)))
+        else:
+            chosen.append(test)
+    return chosen
+
+
+def run_binary(step: Step, binary: Binary, tests: list[Test], threads: int, results: Results, extra: dict) -> None:
+    """Runs tests of one binary, so many at a time. Raises Failure where one fails or the binary breaks off."""
+    by_name = {test.name: test for test in tests}
+    arguments = [*UNSTABLE, "--report-time", "--include-ignored", "--exact", f"--test-threads={threads}"]
+    process = step.start(
+        binary.path,
+        *arguments,
+        *by_name,
+        env=environment(extra),
+        cwd=binary.folder,
+        stdout=subprocess.PIPE,
+    )
+    watch = _Watch(process)
+    running: set[str] = set()
+    failed = 0
+    assert process.stdout is not None
+    for line in process.stdout:
+        watch.reset()
+        event = _event(line)
+        name = event.get("name")
+        if event.get("type") != "test" or name not in by_name:
+            continue
+        match event["event"]:
+            case "started":
+                running.add(name)
+            case "ok":
+                running.discard(name)
+                results.add(Result(by_name.pop(name), "passed", event["exec_time"]))
+            case "failed":
+                running.discard(name)
+                failed += 1
+                test = by_name.pop(name)
+                results.add(Result(test, "failed", event.get("exec_time", 0.0)))
+                say(f"-- FAILED: {test.title}\n{event.get('stdout', '')}")
+    watch.cancel()
+    # What neither passed nor failed never came to its end.
+    for name, test in by_name.items():
+        results.add(Result(test, "failed"))
+        say(f"-- FAILED: {test.title}: {'was running' if name in running else 'was not run'} when {binary.title} ended")
+    try:
+        step.finish(process, [binary.title])
+    except Failure:
+        failed = max(failed, 1)
+    if failed or by_name:
+        raise Failure(f"{failed + len(by_name)} tests of {binary.title}")
+
+
+def environment(extra: dict | None = None) -> dict:
+    return {**os.environ, "RUSTC_BOOTSTRAP": "1", **(extra or {})}
+
+
+def _event(line: str) -> dict:
+    # A test may print past the harness.
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+class _Watch:
+    """Ends a process of which nothing is heard for too long."""
+
+    def __init__(self, process: subprocess.Popen):
+        self.process = process
+        self.timer = self._start()
+
+    def _start(self) -> threading.Timer:
+        timer = threading.Timer(SILENCE_SECONDS, self.process.kill)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def reset(self) -> None:
+        self.timer.cancel()
+        self.timer = self._start()
+
+    def cancel(self) -> None:
+        self.timer.cancel()

@@ -1,0 +1,78 @@
+"""What a test may need that a machine may lack.
+
+Such a test is `#[ignore = "needs NAME, NAME"]`, so that plain `cargo test` counts it as ignored; the runner
+runs it where everything is there, and otherwise counts it as ignored with the reason.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from .steps import ROOT
+from .tools import Tools
+
+PREFIX = "needs "
+
+
+class Needs:
+    """What is there. `lacking` names what is not, with what to do about it."""
+
+    def __init__(self, tools: Tools, full: bool):
+        only_full = "built by ./tests/run --full"
+        self.lacking = {
+            "test data": None if test_data() else f"not in {_test_data_folder()}: set ASSAY_TEST_DATA",
+            "root": None if _can_mount() else "a disk is mounted",
+            "faketime": None if any(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")) else "a package",
+            "Litecoin Core": None if shutil.which("litecoind") else "a package",
+            "Helm": None,
+            "Kubernetes": None,
+            "btcd": None,
+            "Bitcoin Core": None if full or tools.has_bitcoin_core() else only_full,
+            "manifest linters": None if full or tools.has_linters() else only_full,
+            "Kubernetes node": _lacks_node() if full else "run by ./tests/run --full",
+            "more time": None if full else "run by ./tests/run --full",
+        }
+
+    def missing(self, message: str) -> list[str]:
+        """The needs of a test that are not met, by the message of its `ignore` attribute."""
+        if not message.startswith(PREFIX):
+            raise ValueError(f'the reason "{message}" must begin with "{PREFIX}"')
+        names = message.removeprefix(PREFIX).split(", ")
+        for name in names:
+            if name not in self.lacking:
+                raise ValueError(f'nobody knows the need "{name}" (known: {", ".join(self.lacking)})')
+        return [name for name in names if self.lacking[name] is not None]
+
+    def explain(self, name: str) -> str:
+        return f"{name} ({self.lacking[name]})"
+
+
+def _test_data_folder() -> Path:
+    return Path(os.environ.get("ASSAY_TEST_DATA") or ROOT.parent / "shared/data")
+
+
+def test_data() -> Path | None:
+    """The folder of real data, if there is one."""
+    folder = _test_data_folder()
+    return folder if (folder / "README.md").is_file() else None
+
+
+def _can_mount() -> bool:
+    if os.geteuid() != 0:
+        return False
+    command = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def _lacks_node() -> str | None:
+    """Why no real Kubernetes node can run here, if none can."""
+    programs = ["containerd", "ctr", "runc", "nft", "iptables", "ip", "unshare", "nsenter"]
+    lacking = [program for program in programs if not shutil.which(program)]
+    if not Path("/usr/lib/cni/bridge").exists():
+        lacking.append("CNI plugins")
+    if os.geteuid() != 0:
+        lacking.append("root")
+    if not Path("/sys/fs/cgroup/cpu").is_dir():
+        lacking.append("control groups of version 1")
+    return "lacks " + ", ".join(lacking) if lacking else None

