@@ -22,10 +22,10 @@ case "${1:-}" in
 esac
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
-  for source in tests/fuzz/src/*.rs; do targets+=("$(basename "$source" .rs)"); done
+  for source in tests/fuzz/src/bin/*.rs; do targets+=("$(basename "$source" .rs)"); done
 fi
 for name in "${targets[@]}"; do
-  [ -f "tests/fuzz/src/$name.rs" ] || { echo "there is no target $name in tests/fuzz/src" >&2; exit 2; }
+  [ -f "tests/fuzz/src/bin/$name.rs" ] || { echo "there is no target $name in tests/fuzz/src/bin" >&2; exit 2; }
 done
 
 folder="${CARGO_TARGET_DIR:-$PWD/target}/fuzz"

@@ -1,11 +1,14 @@
 //! Any bytes as the body of a check and as a row: no panic; what is refused is refused by a clear
 //! problem, and what is accepted has what a check needs.
-#![no_main]
 
 use assay_request::{check::CheckRequest, row::ScreenRequest};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+/// Checks what the module promises.
+///
+/// # Panics
+///
+/// If it does not hold.
+pub fn run(bytes: &[u8]) {
     let refused = match CheckRequest::read(bytes) {
         Ok(request) => request.subject().err().map(|problem| (problem, [400, 422].as_slice())),
         Err(problem) => Some((problem, [400].as_slice())),
@@ -22,4 +25,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Err(message) => assert!(!message.is_empty()),
     }
-});
+}

@@ -1,12 +1,15 @@
 //! Any header fields, one a line: no panic; a key is one that was sent, a name or trace that is taken on
 //! may stand in a log.
-#![no_main]
 
 use assay_request::{head, trace::CallerSpan};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+/// Checks what the module promises.
+///
+/// # Panics
+///
+/// If it does not hold.
+pub fn run(bytes: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n').take(100) {
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
@@ -34,4 +37,4 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(caller.trace != [0; 16] && caller.span != [0; 8]);
     }
     assert!(head::accepts(&headers).is_none_or(|accepts| !accepts.is_negative()));
-});
+}

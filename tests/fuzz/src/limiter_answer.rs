@@ -1,5 +1,4 @@
 //! Any answer of a bank: no panic, and no more is spent than it granted.
-#![no_main]
 
 use assay_limiter::{
     Account, Ask, BankKind, Purse, SeatView, Settings, Share, Terms, Verdict, admit, note, redis,
@@ -9,11 +8,15 @@ use assay_tenancy::{
     directory::Limit,
     manifest::{Counts, OnStoreLoss, Per},
 };
-use libfuzzer_sys::fuzz_target;
 
 const TERMS: Terms = Terms { on_store_loss: OnStoreLoss::Floor, floor_share: 10 };
 
-fuzz_target!(|bytes: &[u8]| {
+/// Checks what the module promises.
+///
+/// # Panics
+///
+/// If it does not hold.
+pub fn run(bytes: &[u8]) {
     let (words, _) = bytes.as_chunks::<8>();
     let answer: Vec<i64> = words.iter().map(|word| i64::from_le_bytes(*word)).collect();
     let Some(drawn) = redis::read(&answer, 1) else { return };
@@ -40,4 +43,4 @@ fuzz_target!(|bytes: &[u8]| {
         purse.forget_idle(now, &seats, &settings);
     }
     assert!(admitted <= drawn.cells[0].granted.saturating_mul(4));
-});
+}

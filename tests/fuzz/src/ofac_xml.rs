@@ -1,12 +1,15 @@
 //! Any bytes as a sanctions list: no panic; entries are whole and none comes twice.
-#![no_main]
 
 use std::{collections::HashSet, io::BufReader};
 
 use assay_intel::sanctions::ofac_advanced;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+/// Checks what the module promises.
+///
+/// # Panics
+///
+/// If it does not hold.
+pub fn run(bytes: &[u8]) {
     if let Ok(publication) = ofac_advanced::read(BufReader::with_capacity(64, bytes)) {
         let mut seen = HashSet::new();
         for entry in &publication.entries {
@@ -17,4 +20,4 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = entry.addresses();
         }
     }
-});
+}

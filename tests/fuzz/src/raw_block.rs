@@ -1,6 +1,5 @@
 //! Any bytes as a raw block, transaction or list of spent outputs: no panic; what is read says the same
 //! again, and no byte of it was passed over.
-#![no_main]
 
 use assay_chain::{
     ChainBlock, ChainParams,
@@ -11,9 +10,13 @@ use assay_chain::{
         undo::parse_spent,
     },
 };
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+/// Checks what the module promises.
+///
+/// # Panics
+///
+/// If it does not hold.
+pub fn run(bytes: &[u8]) {
     for chain in ["btc", "ltc", "bch", "doge"] {
         let chain = chain.parse().unwrap();
         let params = ChainParams::of(chain).unwrap();
@@ -37,4 +40,4 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let _ = RawTransaction::parse(bytes, TransactionForm::DashSpecial);
     let _ = parse_spent(bytes);
-});
+}
