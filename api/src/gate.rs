@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use assay_limiter::{Ask, Charge, Decision, Standing, Terms};
+use assay_limiter::{Charge, Decision, LimitStatus, RequestKind, StoreLossPolicy};
 use assay_request::{
     head,
     problem::{Code, Problem},
@@ -36,7 +36,7 @@ pub struct Gate {
     /// What the key must be good for.
     pub scope: Scope,
     /// What the request counts as.
-    pub ask: Ask,
+    pub kind: RequestKind,
 }
 
 impl Gate {
@@ -73,9 +73,9 @@ pub async fn pass(
     service.key_use.note(&caller.key, now);
 
     let limits = caller.tenant.limits(now);
-    let terms = Terms::of(&caller.tenant.plan);
+    let store_loss = StoreLossPolicy::of(&caller.tenant.plan);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    let asked = service.limiter.admit(caller.account(), gate.ask, &limits, terms, seconds);
+    let asked = service.limiter.admit(caller.account(), gate.kind, &limits, store_loss, seconds);
     match asked.instrument(stage!("limit")).await {
         Decision::Admitted { charge } => {
             app.metrics.limiter(LimiterOutcome::Admitted);
@@ -83,11 +83,11 @@ pub async fn pass(
             request.extensions_mut().insert(caller.clone());
             let response = next.run(request).await;
             charge.settle(response.status());
-            let standings = service.limiter.standings(caller.account(), &limits, terms, seconds);
+            let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
             let response = until_end(response, place, tracing::Span::current());
-            app.with_limits(response, &standings)
+            app.with_limits(response, &statuses)
         }
-        Decision::Refused { violated, retry_after, standings } => {
+        Decision::Refused { violated, retry_after, statuses } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limiter(LimiterOutcome::Refused);
             let detail =
@@ -95,9 +95,9 @@ pub async fn pass(
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .header(header::RETRY_AFTER, &retry_after.to_string());
-            app.with_limits(Refusal(problem).into_response(), &standings)
+            app.with_limits(Refusal(problem).into_response(), &statuses)
         }
-        Decision::Unavailable { violated, closed, retry_after, standings } => {
+        Decision::Unavailable { violated, closed, retry_after, statuses } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limiter(LimiterOutcome::Unavailable);
             let names_in_words =
@@ -114,7 +114,7 @@ pub async fn pass(
             };
             let problem =
                 problem.violated(names).header(header::RETRY_AFTER, &retry_after.to_string());
-            app.with_limits(Refusal(problem).into_response(), &standings)
+            app.with_limits(Refusal(problem).into_response(), &statuses)
         }
     }
 }
@@ -142,7 +142,7 @@ impl ChargeGuard<'_> {
 impl Drop for ChargeGuard<'_> {
     fn drop(&mut self) {
         if !self.answered {
-            self.app.service.limiter.give_back(self.caller.account(), &self.charge);
+            self.app.service.limiter.refund(self.caller.account(), &self.charge);
         }
     }
 }
@@ -168,19 +168,19 @@ fn denied(denied: Denied) -> Problem {
 
 impl App {
     /// Shows every limit and where it stands, also as older callers want it where that is set.
-    fn with_limits(&self, response: Response, standings: &[Standing]) -> Response {
-        let mut response = with_limits(response, standings);
+    fn with_limits(&self, response: Response, statuses: &[LimitStatus]) -> Response {
+        let mut response = with_limits(response, statuses);
         if self.settings.legacy_rate_limit_headers {
-            legacy::add(response.headers_mut(), standings);
+            legacy::add(response.headers_mut(), statuses);
         }
         response
     }
 }
 
 /// Shows every limit and where it stands (IETF httpapi draft, structured fields).
-fn with_limits(mut response: Response, standings: &[Standing]) -> Response {
+fn with_limits(mut response: Response, statuses: &[LimitStatus]) -> Response {
     let (mut policy, mut limit) = (String::new(), String::new());
-    for Standing { name, requests, window_seconds, remaining, resets_in } in standings {
+    for LimitStatus { name, requests, window_seconds, remaining, resets_in } in statuses {
         let separator = if policy.is_empty() { "" } else { ", " };
         // Writing to a string cannot fail.
         let _ = write!(policy, "{separator}\"{name}\";q={requests};w={window_seconds}");

@@ -1,6 +1,6 @@
 //! `X-RateLimit-*`, for callers that know no other way: the limit that leaves least room.
 
-use assay_limiter::Standing;
+use assay_limiter::LimitStatus;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -8,12 +8,12 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Adds the fields; the reset is in seconds from now.
-pub(super) fn add(headers: &mut HeaderMap, standings: &[Standing]) {
+pub(super) fn add(headers: &mut HeaderMap, statuses: &[LimitStatus]) {
     // Of two that leave as little, the one that lasts longer.
-    let tightest = standings
+    let tightest = statuses
         .iter()
-        .min_by_key(|standing| (standing.remaining, std::cmp::Reverse(standing.resets_in)));
-    let Some(Standing { requests, remaining, resets_in, .. }) = tightest else { return };
+        .min_by_key(|status| (status.remaining, std::cmp::Reverse(status.resets_in)));
+    let Some(LimitStatus { requests, remaining, resets_in, .. }) = tightest else { return };
     headers.insert(LIMIT, HeaderValue::from(*requests));
     headers.insert(REMAINING, HeaderValue::from(*remaining));
     headers.insert(RESET, HeaderValue::from(*resets_in));

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use assay_limiter::Ask;
+use assay_limiter::RequestKind;
 use assay_request::{check::CheckRequest, problem::Code, row::ScreenRequest};
 use assay_service::Catalogue;
 use assay_tenancy::key::Scope;
@@ -110,7 +110,7 @@ fn assessing() -> Vec<Operation> {
                           it rests on. Charged as one check where the status is 200. \
                           `Cache-Control: no-cache` or `max-age` asks for a fresher answer than the \
                           cache holds.",
-            gate: Gate { scope: Scope::Check, ask: Ask::Check },
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Check },
             parameters: &[],
             media_type: JSON,
             handler: post(routes::check::check_address),
@@ -137,7 +137,7 @@ fn assessing() -> Vec<Operation> {
             summary: "Show an answer as it was given",
             description: "The answer of an earlier check of the same tenant, to the byte, for as long \
                           as the plan keeps it.",
-            gate: Gate { scope: Scope::Check, ask: Ask::Request },
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
             parameters: &[Parameter {
                 place: "path",
                 name: "check_id",
@@ -163,7 +163,7 @@ fn assessing() -> Vec<Operation> {
                           arrive: read the answer while you send. What is wrong with a row stands in \
                           its `error`. Flows of money are not looked at (`depth` is `labels`). Each \
                           answered row is charged as one check; the plan caps the rows of a request.",
-            gate: Gate { scope: Scope::Screen, ask: Ask::Request },
+            gate: Gate { scope: Scope::Screen, kind: RequestKind::Request },
             parameters: &[],
             media_type: JSON_LINES,
             handler: post(routes::screen::screen_rows),
@@ -184,7 +184,7 @@ fn telling() -> Vec<Operation> {
             summary: "Show what the tenant was charged",
             description: "Answered checks and rows by UTC day, key, plan, operation and verdict, up to \
                           this moment.",
-            gate: Gate { scope: Scope::Usage, ask: Ask::Request },
+            gate: Gate { scope: Scope::Usage, kind: RequestKind::Request },
             parameters: &[
                 Parameter {
                     place: "query",
@@ -214,7 +214,7 @@ fn telling() -> Vec<Operation> {
             summary: "Show the tenant's settings",
             description: "The tenant, its plan, the limits that hold now and where each comes from, its \
                           policy, and its keys without their secrets.",
-            gate: Gate { scope: Scope::AdminRead, ask: Ask::Request },
+            gate: Gate { scope: Scope::AdminRead, kind: RequestKind::Request },
             parameters: &[],
             media_type: JSON,
             handler: get(routes::account::show_account),
@@ -229,7 +229,7 @@ fn telling() -> Vec<Operation> {
             summary: "List what answers rest on, and how fresh it is",
             description: "Every source with its newest publication, when that was last verified, and \
                           whether the caller's policy allows nothing without it.",
-            gate: Gate { scope: Scope::Check, ask: Ask::Request },
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
             parameters: &[],
             media_type: JSON,
             handler: get(routes::sources::list_sources),
@@ -244,7 +244,7 @@ fn telling() -> Vec<Operation> {
             summary: "List everything that an answer can name",
             description: "Categories, tiers of evidence, heuristics and patterns, each with its \
                           definition and the severity it has under the caller's policy.",
-            gate: Gate { scope: Scope::Check, ask: Ask::Request },
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
             parameters: &[],
             media_type: JSON,
             handler: get(routes::signals::list_signals),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use assay_engine::facts::Environment;
-use assay_limiter::{Account, Ask, Decision, Limiter, Terms};
+use assay_limiter::{Account, Decision, Limiter, RequestKind, StoreLossPolicy};
 use assay_redis::{Link, RedisSettings};
 use assay_service::SharedLimits;
 use assay_store::PostgresStore;
@@ -95,10 +95,10 @@ async fn by_lease(limiter: Arc<Limiter>) {
         counts: Counts::Requests,
         per: Per::Tenant,
     }];
-    let terms = Terms { on_store_loss: OnStoreLoss::Closed, floor_share: 0 };
+    let store_loss = StoreLossPolicy { on_store_loss: OnStoreLoss::Closed, fallback_share: 0 };
     let account = Account { plan: "roomy", tenant: "acme", key: "k" };
     for _ in 0..REQUESTS {
-        let decision = limiter.admit(account, Ask::Request, &limits, terms, 0).await;
+        let decision = limiter.admit(account, RequestKind::Request, &limits, store_loss, 0).await;
         assert!(matches!(decision, Decision::Admitted { .. }), "{decision:?}");
     }
 }

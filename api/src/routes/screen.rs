@@ -10,7 +10,7 @@ use assay_engine::{
     score::{RiskLevel, Score, Verdict},
     taxonomy::Category,
 };
-use assay_limiter::{Charge, Terms};
+use assay_limiter::{Charge, StoreLossPolicy};
 use assay_request::row::{self, Line, ScreenRequest};
 use assay_service::{Caller, Screened, screen, screen_subject};
 use assay_store::usage::Operation;
@@ -144,8 +144,9 @@ impl Screening {
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let wanted = lines.iter().filter(|line| line.is_ok()).count() as u64;
         let account = self.caller.account();
-        let terms = Terms::of(&self.caller.tenant.plan);
-        let taken = service.limiter.take_checks(account, wanted, &limits, terms, seconds).await;
+        let store_loss = StoreLossPolicy::of(&self.caller.tenant.plan);
+        let taken =
+            service.limiter.take_checks(account, wanted, &limits, store_loss, seconds).await;
         let mut room = taken.charge.count();
 
         let (intel, stale) = (service.intel(), service.is_snapshot_stale());
@@ -182,7 +183,7 @@ impl Screening {
             answers.push(answer);
         }
         let unused = taken.charge.count() - answered;
-        service.limiter.give_back(self.caller.account(), &Charge::part(&taken.charge, unused));
+        service.limiter.refund(self.caller.account(), &Charge::part(&taken.charge, unused));
         if beyond {
             self.row += 1;
             let error = format!("more than {cap} rows: the plan allows no more in one request");

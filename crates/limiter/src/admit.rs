@@ -6,26 +6,27 @@ use assay_tenancy::{
 };
 
 use crate::{
-    Ask, Purse, SeatView, Settings, Spent, Standing, Terms,
-    cell::{Lack, Moment},
+    LimitStatus, LimiterSettings, RequestKind, SlotView, SpentTokens, StoreLossPolicy,
+    SubjectLimits,
+    window_counter::{DecisionContext, Shortage},
 };
 
 /// The limits of a request that one payer pays for.
 #[derive(Debug)]
-pub struct Share<'a> {
+pub struct ApplicableLimits<'a> {
     /// What is known of the payer.
-    pub purse: &'a mut Purse,
+    pub state: &'a mut SubjectLimits,
     /// The limits.
     pub limits: Vec<&'a Limit>,
 }
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Admission {
     /// It passes.
     Admitted {
         /// What was spent, of limits on requests too.
-        spent: Vec<Spent>,
+        spent: Vec<SpentTokens>,
     },
     /// Banks are to be asked first: send what is due, and try again once one has answered.
     Wait,
@@ -50,25 +51,25 @@ pub enum Verdict {
 /// Whether every limit of one kind has room, or the worst that one of them lacks.
 enum Room {
     Enough,
-    Ask,
-    No(Verdict),
+    Refillable,
+    No(Admission),
 }
 
 /// Notes that `count` of what `ask` is are asked for: once for each request, before it is decided.
 pub fn note(
-    shares: &mut [Share<'_>],
-    terms: Terms,
-    ask: Ask,
+    applicable: &mut [ApplicableLimits<'_>],
+    policy: StoreLossPolicy,
+    ask: RequestKind,
     count: u64,
     now: u64,
-    seats: &SeatView,
-    settings: &Settings,
+    slots: &SlotView,
+    settings: &LimiterSettings,
 ) {
-    let moment = Moment { now, seats, settings };
-    for share in shares {
-        for limit in &share.limits {
-            if limit.counts == Counts::Requests || ask == Ask::Check {
-                share.purse.cell(limit, terms, settings).note(count, &moment);
+    let context = DecisionContext { now, slots, settings };
+    for entry in applicable {
+        for limit in &entry.limits {
+            if limit.counts == Counts::Requests || ask == RequestKind::Check {
+                entry.state.counter(limit, policy, settings).note(count, &context);
             }
         }
     }
@@ -79,40 +80,40 @@ pub fn note(
 /// All limits hold at once: it is charged to all or refused by one. A request that only a limit on checks
 /// refuses still counts as a request.
 pub fn admit(
-    shares: &mut [Share<'_>],
-    terms: Terms,
-    ask: Ask,
+    applicable: &mut [ApplicableLimits<'_>],
+    policy: StoreLossPolicy,
+    ask: RequestKind,
     now: u64,
-    seats: &SeatView,
-    settings: &Settings,
-) -> Verdict {
-    let moment = Moment { now, seats, settings };
-    let requests = room(shares, terms, Counts::Requests, 1, &moment);
+    slots: &SlotView,
+    settings: &LimiterSettings,
+) -> Admission {
+    let context = DecisionContext { now, slots, settings };
+    let requests = room(applicable, policy, Counts::Requests, 1, &context);
     if let Room::No(verdict) = requests {
         return verdict;
     }
     let checks = match ask {
-        Ask::Request => Room::Enough,
-        Ask::Check => room(shares, terms, Counts::Checks, 1, &moment),
+        RequestKind::Request => Room::Enough,
+        RequestKind::Check => room(applicable, policy, Counts::Checks, 1, &context),
     };
     match (requests, checks) {
-        (Room::Ask, _) | (_, Room::Ask) => {
-            wait(shares, terms, Counts::Requests, 1, &moment);
-            if ask == Ask::Check {
-                wait(shares, terms, Counts::Checks, 1, &moment);
+        (Room::Refillable, _) | (_, Room::Refillable) => {
+            wait(applicable, policy, Counts::Requests, 1, &context);
+            if ask == RequestKind::Check {
+                wait(applicable, policy, Counts::Checks, 1, &context);
             }
-            Verdict::Wait
+            Admission::Wait
         }
         (_, Room::No(verdict)) => {
-            let _ = spend(shares, terms, Counts::Requests, 1, &moment);
+            let _ = spend(applicable, policy, Counts::Requests, 1, &context);
             verdict
         }
         (_, Room::Enough) => {
-            let mut spent = spend(shares, terms, Counts::Requests, 1, &moment);
-            if ask == Ask::Check {
-                spent.extend(spend(shares, terms, Counts::Checks, 1, &moment));
+            let mut spent = spend(applicable, policy, Counts::Requests, 1, &context);
+            if ask == RequestKind::Check {
+                spent.extend(spend(applicable, policy, Counts::Checks, 1, &context));
             }
-            Verdict::Admitted { spent }
+            Admission::Admitted { spent }
         }
     }
 }
@@ -121,103 +122,109 @@ pub fn admit(
 /// Limits on requests are not asked: the checks are rows of one request. Returns what was spent, how many
 /// that are, and what hinders more; `None` where banks are to be asked first.
 pub fn take_checks(
-    shares: &mut [Share<'_>],
-    terms: Terms,
+    applicable: &mut [ApplicableLimits<'_>],
+    policy: StoreLossPolicy,
     wanted: u64,
     now: u64,
-    seats: &SeatView,
-    settings: &Settings,
-) -> Option<(Vec<Spent>, u64, Verdict)> {
-    let moment = Moment { now, seats, settings };
-    let verdict = match room(shares, terms, Counts::Checks, wanted, &moment) {
-        Room::Enough => Verdict::Admitted { spent: Vec::new() },
+    slots: &SlotView,
+    settings: &LimiterSettings,
+) -> Option<(Vec<SpentTokens>, u64, Admission)> {
+    let context = DecisionContext { now, slots, settings };
+    let verdict = match room(applicable, policy, Counts::Checks, wanted, &context) {
+        Room::Enough => Admission::Admitted { spent: Vec::new() },
         Room::No(verdict) => verdict,
-        Room::Ask => {
-            wait(shares, terms, Counts::Checks, wanted, &moment);
+        Room::Refillable => {
+            wait(applicable, policy, Counts::Checks, wanted, &context);
             return None;
         }
     };
     let mut count = wanted;
-    for share in &mut *shares {
-        for limit in share.limits.iter().filter(|limit| limit.counts == Counts::Checks) {
-            let lost = share.purse.is_lost(settings.bank(limit.window.seconds()));
-            count = count.min(share.purse.cell(limit, terms, settings).room(lost, &moment));
+    for entry in &mut *applicable {
+        for limit in entry.limits.iter().filter(|limit| limit.counts == Counts::Checks) {
+            let lost = entry.state.is_unreachable(settings.store(limit.window.seconds()));
+            count = count.min(entry.state.counter(limit, policy, settings).room(lost, &context));
         }
     }
-    Some((spend(shares, terms, Counts::Checks, count, &moment), count, verdict))
+    Some((spend(applicable, policy, Counts::Checks, count, &context), count, verdict))
 }
 
 /// Where every limit stands. `wall` is the time since 1970 by the replica's own clock, in microseconds.
-pub fn standings(
-    shares: &mut [Share<'_>],
-    terms: Terms,
+pub fn statuses(
+    applicable: &mut [ApplicableLimits<'_>],
+    policy: StoreLossPolicy,
     wall: u64,
     now: u64,
-    seats: &SeatView,
-    settings: &Settings,
-) -> Vec<Standing> {
-    let moment = Moment { now, seats, settings };
-    let mut standings = Vec::new();
-    for share in shares {
-        for limit in &share.limits {
-            standings.push(share.purse.standing(limit, terms, wall, &moment));
+    slots: &SlotView,
+    settings: &LimiterSettings,
+) -> Vec<LimitStatus> {
+    let context = DecisionContext { now, slots, settings };
+    let mut statuses = Vec::new();
+    for entry in applicable {
+        for limit in &entry.limits {
+            statuses.push(entry.state.status(limit, policy, wall, &context));
         }
     }
-    standings
+    statuses
 }
 
 fn room(
-    shares: &mut [Share<'_>],
-    terms: Terms,
+    applicable: &mut [ApplicableLimits<'_>],
+    policy: StoreLossPolicy,
     counts: Counts,
     count: u64,
-    moment: &Moment<'_>,
+    context: &DecisionContext<'_>,
 ) -> Room {
     let (mut used_up, mut unknown) = (Vec::new(), Vec::new());
-    let (mut retry_after, mut learnt_after, mut closed, mut ask) = (0, 0, false, false);
-    for share in shares {
-        for limit in share.limits.iter().filter(|limit| limit.counts == counts) {
-            let lost = share.purse.is_lost(moment.settings.bank(limit.window.seconds()));
-            let cell = share.purse.cell(limit, terms, moment.settings);
-            if cell.room(lost, moment) >= count {
+    let (mut retry_after, mut known_after, mut closed, mut ask) = (0, 0, false, false);
+    for entry in applicable {
+        for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
+            let lost = entry.state.is_unreachable(context.settings.store(limit.window.seconds()));
+            let counter = entry.state.counter(limit, policy, context.settings);
+            if counter.room(lost, context) >= count {
                 continue;
             }
-            match cell.lack(lost, moment) {
-                Lack::Ask => ask = true,
-                Lack::UsedUp => {
+            match counter.shortage(lost, context) {
+                Shortage::Refillable => ask = true,
+                Shortage::Exhausted => {
                     used_up.push(limit.name.clone());
-                    retry_after = retry_after.max(cell.resets_in(moment.now));
+                    retry_after = retry_after.max(counter.resets_in(context.now));
                 }
-                Lack::Unknown => {
+                Shortage::Unknown => {
                     unknown.push(limit.name.clone());
-                    closed |= cell.is_closed();
-                    // A bank that does not answer may do so at any time.
-                    learnt_after =
-                        learnt_after.max(if lost { 1 } else { cell.resets_in(moment.now) });
+                    closed |= counter.is_closed();
+                    // A store that does not answer may do so at any time.
+                    known_after =
+                        known_after.max(if lost { 1 } else { counter.resets_in(context.now) });
                 }
             }
         }
     }
     if !used_up.is_empty() {
-        Room::No(Verdict::Refused { violated: used_up, retry_after })
+        Room::No(Admission::Refused { violated: used_up, retry_after })
     } else if !unknown.is_empty() {
-        Room::No(Verdict::Unavailable { violated: unknown, closed, retry_after: learnt_after })
+        Room::No(Admission::Unavailable { violated: unknown, closed, retry_after: known_after })
     } else if ask {
-        Room::Ask
+        Room::Refillable
     } else {
         Room::Enough
     }
 }
 
 /// Notes for every cell that has too little that somebody waits for the rest.
-fn wait(shares: &mut [Share<'_>], terms: Terms, counts: Counts, count: u64, moment: &Moment<'_>) {
-    for share in shares {
-        for limit in share.limits.iter().filter(|limit| limit.counts == counts) {
-            let lost = share.purse.is_lost(moment.settings.bank(limit.window.seconds()));
-            let cell = share.purse.cell(limit, terms, moment.settings);
-            let short = count.saturating_sub(cell.room(lost, moment));
+fn wait(
+    applicable: &mut [ApplicableLimits<'_>],
+    policy: StoreLossPolicy,
+    counts: Counts,
+    count: u64,
+    context: &DecisionContext<'_>,
+) {
+    for entry in applicable {
+        for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
+            let lost = entry.state.is_unreachable(context.settings.store(limit.window.seconds()));
+            let counter = entry.state.counter(limit, policy, context.settings);
+            let short = count.saturating_sub(counter.room(lost, context));
             if short > 0 {
-                cell.wait(short);
+                counter.wait(short);
             }
         }
     }
@@ -225,26 +232,26 @@ fn wait(shares: &mut [Share<'_>], terms: Terms, counts: Counts, count: u64, mome
 
 /// Spends `count` of each cell of one kind; there is room.
 fn spend(
-    shares: &mut [Share<'_>],
-    terms: Terms,
+    applicable: &mut [ApplicableLimits<'_>],
+    policy: StoreLossPolicy,
     counts: Counts,
     count: u64,
-    moment: &Moment<'_>,
-) -> Vec<Spent> {
+    context: &DecisionContext<'_>,
+) -> Vec<SpentTokens> {
     let mut all = Vec::new();
-    for share in shares {
-        for limit in share.limits.iter().filter(|limit| limit.counts == counts) {
-            let payer = share.purse.payer().clone();
-            let cell = share.purse.cell(limit, terms, moment.settings);
-            let (leased, floor) = cell.spend(count, moment);
-            all.push(Spent {
-                payer,
+    for entry in applicable {
+        for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
+            let subject = entry.state.subject().clone();
+            let counter = entry.state.counter(limit, policy, context.settings);
+            let (leased, fallback) = counter.spend(count, context);
+            all.push(SpentTokens {
+                subject,
                 limit: limit.name.clone(),
-                window_seconds: cell.window_seconds,
+                window_seconds: counter.window_seconds,
                 counts,
                 leased,
-                window: cell.window(),
-                floor,
+                window: counter.window(),
+                fallback,
             });
         }
     }

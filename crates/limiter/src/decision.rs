@@ -2,11 +2,11 @@
 
 use assay_tenancy::manifest::{Counts, LimitName};
 
-use crate::{Payer, Verdict};
+use crate::{Admission, LimitSubject};
 
 /// What a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum RequestKind {
     /// Any request: counts against the limits on requests.
     Request,
     /// A check: counts against the limits on checks too.
@@ -28,7 +28,7 @@ pub enum Decision {
         /// Seconds until all of them have room again.
         retry_after: u64,
         /// Where every limit stands.
-        standings: Vec<Standing>,
+        statuses: Vec<LimitStatus>,
     },
     /// It may not: who counts cannot be reached, and what may be spent without is spent.
     Unavailable {
@@ -39,27 +39,27 @@ pub enum Decision {
         /// Seconds after which trying again may help.
         retry_after: u64,
         /// Where every limit stands.
-        standings: Vec<Standing>,
+        statuses: Vec<LimitStatus>,
     },
 }
 
 impl Decision {
     /// What was found, with where every limit stands if the request may not go on.
-    pub(crate) fn new(verdict: Verdict, standings: impl FnOnce() -> Vec<Standing>) -> Self {
+    pub(crate) fn new(verdict: Admission, statuses: impl FnOnce() -> Vec<LimitStatus>) -> Self {
         match verdict {
-            Verdict::Admitted { spent } => Self::Admitted { charge: Charge::new(spent, 1) },
-            Verdict::Refused { violated, retry_after } => {
-                Self::Refused { violated, retry_after, standings: standings() }
+            Admission::Admitted { spent } => Self::Admitted { charge: Charge::new(spent, 1) },
+            Admission::Refused { violated, retry_after } => {
+                Self::Refused { violated, retry_after, statuses: statuses() }
             }
-            Verdict::Unavailable { violated, closed, retry_after } => {
-                Self::Unavailable { violated, closed, retry_after, standings: standings() }
+            Admission::Unavailable { violated, closed, retry_after } => {
+                Self::Unavailable { violated, closed, retry_after, statuses: statuses() }
             }
             // Whoever waited has waited long enough.
-            Verdict::Wait => Self::Unavailable {
+            Admission::Wait => Self::Unavailable {
                 violated: Vec::new(),
                 closed: false,
                 retry_after: 1,
-                standings: standings(),
+                statuses: statuses(),
             },
         }
     }
@@ -69,13 +69,13 @@ impl Decision {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a charge is settled by the request's outcome"]
 pub struct Charge {
-    pub(crate) checks: Vec<Spent>,
+    pub(crate) checks: Vec<SpentTokens>,
     pub(crate) count: u64,
 }
 
 impl Charge {
     /// What was spent for `count` requests or rows; of it, only what counts checks can be given back.
-    pub(crate) fn new(mut spent: Vec<Spent>, count: u64) -> Self {
+    pub(crate) fn new(mut spent: Vec<SpentTokens>, count: u64) -> Self {
         spent.retain(|spent| spent.counts == Counts::Checks);
         Self { checks: spent, count }
     }
@@ -94,9 +94,9 @@ impl Charge {
 
 /// What was spent of one cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spent {
+pub struct SpentTokens {
     /// Whose.
-    pub payer: Payer,
+    pub subject: LimitSubject,
     /// The limit.
     pub limit: LimitName,
     /// The windows' length.
@@ -108,13 +108,13 @@ pub struct Spent {
     /// The window that these were drawn for.
     pub window: u64,
     /// Tokens of the replica's own floor.
-    pub floor: u64,
+    pub fallback: u64,
 }
 
 /// How many of several checks may be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a charge is settled by the checks' outcome"]
-pub struct Taken {
+pub struct TakenChecks {
     /// What was charged: as many checks as there was room for.
     pub charge: Charge,
     /// The limits without room for more; empty where all were taken.
@@ -127,7 +127,7 @@ pub struct Taken {
 
 /// Where one limit stands, as far as the replica knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct LimitStatus {
     /// The limit.
     pub name: LimitName,
     /// How many in one window.
@@ -140,12 +140,12 @@ pub struct Standing {
     pub resets_in: u64,
 }
 
-impl Taken {
-    pub(crate) fn new(charge: Charge, verdict: Verdict) -> Self {
+impl TakenChecks {
+    pub(crate) fn new(charge: Charge, verdict: Admission) -> Self {
         let (violated, retry_after, unavailable) = match verdict {
-            Verdict::Refused { violated, retry_after } => (violated, retry_after, false),
-            Verdict::Unavailable { violated, retry_after, .. } => (violated, retry_after, true),
-            Verdict::Admitted { .. } | Verdict::Wait => (Vec::new(), 0, false),
+            Admission::Refused { violated, retry_after } => (violated, retry_after, false),
+            Admission::Unavailable { violated, retry_after, .. } => (violated, retry_after, true),
+            Admission::Admitted { .. } | Admission::Wait => (Vec::new(), 0, false),
         };
         Self { charge, violated, retry_after, unavailable }
     }

@@ -9,62 +9,70 @@ use std::sync::{
 use assay_tenancy::{directory::Limit, manifest::OnStoreLoss};
 
 use crate::{
-    Account, Ask, BankKind, Charge, Decision, Ledger, SECOND, SeatView, Server, Settings, Share,
-    Standing, Taken, Terms, Verdict, admit, books::Books, note, take_checks,
+    Account, Admission, ApplicableLimits, Charge, Decision, Ledger, LimitStatus, LimiterSettings,
+    RequestKind, SECOND, ServerClock, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind,
+    admit, note, sharded::ShardedLimits, take_checks,
 };
 
 /// Nothing is set aside for a loss that cannot happen.
-const TERMS: Terms = Terms { on_store_loss: OnStoreLoss::Closed, floor_share: 0 };
+const POLICY: StoreLossPolicy =
+    StoreLossPolicy { on_store_loss: OnStoreLoss::Closed, fallback_share: 0 };
 /// The only replica.
 const ITSELF: u64 = 0;
 
 /// Counters in memory: a restart starts them anew.
 #[derive(Debug)]
-pub struct InProcess {
-    books: Books,
+pub struct InProcessLimiter {
+    sharded: ShardedLimits,
     ledger: Mutex<Ledger>,
     /// The newest time seen, in microseconds: a clock that is set back stands still, so that no window is
     /// counted twice.
     latest: AtomicU64,
 }
 
-impl Default for InProcess {
+impl Default for InProcessLimiter {
     fn default() -> Self {
         let mut ledger = Ledger::new(0);
         let (epoch, _) = ledger.open(&server(0));
-        ledger.nothing_came_before(epoch);
+        ledger.confirm_first_epoch(epoch);
         Self {
-            books: Books::new(Settings::embedded()),
+            sharded: ShardedLimits::new(LimiterSettings::embedded()),
             ledger: Mutex::new(ledger),
             latest: AtomicU64::new(0),
         }
     }
 }
 
-impl InProcess {
+impl InProcessLimiter {
     /// Asks for one request at `now` (seconds since 1970).
     ///
     /// All limits hold at once: it is charged to all or refused by one. A request that only a limit on
     /// checks refuses still counts as a request.
-    pub fn admit(&self, account: Account<'_>, ask: Ask, limits: &[Limit], now: u64) -> Decision {
+    pub fn admit(
+        &self,
+        account: Account<'_>,
+        ask: RequestKind,
+        limits: &[Limit],
+        now: u64,
+    ) -> Decision {
         let now = self.advance(now);
-        self.books.tidy(account, now);
-        let settings = &self.books.settings;
-        let verdict = self.books.with(
+        self.sharded.evict_idle(account, now);
+        let settings = &self.sharded.settings;
+        let verdict = self.sharded.with(
             account,
             limits,
             || now,
-            |shares, now, seats| {
-                note(shares, TERMS, ask, 1, now, seats, settings);
+            |applicable, now, slots| {
+                note(applicable, POLICY, ask, 1, now, slots, settings);
                 loop {
-                    match admit(shares, TERMS, ask, now, seats, settings) {
-                        Verdict::Wait => self.draw(shares, now, seats),
+                    match admit(applicable, POLICY, ask, now, slots, settings) {
+                        Admission::Wait => self.lease(applicable, now, slots),
                         verdict => break verdict,
                     }
                 }
             },
         );
-        Decision::new(verdict, || self.books.standings(account, limits, TERMS, now, now))
+        Decision::new(verdict, || self.sharded.statuses(account, limits, POLICY, now, now))
     }
 
     /// Takes as many of `wanted` checks as every limit on checks has room for. Limits on requests are
@@ -75,20 +83,20 @@ impl InProcess {
         wanted: u64,
         limits: &[Limit],
         now: u64,
-    ) -> Taken {
+    ) -> TakenChecks {
         let now = self.advance(now);
-        let settings = &self.books.settings;
-        self.books.with(
+        let settings = &self.sharded.settings;
+        self.sharded.with(
             account,
             limits,
             || now,
-            |shares, now, seats| {
-                note(shares, TERMS, Ask::Check, wanted, now, seats, settings);
+            |applicable, now, slots| {
+                note(applicable, POLICY, RequestKind::Check, wanted, now, slots, settings);
                 loop {
-                    match take_checks(shares, TERMS, wanted, now, seats, settings) {
-                        None => self.draw(shares, now, seats),
+                    match take_checks(applicable, POLICY, wanted, now, slots, settings) {
+                        None => self.lease(applicable, now, slots),
                         Some((spent, count, verdict)) => {
-                            break Taken::new(Charge::new(spent, count), verdict);
+                            break TakenChecks::new(Charge::new(spent, count), verdict);
                         }
                     }
                 }
@@ -97,25 +105,26 @@ impl InProcess {
     }
 
     /// Gives back what was charged as a check, because it was not answered.
-    pub fn give_back(&self, account: Account<'_>, charge: &Charge) {
-        self.books.give_back(account, charge);
+    pub fn refund(&self, account: Account<'_>, charge: &Charge) {
+        self.sharded.refund(account, charge);
     }
 
     /// Where every limit stands at `now`.
-    pub fn standings(&self, account: Account<'_>, limits: &[Limit], now: u64) -> Vec<Standing> {
+    pub fn statuses(&self, account: Account<'_>, limits: &[Limit], now: u64) -> Vec<LimitStatus> {
         let now = self.advance(now);
-        self.books.standings(account, limits, TERMS, now, now)
+        self.sharded.statuses(account, limits, POLICY, now, now)
     }
 
     /// Sends what is due, and hears the answer.
-    fn draw(&self, shares: &mut [Share<'_>], now: u64, seats: &SeatView) {
+    fn lease(&self, applicable: &mut [ApplicableLimits<'_>], now: u64, slots: &SlotView) {
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-        let settings = &self.books.settings;
-        for share in shares {
-            for bank in BankKind::ALL {
-                if let Some(draw) = share.purse.due(bank, now, seats, settings) {
-                    let answer = ledger.draw(&server(now), ITSELF, share.purse.payer(), &draw);
-                    share.purse.drawn(bank, draw.sequence, &answer, now, seats, settings);
+        let settings = &self.sharded.settings;
+        for entry in applicable {
+            for store in TokenStoreKind::ALL {
+                if let Some(request) = entry.state.due_request(store, now, slots, settings) {
+                    let answer =
+                        ledger.lease(&server(now), ITSELF, entry.state.subject(), &request);
+                    entry.state.apply_grant(store, request.sequence, &answer, now, slots, settings);
                 }
             }
         }
@@ -127,8 +136,8 @@ impl InProcess {
     }
 }
 
-fn server(now: u64) -> Server {
-    Server { run: String::new(), now }
+fn server(now: u64) -> ServerClock {
+    ServerClock { run: String::new(), now }
 }
 
 #[cfg(test)]
@@ -162,15 +171,15 @@ mod tests {
 
     #[test]
     fn rows_are_taken_as_far_as_there_is_room_and_given_back_where_unused() {
-        let counters = InProcess::default();
+        let counters = InProcessLimiter::default();
         let taken = counters.take_checks(ACME, 3, &business(), 100);
         assert_eq!((taken.charge.count(), taken.violated.len()), (3, 0));
         let taken = counters.take_checks(ACME, 4, &business(), 101);
         assert_eq!((taken.charge.count(), taken.retry_after), (2, 99), "five in a hundred seconds");
         assert_eq!(taken.violated, ["daily".parse().unwrap()]);
-        assert!(!admitted(&counters.admit(ACME, Ask::Check, &business(), 102)));
-        counters.give_back(ACME, &taken.charge.part(1));
-        assert!(admitted(&counters.admit(ACME, Ask::Check, &business(), 103)));
+        assert!(!admitted(&counters.admit(ACME, RequestKind::Check, &business(), 102)));
+        counters.refund(ACME, &taken.charge.part(1));
+        assert!(admitted(&counters.admit(ACME, RequestKind::Check, &business(), 103)));
         assert_eq!(counters.take_checks(ACME, 9, &business(), 104).charge.count(), 0);
         assert_eq!(
             counters.take_checks(ACME, 9, &business(), 200).charge.count(),
@@ -185,48 +194,49 @@ mod tests {
 
     #[test]
     fn a_window_admits_its_limit_and_the_next_one_starts_anew() {
-        let counters = InProcess::default();
+        let counters = InProcessLimiter::default();
         let outcomes: Vec<_> = [100, 101, 109, 109, 110]
-            .map(|now| admitted(&counters.admit(ACME, Ask::Check, &business(), now)))
+            .map(|now| admitted(&counters.admit(ACME, RequestKind::Check, &business(), now)))
             .to_vec();
         assert_eq!(outcomes, [true, true, true, false, true]);
     }
 
     #[test]
     fn a_refusal_says_which_limit_and_how_long() {
-        let counters = InProcess::default();
+        let counters = InProcessLimiter::default();
         for _ in 0..3 {
-            assert!(admitted(&counters.admit(ACME, Ask::Check, &business(), 104)));
+            assert!(admitted(&counters.admit(ACME, RequestKind::Check, &business(), 104)));
         }
-        let Decision::Refused { violated, retry_after, standings } =
-            counters.admit(ACME, Ask::Check, &business(), 104)
+        let Decision::Refused { violated, retry_after, statuses } =
+            counters.admit(ACME, RequestKind::Check, &business(), 104)
         else {
             panic!("admitted")
         };
         assert_eq!((violated[0].as_str(), retry_after), ("burst", 6));
-        let left: Vec<_> = standings.iter().map(|standing| standing.remaining).collect();
+        let left: Vec<_> = statuses.iter().map(|status| status.remaining).collect();
         assert_eq!(left, [0, 2], "what burst refuses is not charged to the day");
     }
 
     #[test]
     fn a_check_that_was_not_answered_is_given_back_but_counts_as_a_request() {
-        let counters = InProcess::default();
-        let Decision::Admitted { charge } = counters.admit(ACME, Ask::Check, &business(), 100)
+        let counters = InProcessLimiter::default();
+        let Decision::Admitted { charge } =
+            counters.admit(ACME, RequestKind::Check, &business(), 100)
         else {
             panic!("refused")
         };
-        counters.give_back(ACME, &charge);
+        counters.refund(ACME, &charge);
         let left: Vec<_> =
-            counters.standings(ACME, &business(), 100).iter().map(|s| s.remaining).collect();
+            counters.statuses(ACME, &business(), 100).iter().map(|s| s.remaining).collect();
         assert_eq!(left, [2, 5]);
     }
 
     #[test]
     fn what_is_no_check_leaves_the_quota_alone() {
-        let counters = InProcess::default();
-        assert!(admitted(&counters.admit(ACME, Ask::Request, &business(), 100)));
+        let counters = InProcessLimiter::default();
+        assert!(admitted(&counters.admit(ACME, RequestKind::Request, &business(), 100)));
         let left: Vec<_> =
-            counters.standings(ACME, &business(), 100).iter().map(|s| s.remaining).collect();
+            counters.statuses(ACME, &business(), 100).iter().map(|s| s.remaining).collect();
         assert_eq!(left, [2, 5]);
     }
 
@@ -234,10 +244,10 @@ mod tests {
     fn what_the_quota_refuses_counts_as_a_request() {
         let limits =
             [limit("burst", 3, 10, Counts::Requests), limit("daily", 1, 100, Counts::Checks)];
-        let counters = InProcess::default();
-        assert!(admitted(&counters.admit(ACME, Ask::Check, &limits, 100)));
+        let counters = InProcessLimiter::default();
+        assert!(admitted(&counters.admit(ACME, RequestKind::Check, &limits, 100)));
         for expected in ["daily", "daily", "burst"] {
-            match counters.admit(ACME, Ask::Check, &limits, 101) {
+            match counters.admit(ACME, RequestKind::Check, &limits, 101) {
                 Decision::Refused { violated, .. } => assert_eq!(violated[0].as_str(), expected),
                 other => panic!("{other:?}"),
             }
@@ -246,25 +256,25 @@ mod tests {
 
     #[test]
     fn a_changed_number_holds_at_once_and_keeps_what_was_used() {
-        let counters = InProcess::default();
+        let counters = InProcessLimiter::default();
         for _ in 0..3 {
-            assert!(admitted(&counters.admit(ACME, Ask::Check, &business(), 100)));
+            assert!(admitted(&counters.admit(ACME, RequestKind::Check, &business(), 100)));
         }
         let raised = [limit("burst", 4, 10, Counts::Requests)];
-        assert!(admitted(&counters.admit(ACME, Ask::Check, &raised, 100)));
-        assert!(!admitted(&counters.admit(ACME, Ask::Check, &raised, 100)));
+        assert!(admitted(&counters.admit(ACME, RequestKind::Check, &raised, 100)));
+        assert!(!admitted(&counters.admit(ACME, RequestKind::Check, &raised, 100)));
     }
 
     #[test]
     fn many_threads_together_get_exactly_the_limit() {
         let limits = [limit("burst", 1000, 60, Counts::Requests)];
-        let limiter = InProcess::default();
+        let limiter = InProcessLimiter::default();
         let passed = AtomicU64::new(0);
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..500 {
-                        if admitted(&limiter.admit(ACME, Ask::Check, &limits, 7)) {
+                        if admitted(&limiter.admit(ACME, RequestKind::Check, &limits, 7)) {
                             passed.fetch_add(1, Ordering::Relaxed);
                         }
                     }
@@ -273,7 +283,7 @@ mod tests {
         });
         assert_eq!(passed.into_inner(), 1000);
         let other = Account { tenant: "other", ..ACME };
-        assert!(admitted(&limiter.admit(other, Ask::Check, &limits, 7)));
+        assert!(admitted(&limiter.admit(other, RequestKind::Check, &limits, 7)));
     }
 
     #[test]
@@ -282,15 +292,15 @@ mod tests {
             |name, requests, per| Limit { per, ..limit(name, requests, 60, Counts::Requests) };
         let limits =
             [per("plan", 5, Per::Plan), per("tenant", 3, Per::Tenant), per("key", 2, Per::Key)];
-        let limiter = InProcess::default();
+        let limiter = InProcessLimiter::default();
         let ask = |tenant, key| match limiter.admit(
             Account { plan: "p", tenant, key },
-            Ask::Request,
+            RequestKind::Request,
             &limits,
             7,
         ) {
-            Decision::Refused { violated, standings, .. } => {
-                assert_eq!(standings.len(), 3);
+            Decision::Refused { violated, statuses, .. } => {
+                assert_eq!(statuses.len(), 3);
                 violated.iter().map(ToString::to_string).collect()
             }
             other => {
@@ -312,15 +322,15 @@ mod tests {
     #[test]
     fn payers_are_forgotten_when_their_windows_are_over() {
         let limits = [limit("burst", 2, 10, Counts::Requests)];
-        let limiter = InProcess::default();
+        let limiter = InProcessLimiter::default();
         let (first, last) = (1_000, 60_000);
         for now in first..last {
             let name = format!("tenant-{now}");
             let account = Account { tenant: &name, ..ACME };
-            assert!(admitted(&limiter.admit(account, Ask::Request, &limits, now)));
+            assert!(admitted(&limiter.admit(account, RequestKind::Request, &limits, now)));
         }
         // A shard is tidied where it has grown to 256.
-        assert!(limiter.books.payers() <= 64 * 256, "{}", limiter.books.payers());
+        assert!(limiter.sharded.subjects() <= 64 * 256, "{}", limiter.sharded.subjects());
     }
 
     proptest! {
@@ -328,23 +338,23 @@ mod tests {
         fn no_window_is_ever_exceeded(
             steps in prop::collection::vec((0..400_u64, any::<bool>()), 1..300),
         ) {
-            // Given requests at any times, clocks that jump back included, some of them unanswered.
+            // Given requests at any times, clocks that jump returned included, some of them unanswered.
             let limits = [
                 limit("burst", 3, 10, Counts::Requests),
                 limit("minute", 10, 60, Counts::Requests),
                 limit("quota", 7, 90, Counts::Checks),
             ];
-            let counters = InProcess::default();
+            let counters = InProcessLimiter::default();
             let (mut requests, mut answered) = (Vec::new(), Vec::new());
             let mut latest = 0;
             for (now, answer) in steps {
                 latest = now.max(latest);
-                if let Decision::Admitted { charge } = counters.admit(ACME, Ask::Check, &limits, now) {
+                if let Decision::Admitted { charge } = counters.admit(ACME, RequestKind::Check, &limits, now) {
                     requests.push(latest);
                     if answer {
                         answered.push(latest);
                     } else {
-                        counters.give_back(ACME, &charge);
+                        counters.refund(ACME, &charge);
                     }
                 }
             }

@@ -1,8 +1,8 @@
 //! Tokens of one window, in a replica's hands.
 
 use crate::{
-    Settings,
-    bank::{Back, DrawnCell},
+    LimiterSettings,
+    token_store::{ReturnedTokens, WindowGrant},
 };
 
 /// Tokens of one window.
@@ -48,24 +48,30 @@ impl Lease {
     }
 
     /// Takes back tokens of `window` that were not needed after all.
-    pub(crate) const fn unspend(&mut self, window: u64, count: u64) {
+    pub(crate) const fn refund(&mut self, window: u64, count: u64) {
         if self.window == window {
             self.tokens = self.tokens.saturating_add(count);
         }
     }
 
     /// Empties it, for the bank.
-    pub(crate) fn give_back(&mut self, now: u64) -> Option<Back> {
+    pub(crate) fn release(&mut self, now: u64) -> Option<ReturnedTokens> {
         let tokens = self.spend(u64::MAX, now);
-        (tokens > 0).then_some(Back { window: self.window, epoch: self.epoch, tokens })
+        (tokens > 0).then_some(ReturnedTokens { window: self.window, epoch: self.epoch, tokens })
     }
 
     /// Adds what the bank answered in `epoch` to a question that was sent at local time `sent`.
     ///
     /// The bank decided after that, so that the window goes on for at least what it says, from then on.
-    pub(crate) fn add(&mut self, epoch: u64, answer: &DrawnCell, sent: u64, settings: &Settings) {
-        let expires = sent.saturating_add(settings.shrunk(answer.left));
-        let ends = sent.saturating_add(answer.left);
+    pub(crate) fn add(
+        &mut self,
+        epoch: u64,
+        answer: &WindowGrant,
+        sent: u64,
+        settings: &LimiterSettings,
+    ) {
+        let expires = sent.saturating_add(settings.shrunk(answer.ends_in));
+        let ends = sent.saturating_add(answer.ends_in);
         if self.window == answer.window {
             // Each answer's reckoning is early; the latest of them is the nearest.
             self.expires = self.expires.max(expires);
@@ -93,13 +99,13 @@ mod tests {
     use super::*;
     use crate::SECOND;
 
-    fn answer(window: u64, granted: u64, left: u64) -> DrawnCell {
-        DrawnCell { granted, window, left, remaining: 9, learning: false }
+    fn answer(window: u64, granted: u64, ends_in: u64) -> WindowGrant {
+        WindowGrant { granted, window, ends_in, remaining: 9, recovering: false }
     }
 
     #[test]
     fn a_lease_runs_out_before_its_window_however_long_the_answer_took() {
-        let (settings, mut lease) = (Settings::default(), Lease::default());
+        let (settings, mut lease) = (LimiterSettings::default(), Lease::default());
         // Given a question of second 100, when the window went on for 10 s from some time after that,
         lease.add(1, &answer(7, 5, 10 * SECOND), 100 * SECOND, &settings);
         // then nothing is spent 10 s after the question, less a thousandth.
@@ -110,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_later_answer_knows_the_windows_end_better_and_never_moves_it_nearer() {
-        let (settings, mut lease) = (Settings::default(), Lease::default());
+        let (settings, mut lease) = (LimiterSettings::default(), Lease::default());
         lease.add(1, &answer(7, 5, 10 * SECOND), 100 * SECOND, &settings);
         lease.add(1, &answer(7, 2, SECOND), 109 * SECOND, &settings);
         assert_eq!(lease.spendable(110 * SECOND - 1_002), 7);
@@ -120,13 +126,16 @@ mod tests {
 
     #[test]
     fn the_next_window_takes_the_place_of_the_last_one() {
-        let (settings, mut lease) = (Settings::default(), Lease::default());
+        let (settings, mut lease) = (LimiterSettings::default(), Lease::default());
         lease.add(1, &answer(7, 5, 10 * SECOND), 100 * SECOND, &settings);
         lease.add(1, &answer(8, 2, 10 * SECOND), 101 * SECOND, &settings);
-        lease.unspend(7, 4);
+        lease.refund(7, 4);
         assert_eq!(lease.spend(9, 102 * SECOND), 2, "tokens of a window that is over are no more");
-        lease.unspend(8, 1);
-        assert_eq!(lease.give_back(102 * SECOND), Some(Back { window: 8, epoch: 1, tokens: 1 }));
-        assert_eq!(lease.give_back(102 * SECOND), None);
+        lease.refund(8, 1);
+        assert_eq!(
+            lease.release(102 * SECOND),
+            Some(ReturnedTokens { window: 8, epoch: 1, tokens: 1 })
+        );
+        assert_eq!(lease.release(102 * SECOND), None);
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use assay_tenancy::manifest::LimitName;
 
 use crate::{
-    Payer, SECOND,
-    bank::{Draw, DrawCell, Drawn, DrawnCell},
+    LimitSubject, SECOND,
+    token_store::{LeaseGrant, LeaseRequest, WindowGrant, WindowRequest},
 };
 
 /// A clock that is further back than this is not waited for: the memory counts as lost instead.
@@ -17,7 +17,7 @@ const MANY_CELLS: usize = 1024;
 
 /// The server as it is at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct ServerClock {
     /// Names one run of the server: different after a restart and after a failover.
     pub run: String,
     /// Its clock: microseconds since 1970.
@@ -31,7 +31,7 @@ pub struct Ledger {
     /// which it was born: more than the clocks of a server and its successor differ.
     margin: u64,
     epoch: Option<Epoch>,
-    cells: BTreeMap<(Payer, LimitName, u64), Cell>,
+    windows: BTreeMap<(LimitSubject, LimitName, u64), StoredWindow>,
     forget_at: usize,
     /// What is wrong on purpose, to see that the simulation notices.
     #[cfg(test)]
@@ -50,7 +50,7 @@ struct Epoch {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Cell {
+struct StoredWindow {
     epoch: u64,
     window: u64,
     granted: u64,
@@ -65,7 +65,7 @@ impl Ledger {
         Self {
             margin,
             epoch: None,
-            cells: BTreeMap::new(),
+            windows: BTreeMap::new(),
             forget_at: MANY_CELLS,
             #[cfg(test)]
             flaw: None,
@@ -74,7 +74,7 @@ impl Ledger {
 
     /// Sees what epoch it is, and begins one where the memory is not of this run.
     /// Returns its number and whether it has just begun.
-    pub fn open(&mut self, server: &Server) -> (u64, bool) {
+    pub fn open(&mut self, server: &ServerClock) -> (u64, bool) {
         let now = server.now;
         #[cfg(test)]
         if self.flaw == Some(crate::simulation::Flaw::AnyMemoryWillDo) {
@@ -110,40 +110,46 @@ impl Ledger {
 
     /// Lets the epoch `id` give out tokens from its birth, because no other came before it. Does nothing
     /// if it is another epoch by now.
-    pub fn nothing_came_before(&mut self, id: u64) {
+    pub fn confirm_first_epoch(&mut self, id: u64) {
         if let Some(epoch) = self.epoch.as_mut().filter(|epoch| epoch.id == id) {
             epoch.unknown_before = 0;
         }
     }
 
     /// Does what `replica` asks for.
-    pub fn draw(&mut self, server: &Server, replica: u64, payer: &Payer, draw: &Draw) -> Drawn {
+    pub fn lease(
+        &mut self,
+        server: &ServerClock,
+        replica: u64,
+        subject: &LimitSubject,
+        request: &LeaseRequest,
+    ) -> LeaseGrant {
         let (id, _) = self.open(server);
         let (now, unknown_before) = match &self.epoch {
             Some(epoch) => (epoch.latest, epoch.unknown_before),
             None => (server.now, u64::MAX),
         };
         self.forget(now);
-        let mut cells = Vec::with_capacity(draw.cells.len());
-        for wanted in &draw.cells {
-            let key = (payer.clone(), wanted.limit.clone(), wanted.window_seconds);
-            let cell = self.cells.entry(key).or_default();
+        let mut windows = Vec::with_capacity(request.windows.len());
+        for wanted in &request.windows {
+            let key = (subject.clone(), wanted.limit.clone(), wanted.window_seconds);
+            let stored = self.windows.entry(key).or_default();
             let length = wanted.window_seconds.max(1).saturating_mul(SECOND);
             let window = now / length;
-            if cell.epoch != id || cell.window != window {
-                *cell = Cell { epoch: id, window, ..Cell::default() };
+            if stored.epoch != id || stored.window != window {
+                *stored = StoredWindow { epoch: id, window, ..StoredWindow::default() };
             }
-            let learning = window.saturating_mul(length) < unknown_before
-                || is_older(window, wanted.newest, length, now);
-            cells.push(DrawnCell {
-                granted: cell.draw(replica, draw.sequence, wanted, learning),
+            let recovering = window.saturating_mul(length) < unknown_before
+                || is_older(window, wanted.newest_window, length, now);
+            windows.push(WindowGrant {
+                granted: stored.lease(replica, request.sequence, wanted, recovering),
                 window,
-                left: length - now % length,
-                remaining: wanted.allowed.saturating_sub(cell.granted),
-                learning,
+                ends_in: length - now % length,
+                remaining: wanted.allowed.saturating_sub(stored.granted),
+                recovering,
             });
         }
-        Drawn { epoch: id, cells }
+        LeaseGrant { epoch: id, windows }
     }
 
     /// What was given out of a cell in the window of its last draw, less what was given back, with that
@@ -151,12 +157,13 @@ impl Ledger {
     #[cfg(test)]
     pub(crate) fn granted(
         &self,
-        payer: &Payer,
+        subject: &LimitSubject,
         limit: &LimitName,
         window_seconds: u64,
     ) -> ((u64, u64), u64) {
-        let cell = self.cells.get(&(payer.clone(), limit.clone(), window_seconds));
-        cell.map_or_else(Default::default, |cell| ((cell.epoch, cell.window), cell.granted))
+        let stored = self.windows.get(&(subject.clone(), limit.clone(), window_seconds));
+        stored
+            .map_or_else(Default::default, |stored| ((stored.epoch, stored.window), stored.granted))
     }
 
     /// The newest time seen.
@@ -178,42 +185,49 @@ impl Ledger {
     }
 
     fn forget(&mut self, now: u64) {
-        if self.cells.len() >= self.forget_at {
-            self.cells.retain(|(_, _, seconds), cell| {
+        if self.windows.len() >= self.forget_at {
+            self.windows.retain(|(_, _, seconds), stored| {
                 let length = seconds.max(&1).saturating_mul(SECOND);
-                cell.window == now / length
+                stored.window == now / length
             });
-            self.forget_at = self.cells.len().saturating_mul(2).max(MANY_CELLS);
+            self.forget_at = self.windows.len().saturating_mul(2).max(MANY_CELLS);
         }
     }
 }
 
 /// Whether `window` is older than the newest that a replica knows: the clock was set back together with
 /// the loss of the memory. What lies too far ahead was told by a clock that was wrong.
-const fn is_older(window: u64, newest: u64, length: u64, now: u64) -> bool {
-    newest > window && newest.saturating_mul(length) <= now.saturating_add(LONGEST_STEP)
+const fn is_older(window: u64, newest_window: u64, length: u64, now: u64) -> bool {
+    newest_window > window
+        && newest_window.saturating_mul(length) <= now.saturating_add(LONGEST_STEP)
 }
 
-impl Cell {
-    fn draw(&mut self, replica: u64, sequence: u64, wanted: &DrawCell, learning: bool) -> u64 {
+impl StoredWindow {
+    fn lease(
+        &mut self,
+        replica: u64,
+        sequence: u64,
+        wanted: &WindowRequest,
+        recovering: bool,
+    ) -> u64 {
         let last = self.replicas.entry(replica).or_default();
         if sequence <= *last {
             return 0;
         }
         *last = sequence;
-        if let Some(back) = &wanted.back
-            && (back.epoch, back.window) == (self.epoch, self.window)
+        if let Some(returned) = &wanted.returned
+            && (returned.epoch, returned.window) == (self.epoch, self.window)
         {
-            self.granted = self.granted.saturating_sub(back.tokens);
+            self.granted = self.granted.saturating_sub(returned.tokens);
         }
         let remaining = wanted.allowed.saturating_sub(self.granted);
-        if learning || remaining == 0 {
+        if recovering || remaining == 0 {
             return 0;
         }
         // Near the end every replica gets a little, and at the very end one at a time.
         let replicas = u64::try_from(self.replicas.len()).unwrap_or(u64::MAX);
         let most = (remaining / replicas.saturating_mul(2)).max(1);
-        let granted = wanted.want.min(most);
+        let granted = wanted.requested.min(most);
         self.granted += granted;
         granted
     }

@@ -3,12 +3,12 @@
 //! A replica draws *leases* of tokens from a *bank* and spends them by itself, so that most requests ask
 //! nobody. In no window are more admitted than the limit allows; `docs/limits.md` has the proof.
 //!
-//! - pure, with time as an argument: [`Purse`] is what one replica knows of one payer, [`admit`] takes one
-//!   token of every cell of a request or none, [`Ledger`] is what a bank does, [`SeatView`] the share that
+//! - pure, with time as an argument: [`SubjectLimits`] is what one replica knows of one payer, [`admit`] takes one
+//!   token of every cell of a request or none, [`Ledger`] is what a bank does, [`SlotView`] the share that
 //!   a replica may spend without a bank
 //! - [`bank`]: what a bank is asked and answers, and the trait of banks
 //! - [`redis`]: the bank of short windows
-//! - [`Limiter`]: the edge (feature `shared`, on by default). [`InProcess`] has all of it in the memory of one process, [`Shared`] asks the
+//! - [`Limiter`]: the edge (feature `shared`, on by default). [`InProcessLimiter`] has all of it in the memory of one process, [`SharedLimiter`] asks the
 //!   banks that replicas share
 //!
 //! All times are microseconds. *Local* times are of the replica's monotonic clock, whose beginning means
@@ -21,42 +21,42 @@
 )]
 
 mod admit;
-pub mod bank;
-#[cfg(feature = "shared")]
-mod books;
-mod cell;
 mod decision;
 mod demand;
-mod floor;
+mod fallback;
 #[cfg(feature = "shared")]
 mod in_process;
 mod lease;
 mod ledger;
 #[cfg(feature = "shared")]
 mod limiter;
-mod payer;
-mod purse;
 pub mod redis;
-pub mod seats;
 mod settings;
+#[cfg(feature = "shared")]
+mod sharded;
 #[cfg(feature = "shared")]
 mod shared;
 #[cfg(test)]
 mod simulation;
+pub mod slots;
+mod subject;
+mod subject_limits;
+pub mod token_store;
+mod window_counter;
 
-pub use admit::{Share, Verdict, admit, note, standings, take_checks};
-pub use decision::{Ask, Charge, Decision, Spent, Standing, Taken};
+pub use admit::{Admission, ApplicableLimits, admit, note, statuses, take_checks};
+pub use decision::{Charge, Decision, LimitStatus, RequestKind, SpentTokens, TakenChecks};
 #[cfg(feature = "shared")]
-pub use in_process::InProcess;
-pub use ledger::{Ledger, Server};
+pub use in_process::InProcessLimiter;
+pub use ledger::{Ledger, ServerClock};
 #[cfg(feature = "shared")]
 pub use limiter::Limiter;
-pub use payer::{Account, Payer};
-pub use purse::Purse;
-pub use seats::{OwnSeat, SeatView};
-pub use settings::{BankKind, Pace, Settings, Terms};
+pub use settings::{LimiterSettings, StoreLossPolicy, StoreTimings, TokenStoreKind};
 #[cfg(feature = "shared")]
-pub use shared::Shared;
+pub use shared::SharedLimiter;
+pub use slots::{ReplicaSlot, SlotView};
+pub use subject::{Account, LimitSubject};
+pub use subject_limits::SubjectLimits;
 
 /// Microseconds in a second.
 const SECOND: u64 = 1_000_000;

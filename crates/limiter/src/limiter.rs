@@ -2,16 +2,19 @@
 
 use assay_tenancy::directory::Limit;
 
-use crate::{Account, Ask, Charge, Decision, InProcess, Shared, Standing, Taken, Terms};
+use crate::{
+    Account, Charge, Decision, InProcessLimiter, LimitStatus, RequestKind, SharedLimiter,
+    StoreLossPolicy, TakenChecks,
+};
 
 /// How often payers may ask. `now` is the time in seconds since 1970 by the program's own clock; where
 /// limits are shared, the banks' clocks decide, and it is only shown.
 #[derive(Debug)]
 pub enum Limiter {
     /// One process by itself: a restart starts its counters anew.
-    InProcess(Box<InProcess>),
+    InProcess(Box<InProcessLimiter>),
     /// One of many replicas.
-    Shared(Shared),
+    Shared(SharedLimiter),
 }
 
 impl Default for Limiter {
@@ -28,14 +31,14 @@ impl Limiter {
     pub async fn admit(
         &self,
         account: Account<'_>,
-        ask: Ask,
+        ask: RequestKind,
         limits: &[Limit],
-        terms: Terms,
+        policy: StoreLossPolicy,
         now: u64,
     ) -> Decision {
         match self {
             Self::InProcess(limiter) => limiter.admit(account, ask, limits, now),
-            Self::Shared(limiter) => limiter.admit(account, ask, limits, terms, now).await,
+            Self::Shared(limiter) => limiter.admit(account, ask, limits, policy, now).await,
         }
     }
 
@@ -46,35 +49,35 @@ impl Limiter {
         account: Account<'_>,
         wanted: u64,
         limits: &[Limit],
-        terms: Terms,
+        policy: StoreLossPolicy,
         now: u64,
-    ) -> Taken {
+    ) -> TakenChecks {
         match self {
             Self::InProcess(limiter) => limiter.take_checks(account, wanted, limits, now),
-            Self::Shared(limiter) => limiter.take_checks(account, wanted, limits, terms).await,
+            Self::Shared(limiter) => limiter.take_checks(account, wanted, limits, policy).await,
         }
     }
 
     /// Gives back what was charged as a check, because it was not answered.
-    pub fn give_back(&self, account: Account<'_>, charge: &Charge) {
+    pub fn refund(&self, account: Account<'_>, charge: &Charge) {
         match self {
-            Self::InProcess(limiter) => limiter.give_back(account, charge),
-            Self::Shared(limiter) => limiter.give_back(account, charge),
+            Self::InProcess(limiter) => limiter.refund(account, charge),
+            Self::Shared(limiter) => limiter.refund(account, charge),
         }
     }
 
     /// Where every limit stands, as far as this replica knows.
     #[must_use]
-    pub fn standings(
+    pub fn statuses(
         &self,
         account: Account<'_>,
         limits: &[Limit],
-        terms: Terms,
+        policy: StoreLossPolicy,
         now: u64,
-    ) -> Vec<Standing> {
+    ) -> Vec<LimitStatus> {
         match self {
-            Self::InProcess(limiter) => limiter.standings(account, limits, now),
-            Self::Shared(limiter) => limiter.standings(account, limits, terms, now),
+            Self::InProcess(limiter) => limiter.statuses(account, limits, now),
+            Self::Shared(limiter) => limiter.statuses(account, limits, policy, now),
         }
     }
 

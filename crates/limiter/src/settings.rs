@@ -6,39 +6,39 @@ use crate::SECOND;
 
 /// Which bank keeps a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BankKind {
+pub enum TokenStoreKind {
     /// The one for short windows: fast, and may lose its memory.
     Short,
     /// The one for long windows: durable.
     Long,
 }
 
-impl BankKind {
+impl TokenStoreKind {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Short, Self::Long];
 }
 
 /// What a plan says about its limits as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct StoreLossPolicy {
     /// What becomes of requests while a bank cannot be reached.
     pub on_store_loss: OnStoreLoss,
     /// The share of each short limit that is set aside for that time, in percent.
-    pub floor_share: u8,
+    pub fallback_share: u8,
 }
 
-impl Terms {
+impl StoreLossPolicy {
     /// What the plan says.
     #[must_use]
     pub const fn of(plan: &Plan) -> Self {
-        Self { on_store_loss: plan.on_store_loss, floor_share: plan.floor_share }
+        Self { on_store_loss: plan.on_store_loss, fallback_share: plan.floor_share }
     }
 
     /// The share in force: nothing is set aside where nothing would be spent of it.
     #[must_use]
     pub const fn share(&self) -> u8 {
         match self.on_store_loss {
-            OnStoreLoss::Floor => self.floor_share,
+            OnStoreLoss::Floor => self.fallback_share,
             OnStoreLoss::Closed => 0,
         }
     }
@@ -46,7 +46,7 @@ impl Terms {
 
 /// How one bank is asked. All lengths are microseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct StoreTimings {
     /// A lease holds what is asked for in this time; never more than a 144th of a long window.
     pub horizon: u64,
     /// An answer that takes longer counts as lost: what it grants is never spent. A few seconds at most
@@ -60,15 +60,15 @@ pub struct Pace {
 
 /// How a replica deals with its banks.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct LimiterSettings {
     /// Windows of so many seconds or more are kept by the long bank.
     pub long_from_seconds: u64,
     /// How far the rates of any two clocks may differ, in parts per million.
     pub drift: u64,
     /// How the bank of short windows is asked.
-    pub short: Pace,
+    pub short: StoreTimings,
     /// How the bank of long windows is asked.
-    pub long: Pace,
+    pub long: StoreTimings,
     /// Shortest and longest time between attempts to reach a bank that fails.
     pub backoff: (u64, u64),
     /// What is wrong on purpose, to see that the simulation notices.
@@ -76,13 +76,18 @@ pub struct Settings {
     pub flaw: Option<crate::simulation::Flaw>,
 }
 
-impl Default for Settings {
+impl Default for LimiterSettings {
     fn default() -> Self {
         Self {
             long_from_seconds: 3600,
             drift: 1000,
-            short: Pace { horizon: 400_000, timeout: 200_000, recheck: 100_000, idle: SECOND },
-            long: Pace {
+            short: StoreTimings {
+                horizon: 400_000,
+                timeout: 200_000,
+                recheck: 100_000,
+                idle: SECOND,
+            },
+            long: StoreTimings {
                 horizon: 600 * SECOND,
                 timeout: 500_000,
                 recheck: SECOND,
@@ -95,22 +100,26 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl LimiterSettings {
     /// For a bank in one's own memory: it answers at once, by the same clock, and always.
     #[must_use]
     pub fn embedded() -> Self {
-        let pace = Pace { horizon: 0, timeout: u64::MAX, recheck: 0, idle: u64::MAX };
-        Self { drift: 0, short: pace, long: pace, ..Self::default() }
+        let timings = StoreTimings { horizon: 0, timeout: u64::MAX, recheck: 0, idle: u64::MAX };
+        Self { drift: 0, short: timings, long: timings, ..Self::default() }
     }
 
-    pub(crate) const fn bank(&self, window_seconds: u64) -> BankKind {
-        if window_seconds < self.long_from_seconds { BankKind::Short } else { BankKind::Long }
+    pub(crate) const fn store(&self, window_seconds: u64) -> TokenStoreKind {
+        if window_seconds < self.long_from_seconds {
+            TokenStoreKind::Short
+        } else {
+            TokenStoreKind::Long
+        }
     }
 
-    pub(crate) const fn pace(&self, bank: BankKind) -> &Pace {
-        match bank {
-            BankKind::Short => &self.short,
-            BankKind::Long => &self.long,
+    pub(crate) const fn timings(&self, store: TokenStoreKind) -> &StoreTimings {
+        match store {
+            TokenStoreKind::Short => &self.short,
+            TokenStoreKind::Long => &self.long,
         }
     }
 

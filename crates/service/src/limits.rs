@@ -3,10 +3,10 @@
 use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 use assay_limiter::{
-    Limiter, OwnSeat, Payer, SeatView, Settings, Shared,
-    bank::{Bank, BankError, Draw, Drawn, DrawnCell},
-    redis::{Failure, FirstEpochs, RedisBank, SCRIPTS, Script, Scripts},
-    seats::HELD,
+    LimitSubject, Limiter, LimiterSettings, ReplicaSlot, SharedLimiter, SlotView,
+    redis::{BoxError, EpochRegistry, RedisTokenStore, SCRIPTS, Script, ScriptRunner},
+    slots::HELD,
+    token_store::{LeaseGrant, LeaseRequest, TokenStore, TokenStoreError, WindowGrant},
 };
 use assay_redis::Link;
 use assay_store::{
@@ -27,7 +27,7 @@ const MARGIN: u64 = 2_000_000;
 
 /// Limits kept together with other servers, and what runs beside them.
 pub struct SharedLimits {
-    shared: Shared,
+    shared: SharedLimiter,
     store: Arc<dyn Store>,
     holder: String,
     tasks: Vec<JoinHandle<()>>,
@@ -46,21 +46,25 @@ impl SharedLimits {
         store.shared()?;
         warn_of_eviction(&link).await;
         let scripts = Arc::new(RedisScripts::new(link, prefix));
-        let short = RedisBank::new(scripts, assay_system::random_u64(), MARGIN);
+        let short = RedisTokenStore::new(scripts, assay_system::random_u64(), MARGIN);
         if let Err(error) = short.open(&StoreEpochs(Arc::clone(&store))).await {
             tracing::warn!(%error, "limits begin without Redis; they are drawn from it once it answers");
         }
-        let long = QuotaBank(Arc::clone(&store));
-        let shared = Shared::new(Arc::new(short), Arc::new(long), Settings::default());
+        let long = DatabaseTokenStore(Arc::clone(&store));
+        let shared =
+            SharedLimiter::new(Arc::new(short), Arc::new(long), LimiterSettings::default());
         let holder =
             format!("{:016x}{:016x}", assay_system::random_u64(), assay_system::random_u64());
-        let seats = SeatKeeper {
+        let seats = SlotHeartbeat {
             shared: shared.clone(),
             store: Arc::clone(&store),
             holder: holder.clone(),
         };
         let kept = shared.clone();
-        let tasks = vec![tokio::spawn(seats.run()), tokio::spawn(async move { kept.keep().await })];
+        let tasks = vec![
+            tokio::spawn(seats.run()),
+            tokio::spawn(async move { kept.run_maintenance().await }),
+        ];
         Some(Self { shared, store, holder, tasks })
     }
 
@@ -123,13 +127,13 @@ impl RedisScripts {
 }
 
 #[async_trait::async_trait]
-impl Scripts for RedisScripts {
+impl ScriptRunner for RedisScripts {
     async fn run(
         &self,
         script: Script,
         keys: &[String],
         arguments: &[String],
-    ) -> Result<Vec<i64>, Failure> {
+    ) -> Result<Vec<i64>, BoxError> {
         let known = self.scripts.iter().find(|(known, _)| *known == script);
         let (_, script) = known.ok_or_else(|| format!("there is no script {}", script.name))?;
         let keys: Vec<String> = keys.iter().map(|key| format!("{}:{key}", self.prefix)).collect();
@@ -143,8 +147,8 @@ impl Scripts for RedisScripts {
 struct StoreEpochs(Arc<dyn Store>);
 
 #[async_trait::async_trait]
-impl FirstEpochs for StoreEpochs {
-    async fn is_first(&self, bucket: &str) -> Result<bool, Failure> {
+impl EpochRegistry for StoreEpochs {
+    async fn is_first(&self, bucket: &str) -> Result<bool, BoxError> {
         let shared = self.0.shared().ok_or("the store is embedded")?;
         Ok(shared.first_epoch(bucket).await?)
     }
@@ -152,68 +156,83 @@ impl FirstEpochs for StoreEpochs {
 
 /// Long windows, in the database.
 #[derive(Debug)]
-struct QuotaBank(Arc<dyn Store>);
+struct DatabaseTokenStore(Arc<dyn Store>);
 
 #[async_trait::async_trait]
-impl Bank for QuotaBank {
-    async fn draw(&self, payer: &Payer, draw: &Draw) -> Result<Drawn, BankError> {
-        let unreachable = |error: StoreError| BankError::Unreachable(Box::new(error));
-        let embedded = || BankError::Nonsense("the store is embedded".into());
+impl TokenStore for DatabaseTokenStore {
+    async fn lease(
+        &self,
+        subject: &LimitSubject,
+        request: &LeaseRequest,
+    ) -> Result<LeaseGrant, TokenStoreError> {
+        let unreachable = |error: StoreError| TokenStoreError::Unreachable(Box::new(error));
+        let embedded = || TokenStoreError::InvalidResponse("the store is embedded".into());
         let shared = self.0.shared().ok_or_else(embedded)?;
-        let payer = payer.to_string();
+        let subject = subject.to_string();
         let (mut requests, mut returns) = (Vec::new(), Vec::new());
-        for cell in &draw.cells {
-            let seconds = u32::try_from(cell.window_seconds).ok().and_then(NonZeroU32::new);
+        for window in &request.windows {
+            let seconds = u32::try_from(window.window_seconds).ok().and_then(NonZeroU32::new);
             let seconds = seconds.ok_or_else(|| {
-                BankError::Nonsense(format!("a window of {} s is too long", cell.window_seconds))
+                TokenStoreError::InvalidResponse(format!(
+                    "a window of {} s is too long",
+                    window.window_seconds
+                ))
             })?;
             let quota = QuotaCell {
-                payer: payer.clone(),
-                limit: cell.limit.to_string(),
+                payer: subject.clone(),
+                limit: window.limit.to_string(),
                 window_seconds: seconds,
             };
-            if let Some(back) = &cell.back {
+            if let Some(returned) = &window.returned {
                 returns.push(QuotaReturn {
                     cell: quota.clone(),
-                    window_number: back.window,
-                    count: back.tokens,
+                    window_number: returned.window,
+                    count: returned.tokens,
                 });
             }
-            requests.push(QuotaRequest { cell: quota, allowed: cell.allowed, want: cell.want });
+            requests.push(QuotaRequest {
+                cell: quota,
+                allowed: window.allowed,
+                want: window.requested,
+            });
         }
         if !returns.is_empty() {
             shared.give_back(&returns).await.map_err(unreachable)?;
         }
         let grants = shared.reserve(&requests).await.map_err(unreachable)?;
-        if grants.len() != draw.cells.len() {
-            return Err(BankError::Nonsense(format!("{} grants", grants.len())));
+        if grants.len() != request.windows.len() {
+            return Err(TokenStoreError::InvalidResponse(format!("{} grants", grants.len())));
         }
-        let cells = draw.cells.iter().zip(grants).map(|(cell, grant)| drawn(cell.newest, grant));
+        let windows = request
+            .windows
+            .iter()
+            .zip(grants)
+            .map(|(window, grant)| window_grant(window.newest_window, grant));
         // A database that is kept has one life.
-        Ok(Drawn { epoch: 0, cells: cells.collect() })
+        Ok(LeaseGrant { epoch: 0, windows: windows.collect() })
     }
 }
 
 /// What was given out for a window that is older than one that was seen is lost: the clock went back.
-fn drawn(newest: u64, grant: QuotaGrant) -> DrawnCell {
+fn window_grant(newest: u64, grant: QuotaGrant) -> WindowGrant {
     let QuotaGrant { granted, window_number, remaining, until_end } = grant;
     let granted = if window_number < newest { 0 } else { granted };
-    let left = u64::try_from(until_end.as_micros()).unwrap_or(u64::MAX);
-    DrawnCell { granted, window: window_number, left, remaining, learning: false }
+    let ends_in = u64::try_from(until_end.as_micros()).unwrap_or(u64::MAX);
+    WindowGrant { granted, window: window_number, ends_in, remaining, recovering: false }
 }
 
 /// Holds a seat, and looks at the others.
-struct SeatKeeper {
-    shared: Shared,
+struct SlotHeartbeat {
+    shared: SharedLimiter,
     store: Arc<dyn Store>,
     holder: String,
 }
 
-impl SeatKeeper {
+impl SlotHeartbeat {
     async fn run(self) {
         let mut ticks = interval(SEAT_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut own: Option<OwnSeat> = None;
+        let mut own: Option<ReplicaSlot> = None;
         let mut told = false;
         loop {
             ticks.tick().await;
@@ -221,7 +240,7 @@ impl SeatKeeper {
                 Ok(view) => {
                     own = view.own;
                     told = false;
-                    self.shared.set_seats(view);
+                    self.shared.set_slots(view);
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut told, true) {
@@ -233,9 +252,9 @@ impl SeatKeeper {
     }
 
     /// Renews the seat, or claims one.
-    async fn look(&self, own: Option<OwnSeat>) -> Result<SeatView, StoreError> {
+    async fn look(&self, own: Option<ReplicaSlot>) -> Result<SlotView, StoreError> {
         let lease = Duration::from_micros(HELD);
-        let Some(seats) = self.store.shared() else { return Ok(SeatView::default()) };
+        let Some(seats) = self.store.shared() else { return Ok(SlotView::default()) };
         let asked_at = self.shared.local_now();
         if own.is_some() {
             let seated = seats.renew_seat(&self.holder, lease).await?;
@@ -248,7 +267,7 @@ impl SeatKeeper {
         Ok(self.view(&seated, asked_at, None))
     }
 
-    fn view(&self, seated: &Seated, asked_at: u64, own: Option<OwnSeat>) -> SeatView {
+    fn view(&self, seated: &Seated, asked_at: u64, own: Option<ReplicaSlot>) -> SlotView {
         let now = seated.seating.now;
         let (mut held, mut ended) = (0, Vec::new());
         for expiry in &seated.seating.expiries {
@@ -260,7 +279,7 @@ impl SeatKeeper {
         let claimed_at = own.map_or_else(|| self.shared.local_now(), |own| own.claimed_at);
         // A clock that runs slow by a thousandth takes the seat for held too long by as much.
         let until = asked_at.saturating_add(HELD - HELD / 1000 - 1);
-        let own = seated.has_seat.then_some(OwnSeat { claimed_at, until });
-        SeatView { total: seated.seating.total, held, ended, asked_at, own }
+        let own = seated.has_seat.then_some(ReplicaSlot { claimed_at, until });
+        SlotView { total: seated.seating.total, held, ended, asked_at, own }
     }
 }

@@ -1,7 +1,8 @@
 //! Any answer of a bank: no panic, and no more is spent than it granted.
 
 use assay_limiter::{
-    Account, Ask, BankKind, Purse, SeatView, Settings, Share, Terms, Verdict, admit, note, redis,
+    Account, Admission, ApplicableLimits, LimiterSettings, RequestKind, SlotView, StoreLossPolicy,
+    SubjectLimits, TokenStoreKind, admit, note, redis,
 };
 use assay_tenancy::{
     Period,
@@ -9,7 +10,8 @@ use assay_tenancy::{
     manifest::{Counts, OnStoreLoss, Per},
 };
 
-const TERMS: Terms = Terms { on_store_loss: OnStoreLoss::Floor, floor_share: 10 };
+const POLICY: StoreLossPolicy =
+    StoreLossPolicy { on_store_loss: OnStoreLoss::Floor, fallback_share: 10 };
 
 /// Checks what the module promises.
 ///
@@ -19,7 +21,7 @@ const TERMS: Terms = Terms { on_store_loss: OnStoreLoss::Floor, floor_share: 10 
 pub fn run(bytes: &[u8]) {
     let (words, _) = bytes.as_chunks::<8>();
     let answer: Vec<i64> = words.iter().map(|word| i64::from_le_bytes(*word)).collect();
-    let Some(drawn) = redis::read(&answer, 1) else { return };
+    let Some(grant) = redis::parse_grant(&answer, 1) else { return };
     let limit = Limit {
         name: "burst".parse().unwrap(),
         requests: 1000,
@@ -29,18 +31,25 @@ pub fn run(bytes: &[u8]) {
         per: Per::Tenant,
     };
     let account = Account { plan: "p", tenant: "t", key: "k" };
-    let (seats, settings) = (SeatView::default(), Settings::default());
-    let mut purse = Purse::new(account.payer(Per::Tenant));
+    let (slots, settings) = (SlotView::default(), LimiterSettings::default());
+    let mut subject = SubjectLimits::new(account.subject(Per::Tenant));
     let mut admitted = 0;
     for now in [5_000_000, 5_010_000, 5_020_000, 5_500_000] {
-        let mut shares = [Share { purse: &mut purse, limits: vec![&limit] }];
-        note(&mut shares, TERMS, Ask::Check, 1, now, &seats, &settings);
-        let verdict = admit(&mut shares, TERMS, Ask::Check, now, &seats, &settings);
-        admitted += u64::from(matches!(verdict, Verdict::Admitted { .. }));
-        if let Some(draw) = purse.due(BankKind::Short, now, &seats, &settings) {
-            purse.drawn(BankKind::Short, draw.sequence, &drawn, now, &seats, &settings);
+        let mut applicable = [ApplicableLimits { state: &mut subject, limits: vec![&limit] }];
+        note(&mut applicable, POLICY, RequestKind::Check, 1, now, &slots, &settings);
+        let admission = admit(&mut applicable, POLICY, RequestKind::Check, now, &slots, &settings);
+        admitted += u64::from(matches!(admission, Admission::Admitted { .. }));
+        if let Some(request) = subject.due_request(TokenStoreKind::Short, now, &slots, &settings) {
+            subject.apply_grant(
+                TokenStoreKind::Short,
+                request.sequence,
+                &grant,
+                now,
+                &slots,
+                &settings,
+            );
         }
-        purse.forget_idle(now, &seats, &settings);
+        subject.forget_idle(now, &slots, &settings);
     }
-    assert!(admitted <= drawn.cells[0].granted.saturating_mul(4));
+    assert!(admitted <= grant.windows[0].granted.saturating_mul(4));
 }

@@ -8,9 +8,11 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use crate::{
-    Payer,
-    bank::{Bank, BankError, Draw, DrawCell, Drawn, DrawnCell},
+    LimitSubject,
     ledger::LONGEST_STEP,
+    token_store::{
+        LeaseGrant, LeaseRequest, TokenStore, TokenStoreError, WindowGrant, WindowRequest,
+    },
 };
 #[cfg(test)]
 pub(crate) mod tests;
@@ -27,21 +29,21 @@ pub struct Script {
     pub text: &'static str,
 }
 
-const DRAW: Script =
-    Script { name: "draw", text: concat!(include_str!("epoch.lua"), include_str!("draw.lua")) };
+const LEASE: Script =
+    Script { name: "lease", text: concat!(include_str!("epoch.lua"), include_str!("lease.lua")) };
 const OPEN: Script =
     Script { name: "open", text: concat!(include_str!("epoch.lua"), include_str!("open.lua")) };
 const FIRST: Script = Script { name: "first", text: include_str!("first.lua") };
 
 /// Every script, to be loaded beforehand.
-pub const SCRIPTS: [Script; 3] = [DRAW, OPEN, FIRST];
+pub const SCRIPTS: [Script; 3] = [LEASE, OPEN, FIRST];
 
 /// What goes wrong outside.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Who runs scripts: a connection to Redis, of whatever sort.
 #[async_trait::async_trait]
-pub trait Scripts: Send + Sync + std::fmt::Debug {
+pub trait ScriptRunner: Send + Sync + std::fmt::Debug {
     /// Runs a script on the primary that holds `keys` (all in one slot), at most once for each call if
     /// that can be helped.
     ///
@@ -53,36 +55,36 @@ pub trait Scripts: Send + Sync + std::fmt::Debug {
         script: Script,
         keys: &[String],
         arguments: &[String],
-    ) -> Result<Vec<i64>, Failure>;
+    ) -> Result<Vec<i64>, BoxError>;
 }
 
 /// Who remembers, durably, that a bucket ever had an epoch.
 #[async_trait::async_trait]
-pub trait FirstEpochs: Send + Sync {
+pub trait EpochRegistry: Send + Sync {
     /// Whether this is the first time that anybody asks about `bucket`: true exactly once.
     ///
     /// # Errors
     ///
     /// Where that cannot be known.
-    async fn is_first(&self, bucket: &str) -> Result<bool, Failure>;
+    async fn is_first(&self, bucket: &str) -> Result<bool, BoxError>;
 }
 
 /// Counters in Redis.
 #[derive(Clone, Debug)]
-pub struct RedisBank {
-    scripts: Arc<dyn Scripts>,
+pub struct RedisTokenStore {
+    scripts: Arc<dyn ScriptRunner>,
     /// Names this run of this replica among all others.
     replica: u64,
     /// See [`Self::new`].
     margin: u64,
 }
 
-impl RedisBank {
+impl RedisTokenStore {
     /// `replica` is a random number that no other run of any replica has. `margin` (microseconds) is the
     /// time that a Redis which lost its memory stays silent beyond the windows in which it noticed: more
     /// than the clocks of a primary and its successor differ, and than a primary goes on that does not
     /// know of its successor.
-    pub const fn new(scripts: Arc<dyn Scripts>, replica: u64, margin: u64) -> Self {
+    pub const fn new(scripts: Arc<dyn ScriptRunner>, replica: u64, margin: u64) -> Self {
         Self { scripts, replica, margin }
     }
 
@@ -93,7 +95,7 @@ impl RedisBank {
     /// # Errors
     ///
     /// Where Redis or the memory of epochs does not answer.
-    pub async fn open(&self, epochs: &dyn FirstEpochs) -> Result<(), Failure> {
+    pub async fn open(&self, epochs: &dyn EpochRegistry) -> Result<(), BoxError> {
         for bucket in 0..BUCKETS {
             let key = [epoch_key(bucket)];
             let arguments = [self.margin.to_string(), LONGEST_STEP.to_string()];
@@ -109,28 +111,46 @@ impl RedisBank {
 }
 
 #[async_trait::async_trait]
-impl Bank for RedisBank {
-    async fn draw(&self, payer: &Payer, draw: &Draw) -> Result<Drawn, BankError> {
-        let (keys, arguments) = question(self.replica, self.margin, payer, draw);
-        let answer =
-            self.scripts.run(DRAW, &keys, &arguments).await.map_err(BankError::Unreachable)?;
-        read(&answer, draw.cells.len()).ok_or_else(|| {
-            BankError::Nonsense(format!("{answer:?} for {} cells", draw.cells.len()))
+impl TokenStore for RedisTokenStore {
+    async fn lease(
+        &self,
+        subject: &LimitSubject,
+        request: &LeaseRequest,
+    ) -> Result<LeaseGrant, TokenStoreError> {
+        let (keys, arguments) = script_call(self.replica, self.margin, subject, request);
+        let answer = self
+            .scripts
+            .run(LEASE, &keys, &arguments)
+            .await
+            .map_err(TokenStoreError::Unreachable)?;
+        parse_grant(&answer, request.windows.len()).ok_or_else(|| {
+            TokenStoreError::InvalidResponse(format!(
+                "{answer:?} for {} windows",
+                request.windows.len()
+            ))
         })
     }
 }
 
 /// The keys and arguments of a draw.
-fn question(replica: u64, margin: u64, payer: &Payer, draw: &Draw) -> (Vec<String>, Vec<String>) {
-    let bucket = bucket(payer);
+fn script_call(
+    replica: u64,
+    margin: u64,
+    subject: &LimitSubject,
+    request: &LeaseRequest,
+) -> (Vec<String>, Vec<String>) {
+    let bucket = bucket(subject);
     let mut keys = vec![epoch_key(bucket)];
-    let head = [margin, LONGEST_STEP, replica, draw.sequence];
+    let head = [margin, LONGEST_STEP, replica, request.sequence];
     let mut arguments: Vec<String> = head.iter().map(u64::to_string).collect();
-    for DrawCell { limit, window_seconds, allowed, want, newest, back } in &draw.cells {
-        keys.push(format!("{}:{payer}:{limit}:{window_seconds}", prefix(bucket)));
-        let (window, epoch, tokens) =
-            back.map_or((0, 0, 0), |back| (back.window, back.epoch, back.tokens));
-        let numbers = [*window_seconds, *allowed, *want, *newest, window, epoch, tokens];
+    for WindowRequest { limit, window_seconds, allowed, requested, newest_window, returned } in
+        &request.windows
+    {
+        keys.push(format!("{}:{subject}:{limit}:{window_seconds}", prefix(bucket)));
+        let (window, epoch, tokens) = returned
+            .map_or((0, 0, 0), |returned| (returned.window, returned.epoch, returned.tokens));
+        let numbers =
+            [*window_seconds, *allowed, *requested, *newest_window, window, epoch, tokens];
         arguments.extend(numbers.iter().map(u64::to_string));
     }
     (keys, arguments)
@@ -138,31 +158,31 @@ fn question(replica: u64, margin: u64, payer: &Payer, draw: &Draw) -> (Vec<Strin
 
 /// What the script answers to a draw of so many cells, where that can be understood.
 #[must_use]
-pub fn read(answer: &[i64], expected: usize) -> Option<Drawn> {
+pub fn parse_grant(answer: &[i64], expected: usize) -> Option<LeaseGrant> {
     let (head, rest) = answer.split_at_checked(2)?;
     let epoch = u64::try_from(*head.first()?).ok()?;
-    let (cells, odd) = rest.as_chunks::<5>();
-    if cells.len() != expected || !odd.is_empty() {
+    let (windows, odd) = rest.as_chunks::<5>();
+    if windows.len() != expected || !odd.is_empty() {
         return None;
     }
     let number = |number: i64| u64::try_from(number).ok();
-    let cells = cells.iter().map(|[granted, window, left, remaining, learning]| {
-        Some(DrawnCell {
+    let windows = windows.iter().map(|[granted, window, ends_in, remaining, recovering]| {
+        Some(WindowGrant {
             granted: number(*granted)?,
             window: number(*window)?,
-            left: number(*left)?,
+            ends_in: number(*ends_in)?,
             remaining: number(*remaining)?,
-            learning: *learning != 0,
+            recovering: *recovering != 0,
         })
     });
-    Some(Drawn { epoch, cells: cells.collect::<Option<_>>()? })
+    Some(LeaseGrant { epoch, windows: windows.collect::<Option<_>>()? })
 }
 
 /// The bucket of a payer: FNV-1a of its name, which never changes.
-fn bucket(payer: &Payer) -> u32 {
+fn bucket(subject: &LimitSubject) -> u32 {
     let mut name = String::new();
     // Writing to a string cannot fail.
-    let _ = write!(name, "{payer}");
+    let _ = write!(name, "{subject}");
     let hash = name
         .bytes()
         .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));

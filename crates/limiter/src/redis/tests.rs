@@ -10,7 +10,7 @@ use assay_tenancy::manifest::Per;
 use assay_test_servers::redis::Redis;
 
 use super::*;
-use crate::{Ledger, SECOND, Server, bank::Back};
+use crate::{Ledger, SECOND, ServerClock, token_store::ReturnedTokens};
 
 const MARGIN: u64 = 300_000;
 
@@ -22,7 +22,7 @@ impl Connection {
         Self::try_new(&server.url()).await.unwrap()
     }
 
-    pub(crate) async fn try_new(url: &str) -> Result<Self, Failure> {
+    pub(crate) async fn try_new(url: &str) -> Result<Self, BoxError> {
         let client = ::redis::Client::open(url)?;
         // A busy machine must not make a command look lost that was done.
         let patient = ::redis::AsyncConnectionConfig::new()
@@ -39,13 +39,13 @@ impl Connection {
 }
 
 #[async_trait::async_trait]
-impl Scripts for Connection {
+impl ScriptRunner for Connection {
     async fn run(
         &self,
         script: Script,
         keys: &[String],
         arguments: &[String],
-    ) -> Result<Vec<i64>, Failure> {
+    ) -> Result<Vec<i64>, BoxError> {
         let script = ::redis::Script::new(script.text);
         let mut call = script.prepare_invoke();
         for key in keys {
@@ -63,23 +63,30 @@ impl Scripts for Connection {
 pub(crate) struct NeverSeen(AtomicU64);
 
 #[async_trait::async_trait]
-impl FirstEpochs for NeverSeen {
-    async fn is_first(&self, _: &str) -> Result<bool, Failure> {
+impl EpochRegistry for NeverSeen {
+    async fn is_first(&self, _: &str) -> Result<bool, BoxError> {
         Ok(self.0.fetch_add(1, Ordering::Relaxed) < u64::from(BUCKETS))
     }
 }
 
-fn payer() -> Payer {
-    Payer { per: Per::Tenant, name: "acme".into() }
+fn subject() -> LimitSubject {
+    LimitSubject { per: Per::Tenant, name: "acme".into() }
 }
 
-fn cell(name: &str, window_seconds: u64, allowed: u64, want: u64) -> DrawCell {
-    DrawCell { limit: name.parse().unwrap(), window_seconds, allowed, want, newest: 0, back: None }
+fn window(name: &str, window_seconds: u64, allowed: u64, requested: u64) -> WindowRequest {
+    WindowRequest {
+        limit: name.parse().unwrap(),
+        window_seconds,
+        allowed,
+        requested,
+        newest_window: 0,
+        returned: None,
+    }
 }
 
 /// The server's time, from what it said of a window.
-fn time_of(drawn: &DrawnCell, window_seconds: u64) -> u64 {
-    (drawn.window + 1) * window_seconds * SECOND - drawn.left
+fn time_of(grant: &WindowGrant, window_seconds: u64) -> u64 {
+    (grant.window + 1) * window_seconds * SECOND - grant.ends_in
 }
 
 #[tokio::test]
@@ -89,48 +96,49 @@ async fn the_script_answers_what_the_ledger_answers() {
     let (mut ledger, mut run) = (Ledger::new(MARGIN), 0);
     let mut random = crate::simulation::Random(2026);
     let mut sequences = [0_u64; 3];
-    let mut drawn_before: Vec<(usize, DrawCell, Back)> = Vec::new();
-    let (mut granted, mut learning, mut returned) = (0, 0, 0);
+    let mut granted_before: Vec<(usize, WindowRequest, ReturnedTokens)> = Vec::new();
+    let (mut granted, mut recovering, mut returns) = (0, 0, 0);
     for step in 0..3_000 {
-        // Given any draw of any of three replicas, some of them repeated,
+        // Given any request of any of three replicas, some of them repeated,
         let replica = usize::try_from(random.between(0, 3)).unwrap();
         let again = random.chance(50);
         sequences[replica] += u64::from(!again);
-        let mut cells = vec![
-            cell("burst", 1, random.between(0, 60), random.between(0, 30)),
-            cell("minute", 60, random.between(0, 3000), random.between(0, 9)),
+        let mut windows = vec![
+            window("burst", 1, random.between(0, 60), random.between(0, 30)),
+            window("minute", 60, random.between(0, 3000), random.between(0, 9)),
         ];
         if random.chance(30) {
-            let (replica_before, before, back) =
-                random.pick_from(&drawn_before).cloned().unwrap_or_else(|| {
-                    let back = Back { window: 1, epoch: 1, tokens: 1 };
-                    (replica, cell("burst", 1, 1, 1), back)
+            let (replica_before, before, tokens) =
+                random.pick_from(&granted_before).cloned().unwrap_or_else(|| {
+                    let returned = ReturnedTokens { window: 1, epoch: 1, tokens: 1 };
+                    (replica, window("burst", 1, 1, 1), returned)
                 });
             let _ = replica_before;
-            for cell in cells.iter_mut().filter(|cell| cell.limit == before.limit) {
-                cell.back = Some(back);
-                returned += 1;
+            for window in windows.iter_mut().filter(|window| window.limit == before.limit) {
+                window.returned = Some(tokens);
+                returns += 1;
             }
         }
-        let draw = Draw { sequence: sequences[replica], cells };
-        let (keys, arguments) = question(replica as u64, MARGIN, &payer(), &draw);
-        let answer = connection.run(DRAW, &keys, &arguments).await.unwrap();
-        let real = read(&answer, draw.cells.len()).unwrap();
+        let request = LeaseRequest { sequence: sequences[replica], windows };
+        let (keys, arguments) = script_call(replica as u64, MARGIN, &subject(), &request);
+        let answer = connection.run(LEASE, &keys, &arguments).await.unwrap();
+        let real = parse_grant(&answer, request.windows.len()).unwrap();
 
         // when both decide at the same time, then they say the same.
-        let now = time_of(&real.cells[0], 1);
-        let at = Server { run: run.to_string(), now };
-        let expected = ledger.draw(&at, replica as u64, &payer(), &draw);
-        assert_eq!(real, expected, "step {step}: {draw:?}");
-        granted += real.cells[0].granted;
-        learning += u64::from(real.cells[0].learning);
-        for (cell, drawn) in draw.cells.iter().zip(&real.cells) {
-            let back = Back { window: drawn.window, epoch: real.epoch, tokens: drawn.granted };
-            drawn_before.push((replica, cell.clone(), back));
+        let now = time_of(&real.windows[0], 1);
+        let at = ServerClock { run: run.to_string(), now };
+        let expected = ledger.lease(&at, replica as u64, &subject(), &request);
+        assert_eq!(real, expected, "step {step}: {request:?}");
+        granted += real.windows[0].granted;
+        recovering += u64::from(real.windows[0].recovering);
+        for (window, grant) in request.windows.iter().zip(&real.windows) {
+            let returned =
+                ReturnedTokens { window: grant.window, epoch: real.epoch, tokens: grant.granted };
+            granted_before.push((replica, window.clone(), returned));
         }
-        drawn_before.truncate(20);
+        granted_before.truncate(20);
 
-        // And nothing changes that where the memory is lost, or the clock is set back.
+        // And nothing changes that where the memory is lost, or the clock is set returned.
         match random.between(0, 400) {
             0 => {
                 connection.command(&["FLUSHALL"]).await;
@@ -157,10 +165,10 @@ async fn the_script_answers_what_the_ledger_answers() {
                 connection.command(&["HSET", &keys[0], "latest", &ahead.to_string()]).await;
                 ledger.set_latest(ahead);
             }
-            5 if !learning_now(&real) => {
+            5 if !is_recovering(&real) => {
                 let id = [real.epoch.to_string()];
                 connection.run(FIRST, &keys[..1], &id).await.unwrap();
-                ledger.nothing_came_before(real.epoch);
+                ledger.confirm_first_epoch(real.epoch);
             }
             _ => {}
         }
@@ -168,29 +176,29 @@ async fn the_script_answers_what_the_ledger_answers() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    assert!(granted > 100 && learning > 10 && returned > 10, "{granted} {learning} {returned}");
+    assert!(granted > 100 && recovering > 10 && returns > 10, "{granted} {recovering} {returns}");
 }
 
-fn learning_now(drawn: &Drawn) -> bool {
-    drawn.cells.iter().any(|cell| cell.learning)
+fn is_recovering(grant: &LeaseGrant) -> bool {
+    grant.windows.iter().any(|window| window.recovering)
 }
 
 #[tokio::test]
 async fn the_first_epoch_gives_out_tokens_at_once_and_a_later_one_only_from_its_next_window() {
     let server = Redis::start();
     let connection = Connection::to(&server).await;
-    let bank = RedisBank::new(Arc::new(connection.clone()), 7, MARGIN);
+    let store = RedisTokenStore::new(Arc::new(connection.clone()), 7, MARGIN);
     let epochs = NeverSeen::default();
-    bank.open(&epochs).await.unwrap();
-    let draw = |sequence| Draw { sequence, cells: vec![cell("hour", 3000, 10, 3)] };
-    let first = bank.draw(&payer(), &draw(1)).await.unwrap().cells[0];
-    assert_eq!((first.granted, first.remaining, first.learning), (3, 7, false));
+    store.open(&epochs).await.unwrap();
+    let request = |sequence| LeaseRequest { sequence, windows: vec![window("hour", 3000, 10, 3)] };
+    let first = store.lease(&subject(), &request(1)).await.unwrap().windows[0];
+    assert_eq!((first.granted, first.remaining, first.recovering), (3, 7, false));
 
     connection.command(&["FLUSHALL"]).await;
-    bank.open(&epochs).await.unwrap();
-    let after = bank.draw(&payer(), &draw(2)).await.unwrap().cells[0];
+    store.open(&epochs).await.unwrap();
+    let after = store.lease(&subject(), &request(2)).await.unwrap().windows[0];
     assert_eq!(
-        (after.granted, after.learning),
+        (after.granted, after.recovering),
         (0, true),
         "nobody knows what was given out before"
     );
@@ -201,15 +209,16 @@ async fn what_no_script_says_is_not_understood() {
     for answer in
         [&[][..], &[1], &[1, 0, 5], &[-1, 0], &[1, 0, -1, 2, 3, 4, 0], &[1, 0, 1, 2, 3, 4]]
     {
-        assert!(read(answer, 1).is_none(), "{answer:?}");
+        assert!(parse_grant(answer, 1).is_none(), "{answer:?}");
     }
-    assert!(read(&[1, 0, 1, 2, 3, 4, 0], 1).is_some());
+    assert!(parse_grant(&[1, 0, 1, 2, 3, 4, 0], 1).is_some());
 }
 
 #[test]
 fn all_keys_of_a_draw_lie_in_one_slot_and_buckets_never_move() {
-    let draw = Draw { sequence: 1, cells: vec![cell("a", 1, 1, 1), cell("b", 60, 1, 1)] };
-    let (keys, arguments) = question(3, MARGIN, &payer(), &draw);
+    let request =
+        LeaseRequest { sequence: 1, windows: vec![window("a", 1, 1, 1), window("b", 60, 1, 1)] };
+    let (keys, arguments) = script_call(3, MARGIN, &subject(), &request);
     assert_eq!((keys.len(), arguments.len()), (3, 4 + 2 * 7));
     let tag = |key: &str| key.split(['{', '}']).nth(1).unwrap().to_owned();
     assert!(keys.iter().all(|key| tag(key) == tag(&keys[0])), "{keys:?}");

@@ -19,46 +19,50 @@ use tokio::{
 };
 
 use crate::{
-    Account, Ask, BankKind, Charge, Decision, SECOND, SeatView, Settings, Share, Standing, Taken,
-    Terms, Verdict, admit,
-    bank::{Bank, BankError, Drawn},
-    books::{Books, Due},
-    note, take_checks,
+    Account, Admission, ApplicableLimits, Charge, Decision, LimitStatus, LimiterSettings,
+    RequestKind, SECOND, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind, admit, note,
+    sharded::{DueRequest, ShardedLimits},
+    take_checks,
+    token_store::{LeaseGrant, TokenStore, TokenStoreError},
 };
 
 /// How long a request waits for banks altogether: long enough to win a token at a window's end, where
 /// many replicas draw them one by one.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LEASE_WAIT: Duration = Duration::from_secs(2);
 /// Between two looks for what nobody asks for any more.
 const SWEEP_EVERY: Duration = Duration::from_millis(500);
 
 /// The limiter of one of many replicas. Clones share everything.
 #[derive(Clone, Debug)]
-pub struct Shared(Arc<Inner>);
+pub struct SharedLimiter(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    books: Books,
-    short: Arc<dyn Bank>,
-    long: Arc<dyn Bank>,
+    sharded: ShardedLimits,
+    short: Arc<dyn TokenStore>,
+    long: Arc<dyn TokenStore>,
     /// Local times count from here.
     started: Instant,
     answered: Notify,
-    draws: [AtomicU64; 2],
+    lease_requests: [AtomicU64; 2],
     reachable: [AtomicBool; 2],
 }
 
-impl Shared {
+impl SharedLimiter {
     /// A limiter that draws from these banks. Until [`Self::set_seats`] it has no floor, and leaves the
     /// others theirs. [`Self::keep`] must run beside it.
-    pub fn new(short: Arc<dyn Bank>, long: Arc<dyn Bank>, settings: Settings) -> Self {
+    pub fn new(
+        short: Arc<dyn TokenStore>,
+        long: Arc<dyn TokenStore>,
+        settings: LimiterSettings,
+    ) -> Self {
         Self(Arc::new(Inner {
-            books: Books::new(settings),
+            sharded: ShardedLimits::new(settings),
             short,
             long,
             started: Instant::now(),
             answered: Notify::new(),
-            draws: [const { AtomicU64::new(0) }; 2],
+            lease_requests: [const { AtomicU64::new(0) }; 2],
             reachable: [const { AtomicBool::new(true) }; 2],
         }))
     }
@@ -70,49 +74,49 @@ impl Shared {
     }
 
     /// What is known of the seats from now on.
-    pub fn set_seats(&self, seats: SeatView) {
-        self.0.books.set_seats(seats);
+    pub fn set_slots(&self, slots: SlotView) {
+        self.0.sharded.set_slots(slots);
     }
 
     /// Whether a bank answered when it was asked last.
     #[must_use]
-    pub fn is_reachable(&self, bank: BankKind) -> bool {
-        self.0.reachable(bank).load(Ordering::Relaxed)
+    pub fn is_reachable(&self, store: TokenStoreKind) -> bool {
+        self.0.reachable(store).load(Ordering::Relaxed)
     }
 
     /// How often a bank was asked.
     #[must_use]
-    pub fn draws(&self, bank: BankKind) -> u64 {
-        self.0.draws(bank).load(Ordering::Relaxed)
+    pub fn lease_requests(&self, store: TokenStoreKind) -> u64 {
+        self.0.lease_requests(store).load(Ordering::Relaxed)
     }
 
     /// How many payers are known at the moment.
     #[must_use]
-    pub fn payers(&self) -> usize {
-        self.0.books.payers()
+    pub fn subjects(&self) -> usize {
+        self.0.sharded.subjects()
     }
 
     /// Asks for one request: see [`crate::Limiter::admit`].
     pub async fn admit(
         &self,
         account: Account<'_>,
-        ask: Ask,
+        ask: RequestKind,
         limits: &[Limit],
-        terms: Terms,
+        policy: StoreLossPolicy,
         wall_seconds: u64,
     ) -> Decision {
-        let settings = &self.0.books.settings;
-        let decide = |shares: &mut [Share<'_>], now, seats: &SeatView, first| {
+        let settings = &self.0.sharded.settings;
+        let decide = |applicable: &mut [ApplicableLimits<'_>], now, slots: &SlotView, first| {
             if first {
-                note(shares, terms, ask, 1, now, seats, settings);
+                note(applicable, policy, ask, 1, now, slots, settings);
             }
-            match admit(shares, terms, ask, now, seats, settings) {
-                Verdict::Wait => None,
+            match admit(applicable, policy, ask, now, slots, settings) {
+                Admission::Wait => None,
                 verdict => Some(verdict),
             }
         };
-        let verdict = self.decide(account, limits, decide).await.unwrap_or(Verdict::Wait);
-        Decision::new(verdict, || self.standings(account, limits, terms, wall_seconds))
+        let verdict = self.decide(account, limits, decide).await.unwrap_or(Admission::Wait);
+        Decision::new(verdict, || self.statuses(account, limits, policy, wall_seconds))
     }
 
     /// Takes as many of `wanted` checks as there is room for: see [`crate::Limiter::take_checks`].
@@ -121,18 +125,18 @@ impl Shared {
         account: Account<'_>,
         wanted: u64,
         limits: &[Limit],
-        terms: Terms,
-    ) -> Taken {
-        let settings = &self.0.books.settings;
-        let decide = |shares: &mut [Share<'_>], now, seats: &SeatView, first| {
+        policy: StoreLossPolicy,
+    ) -> TakenChecks {
+        let settings = &self.0.sharded.settings;
+        let decide = |applicable: &mut [ApplicableLimits<'_>], now, slots: &SlotView, first| {
             if first {
-                note(shares, terms, Ask::Check, wanted, now, seats, settings);
+                note(applicable, policy, RequestKind::Check, wanted, now, slots, settings);
             }
-            take_checks(shares, terms, wanted, now, seats, settings)
+            take_checks(applicable, policy, wanted, now, slots, settings)
         };
         match self.decide(account, limits, decide).await {
-            Some((spent, count, verdict)) => Taken::new(Charge::new(spent, count), verdict),
-            None => Taken {
+            Some((spent, count, verdict)) => TakenChecks::new(Charge::new(spent, count), verdict),
+            None => TakenChecks {
                 charge: Charge::default(),
                 violated: Vec::new(),
                 retry_after: 1,
@@ -142,30 +146,30 @@ impl Shared {
     }
 
     /// Gives back what was charged as a check, because it was not answered.
-    pub fn give_back(&self, account: Account<'_>, charge: &Charge) {
-        self.0.books.give_back(account, charge);
+    pub fn refund(&self, account: Account<'_>, charge: &Charge) {
+        self.0.sharded.refund(account, charge);
     }
 
     /// Where every limit stands, as far as this replica knows.
     #[must_use]
-    pub fn standings(
+    pub fn statuses(
         &self,
         account: Account<'_>,
         limits: &[Limit],
-        terms: Terms,
+        policy: StoreLossPolicy,
         wall_seconds: u64,
-    ) -> Vec<Standing> {
+    ) -> Vec<LimitStatus> {
         let wall = wall_seconds.saturating_mul(SECOND);
-        self.0.books.standings(account, limits, terms, wall, self.0.now())
+        self.0.sharded.statuses(account, limits, policy, wall, self.0.now())
     }
 
     /// Gives back what nobody asks for any more, and forgets who does not ask: runs until it is dropped.
-    pub async fn keep(&self) {
+    pub async fn run_maintenance(&self) {
         let mut ticks = interval(SWEEP_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            for due in self.0.books.sweep(false, self.0.now()) {
+            for due in self.0.sharded.sweep(false, self.0.now()) {
                 self.send(due);
             }
         }
@@ -173,19 +177,19 @@ impl Shared {
 
     /// Gives everything back, as far as banks can be reached: when no more requests are admitted.
     pub async fn shutdown(&self) {
-        // Draws that are on their way still come back with tokens.
+        // Draws that are on their way still come returned with tokens.
         for _ in 0..3 {
-            let mut given_back = JoinSet::new();
-            for due in self.0.books.sweep(true, self.0.now()) {
+            let mut returning = JoinSet::new();
+            for due in self.0.sharded.sweep(true, self.0.now()) {
                 let inner = Arc::clone(&self.0);
-                given_back.spawn(async move { inner.carry(due).await });
+                returning.spawn(async move { inner.send_and_apply(due).await });
             }
-            while given_back.join_next().await.is_some() {}
+            while returning.join_next().await.is_some() {}
             let answered = self.0.answered.notified();
-            if !self.0.books.is_asking() {
+            if !self.0.sharded.is_waiting_for() {
                 break;
             }
-            let longest = self.0.timeout(BankKind::Long);
+            let longest = self.0.timeout(TokenStoreKind::Long);
             let _ = timeout(longest, answered).await;
         }
     }
@@ -196,20 +200,20 @@ impl Shared {
         &self,
         account: Account<'_>,
         limits: &[Limit],
-        decide: impl Fn(&mut [Share<'_>], u64, &SeatView, bool) -> Option<T>,
+        decide: impl Fn(&mut [ApplicableLimits<'_>], u64, &SlotView, bool) -> Option<T>,
     ) -> Option<T> {
-        if let Some(decided) =
-            self.attempt(account, limits, |shares, now, seats| decide(shares, now, seats, true))
+        if let Some(decided) = self
+            .attempt(account, limits, |applicable, now, slots| decide(applicable, now, slots, true))
         {
             return Some(decided);
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LEASE_WAIT;
         loop {
             // What is answered from here on wakes this, also before it waits.
             let answered = self.0.answered.notified();
-            if let Some(decided) = self
-                .attempt(account, limits, |shares, now, seats| decide(shares, now, seats, false))
-            {
+            if let Some(decided) = self.attempt(account, limits, |applicable, now, slots| {
+                decide(applicable, now, slots, false)
+            }) {
                 return Some(decided);
             }
             timeout_at(deadline, answered).await.ok()?;
@@ -220,16 +224,16 @@ impl Shared {
         &self,
         account: Account<'_>,
         limits: &[Limit],
-        decide: impl FnOnce(&mut [Share<'_>], u64, &SeatView) -> T,
+        decide: impl FnOnce(&mut [ApplicableLimits<'_>], u64, &SlotView) -> T,
     ) -> T {
-        let books = &self.0.books;
-        let (decided, due) = books.with(
+        let sharded = &self.0.sharded;
+        let (decided, due) = sharded.with(
             account,
             limits,
             || self.0.now(),
-            |shares, now, seats| {
-                let decided = decide(shares, now, seats);
-                (decided, books.due(account, shares, now, seats))
+            |applicable, now, slots| {
+                let decided = decide(applicable, now, slots);
+                (decided, sharded.due(account, applicable, now, slots))
             },
         );
         for due in due {
@@ -238,9 +242,9 @@ impl Shared {
         decided
     }
 
-    fn send(&self, due: Due) {
+    fn send(&self, due: DueRequest) {
         let inner = Arc::clone(&self.0);
-        tokio::spawn(async move { inner.carry(due).await });
+        tokio::spawn(async move { inner.send_and_apply(due).await });
     }
 }
 
@@ -250,48 +254,50 @@ impl Inner {
     }
 
     /// Carries a draw to its bank, and its answer back.
-    async fn carry(&self, due: Due) {
-        self.draws(due.bank).fetch_add(1, Ordering::Relaxed);
-        let longest = self.timeout(due.bank);
-        let bank = match due.bank {
-            BankKind::Short => &self.short,
-            BankKind::Long => &self.long,
+    async fn send_and_apply(&self, due: DueRequest) {
+        self.lease_requests(due.store).fetch_add(1, Ordering::Relaxed);
+        let longest = self.timeout(due.store);
+        let store = match due.store {
+            TokenStoreKind::Short => &self.short,
+            TokenStoreKind::Long => &self.long,
         };
         let answer =
-            timeout(longest, bank.draw(&due.payer, &due.draw)).await.unwrap_or_else(|_| {
-                Err(BankError::TooLate(u64::try_from(longest.as_millis()).unwrap_or(u64::MAX)))
+            timeout(longest, store.lease(&due.subject, &due.request)).await.unwrap_or_else(|_| {
+                Err(TokenStoreError::Timeout(
+                    u64::try_from(longest.as_millis()).unwrap_or(u64::MAX),
+                ))
             });
-        self.note_reachable(due.bank, &answer);
-        self.books.settle(&due, answer.as_ref().ok(), self.now());
+        self.note_reachable(due.store, &answer);
+        self.sharded.apply_outcome(&due, answer.as_ref().ok(), self.now());
         self.answered.notify_waiters();
     }
 
-    fn note_reachable(&self, bank: BankKind, answer: &Result<Drawn, BankError>) {
-        let was = self.reachable(bank).swap(answer.is_ok(), Ordering::Relaxed);
+    fn note_reachable(&self, store: TokenStoreKind, answer: &Result<LeaseGrant, TokenStoreError>) {
+        let was = self.reachable(store).swap(answer.is_ok(), Ordering::Relaxed);
         match answer {
-            Ok(_) if !was => tracing::info!(?bank, "limits are counted together again"),
-            Err(error) if was => tracing::warn!(?bank, %error, "limits are not counted together"),
+            Ok(_) if !was => tracing::info!(?store, "limits are counted together again"),
+            Err(error) if was => tracing::warn!(?store, %error, "limits are not counted together"),
             _ => {}
         }
     }
 
-    const fn timeout(&self, bank: BankKind) -> Duration {
-        Duration::from_micros(self.books.settings.pace(bank).timeout)
+    const fn timeout(&self, store: TokenStoreKind) -> Duration {
+        Duration::from_micros(self.sharded.settings.timings(store).timeout)
     }
 
-    const fn draws(&self, bank: BankKind) -> &AtomicU64 {
-        let [short, long] = &self.draws;
-        match bank {
-            BankKind::Short => short,
-            BankKind::Long => long,
+    const fn lease_requests(&self, store: TokenStoreKind) -> &AtomicU64 {
+        let [short, long] = &self.lease_requests;
+        match store {
+            TokenStoreKind::Short => short,
+            TokenStoreKind::Long => long,
         }
     }
 
-    const fn reachable(&self, bank: BankKind) -> &AtomicBool {
+    const fn reachable(&self, store: TokenStoreKind) -> &AtomicBool {
         let [short, long] = &self.reachable;
-        match bank {
-            BankKind::Short => short,
-            BankKind::Long => long,
+        match store {
+            TokenStoreKind::Short => short,
+            TokenStoreKind::Long => long,
         }
     }
 }

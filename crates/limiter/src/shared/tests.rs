@@ -15,38 +15,44 @@ use assay_test_servers::redis::Redis;
 
 use super::*;
 use crate::{
-    Ledger, OwnSeat, Payer, Server,
-    bank::Draw,
+    Ledger, LimitSubject, ReplicaSlot, ServerClock,
     redis::{
-        Failure, RedisBank, Script, Scripts,
+        BoxError, RedisTokenStore, Script, ScriptRunner,
         tests::{Connection, NeverSeen},
     },
+    token_store::LeaseRequest,
 };
 
 const ACME: Account<'_> = Account { plan: "business", tenant: "acme", key: "a" };
-const FLOOR: Terms = Terms { on_store_loss: OnStoreLoss::Floor, floor_share: 10 };
-const CLOSED: Terms = Terms { on_store_loss: OnStoreLoss::Closed, floor_share: 10 };
+const FLOOR: StoreLossPolicy =
+    StoreLossPolicy { on_store_loss: OnStoreLoss::Floor, fallback_share: 10 };
+const CLOSED: StoreLossPolicy =
+    StoreLossPolicy { on_store_loss: OnStoreLoss::Closed, fallback_share: 10 };
 /// Requests that are on their way at once.
 const AT_ONCE: u64 = 16;
 
 /// The bank of long windows, in memory.
 #[derive(Debug)]
-struct LongBank(Mutex<Ledger>);
+struct LongTokenStore(Mutex<Ledger>);
 
-impl LongBank {
+impl LongTokenStore {
     fn new() -> Arc<Self> {
         let mut ledger = Ledger::new(0);
-        let (epoch, _) = ledger.open(&Server { run: String::new(), now: wall() });
-        ledger.nothing_came_before(epoch);
+        let (epoch, _) = ledger.open(&ServerClock { run: String::new(), now: wall() });
+        ledger.confirm_first_epoch(epoch);
         Arc::new(Self(Mutex::new(ledger)))
     }
 }
 
 #[async_trait::async_trait]
-impl Bank for LongBank {
-    async fn draw(&self, payer: &Payer, draw: &Draw) -> Result<Drawn, BankError> {
-        let server = Server { run: String::new(), now: wall() };
-        Ok(self.0.lock().unwrap().draw(&server, 0, payer, draw))
+impl TokenStore for LongTokenStore {
+    async fn lease(
+        &self,
+        subject: &LimitSubject,
+        request: &LeaseRequest,
+    ) -> Result<LeaseGrant, TokenStoreError> {
+        let server = ServerClock { run: String::new(), now: wall() };
+        Ok(self.0.lock().unwrap().lease(&server, 0, subject, request))
     }
 }
 
@@ -73,38 +79,43 @@ fn limit(requests: u64, seconds: u64, counts: Counts) -> Limit {
 }
 
 /// A busy machine must not look like a lost bank.
-fn patient() -> Settings {
-    let mut settings = Settings::default();
+fn patient() -> LimiterSettings {
+    let mut settings = LimiterSettings::default();
     settings.short.timeout = 20 * SECOND;
     settings
 }
 
-fn replica(number: u64, connection: &Connection, settings: Settings) -> Shared {
-    let short = RedisBank::new(Arc::new(connection.clone()), number, 0);
-    let shared = Shared::new(Arc::new(short), LongBank::new(), settings);
-    shared.set_seats(SeatView { total: 16, held: 3, ..SeatView::default() });
+fn replica(number: u64, connection: &Connection, settings: LimiterSettings) -> SharedLimiter {
+    let short = RedisTokenStore::new(Arc::new(connection.clone()), number, 0);
+    let shared = SharedLimiter::new(Arc::new(short), LongTokenStore::new(), settings);
+    shared.set_slots(SlotView { total: 16, held: 3, ..SlotView::default() });
     let kept = shared.clone();
-    tokio::spawn(async move { kept.keep().await });
+    tokio::spawn(async move { kept.run_maintenance().await });
     shared
 }
 
 async fn server() -> (Redis, Connection) {
     let server = Redis::start();
     let connection = Connection::to(&server).await;
-    let bank = RedisBank::new(Arc::new(connection.clone()), 0, 0);
-    bank.open(&NeverSeen::default()).await.unwrap();
+    let store = RedisTokenStore::new(Arc::new(connection.clone()), 0, 0);
+    store.open(&NeverSeen::default()).await.unwrap();
     (server, connection)
 }
 
 /// Asks `count` times, some at once, and says how many were admitted.
-async fn offer(replica: Shared, count: u64, limits: Arc<Vec<Limit>>, terms: Terms) -> u64 {
+async fn offer(
+    replica: SharedLimiter,
+    count: u64,
+    limits: Arc<Vec<Limit>>,
+    policy: StoreLossPolicy,
+) -> u64 {
     let mut asking = JoinSet::new();
     for part in 0..AT_ONCE {
         let (replica, limits) = (replica.clone(), Arc::clone(&limits));
         asking.spawn(async move {
             let mut admitted = 0;
             for _ in (part..count).step_by(usize::try_from(AT_ONCE).unwrap()) {
-                let decision = replica.admit(ACME, Ask::Check, &limits, terms, 0).await;
+                let decision = replica.admit(ACME, RequestKind::Check, &limits, policy, 0).await;
                 admitted += u64::from(matches!(decision, Decision::Admitted { .. }));
             }
             admitted
@@ -119,7 +130,7 @@ async fn many_replicas_at_ten_times_the_limit_admit_the_limit_and_no_more() {
     for replicas in [1_u64, 3, 10] {
         let limits = Arc::new(vec![limit(1000 + replicas, roomy_window(), Counts::Requests)]);
         connection.command(&["FLUSHALL"]).await;
-        RedisBank::new(Arc::new(connection.clone()), 0, 0)
+        RedisTokenStore::new(Arc::new(connection.clone()), 0, 0)
             .open(&NeverSeen::default())
             .await
             .unwrap();
@@ -155,8 +166,8 @@ async fn checks_that_were_not_answered_are_taken_back_and_rows_are_taken_as_far_
     let replica = replica(1, &connection, patient());
     let taken = replica.take_checks(ACME, 7, &limits, CLOSED).await;
     assert_eq!((taken.charge.count(), taken.violated.len()), (7, 0));
-    replica.give_back(ACME, &taken.charge.part(2));
-    let left = |replica: &Shared| replica.standings(ACME, &limits, CLOSED, 0)[0].remaining;
+    replica.refund(ACME, &taken.charge.part(2));
+    let left = |replica: &SharedLimiter| replica.statuses(ACME, &limits, CLOSED, 0)[0].remaining;
     assert_eq!(left(&replica), 5);
     let taken = replica.take_checks(ACME, 9, &limits, CLOSED).await;
     assert_eq!((taken.charge.count(), taken.violated.len()), (5, 1));
@@ -168,21 +179,21 @@ async fn checks_that_were_not_answered_are_taken_back_and_rows_are_taken_as_far_
 async fn without_redis_leases_are_spent_then_floors_and_then_it_is_said() {
     let (server, connection) = server().await;
     let limits = [limit(1600, roomy_window(), Counts::Requests)];
-    let replica = replica(1, &connection, Settings::default());
+    let replica = replica(1, &connection, LimiterSettings::default());
     let claimed_at = replica.local_now();
-    // Given a seat that has settled, as far as the replica knows,
-    let own = Some(OwnSeat { claimed_at: claimed_at.saturating_sub(1), until: u64::MAX });
-    replica.set_seats(SeatView { total: 16, held: 1, own, ..SeatView::default() });
+    // Given a slot that has settled, as far as the replica knows,
+    let own = Some(ReplicaSlot { claimed_at: claimed_at.saturating_sub(1), until: u64::MAX });
+    replica.set_slots(SlotView { total: 16, held: 1, own, ..SlotView::default() });
     drop(server);
     // when Redis is gone from the beginning, then nothing passes: windows may have begun before.
-    let decision = replica.admit(ACME, Ask::Request, &limits, FLOOR, 0).await;
-    let Decision::Unavailable { closed, violated, retry_after, standings } = decision else {
+    let decision = replica.admit(ACME, RequestKind::Request, &limits, FLOOR, 0).await;
+    let Decision::Unavailable { closed, violated, retry_after, statuses } = decision else {
         panic!("{decision:?}")
     };
-    assert_eq!((closed, violated.len(), retry_after, standings[0].remaining), (false, 1, 1, 0));
-    assert!(!replica.is_reachable(BankKind::Short));
+    assert_eq!((closed, violated.len(), retry_after, statuses[0].remaining), (false, 1, 1, 0));
+    assert!(!replica.is_reachable(TokenStoreKind::Short));
     let Decision::Unavailable { closed, .. } =
-        replica.admit(ACME, Ask::Request, &limits, CLOSED, 0).await
+        replica.admit(ACME, RequestKind::Request, &limits, CLOSED, 0).await
     else {
         panic!("closed plans refuse")
     };
@@ -193,18 +204,20 @@ async fn without_redis_leases_are_spent_then_floors_and_then_it_is_said() {
 async fn a_redis_that_comes_back_gives_nothing_out_before_the_next_window() {
     let (mut server, connection) = server().await;
     let limits = [limit(5, 2, Counts::Requests)];
-    let replica = replica(1, &connection, Settings::default());
-    let ask = async |replica: &Shared| replica.admit(ACME, Ask::Request, &limits, CLOSED, 0).await;
+    let replica = replica(1, &connection, LimiterSettings::default());
+    let ask = async |replica: &SharedLimiter| {
+        replica.admit(ACME, RequestKind::Request, &limits, CLOSED, 0).await
+    };
     let until = Instant::now() + Duration::from_mins(1);
     while !matches!(ask(&replica).await, Decision::Admitted { .. }) {
         assert!(Instant::now() < until);
     }
     server.kill();
     server.again();
-    let back = Connection::to(&server).await;
+    let returned = Connection::to(&server).await;
     drop(replica);
-    let replica = self::replica(2, &back, patient());
-    // Whatever time it is now, the window in which it came back is over within two seconds.
+    let replica = self::replica(2, &returned, patient());
+    // Whatever time it is now, the window in which it came returned is over within two seconds.
     let mut unavailable = 0;
     loop {
         match ask(&replica).await {
@@ -225,13 +238,13 @@ async fn windows_of_an_hour_and_more_are_of_the_other_bank() {
     drop(server);
     let limits = [limit(3, 86_400, Counts::Checks)];
     for _ in 0..3 {
-        let decision = replica.admit(ACME, Ask::Check, &limits, FLOOR, 0).await;
+        let decision = replica.admit(ACME, RequestKind::Check, &limits, FLOOR, 0).await;
         assert!(matches!(decision, Decision::Admitted { .. }), "{decision:?}");
     }
-    let decision = replica.admit(ACME, Ask::Check, &limits, FLOOR, 0).await;
+    let decision = replica.admit(ACME, RequestKind::Check, &limits, FLOOR, 0).await;
     let Decision::Refused { retry_after, .. } = decision else { panic!("{decision:?}") };
     assert!(retry_after <= 86_400);
-    assert_eq!(replica.draws(BankKind::Short), 0);
+    assert_eq!(replica.lease_requests(TokenStoreKind::Short), 0);
 }
 
 /// Dials again where the connection was lost.
@@ -239,13 +252,13 @@ async fn windows_of_an_hour_and_more_are_of_the_other_bank() {
 struct Redialled(String, tokio::sync::Mutex<Option<Connection>>);
 
 #[async_trait::async_trait]
-impl Scripts for Redialled {
+impl ScriptRunner for Redialled {
     async fn run(
         &self,
         script: Script,
         keys: &[String],
         arguments: &[String],
-    ) -> Result<Vec<i64>, Failure> {
+    ) -> Result<Vec<i64>, BoxError> {
         let connection = {
             let mut connection = self.1.lock().await;
             match &*connection {
@@ -265,11 +278,16 @@ impl Scripts for Redialled {
 type Seen = Arc<Mutex<BTreeMap<u64, u64>>>;
 
 /// Asks until it is told to stop. A lease is spent in its window, by the clock that the server has too.
-async fn hammer(replica: Shared, limits: Arc<Vec<Limit>>, seen: Seen, stop: Arc<AtomicBool>) {
+async fn hammer(
+    replica: SharedLimiter,
+    limits: Arc<Vec<Limit>>,
+    seen: Seen,
+    stop: Arc<AtomicBool>,
+) {
     let length = limits[0].window.seconds() * SECOND;
     while !stop.load(Ordering::Relaxed) {
         let before = wall();
-        let decision = replica.admit(ACME, Ask::Check, &limits, CLOSED, 0).await;
+        let decision = replica.admit(ACME, RequestKind::Check, &limits, CLOSED, 0).await;
         let after = wall();
         if let Decision::Admitted { charge } = decision {
             let spent = &charge.checks[0];
@@ -287,8 +305,9 @@ async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_i
     let (seen, stop) = (Seen::default(), Arc::new(AtomicBool::new(false)));
     let start = |number: u64| {
         let scripts = Redialled(server.url(), tokio::sync::Mutex::default());
-        let short = RedisBank::new(Arc::new(scripts), number, 0);
-        let replica = Shared::new(Arc::new(short), LongBank::new(), Settings::default());
+        let short = RedisTokenStore::new(Arc::new(scripts), number, 0);
+        let replica =
+            SharedLimiter::new(Arc::new(short), LongTokenStore::new(), LimiterSettings::default());
         let stop = Arc::clone(&stop);
         tokio::spawn(hammer(replica, Arc::clone(&limits), Arc::clone(&seen), stop))
     };
@@ -314,7 +333,7 @@ async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_i
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.go_on();
     more(admitted() + 60).await;
-    // It dies and comes back with nothing.
+    // It dies and comes returned with nothing.
     server.kill();
     server.again();
     more(admitted() + 60).await;
@@ -335,12 +354,12 @@ async fn payers_that_ask_no_more_are_forgotten_and_what_they_held_is_given_back(
     for number in 0..200 {
         let tenant = format!("tenant-{number}");
         let account = Account { tenant: &tenant, ..ACME };
-        let _ = replica.admit(account, Ask::Request, &limits, CLOSED, 0).await;
+        let _ = replica.admit(account, RequestKind::Request, &limits, CLOSED, 0).await;
     }
-    assert!(replica.payers() > 0);
+    assert!(replica.subjects() > 0);
     let until = Instant::now() + Duration::from_mins(1);
-    while replica.payers() > 0 {
-        assert!(Instant::now() < until, "{} payers are left", replica.payers());
+    while replica.subjects() > 0 {
+        assert!(Instant::now() < until, "{} subjects are left", replica.subjects());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

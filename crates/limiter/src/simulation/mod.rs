@@ -9,7 +9,7 @@ mod observer;
 mod random;
 mod replica;
 mod scenario;
-mod seats;
+mod slots;
 mod world;
 
 use std::{
@@ -32,9 +32,9 @@ const SEEDS: u64 = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// Banks give out what seats may spend, too.
-    FloorNotWithheld,
+    AllowanceNotWithheld,
     /// A seat is used from its claim on.
-    SeatUsedAtOnce,
+    SlotUsedAtOnce,
     /// A lease's time runs from when the answer came.
     ExpiryFromArrival,
     /// What is known of the seats never grows old.
@@ -59,7 +59,7 @@ fn run(seed: u64, flaw: Option<Flaw>) -> World {
 #[derive(Default)]
 struct Totals {
     admitted: AtomicU64,
-    floors: AtomicU64,
+    fallbacks: AtomicU64,
     unavailable: AtomicU64,
     returned: AtomicU64,
 }
@@ -86,7 +86,7 @@ fn whatever_goes_wrong_no_window_admits_more_than_its_limit() {
                     }
                     let observer = run(seed, None).observer;
                     totals.admitted.fetch_add(observer.admitted, Ordering::Relaxed);
-                    totals.floors.fetch_add(observer.floors, Ordering::Relaxed);
+                    totals.fallbacks.fetch_add(observer.fallbacks, Ordering::Relaxed);
                     totals.unavailable.fetch_add(observer.unavailable, Ordering::Relaxed);
                     totals.returned.fetch_add(observer.returned, Ordering::Relaxed);
                     if let Some(violation) = observer.violation {
@@ -99,22 +99,22 @@ fn whatever_goes_wrong_no_window_admits_more_than_its_limit() {
     if let Some((seed, violation)) = failed.into_inner().unwrap() {
         panic!("ASSAY_LIMITER_SEED={seed}: {violation}");
     }
-    let [admitted, floors, unavailable, returned] =
-        [totals.admitted, totals.floors, totals.unavailable, totals.returned]
+    let [admitted, fallbacks, unavailable, returned] =
+        [totals.admitted, totals.fallbacks, totals.unavailable, totals.returned]
             .map(AtomicU64::into_inner);
     println!(
-        "{seeds} seeds: {admitted} admitted, {floors} tokens of floors, {unavailable} unavailable, \
-         {returned} tokens given back"
+        "{seeds} seeds: {admitted} admitted, {fallbacks} tokens of fallbacks, {unavailable} unavailable, \
+         {returned} tokens given returned"
     );
     // The worlds are such that everything happens.
-    assert!(admitted > 50 * seeds && floors > 0 && unavailable > 0 && returned > 0);
+    assert!(admitted > 50 * seeds && fallbacks > 0 && unavailable > 0 && returned > 0);
 }
 
 #[test]
 fn the_simulation_notices_what_is_wrong_on_purpose() {
     for flaw in [
-        Flaw::FloorNotWithheld,
-        Flaw::SeatUsedAtOnce,
+        Flaw::AllowanceNotWithheld,
+        Flaw::SlotUsedAtOnce,
         Flaw::ExpiryFromArrival,
         Flaw::StaleViewsCount,
         Flaw::EveryCopyCounts,

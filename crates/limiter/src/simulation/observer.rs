@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use assay_tenancy::{directory::Limit, manifest::Counts};
 
-use crate::Spent;
+use crate::SpentTokens;
 
 /// What was seen of one window of one limit.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub(super) struct Observer {
     /// By incarnation of a replica, limit and window.
     pub(super) accounts: HashMap<(u64, LimitIndex, u64), Account>,
     pub(super) admitted: u64,
-    pub(super) floors: u64,
+    pub(super) fallbacks: u64,
     pub(super) granted: u64,
     pub(super) returned: u64,
     pub(super) unavailable: u64,
@@ -49,8 +49,8 @@ impl Observer {
         &mut self,
         replica: u64,
         limits: &[Limit],
-        spent: &[Spent],
-        floor_window: impl Fn(&Limit) -> u64,
+        spent: &[SpentTokens],
+        fallback_window: impl Fn(&Limit) -> u64,
         is_current: impl Fn(&Limit, u64) -> bool,
         context: impl Fn() -> String,
     ) {
@@ -75,9 +75,9 @@ impl Observer {
                 }
                 self.count(index, limit, spent.window, spent.leased, &context);
             }
-            if spent.floor > 0 {
-                self.floors += spent.floor;
-                self.count(index, limit, floor_window(limit), spent.floor, &context);
+            if spent.fallback > 0 {
+                self.fallbacks += spent.fallback;
+                self.count(index, limit, fallback_window(limit), spent.fallback, &context);
             }
         }
     }
@@ -104,7 +104,7 @@ impl Observer {
     }
 
     /// Part of a charge for checks was taken back.
-    pub(super) fn taken_back(&mut self, replica: u64, limits: &[Limit], spent: &[Spent]) {
+    pub(super) fn refunded(&mut self, replica: u64, limits: &[Limit], spent: &[SpentTokens]) {
         for spent in spent.iter().filter(|spent| spent.counts == Counts::Checks) {
             let index = index(limits, spent);
             let account = self.accounts.entry((replica, index, spent.window)).or_default();
@@ -116,9 +116,9 @@ impl Observer {
     }
 
     /// The bank gave out tokens, and took others back.
-    pub(super) fn granted(&mut self, index: LimitIndex, window: u64, granted: u64, back: u64) {
+    pub(super) fn granted(&mut self, index: LimitIndex, window: u64, granted: u64, returned: u64) {
         self.granted += granted;
-        self.returned += back;
+        self.returned += returned;
         let seen = self.windows.entry((index, window)).or_default();
         seen.granted += granted;
     }
@@ -148,6 +148,6 @@ impl Observer {
     }
 }
 
-pub(super) fn index(limits: &[Limit], spent: &Spent) -> LimitIndex {
+pub(super) fn index(limits: &[Limit], spent: &SpentTokens) -> LimitIndex {
     limits.iter().position(|limit| limit.name == spent.limit).unwrap()
 }

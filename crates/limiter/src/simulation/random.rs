@@ -33,7 +33,7 @@ impl Random {
     }
 
     pub(crate) fn pick_from<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
-        let place = self.between(0, from.len() as u64);
-        from.get(usize::try_from(place).unwrap())
+        let index = self.between(0, from.len() as u64);
+        from.get(usize::try_from(index).unwrap())
     }
 }

@@ -4,8 +4,9 @@ use assay_tenancy::manifest::{Counts, Per};
 
 use super::scenario::Scenario;
 use crate::{
-    Account, Ask, BankKind, OwnSeat, Purse, SeatView, Share, Spent, Verdict, admit, bank::Draw,
-    bank::Drawn, note, seats::HELD,
+    Account, Admission, ApplicableLimits, ReplicaSlot, RequestKind, SlotView, SpentTokens,
+    SubjectLimits, TokenStoreKind, admit, note, slots::HELD, token_store::LeaseGrant,
+    token_store::LeaseRequest,
 };
 
 const ACCOUNT: Account<'_> = Account { plan: "p", tenant: "t", key: "k" };
@@ -32,18 +33,18 @@ pub(super) struct Replica {
     pub(super) incarnation: u64,
     pub(super) alive: bool,
     pub(super) clock: Clock,
-    pub(super) purses: [Purse; 2],
-    pub(super) seats: SeatView,
+    pub(super) subjects: [SubjectLimits; 2],
+    pub(super) slots: SlotView,
     /// Which claim the own seat stems from.
     pub(super) claim: u64,
-    pub(super) waiting: Vec<(Ask, u64)>,
+    pub(super) waiting: Vec<(RequestKind, u64)>,
     /// True times until which a bank cannot be reached.
     pub(super) cut_off: [u64; 2],
 }
 
 /// What the keeper of seats answers to a replica.
 #[derive(Clone, Debug)]
-pub(super) struct SeatAnswer {
+pub(super) struct SlotAnswer {
     pub(super) asked_at: u64,
     /// The claim that gave the replica its seat.
     pub(super) claim: Option<u64>,
@@ -58,8 +59,11 @@ impl Replica {
             incarnation,
             alive: true,
             clock,
-            purses: [Purse::new(ACCOUNT.payer(Per::Tenant)), Purse::new(ACCOUNT.payer(Per::Plan))],
-            seats: SeatView::default(),
+            subjects: [
+                SubjectLimits::new(ACCOUNT.subject(Per::Tenant)),
+                SubjectLimits::new(ACCOUNT.subject(Per::Plan)),
+            ],
+            slots: SlotView::default(),
             claim: 0,
             waiting: Vec::new(),
             cut_off: [0; 2],
@@ -67,106 +71,117 @@ impl Replica {
     }
 
     /// A new request.
-    pub(super) fn ask(&mut self, ask: Ask, scenario: &Scenario, now: u64) -> Verdict {
-        let (local, seats) = (self.clock.at(now), self.seats.clone());
-        let mut shares = shares(&mut self.purses, scenario);
-        note(&mut shares, scenario.terms, ask, 1, local, &seats, &scenario.settings);
+    pub(super) fn ask(&mut self, ask: RequestKind, scenario: &Scenario, now: u64) -> Admission {
+        let (local, slots) = (self.clock.at(now), self.slots.clone());
+        let mut applicable = applicable(&mut self.subjects, scenario);
+        note(&mut applicable, scenario.policy, ask, 1, local, &slots, &scenario.settings);
         self.decide(ask, scenario, now)
     }
 
-    pub(super) fn decide(&mut self, ask: Ask, scenario: &Scenario, now: u64) -> Verdict {
+    pub(super) fn decide(&mut self, ask: RequestKind, scenario: &Scenario, now: u64) -> Admission {
         let local = self.clock.at(now);
-        let mut shares = shares(&mut self.purses, scenario);
-        admit(&mut shares, scenario.terms, ask, local, &self.seats, &scenario.settings)
+        let mut applicable = applicable(&mut self.subjects, scenario);
+        admit(&mut applicable, scenario.policy, ask, local, &self.slots, &scenario.settings)
     }
 
-    pub(super) fn due(&mut self, scenario: &Scenario, now: u64) -> Vec<(usize, BankKind, Draw)> {
-        let (local, seats) = (self.clock.at(now), &self.seats.clone());
-        self.draws(|purse, bank| purse.due(bank, local, seats, &scenario.settings))
+    pub(super) fn due_requests(
+        &mut self,
+        scenario: &Scenario,
+        now: u64,
+    ) -> Vec<(usize, TokenStoreKind, LeaseRequest)> {
+        let (local, slots) = (self.clock.at(now), &self.slots.clone());
+        self.lease_requests(|state, store| {
+            state.due_request(store, local, slots, &scenario.settings)
+        })
     }
 
-    pub(super) fn due_back(
+    pub(super) fn due_return(
         &mut self,
         everything: bool,
         scenario: &Scenario,
         now: u64,
-    ) -> Vec<(usize, BankKind, Draw)> {
-        let (local, seats) = (self.clock.at(now), &self.seats.clone());
+    ) -> Vec<(usize, TokenStoreKind, LeaseRequest)> {
+        let (local, slots) = (self.clock.at(now), &self.slots.clone());
         let settings = &scenario.settings;
-        let draws = self.draws(|purse, bank| {
+        let lease_requests = self.lease_requests(|state, store| {
             if everything {
-                purse.close(bank, local, seats, settings)
+                state.drain(store, local, slots, settings)
             } else {
-                purse.due_back(bank, local, seats, settings)
+                state.due_return(store, local, slots, settings)
             }
         });
-        for purse in &mut self.purses {
-            purse.forget_idle(local, seats, settings);
+        for state in &mut self.subjects {
+            state.forget_idle(local, slots, settings);
         }
-        draws
+        lease_requests
     }
 
-    fn draws(
+    fn lease_requests(
         &mut self,
-        mut draw: impl FnMut(&mut Purse, BankKind) -> Option<Draw>,
-    ) -> Vec<(usize, BankKind, Draw)> {
+        mut request: impl FnMut(&mut SubjectLimits, TokenStoreKind) -> Option<LeaseRequest>,
+    ) -> Vec<(usize, TokenStoreKind, LeaseRequest)> {
         let mut all = Vec::new();
-        for (index, purse) in self.purses.iter_mut().enumerate() {
-            for bank in BankKind::ALL {
-                all.extend(draw(purse, bank).map(|draw| (index, bank, draw)));
+        for (index, state) in self.subjects.iter_mut().enumerate() {
+            for store in TokenStoreKind::ALL {
+                all.extend(request(state, store).map(|request| (index, store, request)));
             }
         }
         all
     }
 
     /// An answer of a bank, or none in time.
-    pub(super) fn settle(
+    pub(super) fn apply_outcome(
         &mut self,
-        purse: usize,
-        bank: BankKind,
+        subject: usize,
+        store: TokenStoreKind,
         sequence: u64,
-        answer: Option<&Drawn>,
+        answer: Option<&LeaseGrant>,
         scenario: &Scenario,
         now: u64,
     ) {
         let (local, settings) = (self.clock.at(now), &scenario.settings);
-        let purse = &mut self.purses[purse];
+        let state = &mut self.subjects[subject];
         match answer {
-            Some(answer) => purse.drawn(bank, sequence, answer, local, &self.seats, settings),
-            None => purse.failed(bank, sequence, local, settings),
+            Some(answer) => {
+                state.apply_grant(store, sequence, answer, local, &self.slots, settings);
+            }
+            None => state.request_failed(store, sequence, local, settings),
         }
     }
 
-    pub(super) fn take_back(&mut self, spent: &[Spent]) {
+    pub(super) fn refund(&mut self, spent: &[SpentTokens]) {
         for spent in spent.iter().filter(|spent| spent.counts == Counts::Checks) {
-            self.purses[usize::from(spent.payer.per == Per::Plan)].unspend(spent, 1);
+            self.subjects[usize::from(spent.subject.per == Per::Plan)].refund(spent, 1);
         }
     }
 
     /// What the keeper of seats says.
-    pub(super) fn seated(&mut self, answer: &SeatAnswer, scenario: &Scenario, now: u64) {
-        if answer.asked_at < self.seats.asked_at {
+    pub(super) fn slot_answered(&mut self, answer: &SlotAnswer, scenario: &Scenario, now: u64) {
+        if answer.asked_at < self.slots.asked_at {
             return;
         }
-        let before = self.seats.own.filter(|_| answer.claim == Some(self.claim));
+        let before = self.slots.own.filter(|_| answer.claim == Some(self.claim));
         let until = answer.asked_at + scenario.settings.shrunk(HELD);
         let claimed_at = before.map_or(self.clock.at(now), |own| own.claimed_at);
         self.claim = answer.claim.unwrap_or(0);
-        self.seats = SeatView {
+        self.slots = SlotView {
             total: answer.total,
             held: answer.held,
             ended: answer.ended.clone(),
             asked_at: answer.asked_at,
-            own: answer.claim.map(|_| OwnSeat { claimed_at, until }),
+            own: answer.claim.map(|_| ReplicaSlot { claimed_at, until }),
         };
     }
 }
 
-fn shares<'a>(purses: &'a mut [Purse; 2], scenario: &'a Scenario) -> Vec<Share<'a>> {
-    let [tenant, plan] = purses;
+fn applicable<'a>(
+    subjects: &'a mut [SubjectLimits; 2],
+    scenario: &'a Scenario,
+) -> Vec<ApplicableLimits<'a>> {
+    let [tenant, plan] = subjects;
     let of = |per| scenario.limits.iter().filter(|limit| limit.per == per).collect();
     vec![
-        Share { purse: tenant, limits: of(Per::Tenant) },
-        Share { purse: plan, limits: of(Per::Plan) },
+        ApplicableLimits { state: tenant, limits: of(Per::Tenant) },
+        ApplicableLimits { state: plan, limits: of(Per::Plan) },
     ]
 }

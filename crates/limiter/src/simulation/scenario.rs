@@ -7,7 +7,7 @@ use assay_tenancy::{
 };
 
 use super::random::Random;
-use crate::{SECOND, Settings, Terms};
+use crate::{LimiterSettings, SECOND, StoreLossPolicy};
 
 /// Windows from this length on are of the long bank here.
 const LONG_FROM_SECONDS: u64 = 5;
@@ -41,10 +41,10 @@ pub(super) enum Fault {
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
     pub(super) replicas: usize,
-    pub(super) seats: u32,
-    pub(super) terms: Terms,
+    pub(super) slots: u32,
+    pub(super) policy: StoreLossPolicy,
     pub(super) limits: Vec<Limit>,
-    pub(super) settings: Settings,
+    pub(super) settings: LimiterSettings,
     /// How long, in microseconds.
     pub(super) length: u64,
     /// Microseconds between two requests to one replica, on average, while it is busy.
@@ -72,11 +72,11 @@ impl Scenario {
     /// Anything may happen.
     pub(super) fn hostile(random: &mut Random) -> Self {
         let steps = random.chance(150);
-        // A clock that is set back makes one window longer than a floor can know.
+        // A clock that is set returned makes one window longer than a fallback can know.
         let share = if steps { 0 } else { random.pick(&[0, 10, 50, 50]) };
         let mut kinds =
             vec![Fault::Crash, Fault::Restart, Fault::CutOff, Fault::Pause, Fault::LongLost];
-        // A memory that is lost while the clock is set back further than clocks differ cannot know
+        // A memory that is lost while the clock is set returned further than clocks differ cannot know
         // where it was.
         if steps {
             kinds.push(Fault::StepBack);
@@ -86,14 +86,14 @@ impl Scenario {
         let faults = (0..random.between(0, 7)).map(|_| random.pick(&kinds)).collect();
         Self {
             replicas: usize::try_from(random.pick(&[1, 2, 2, 3, 3, 4, 5, 10])).unwrap(),
-            seats: random.pick(&[1, 2, 4, 16]),
-            terms: Terms {
+            slots: random.pick(&[1, 2, 4, 16]),
+            policy: StoreLossPolicy {
                 on_store_loss: random.pick(&[
                     OnStoreLoss::Floor,
                     OnStoreLoss::Floor,
                     OnStoreLoss::Closed,
                 ]),
-                floor_share: share,
+                fallback_share: share,
             },
             limits: limits(random),
             settings: settings(),
@@ -117,8 +117,8 @@ impl Scenario {
         let limits = vec![limit("wide", 1000, 4, Counts::Requests, Per::Tenant)];
         Self {
             replicas,
-            seats: 16,
-            terms: Terms { on_store_loss: OnStoreLoss::Floor, floor_share: share },
+            slots: 16,
+            policy: StoreLossPolicy { on_store_loss: OnStoreLoss::Floor, fallback_share: share },
             limits,
             settings: settings(),
             length: 40 * SECOND,
@@ -140,14 +140,14 @@ impl Scenario {
     pub(super) fn at_the_limit(replicas: usize, a_minute: u64) -> Self {
         let limits = vec![limit("minute", a_minute, 60, Counts::Requests, Per::Tenant)];
         let pause = 60 * SECOND * replicas as u64 / a_minute;
-        let settings = Settings::default();
+        let settings = LimiterSettings::default();
         let length = 125 * SECOND;
         Self { limits, settings, length, pause, ..Self::overloaded(replicas, 0, 10) }
     }
 }
 
-fn settings() -> Settings {
-    Settings { long_from_seconds: LONG_FROM_SECONDS, ..Settings::default() }
+fn settings() -> LimiterSettings {
+    LimiterSettings { long_from_seconds: LONG_FROM_SECONDS, ..LimiterSettings::default() }
 }
 
 /// Several windows of a tenant, one of its plan, some of them long.

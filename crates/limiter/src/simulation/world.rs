@@ -9,13 +9,13 @@ use super::{
     Flaw,
     observer::{Observer, index},
     random::Random,
-    replica::{Clock, Replica, SeatAnswer},
+    replica::{Clock, Replica, SlotAnswer},
     scenario::{Fault, Scenario},
-    seats::Seats,
+    slots::SlotRegistry,
 };
 use crate::{
-    Ask, BankKind, Ledger, SECOND, Server, Spent, Verdict,
-    bank::{Draw, Drawn},
+    Admission, Ledger, RequestKind, SECOND, ServerClock, SpentTokens, TokenStoreKind,
+    token_store::{LeaseGrant, LeaseRequest},
 };
 
 /// True time starts here, so that no clock is ever before its beginning.
@@ -25,20 +25,20 @@ const MARGIN: u64 = 400_000;
 /// Between two questions to the keeper of seats.
 const HEARTBEAT: u64 = 2 * SECOND;
 /// How long a request waits for banks.
-const PATIENCE: u64 = SECOND;
+const LEASE_WAIT: u64 = SECOND;
 /// Between two copies of the short bank's memory.
 const COPY_EVERY: u64 = 200_000;
 
 #[derive(Clone, Debug)]
 enum Event {
     Arrival { replica: usize },
-    Draw { from: Address, draw: Draw },
-    Answer { to: Address, sequence: u64, answer: Drawn },
+    LeaseRequest { from: Address, request: LeaseRequest },
+    Answer { to: Address, sequence: u64, answer: LeaseGrant },
     TimeOut { to: Address, sequence: u64 },
     Heartbeat { replica: usize },
-    SeatQuestion { replica: usize, incarnation: u64, asked_at: u64 },
-    SeatAnswer { replica: usize, incarnation: u64, answer: SeatAnswer },
-    NotAnswered { replica: usize, incarnation: u64, spent: Vec<Spent> },
+    SlotQuestion { replica: usize, incarnation: u64, asked_at: u64 },
+    SlotAnswer { replica: usize, incarnation: u64, answer: SlotAnswer },
+    NotAnswered { replica: usize, incarnation: u64, spent: Vec<SpentTokens> },
     Sweep { replica: usize },
     Start { replica: usize },
     Fault(Fault),
@@ -50,8 +50,8 @@ enum Event {
 struct Address {
     replica: usize,
     incarnation: u64,
-    purse: usize,
-    bank: BankKind,
+    subject: usize,
+    store: TokenStoreKind,
 }
 
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub(super) struct World {
     long: Ledger,
     long_lost_until: u64,
     long_clock: Clock,
-    seats: Seats,
+    slots: SlotRegistry,
     end: u64,
     busy: Vec<(u64, u64)>,
 }
@@ -98,14 +98,14 @@ impl World {
             drift: random.signed(-drift, drift + 1),
         };
         let mut short = new_ledger(&scenario);
-        let run = Server { run: "0".into(), now: first.at(BEGINNING) };
+        let run = ServerClock { run: "0".into(), now: first.at(BEGINNING) };
         let (epoch, _) = short.open(&run);
         if scenario.first_epoch_known {
-            short.nothing_came_before(epoch);
+            short.confirm_first_epoch(epoch);
         }
         let mut long = Ledger::new(0);
-        let (id, _) = long.open(&Server { run: String::new(), now: long_clock.at(BEGINNING) });
-        long.nothing_came_before(id);
+        let (id, _) = long.open(&ServerClock { run: String::new(), now: long_clock.at(BEGINNING) });
+        long.confirm_first_epoch(id);
         let end = BEGINNING + scenario.length;
         let quiet = random.between(BEGINNING, end);
         let busy = if scenario.faults.is_empty() {
@@ -130,7 +130,7 @@ impl World {
             long,
             long_lost_until: 0,
             long_clock,
-            seats: Seats::new(scenario.seats),
+            slots: SlotRegistry::new(scenario.slots),
             end,
             busy,
             scenario,
@@ -201,22 +201,22 @@ impl World {
     fn step(&mut self, event: Event) {
         match event {
             Event::Arrival { replica } => self.arrival(replica),
-            Event::Draw { from, draw } => self.draw(from, draw),
+            Event::LeaseRequest { from, request } => self.lease(from, request),
             Event::Answer { to, sequence, answer } => self.answer(to, sequence, Some(&answer)),
             Event::TimeOut { to, sequence } => self.answer(to, sequence, None),
             Event::Heartbeat { replica } => self.heartbeat(replica),
-            Event::SeatQuestion { replica, incarnation, asked_at } => {
-                self.seat_question(replica, incarnation, asked_at);
+            Event::SlotQuestion { replica, incarnation, asked_at } => {
+                self.slot_question(replica, incarnation, asked_at);
             }
-            Event::SeatAnswer { replica, incarnation, answer } => {
+            Event::SlotAnswer { replica, incarnation, answer } => {
                 if self.lives(replica, incarnation) {
-                    self.replicas[replica].seated(&answer, &self.scenario, self.now);
+                    self.replicas[replica].slot_answered(&answer, &self.scenario, self.now);
                 }
             }
             Event::NotAnswered { replica, incarnation, spent } => {
                 if self.lives(replica, incarnation) {
-                    self.replicas[replica].take_back(&spent);
-                    self.observer.taken_back(incarnation, &self.scenario.limits, &spent);
+                    self.replicas[replica].refund(&spent);
+                    self.observer.refunded(incarnation, &self.scenario.limits, &spent);
                 }
             }
             Event::Sweep { replica } => self.sweep(replica),
@@ -257,26 +257,26 @@ impl World {
         if !self.busy.iter().any(|(from, to)| (*from..*to).contains(&self.now)) {
             return;
         }
-        let ask = if self.random.chance(700) { Ask::Check } else { Ask::Request };
+        let ask = if self.random.chance(700) { RequestKind::Check } else { RequestKind::Request };
         let verdict = self.replicas[replica].ask(ask, &self.scenario, self.now);
         self.verdict(replica, ask, self.now, verdict);
         self.send_due(replica);
     }
 
-    fn verdict(&mut self, replica: usize, ask: Ask, since: u64, verdict: Verdict) {
+    fn verdict(&mut self, replica: usize, ask: RequestKind, since: u64, verdict: Admission) {
         match verdict {
-            Verdict::Wait => {
-                if self.now - since < PATIENCE {
+            Admission::Wait => {
+                if self.now - since < LEASE_WAIT {
                     self.replicas[replica].waiting.push((ask, since));
                 }
             }
-            Verdict::Admitted { spent } => self.admitted(replica, spent),
-            Verdict::Unavailable { .. } => self.observer.unavailable += 1,
-            Verdict::Refused { .. } => {}
+            Admission::Admitted { spent } => self.admitted(replica, spent),
+            Admission::Unavailable { .. } => self.observer.unavailable += 1,
+            Admission::Refused { .. } => {}
         }
     }
 
-    fn admitted(&mut self, replica: usize, spent: Vec<Spent>) {
+    fn admitted(&mut self, replica: usize, spent: Vec<SpentTokens>) {
         let incarnation = self.replicas[replica].incarnation;
         let (now, long) = (self.now, self.long_clock.at(self.now));
         let reference = self.servers[0].at(now);
@@ -298,7 +298,7 @@ impl World {
             },
             || format!("at {now} by replica {replica} ({incarnation})"),
         );
-        self.check_purses(replica, &spent);
+        self.check_leases(replica, &spent);
         if self.random.chance(150) {
             let later = now + self.random.between(1_000, 3 * SECOND);
             self.at(later, Event::NotAnswered { replica, incarnation, spent });
@@ -307,14 +307,14 @@ impl World {
 
     /// What the replica thinks it holds is what it received and neither spent nor gave back; less where
     /// a request was refused for a limit on checks, but counted as a request.
-    fn check_purses(&mut self, replica: usize, spent: &[Spent]) {
+    fn check_leases(&mut self, replica: usize, spent: &[SpentTokens]) {
         let seen = &self.replicas[replica];
         for spent in spent {
             let limit = index(&self.scenario.limits, spent);
             let key = (seen.incarnation, limit, spent.window);
             let account = self.observer.accounts.get(&key).copied().unwrap_or_default();
-            let purse = usize::from(spent.payer.per == assay_tenancy::manifest::Per::Plan);
-            let held = seen.purses[purse].tokens(&spent.limit, spent.window);
+            let owner = usize::from(spent.subject.per == assay_tenancy::manifest::Per::Plan);
+            let held = seen.subjects[owner].tokens(&spent.limit, spent.window);
             // A lease that was replaced by the next window's holds nothing any more.
             let expected = account.received + account.returned - account.spent;
             if held.is_some_and(|held| held > expected) {
@@ -324,29 +324,29 @@ impl World {
     }
 
     fn send_due(&mut self, replica: usize) {
-        let due = self.replicas[replica].due(&self.scenario, self.now);
+        let due = self.replicas[replica].due_requests(&self.scenario, self.now);
         self.send(replica, due);
     }
 
-    fn send(&mut self, replica: usize, due: Vec<(usize, BankKind, Draw)>) {
+    fn send(&mut self, replica: usize, due: Vec<(usize, TokenStoreKind, LeaseRequest)>) {
         let incarnation = self.replicas[replica].incarnation;
-        for (purse, bank, draw) in due {
-            let from = Address { replica, incarnation, purse, bank };
+        for (subject, store, request) in due {
+            let from = Address { replica, incarnation, subject, store };
             self.observer.commands += 1;
-            for cell in &draw.cells {
-                if let Some(back) = &cell.back {
+            for window in &request.windows {
+                if let Some(returned) = &window.returned {
                     let limits = &self.scenario.limits;
-                    let limit = limits.iter().position(|limit| limit.name == cell.limit).unwrap();
-                    let key = (incarnation, limit, back.window);
+                    let limit = limits.iter().position(|limit| limit.name == window.limit).unwrap();
+                    let key = (incarnation, limit, returned.window);
                     let account = self.observer.accounts.entry(key).or_default();
-                    account.spent += back.tokens;
+                    account.spent += returned.tokens;
                 }
             }
-            let timeout = self.scenario.settings.pace(bank).timeout;
+            let timeout = self.scenario.settings.timings(store).timeout;
             let to = from;
-            self.at(self.now + timeout, Event::TimeOut { to, sequence: draw.sequence });
+            self.at(self.now + timeout, Event::TimeOut { to, sequence: request.sequence });
             for delay in self.ways() {
-                self.at(self.now + delay, Event::Draw { from, draw: draw.clone() });
+                self.at(self.now + delay, Event::LeaseRequest { from, request: request.clone() });
             }
         }
     }
@@ -364,50 +364,55 @@ impl World {
         ways
     }
 
-    fn draw(&mut self, from: Address, mut draw: Draw) {
-        let cut_off = self.replicas[from.replica].cut_off[from.bank as usize];
-        let lost = from.bank == BankKind::Long && self.now < self.long_lost_until;
+    fn lease(&mut self, from: Address, mut request: LeaseRequest) {
+        let cut_off = self.replicas[from.replica].cut_off[from.store as usize];
+        let lost = from.store == TokenStoreKind::Long && self.now < self.long_lost_until;
         if lost || self.now < cut_off {
             return;
         }
-        if from.bank == BankKind::Short && self.now < self.paused_until {
-            self.at(self.paused_until, Event::Draw { from, draw });
+        if from.store == TokenStoreKind::Short && self.now < self.paused_until {
+            self.at(self.paused_until, Event::LeaseRequest { from, request });
             return;
         }
-        let payer = self.replicas[from.replica].purses[from.purse].payer().clone();
-        let (ledger, server) = match from.bank {
-            BankKind::Short => {
+        let subject = self.replicas[from.replica].subjects[from.subject].subject().clone();
+        let (ledger, server) = match from.store {
+            TokenStoreKind::Short => {
                 let clock = self.servers.last().unwrap();
-                (&mut self.short, Server { run: self.run.to_string(), now: clock.at(self.now) })
+                (
+                    &mut self.short,
+                    ServerClock { run: self.run.to_string(), now: clock.at(self.now) },
+                )
             }
-            BankKind::Long => {
+            TokenStoreKind::Long => {
                 let now = self.long_clock.at(self.now);
-                (&mut self.long, Server { run: String::new(), now })
+                (&mut self.long, ServerClock { run: String::new(), now })
             }
         };
-        let held = |ledger: &Ledger, draw: &Draw| -> Vec<_> {
-            let cells = draw.cells.iter();
-            cells.map(|cell| ledger.granted(&payer, &cell.limit, cell.window_seconds)).collect()
+        let held = |ledger: &Ledger, request: &LeaseRequest| -> Vec<_> {
+            let windows = request.windows.iter();
+            windows
+                .map(|window| ledger.granted(&subject, &window.limit, window.window_seconds))
+                .collect()
         };
-        let before = held(ledger, &draw);
-        let sequence = draw.sequence;
+        let before = held(ledger, &request);
+        let sequence = request.sequence;
         if self.scenario.settings.flaw == Some(Flaw::EveryCopyCounts) {
-            draw.sequence = u64::MAX - 1_000_000_000 + self.order;
+            request.sequence = u64::MAX - 1_000_000_000 + self.order;
         }
-        let answer = ledger.draw(&server, from.incarnation, &payer, &draw);
-        let after = held(ledger, &draw);
-        if from.bank == BankKind::Short {
+        let answer = ledger.lease(&server, from.incarnation, &subject, &request);
+        let after = held(ledger, &request);
+        if from.store == TokenStoreKind::Short {
             *self.latest.last_mut().unwrap() = ledger.latest();
         }
-        for (place, (cell, drawn)) in draw.cells.iter().zip(&answer.cells).enumerate() {
+        for (index, (window, grant)) in request.windows.iter().zip(&answer.windows).enumerate() {
             let limits = &self.scenario.limits;
-            let limit = limits.iter().position(|limit| limit.name == cell.limit).unwrap();
-            let back = if before[place].0 == after[place].0 {
-                before[place].1 + drawn.granted - after[place].1
+            let limit = limits.iter().position(|limit| limit.name == window.limit).unwrap();
+            let returned = if before[index].0 == after[index].0 {
+                before[index].1 + grant.granted - after[index].1
             } else {
                 0
             };
-            self.observer.granted(limit, drawn.window, drawn.granted, back);
+            self.observer.granted(limit, grant.window, grant.granted, returned);
         }
         for delay in self.ways() {
             let to = from;
@@ -415,27 +420,35 @@ impl World {
         }
     }
 
-    fn answer(&mut self, to: Address, sequence: u64, answer: Option<&Drawn>) {
-        let Address { replica, incarnation, purse, bank } = to;
+    fn answer(&mut self, to: Address, sequence: u64, answer: Option<&LeaseGrant>) {
+        let Address { replica, incarnation, subject, store } = to;
         if !self.lives(replica, incarnation)
-            || (answer.is_some() && self.now < self.replicas[replica].cut_off[bank as usize])
+            || (answer.is_some() && self.now < self.replicas[replica].cut_off[store as usize])
         {
             return;
         }
-        let expected = self.replicas[replica].purses[purse].flight(bank);
-        let Some((_, sent, cells)) = expected.filter(|(expected, ..)| *expected == sequence) else {
+        let expected = self.replicas[replica].subjects[subject].in_flight(store);
+        let Some((_, sent, windows)) = expected.filter(|(expected, ..)| *expected == sequence)
+        else {
             return;
         };
         if let Some(answer) = answer {
             let local = self.replicas[replica].clock.at(self.now);
-            let late = local - sent > self.scenario.settings.pace(bank).timeout;
-            for (limit, drawn) in cells.iter().zip(&answer.cells).filter(|_| !late) {
+            let late = local - sent > self.scenario.settings.timings(store).timeout;
+            for (limit, grant) in windows.iter().zip(&answer.windows).filter(|_| !late) {
                 let limits = &self.scenario.limits;
                 let limit = limits.iter().position(|it| it.name == *limit).unwrap();
-                self.observer.received(incarnation, limit, drawn.window, drawn.granted);
+                self.observer.received(incarnation, limit, grant.window, grant.granted);
             }
         }
-        self.replicas[replica].settle(purse, bank, sequence, answer, &self.scenario, self.now);
+        self.replicas[replica].apply_outcome(
+            subject,
+            store,
+            sequence,
+            answer,
+            &self.scenario,
+            self.now,
+        );
         let waiting = std::mem::take(&mut self.replicas[replica].waiting);
         for (ask, since) in waiting {
             let verdict = self.replicas[replica].decide(ask, &self.scenario, self.now);
@@ -446,7 +459,7 @@ impl World {
 
     fn sweep(&mut self, replica: usize) {
         if self.replicas[replica].alive {
-            let due = self.replicas[replica].due_back(false, &self.scenario, self.now);
+            let due = self.replicas[replica].due_return(false, &self.scenario, self.now);
             self.send(replica, due);
             self.at(self.now + SECOND / 2, Event::Sweep { replica });
         }
@@ -459,23 +472,23 @@ impl World {
         let asked_at = self.replicas[replica].clock.at(self.now);
         let incarnation = self.replicas[replica].incarnation;
         for delay in self.ways() {
-            let question = Event::SeatQuestion { replica, incarnation, asked_at };
+            let question = Event::SlotQuestion { replica, incarnation, asked_at };
             self.at(self.now + delay, question);
         }
         self.at(self.now + HEARTBEAT, Event::Heartbeat { replica });
     }
 
     /// Renews the replica's seat, or gives it the first that is free.
-    fn seat_question(&mut self, replica: usize, incarnation: u64, asked_at: u64) {
-        let cut_off = self.replicas[replica].cut_off[BankKind::Long as usize];
+    fn slot_question(&mut self, replica: usize, incarnation: u64, asked_at: u64) {
+        let cut_off = self.replicas[replica].cut_off[TokenStoreKind::Long as usize];
         if self.now < self.long_lost_until.max(cut_off) {
             return;
         }
         let now = self.long_clock.at(self.now);
-        let answer = self.seats.ask(incarnation, asked_at, now);
+        let answer = self.slots.ask(incarnation, asked_at, now);
         for delay in self.ways() {
             let answer = answer.clone();
-            self.at(self.now + delay, Event::SeatAnswer { replica, incarnation, answer });
+            self.at(self.now + delay, Event::SlotAnswer { replica, incarnation, answer });
         }
     }
 
@@ -485,10 +498,10 @@ impl World {
         match fault {
             Fault::Crash | Fault::Restart if self.replicas[replica].alive => {
                 if fault == Fault::Restart {
-                    let due = self.replicas[replica].due_back(true, &self.scenario, self.now);
+                    let due = self.replicas[replica].due_return(true, &self.scenario, self.now);
                     self.send(replica, due);
                     let now = self.long_clock.at(self.now);
-                    self.seats.release(self.replicas[replica].incarnation, now);
+                    self.slots.release(self.replicas[replica].incarnation, now);
                 }
                 self.replicas[replica].alive = false;
                 self.at(self.now + a_while, Event::Start { replica });
@@ -496,14 +509,14 @@ impl World {
             Fault::Crash | Fault::Restart => {}
             Fault::CutOff => {
                 let a_while = self.random.between(50_000, 30 * SECOND);
-                let banks = self.random.between(1, 4);
-                for bank in BankKind::ALL {
-                    if banks & (1 << bank as u64) != 0 {
-                        self.replicas[replica].cut_off[bank as usize] = self.now + a_while;
+                let stores = self.random.between(1, 4);
+                for store in TokenStoreKind::ALL {
+                    if stores & (1 << store as u64) != 0 {
+                        self.replicas[replica].cut_off[store as usize] = self.now + a_while;
                     }
                 }
             }
-            Fault::Strand => self.replicas[0].cut_off[BankKind::Long as usize] = self.end,
+            Fault::Strand => self.replicas[0].cut_off[TokenStoreKind::Long as usize] = self.end,
             Fault::Pause => self.paused_until = self.now + a_while,
             Fault::Flush => self.short = new_ledger(&self.scenario),
             Fault::Revert => {

@@ -6,20 +6,26 @@
 
 use std::collections::VecDeque;
 
-use crate::Settings;
+use crate::LimiterSettings;
 
 const SLOTS: u64 = 16;
 
 /// What was spent within about the last window.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Floor {
+pub(crate) struct FallbackAllowance {
     /// Slots by number, oldest first, with what was spent in each.
     spent: VecDeque<(u64, u64)>,
 }
 
-impl Floor {
+impl FallbackAllowance {
     /// What of `share` is left at local time `now`.
-    pub(crate) fn left(&self, share: u64, length: u64, now: u64, settings: &Settings) -> u64 {
+    pub(crate) fn left(
+        &self,
+        share: u64,
+        length: u64,
+        now: u64,
+        settings: &LimiterSettings,
+    ) -> u64 {
         if share == 0 {
             return 0;
         }
@@ -30,7 +36,7 @@ impl Floor {
     }
 
     /// Notes that `count` was spent.
-    pub(crate) fn spend(&mut self, count: u64, length: u64, now: u64, settings: &Settings) {
+    pub(crate) fn spend(&mut self, count: u64, length: u64, now: u64, settings: &LimiterSettings) {
         let since = now.saturating_sub(settings.stretched(length));
         while self.spent.front().is_some_and(|(slot, _)| (slot + 1) * slot_length(length) <= since)
         {
@@ -44,7 +50,7 @@ impl Floor {
     }
 
     /// Whether anything was spent that still counts.
-    pub(crate) fn is_idle(&self, length: u64, now: u64, settings: &Settings) -> bool {
+    pub(crate) fn is_idle(&self, length: u64, now: u64, settings: &LimiterSettings) -> bool {
         self.left(1, length, now, settings) == 1
     }
 }
@@ -65,14 +71,14 @@ mod tests {
             steps in prop::collection::vec((0..400_u64, 1..5_u64), 1..200),
             share in 1..12_u64,
         ) {
-            let (length, settings) = (1_000, Settings::default());
-            let mut floor = Floor::default();
+            let (length, settings) = (1_000, LimiterSettings::default());
+            let mut fallback = FallbackAllowance::default();
             let (mut now, mut spent) = (5_000, Vec::new());
             for (pause, wanted) in steps {
                 now += pause;
-                let count = wanted.min(floor.left(share, length, now, &settings));
+                let count = wanted.min(fallback.left(share, length, now, &settings));
                 if count > 0 {
-                    floor.spend(count, length, now, &settings);
+                    fallback.spend(count, length, now, &settings);
                     spent.push((now, count));
                 }
             }
@@ -85,11 +91,11 @@ mod tests {
 
     #[test]
     fn the_share_comes_back_little_more_than_a_window_later() {
-        let (length, settings) = (16_000, Settings::default());
-        let mut floor = Floor::default();
-        floor.spend(3, length, 100_000, &settings);
-        assert_eq!(floor.left(3, length, 116_000, &settings), 0);
-        assert_eq!(floor.left(3, length, 118_000, &settings), 3);
-        assert_eq!(floor.left(2, length, 101_000, &settings), 0, "a share that became smaller");
+        let (length, settings) = (16_000, LimiterSettings::default());
+        let mut fallback = FallbackAllowance::default();
+        fallback.spend(3, length, 100_000, &settings);
+        assert_eq!(fallback.left(3, length, 116_000, &settings), 0);
+        assert_eq!(fallback.left(3, length, 118_000, &settings), 3);
+        assert_eq!(fallback.left(2, length, 101_000, &settings), 0, "a share that became smaller");
     }
 }

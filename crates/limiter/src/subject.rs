@@ -6,14 +6,14 @@ use assay_tenancy::manifest::Per;
 
 /// Whose requests are counted together: a key, a tenant or a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Payer {
+pub struct LimitSubject {
     /// What it is.
     pub per: Per,
     /// Its name.
     pub name: Arc<str>,
 }
 
-impl fmt::Display for Payer {
+impl fmt::Display for LimitSubject {
     /// Distinct for distinct payers: `tenant/acme`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.per {
@@ -39,12 +39,12 @@ pub struct Account<'a> {
 impl Account<'_> {
     /// Who pays for a limit that counts so.
     #[must_use]
-    pub fn payer(&self, per: Per) -> Payer {
+    pub fn subject(&self, per: Per) -> LimitSubject {
         let name = match per {
             Per::Key => self.key,
             Per::Tenant => self.tenant,
             Per::Plan => self.plan,
         };
-        Payer { per, name: name.into() }
+        LimitSubject { per, name: name.into() }
     }
 }

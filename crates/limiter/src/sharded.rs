@@ -1,0 +1,280 @@
+//! The purses of one replica, where many requests reach them at once.
+//!
+//! What a request needs lies behind at most two locks, taken in one order: first the one with the purses
+//! of its tenant and key, then the one with those of all plans. Nothing waits while it holds them.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError, RwLock},
+};
+
+use assay_tenancy::{directory::Limit, manifest::Per};
+
+use crate::{
+    Account, ApplicableLimits, Charge, LimitStatus, LimitSubject, LimiterSettings, SlotView,
+    StoreLossPolicy, SubjectLimits, TokenStoreKind, statuses,
+    token_store::{LeaseGrant, LeaseRequest},
+};
+
+/// Locks for tenants and their keys.
+const SHARDS: usize = 64;
+/// Length of a shard at which it is looked through for purses that nobody needs.
+const EVICT_AT: usize = 256;
+
+/// The purses of one replica.
+#[derive(Debug)]
+pub(crate) struct ShardedLimits {
+    pub(crate) settings: LimiterSettings,
+    slots: RwLock<SlotView>,
+    hasher: RandomState,
+    tenants: Vec<Mutex<Shard>>,
+    plans: Mutex<Shard>,
+}
+
+#[derive(Debug)]
+struct Shard {
+    subjects: HashMap<LimitSubject, SubjectLimits>,
+    evict_at: usize,
+}
+
+/// Where a purse is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShardId {
+    Tenants(usize),
+    Plans,
+}
+
+/// A draw that is to be sent.
+#[derive(Clone, Debug)]
+pub(crate) struct DueRequest {
+    pub(crate) shard: ShardId,
+    pub(crate) subject: LimitSubject,
+    pub(crate) store: TokenStoreKind,
+    pub(crate) request: LeaseRequest,
+}
+
+impl ShardedLimits {
+    pub(crate) fn new(settings: LimiterSettings) -> Self {
+        let shard = || Mutex::new(Shard { subjects: HashMap::new(), evict_at: EVICT_AT });
+        Self {
+            settings,
+            slots: RwLock::default(),
+            hasher: RandomState::new(),
+            tenants: (0..SHARDS).map(|_| shard()).collect(),
+            plans: shard(),
+        }
+    }
+
+    /// What is known of the seats from now on.
+    pub(crate) fn set_slots(&self, slots: SlotView) {
+        *self.slots.write().unwrap_or_else(PoisonError::into_inner) = slots;
+    }
+
+    /// Acts on the purses that `limits` of `account` need, all at once. The local time is asked for once
+    /// they are in hand: whoever waits for them must not take a lease for good that has run out meanwhile.
+    pub(crate) fn with<T>(
+        &self,
+        account: Account<'_>,
+        limits: &[Limit],
+        now: impl FnOnce() -> u64,
+        act: impl FnOnce(&mut [ApplicableLimits<'_>], u64, &SlotView) -> T,
+    ) -> T {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let of = |per| limits.iter().filter(move |limit| limit.per == per).collect::<Vec<_>>();
+        let mut tenants = self.tenants_of(account.tenant).map(lock);
+        let mut plans = None;
+        let mut applicable = Vec::with_capacity(3);
+
+        let (key, tenant) = (account.subject(Per::Key), account.subject(Per::Tenant));
+        if let Some(shard) = tenants.as_deref_mut() {
+            let wanted = [(&key, of(Per::Key)), (&tenant, of(Per::Tenant))];
+            for (subject, limits) in &wanted {
+                if !limits.is_empty() && !shard.subjects.contains_key(*subject) {
+                    shard
+                        .subjects
+                        .insert((*subject).clone(), SubjectLimits::new((*subject).clone()));
+                }
+            }
+            let found = shard.subjects.get_disjoint_mut([&key, &tenant]);
+            for (state, (_, limits)) in found.into_iter().zip(wanted) {
+                applicable.extend(
+                    state
+                        .filter(|_| !limits.is_empty())
+                        .map(|state| ApplicableLimits { state, limits }),
+                );
+            }
+        }
+        let of_plan = of(Per::Plan);
+        if !of_plan.is_empty() {
+            let subject = account.subject(Per::Plan);
+            let shard = plans.insert(lock(&self.plans));
+            let state = shard
+                .subjects
+                .entry(subject.clone())
+                .or_insert_with(|| SubjectLimits::new(subject));
+            applicable.push(ApplicableLimits { state, limits: of_plan });
+        }
+        act(&mut applicable, now(), &slots)
+    }
+
+    /// What is due after a request of `account` was looked at.
+    pub(crate) fn due(
+        &self,
+        account: Account<'_>,
+        applicable: &mut [ApplicableLimits<'_>],
+        now: u64,
+        slots: &SlotView,
+    ) -> Vec<DueRequest> {
+        let mut all = Vec::new();
+        for entry in applicable {
+            for store in TokenStoreKind::ALL {
+                if let Some(request) = entry.state.due_request(store, now, slots, &self.settings) {
+                    let subject = entry.state.subject().clone();
+                    all.push(DueRequest {
+                        shard: self.shard_of(account, &subject),
+                        subject,
+                        store,
+                        request,
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// Notes the outcome of a draw: an answer, or none.
+    pub(crate) fn apply_outcome(&self, due: &DueRequest, answer: Option<&LeaseGrant>, now: u64) {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut shard) = self.lock_shard(due.shard) else { return };
+        let Some(state) = shard.subjects.get_mut(&due.subject) else { return };
+        let sequence = due.request.sequence;
+        match answer {
+            Some(answer) => {
+                state.apply_grant(due.store, sequence, answer, now, &slots, &self.settings);
+            }
+            None => state.request_failed(due.store, sequence, now, &self.settings),
+        }
+    }
+
+    /// Takes back what was charged for checks that were not answered.
+    pub(crate) fn refund(&self, account: Account<'_>, charge: &Charge) {
+        for spent in &charge.checks {
+            let shard = self.lock_shard(self.shard_of(account, &spent.subject));
+            if let Some(mut shard) = shard
+                && let Some(state) = shard.subjects.get_mut(&spent.subject)
+            {
+                state.refund(spent, charge.count);
+            }
+        }
+    }
+
+    /// Where every limit of `account` stands.
+    pub(crate) fn statuses(
+        &self,
+        account: Account<'_>,
+        limits: &[Limit],
+        policy: StoreLossPolicy,
+        wall: u64,
+        now: u64,
+    ) -> Vec<LimitStatus> {
+        let mut found = self.with(
+            account,
+            limits,
+            || now,
+            |applicable, now, slots| statuses(applicable, policy, wall, now, slots, &self.settings),
+        );
+        // In the plan's order, whoever pays.
+        let shard = |status: &LimitStatus| limits.iter().position(|it| it.name == status.name);
+        found.sort_by_key(shard);
+        found
+    }
+
+    /// What is to be given back: what nobody asks for, or everything. Forgets payers that nobody needs.
+    pub(crate) fn sweep(&self, everything: bool, now: u64) -> Vec<DueRequest> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let shards = (0..SHARDS).map(ShardId::Tenants).chain([ShardId::Plans]);
+        let mut all = Vec::new();
+        for id in shards {
+            let Some(mut shard) = self.lock_shard(id) else { continue };
+            for (subject, state) in &mut shard.subjects {
+                for store in TokenStoreKind::ALL {
+                    let request = if everything {
+                        state.drain(store, now, &slots, &self.settings)
+                    } else {
+                        state.due_return(store, now, &slots, &self.settings)
+                    };
+                    all.extend(request.map(|request| DueRequest {
+                        shard: id,
+                        subject: subject.clone(),
+                        store,
+                        request,
+                    }));
+                }
+            }
+            shard.subjects.retain(|_, state| state.forget_idle(now, &slots, &self.settings));
+        }
+        all
+    }
+
+    /// How many payers are known.
+    pub(crate) fn subjects(&self) -> usize {
+        let shards = (0..SHARDS).map(ShardId::Tenants).chain([ShardId::Plans]);
+        shards.filter_map(|shard| self.lock_shard(shard)).map(|shard| shard.subjects.len()).sum()
+    }
+
+    /// Whether any draw is on its way.
+    pub(crate) fn is_waiting_for(&self) -> bool {
+        let shards = (0..SHARDS).map(ShardId::Tenants).chain([ShardId::Plans]);
+        shards.filter_map(|shard| self.lock_shard(shard)).any(|shard| {
+            let mut subjects = shard.subjects.values();
+            subjects
+                .any(|state| TokenStoreKind::ALL.iter().any(|store| state.is_waiting_for(*store)))
+        })
+    }
+
+    /// Forgets payers that nobody needs, where there are many.
+    pub(crate) fn evict_idle(&self, account: Account<'_>, now: u64) {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut shard) = self.tenants_of(account.tenant).map(lock) {
+            shard.evict_idle(now, &slots, &self.settings);
+        }
+    }
+
+    fn shard_of(&self, account: Account<'_>, subject: &LimitSubject) -> ShardId {
+        match subject.per {
+            Per::Plan => ShardId::Plans,
+            Per::Key | Per::Tenant => ShardId::Tenants(self.index(account.tenant)),
+        }
+    }
+
+    fn lock_shard(&self, id: ShardId) -> Option<MutexGuard<'_, Shard>> {
+        match id {
+            ShardId::Tenants(index) => self.tenants.get(index).map(lock),
+            ShardId::Plans => Some(lock(&self.plans)),
+        }
+    }
+
+    fn tenants_of(&self, tenant: &str) -> Option<&Mutex<Shard>> {
+        self.tenants.get(self.index(tenant))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash will do")]
+    fn index(&self, tenant: &str) -> usize {
+        self.hasher.hash_one(tenant) as usize % SHARDS
+    }
+}
+
+impl Shard {
+    fn evict_idle(&mut self, now: u64, slots: &SlotView, settings: &LimiterSettings) {
+        if self.subjects.len() >= self.evict_at {
+            self.subjects.retain(|_, state| state.forget_idle(now, slots, settings));
+            self.evict_at = (self.subjects.len() * 2).max(EVICT_AT);
+        }
+    }
+}
+
+/// Purses cannot be left half changed, so that a poisoned lock is still sound.
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}

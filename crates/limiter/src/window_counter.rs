@@ -1,0 +1,380 @@
+//! What one replica knows of one cell: its lease, what the bank said last, and its floor.
+
+use assay_tenancy::{
+    directory::Limit,
+    manifest::{Counts, LimitName, OnStoreLoss},
+};
+
+use crate::{
+    LimitStatus, LimiterSettings, SECOND, SlotView, SpentTokens, StoreLossPolicy, TokenStoreKind,
+    demand::Demand,
+    fallback::FallbackAllowance,
+    lease::Lease,
+    token_store::{ReturnedTokens, WindowGrant, WindowRequest},
+};
+
+/// What one replica knows of one limit of one payer.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowCounter {
+    pub(crate) limit: LimitName,
+    pub(crate) window_seconds: u64,
+    pub(crate) counts: Counts,
+    pub(crate) store: TokenStoreKind,
+    requests: u64,
+    policy: StoreLossPolicy,
+    lease: Lease,
+    exhausted: Option<Exhausted>,
+    /// The newest window that the bank told of.
+    newest_window: u64,
+    fallback: FallbackAllowance,
+    demand: Demand,
+    /// Tokens that somebody waits for.
+    waiting: u64,
+    asked_at: u64,
+}
+
+/// The bank has nothing to give.
+#[derive(Clone, Copy, Debug)]
+struct Exhausted {
+    /// The local time from which the next window may have begun.
+    until: u64,
+    /// The local time from which it is worth to ask again.
+    recheck: u64,
+    recovering: bool,
+}
+
+/// Why a cell has no room, or whether the bank may have some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shortage {
+    /// The bank may have more: ask it.
+    Refillable,
+    /// The window is used up.
+    Exhausted,
+    /// The bank cannot be reached, or does not know what it gave out.
+    Unknown,
+}
+
+/// What belongs to the moment rather than to the cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecisionContext<'a> {
+    pub(crate) now: u64,
+    pub(crate) slots: &'a SlotView,
+    pub(crate) settings: &'a LimiterSettings,
+}
+
+impl WindowCounter {
+    pub(crate) fn new(limit: &Limit, policy: StoreLossPolicy, settings: &LimiterSettings) -> Self {
+        let window_seconds = limit.window.seconds().max(1);
+        Self {
+            limit: limit.name.clone(),
+            window_seconds,
+            counts: limit.counts,
+            store: settings.store(window_seconds),
+            requests: limit.requests,
+            policy,
+            lease: Lease::default(),
+            exhausted: None,
+            newest_window: 0,
+            fallback: FallbackAllowance::default(),
+            demand: Demand::default(),
+            waiting: 0,
+            asked_at: 0,
+        }
+    }
+
+    pub(crate) fn is_of(&self, limit: &Limit) -> bool {
+        self.limit == limit.name && self.window_seconds == limit.window.seconds().max(1)
+    }
+
+    /// The numbers as they are now. What was used stays used.
+    pub(crate) fn update(&mut self, limit: &Limit, policy: StoreLossPolicy) {
+        if (self.requests, self.policy) != (limit.requests, policy) {
+            // What was used up may not be any more.
+            self.exhausted = None;
+            (self.requests, self.policy) = (limit.requests, policy);
+        }
+        self.counts = limit.counts;
+    }
+
+    /// Notes that `count` more are asked for.
+    pub(crate) fn note(&mut self, count: u64, context: &DecisionContext<'_>) {
+        self.asked_at = context.now;
+        if self.timings(context.settings).recheck == 0 {
+            // Nothing need be remembered where asking costs nothing.
+            self.exhausted = None;
+        }
+        self.demand.note(count, self.horizon(context.settings), context.now);
+    }
+
+    /// How many can be spent now; `lost` where the bank cannot be reached.
+    pub(crate) fn room(&self, lost: bool, context: &DecisionContext<'_>) -> u64 {
+        let leased = self.leased(context.now);
+        if lost || self.is_exhausted(context.now) {
+            leased.saturating_add(self.fallback_left(context))
+        } else {
+            leased
+        }
+    }
+
+    /// Why there is no room.
+    pub(crate) fn shortage(&self, lost: bool, context: &DecisionContext<'_>) -> Shortage {
+        match self.exhausted.filter(|exhausted| context.now < exhausted.until) {
+            Some(exhausted) if exhausted.recovering => Shortage::Unknown,
+            Some(_) => Shortage::Exhausted,
+            None if lost => Shortage::Unknown,
+            None => Shortage::Refillable,
+        }
+    }
+
+    /// Notes that somebody waits for `count` more than there is room for.
+    pub(crate) const fn wait(&mut self, count: u64) {
+        self.waiting = self.waiting.saturating_add(count);
+    }
+
+    /// Spends `count` for which there is room: of the lease first.
+    pub(crate) fn spend(&mut self, count: u64, context: &DecisionContext<'_>) -> (u64, u64) {
+        let leased = self.lease.spend(count, context.now);
+        let fallback = count - leased;
+        if fallback > 0 {
+            self.fallback.spend(fallback, self.length(), context.now, context.settings);
+        }
+        (leased, fallback)
+    }
+
+    /// The window that the lease is of.
+    pub(crate) const fn window(&self) -> u64 {
+        self.lease.window()
+    }
+
+    /// Takes back tokens of the lease that were not needed after all.
+    pub(crate) fn refund(&mut self, spent: &SpentTokens, count: u64) {
+        self.lease.refund(spent.window, count.min(spent.leased));
+    }
+
+    /// Whether the bank should be asked for more; `lost` where it could not be reached of late.
+    pub(crate) fn is_low(&self, lost: bool, context: &DecisionContext<'_>) -> bool {
+        let held = self.leased(context.now);
+        if self.is_exhausted(context.now) {
+            let due = self.exhausted.is_none_or(|exhausted| context.now >= exhausted.recheck);
+            return due && held == 0;
+        }
+        let target = self.target(context);
+        self.waiting > 0 || (lost && held == 0) || (target >= 2 && held < target.div_ceil(2))
+    }
+
+    /// What to draw now that the bank is asked anyway.
+    pub(crate) fn lease_request(&self, lost: bool, context: &DecisionContext<'_>) -> WindowRequest {
+        let held = self.leased(context.now);
+        let early = self.is_exhausted(context.now)
+            && self
+                .exhausted
+                .is_some_and(|exhausted| context.now < exhausted.recheck && self.waiting == 0);
+        let target = self.target(context);
+        // Whoever is low gets a whole target on top, so that it is asked for half as often.
+        let more = if held < target.div_ceil(2) { target } else { target.saturating_sub(held) };
+        let requested = match (early, lost) {
+            (true, _) => 0,
+            // What a store gives out that does not answer is lost: one token shows whether it does.
+            (false, true) => more.min(1),
+            (false, false) => more.max(self.waiting).min(self.fair(context)),
+        };
+        self.window_request(requested, None, context)
+    }
+
+    /// What to give back because nobody asks for it.
+    pub(crate) fn release_idle(&mut self, context: &DecisionContext<'_>) -> Option<WindowRequest> {
+        let idle = context.now.saturating_sub(self.asked_at) >= self.timings(context.settings).idle;
+        if idle { self.release(context) } else { None }
+    }
+
+    /// What to give back because the replica stops.
+    pub(crate) fn release(&mut self, context: &DecisionContext<'_>) -> Option<WindowRequest> {
+        let returned = self.lease.release(context.now)?;
+        Some(self.window_request(0, Some(returned), context))
+    }
+
+    /// Notes the answer to a draw that was sent at local time `sent`.
+    pub(crate) fn apply_grant(
+        &mut self,
+        requested: u64,
+        epoch: u64,
+        answer: &WindowGrant,
+        sent: u64,
+        context: &DecisionContext<'_>,
+    ) {
+        self.waiting = 0;
+        if answer.window < self.newest_window && answer.recovering {
+            // The store lost its memory and its clock is behind: what it says is of the past.
+            self.set_exhausted(answer, sent, true, context);
+            return;
+        }
+        self.newest_window = answer.window;
+        #[cfg(test)]
+        let sent = match context.settings.flaw {
+            Some(crate::simulation::Flaw::ExpiryFromArrival) => context.now,
+            _ => sent,
+        };
+        self.lease.add(epoch, answer, sent, context.settings);
+        if answer.granted == 0 && (answer.recovering || requested > 0) {
+            self.set_exhausted(answer, sent, answer.recovering, context);
+        } else if answer.granted > 0 {
+            self.exhausted = None;
+        }
+    }
+
+    /// Whoever waited was told.
+    pub(crate) const fn clear_waiting(&mut self) {
+        self.waiting = 0;
+    }
+
+    /// Whether a plan refuses everything where the bank cannot be reached.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.policy.on_store_loss == OnStoreLoss::Closed
+    }
+
+    /// Seconds until the next window, at least one.
+    pub(crate) const fn resets_in(&self, now: u64) -> u64 {
+        let left = self.lease.ends().saturating_sub(now).div_ceil(SECOND);
+        if left == 0 { 1 } else { left }
+    }
+
+    /// Where the limit stands. `wall` is the time since 1970 by the replica's own clock: it says when a
+    /// window ends that no bank was asked about.
+    pub(crate) fn status(
+        &self,
+        lost: bool,
+        wall: u64,
+        context: &DecisionContext<'_>,
+    ) -> LimitStatus {
+        let known = context.now < self.lease.ends();
+        let remaining = if known {
+            let grantable = match self.lease.remaining(context.now) {
+                Some(remaining) if !lost && !self.is_exhausted(context.now) => remaining,
+                _ => 0,
+            };
+            let own = self.leased(context.now).saturating_add(self.fallback_left(context));
+            grantable.saturating_add(own)
+        } else if lost {
+            self.fallback_left(context)
+        } else {
+            self.requests
+        };
+        LimitStatus {
+            name: self.limit.clone(),
+            requests: self.requests,
+            window_seconds: self.window_seconds,
+            remaining: remaining.min(self.requests),
+            resets_in: if known {
+                self.resets_in(context.now)
+            } else {
+                (self.length() - wall % self.length()).div_ceil(SECOND)
+            },
+        }
+    }
+
+    /// Whether nothing of it would be missed.
+    pub(crate) fn is_forgettable(&self, context: &DecisionContext<'_>) -> bool {
+        let quiet = context.settings.stretched(self.length());
+        self.waiting == 0
+            && self.leased(context.now) == 0
+            && context.now.saturating_sub(self.asked_at) > quiet
+            && self.fallback.is_idle(self.length(), context.now, context.settings)
+    }
+
+    /// The tokens of the lease that may be spent.
+    pub(crate) const fn leased(&self, now: u64) -> u64 {
+        self.lease.spendable(now)
+    }
+
+    /// The tokens of the lease, spendable or not.
+    #[cfg(test)]
+    pub(crate) const fn tokens(&self) -> u64 {
+        self.lease.tokens()
+    }
+
+    fn set_exhausted(
+        &mut self,
+        answer: &WindowGrant,
+        sent: u64,
+        recovering: bool,
+        context: &DecisionContext<'_>,
+    ) {
+        let until = sent.saturating_add(context.settings.shrunk(answer.ends_in));
+        let recheck = context.now.saturating_add(self.timings(context.settings).recheck);
+        self.exhausted = Some(Exhausted { until, recheck, recovering });
+    }
+
+    fn is_exhausted(&self, now: u64) -> bool {
+        self.exhausted.is_some_and(|exhausted| now < exhausted.until)
+    }
+
+    fn fallback_left(&self, context: &DecisionContext<'_>) -> u64 {
+        if self.store == TokenStoreKind::Long {
+            return 0;
+        }
+        let DecisionContext { now, slots, settings } = *context;
+        let share = slots.own_allowance(self.requests, self.policy, self.length(), now, settings);
+        self.fallback.left(share, self.length(), now, settings)
+    }
+
+    /// What the bank may give out in a window: what no seat may spend.
+    fn allowed(&self, context: &DecisionContext<'_>) -> u64 {
+        if self.store == TokenStoreKind::Long {
+            return self.requests;
+        }
+        let DecisionContext { now, slots, settings } = *context;
+        let withheld = slots.withheld(self.requests, self.policy, self.length(), now, settings);
+        self.requests.saturating_sub(withheld)
+    }
+
+    /// What is held where the demand stays as it is.
+    fn target(&self, context: &DecisionContext<'_>) -> u64 {
+        if context.now.saturating_sub(self.asked_at) >= self.timings(context.settings).idle {
+            return 0;
+        }
+        self.demand.within(self.horizon(context.settings), context.now)
+    }
+
+    /// The most that is taken at once near the end, by what is known: the others want some too.
+    fn fair(&self, context: &DecisionContext<'_>) -> u64 {
+        if self.store == TokenStoreKind::Short {
+            // This store knows better how many replicas ask.
+            return u64::MAX;
+        }
+        let known = self.lease.remaining(context.now);
+        let remaining = known.unwrap_or_else(|| self.allowed(context));
+        (remaining / (2 * u64::from(context.slots.held).max(1))).max(1)
+    }
+
+    fn window_request(
+        &self,
+        requested: u64,
+        returned: Option<ReturnedTokens>,
+        context: &DecisionContext<'_>,
+    ) -> WindowRequest {
+        WindowRequest {
+            limit: self.limit.clone(),
+            window_seconds: self.window_seconds,
+            allowed: self.allowed(context),
+            requested,
+            newest_window: self.newest_window,
+            returned,
+        }
+    }
+
+    fn horizon(&self, settings: &LimiterSettings) -> u64 {
+        let horizon = self.timings(settings).horizon;
+        match self.store {
+            TokenStoreKind::Short => horizon,
+            TokenStoreKind::Long => horizon.min(self.length() / 144),
+        }
+    }
+
+    const fn timings<'a>(&self, settings: &'a LimiterSettings) -> &'a crate::StoreTimings {
+        settings.timings(self.store)
+    }
+
+    const fn length(&self) -> u64 {
+        self.window_seconds.saturating_mul(SECOND)
+    }
+}
