@@ -11,7 +11,7 @@ use std::{
 
 use assay_engine::facts::Environment;
 use assay_limiter::{Account, Decision, Limiter, RequestKind, StoreLossPolicy};
-use assay_redis::{Link, RedisSettings};
+use assay_redis::{RedisClient, RedisSettings};
 use assay_service::SharedLimits;
 use assay_store::PostgresStore;
 use assay_tenancy::{
@@ -42,7 +42,7 @@ async fn main() {
             .await
             .expect("a store"),
     );
-    let connect = || Link::new(RedisSettings::new(redis.url().parse().expect("a place")));
+    let connect = || RedisClient::new(RedisSettings::new(redis.url().parse().expect("a place")));
     let (leasing, counting) = (connect(), connect());
     let shared = SharedLimits::begin(store, leasing.clone(), "bench").await.expect("shared limits");
     let limiter = Arc::new(shared.limiter());
@@ -103,7 +103,7 @@ async fn by_lease(limiter: Arc<Limiter>) {
     }
 }
 
-async fn by_counter(link: Link, script: Arc<redis::Script>) {
+async fn by_counter(link: RedisClient, script: Arc<redis::Script>) {
     let keys = ["bench:counter".to_owned()];
     let seconds = [SECONDS.to_string().into_bytes()];
     for _ in 0..REQUESTS {

@@ -34,11 +34,11 @@ use std::{
 };
 
 use assay_database::DatabaseError;
-use assay_egress::{Outbound, OutboundError};
+use assay_egress::{EgressError, EgressSettings};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_graph::{Graph, GraphError, GraphStore, PostgresGraphs, SqliteGraphs};
 use assay_intel::import::ImportError;
-use assay_redis::Link;
+use assay_redis::RedisClient;
 use assay_service::{
     Databases,
     chains::reader::ReadError,
@@ -290,8 +290,8 @@ impl From<ApplyError> for Failure {
     }
 }
 
-impl From<OutboundError> for Failure {
-    fn from(error: OutboundError) -> Self {
+impl From<EgressError> for Failure {
+    fn from(error: EgressError) -> Self {
         Self::Usage(error.to_string())
     }
 }
@@ -325,7 +325,7 @@ pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let outcome = settings(&cli).and_then(|settings| {
         if matches!(cli.command, Command::Serve(_) | Command::Ingest(_)) {
-            Outbound::from_environment().check()?;
+            EgressSettings::from_environment().check()?;
         }
         let collector = if is_traced(&cli.command) { logging::collector(&settings)? } else { None };
         logging::start(&settings, collector.as_ref())?;
@@ -422,9 +422,9 @@ impl Context {
     }
 
     /// A way to the Redis that servers share, and what names there begin with.
-    fn redis(&self) -> Option<(Link, String)> {
+    fn redis(&self) -> Option<(RedisClient, String)> {
         let settings = self.settings.redis()?;
-        Some((Link::new(settings), self.settings.redis_prefix.clone()))
+        Some((RedisClient::new(settings), self.settings.redis_prefix.clone()))
     }
 
     /// The databases, for commands that only read.

@@ -16,7 +16,7 @@ mod value;
 use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
 use assay_database::postgres::DatabaseAddress;
-use assay_redis::{Place, RedisSettings};
+use assay_redis::{RedisSettings, RedisUrl};
 use assay_telemetry::LogFormat;
 
 pub use definitions::{DEFINITIONS, Definition};
@@ -61,7 +61,7 @@ pub struct Settings {
     /// Whether intel sources are fetched on their schedule, and chains followed.
     pub feeds: Feeds,
     /// A Redis that servers share.
-    pub redis_url: Option<Place>,
+    pub redis_url: Option<RedisUrl>,
     /// A file that holds that URL.
     pub redis_url_file: Option<PathBuf>,
     /// A file that holds the password for Redis.
@@ -154,7 +154,7 @@ impl Settings {
     pub fn redis(&self) -> Option<RedisSettings> {
         let mut settings = RedisSettings::new(self.redis_url.clone()?);
         settings.password_file.clone_from(&self.redis_password_file);
-        settings.tls.authorities.clone_from(&self.redis_ca_file);
+        settings.tls.ca_bundle.clone_from(&self.redis_ca_file);
         Some(settings)
     }
 

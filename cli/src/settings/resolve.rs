@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use assay_redis::Place;
+use assay_redis::RedisUrl;
 
 use super::{DatabaseUrl, Feeds, Layers, LogFormat, Origin, Settings, Switch, value};
 
@@ -147,7 +147,7 @@ fallback! {
     Option<String> => None,
     Option<DatabaseUrl> => None,
     Option<PathBuf> => None,
-    Option<Place> => None,
+    Option<RedisUrl> => None,
     usize => 0,
     u32 => 1,
     u64 => 0,

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use assay_redis::{Place, PlaceError};
+use assay_redis::{RedisUrl, RedisUrlError};
 use tracing_subscriber::EnvFilter;
 
 use super::{DatabaseUrl, Feeds, LogFormat, Switch};
@@ -28,10 +28,10 @@ pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
 }
 
 /// The message never repeats the text: it may hold a password.
-pub(super) fn redis_url(text: &str) -> Result<Option<Place>, String> {
+pub(super) fn redis_url(text: &str) -> Result<Option<RedisUrl>, String> {
     match text {
         "" => Ok(None),
-        url => url.parse().map(Some).map_err(|error: PlaceError| error.to_string()),
+        url => url.parse().map(Some).map_err(|error: RedisUrlError| error.to_string()),
     }
 }
 

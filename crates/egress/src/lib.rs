@@ -28,7 +28,7 @@ const CERTIFICATES: &str = "SSL_CERT_FILE";
 
 /// Why the environment names no way out.
 #[derive(Debug, thiserror::Error)]
-pub enum OutboundError {
+pub enum EgressError {
     /// A proxy is no URL of one.
     #[error("{0} names no proxy: write it as http://HOST:PORT")]
     Proxy(&'static str),
@@ -51,7 +51,7 @@ pub enum OutboundError {
 
 /// The way out.
 #[derive(Clone, Debug, Default)]
-pub struct Outbound {
+pub struct EgressSettings {
     /// The proxy for `https` URLs.
     https: Option<String>,
     /// The proxy for `http` URLs.
@@ -64,7 +64,7 @@ pub struct Outbound {
     certificates: Option<PathBuf>,
 }
 
-impl Outbound {
+impl EgressSettings {
     /// The way out that the environment names.
     #[must_use]
     pub fn from_environment() -> Self {
@@ -87,12 +87,12 @@ impl Outbound {
     /// # Errors
     ///
     /// Where a proxy or the certificates cannot be used.
-    pub fn check(&self) -> Result<(), OutboundError> {
+    pub fn check(&self) -> Result<(), EgressError> {
         let named =
             [("HTTPS_PROXY", &self.https), ("HTTP_PROXY", &self.http), ("ALL_PROXY", &self.all)];
         for (name, proxy) in named {
             if proxy.as_deref().is_some_and(|proxy| Proxy::new(proxy).is_err()) {
-                return Err(OutboundError::Proxy(name));
+                return Err(EgressError::Proxy(name));
             }
         }
         self.certificates.as_deref().map(read).transpose()?;
@@ -101,7 +101,11 @@ impl Outbound {
 
     /// An agent that asks `url` goes this way.
     #[must_use]
-    pub fn lead(&self, agent: ConfigBuilder<AgentScope>, url: &str) -> ConfigBuilder<AgentScope> {
+    pub fn configure(
+        &self,
+        agent: ConfigBuilder<AgentScope>,
+        url: &str,
+    ) -> ConfigBuilder<AgentScope> {
         let agent = agent.proxy(self.proxy(url).and_then(|proxy| Proxy::new(proxy).ok()));
         let Some(path) = &self.certificates else { return agent };
         // Where they are gone since they were checked, nobody is believed.
@@ -169,19 +173,19 @@ fn holds(network: IpAddr, length: u32, address: IpAddr) -> bool {
     common >= length
 }
 
-fn read(path: &Path) -> Result<Vec<Certificate<'static>>, OutboundError> {
-    let failed = |source| OutboundError::Read { path: path.to_owned(), source };
+fn read(path: &Path) -> Result<Vec<Certificate<'static>>, EgressError> {
+    let failed = |source| EgressError::Read { path: path.to_owned(), source };
     let text = fs::read(path).map_err(failed)?;
     let mut certificates = Vec::new();
     for item in parse_pem(&text) {
         match item {
             Ok(PemItem::Certificate(certificate)) => certificates.push(certificate),
             Ok(_) => {}
-            Err(_) => return Err(OutboundError::Certificates { path: path.to_owned() }),
+            Err(_) => return Err(EgressError::Certificates { path: path.to_owned() }),
         }
     }
     if certificates.is_empty() {
-        return Err(OutboundError::Certificates { path: path.to_owned() });
+        return Err(EgressError::Certificates { path: path.to_owned() });
     }
     Ok(certificates)
 }
@@ -190,23 +194,23 @@ fn read(path: &Path) -> Result<Vec<Certificate<'static>>, OutboundError> {
 mod tests {
     use super::*;
 
-    fn outbound(direct: &str) -> Outbound {
-        Outbound {
+    fn egress(direct: &str) -> EgressSettings {
+        EgressSettings {
             https: Some("http://secure:3128".into()),
             http: Some("http://plain:3128".into()),
             direct: direct.split(',').map(str::to_owned).collect(),
-            ..Outbound::default()
+            ..EgressSettings::default()
         }
     }
 
     #[test]
     fn each_scheme_has_a_proxy_and_both_may_have_one() {
-        let named = outbound("");
+        let named = egress("");
         assert_eq!(named.proxy("https://lists.example/own.csv"), Some("http://secure:3128"));
         assert_eq!(named.proxy("http://node.example:8332"), Some("http://plain:3128"));
-        let all = Outbound { all: Some("http://all:1".into()), ..Outbound::default() };
+        let all = EgressSettings { all: Some("http://all:1".into()), ..EgressSettings::default() };
         assert_eq!(all.proxy("https://lists.example"), Some("http://all:1"));
-        assert_eq!(Outbound::default().proxy("https://lists.example"), None);
+        assert_eq!(EgressSettings::default().proxy("https://lists.example"), None);
     }
 
     #[test]
@@ -228,23 +232,24 @@ mod tests {
             ("fd00::/8", "http://[fd00::1]:80", true),
             ("10.0.0.0/8", "https://lists.example", false),
         ] {
-            assert_eq!(outbound(direct).proxy(url).is_none(), is_direct, "{direct} {url}");
+            assert_eq!(egress(direct).proxy(url).is_none(), is_direct, "{direct} {url}");
         }
     }
 
     #[test]
     fn what_cannot_be_used_says_what_would_be_right() {
-        let wrong = Outbound { http: Some("ftp://proxy".into()), ..Outbound::default() };
+        let wrong =
+            EgressSettings { http: Some("ftp://proxy".into()), ..EgressSettings::default() };
         let said = wrong.check().unwrap_err().to_string();
         assert_eq!(said, "HTTP_PROXY names no proxy: write it as http://HOST:PORT");
         let file = tempfile::NamedTempFile::new().unwrap();
         let certificates = Some(file.path().to_owned());
-        let empty = Outbound { certificates, ..Outbound::default() };
+        let empty = EgressSettings { certificates, ..EgressSettings::default() };
         let said = empty.check().unwrap_err().to_string();
         assert!(
             said.ends_with("which SSL_CERT_FILE names, holds no certificates in PEM"),
             "{said}"
         );
-        assert!(Outbound::default().check().is_ok());
+        assert!(EgressSettings::default().check().is_ok());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_egress::{Outbound, TraceParent};
+use assay_egress::{EgressSettings, TraceParent};
 use ureq::{
     Agent,
     http::{Response, StatusCode, header},
@@ -73,8 +73,8 @@ pub fn fetch(
     if !(url.starts_with("https://") || url.starts_with("http://")) {
         return Err(FetchError::Scheme(url.to_owned()));
     }
-    let agent: Agent = Outbound::from_environment()
-        .lead(Agent::config_builder(), url)
+    let agent: Agent = EgressSettings::from_environment()
+        .configure(Agent::config_builder(), url)
         .timeout_global(Some(timeout))
         .timeout_connect(Some(CONNECT_TIMEOUT))
         .max_redirects(MOST_REDIRECTS)

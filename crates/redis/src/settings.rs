@@ -2,28 +2,28 @@
 
 use std::{fmt, fs, io, path::PathBuf, time::Duration};
 
-use crate::Place;
+use crate::RedisUrl;
 
 /// How Redis is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedisSettings {
     /// Where it is.
-    pub place: Place,
+    pub url: RedisUrl,
     /// A file that holds the password, which goes before the URL's. It is read for every new connection.
     pub password_file: Option<PathBuf>,
     /// Files for TLS.
-    pub tls: TlsFiles,
+    pub tls: RedisTlsFiles,
     /// Longest time for making a connection.
     pub connect_timeout: Duration,
     /// Longest time until an answer.
-    pub answer_timeout: Duration,
+    pub response_timeout: Duration,
 }
 
 /// Certificates in PEM files, read for every new connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// Whom to trust; where left out, the authorities that the web trusts.
-    pub authorities: Option<PathBuf>,
+pub struct RedisTlsFiles {
+    /// Whom to trust; where left out, the ca_bundle that the web trusts.
+    pub ca_bundle: Option<PathBuf>,
     /// Our own certificate and its key, where the server asks for one.
     pub client: Option<(PathBuf, PathBuf)>,
 }
@@ -46,13 +46,13 @@ impl fmt::Debug for Credentials {
 impl RedisSettings {
     /// Of a place, with the usual waits.
     #[must_use]
-    pub fn new(place: Place) -> Self {
+    pub fn new(url: RedisUrl) -> Self {
         Self {
-            place,
+            url,
             password_file: None,
-            tls: TlsFiles::default(),
+            tls: RedisTlsFiles::default(),
             connect_timeout: Duration::from_secs(1),
-            answer_timeout: Duration::from_millis(500),
+            response_timeout: Duration::from_millis(500),
         }
     }
 
@@ -64,9 +64,9 @@ impl RedisSettings {
     pub fn credentials(&self) -> io::Result<Credentials> {
         let password = match &self.password_file {
             Some(file) => Some(read(file)?.trim_end_matches(['\r', '\n']).to_owned()),
-            None => self.place.password.clone(),
+            None => self.url.password.clone(),
         };
-        Ok(Credentials { user: self.place.user.clone(), password })
+        Ok(Credentials { user: self.url.user.clone(), password })
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use assay_redis::{Event, Link, Messages};
+use assay_redis::{Event, RedisClient, Subscription};
 use assay_tenancy::key::KeyId;
 use redis::cmd;
 
@@ -43,20 +43,20 @@ fn channel(prefix: &str) -> String {
 
 /// Tells all servers at once that a key is dead. The store knows it already: where nobody can be told,
 /// they learn it from there.
-pub async fn tell(link: &Link, prefix: &str, key: &KeyId) {
+pub async fn tell(client: &RedisClient, prefix: &str, key: &KeyId) {
     let mut publish = cmd("PUBLISH");
     publish.arg(channel(prefix)).arg(key.to_string());
-    if let Err(error) = link.run::<i64>(&publish).await {
+    if let Err(error) = client.run::<i64>(&publish).await {
         tracing::warn!(%error, "failed to tell servers by Redis; they learn it from the database");
     }
 }
 
 /// Hears which keys are dead, until it is dropped. After a gap the directory is looked at anew.
-pub async fn hear(service: Arc<Service>, link: Link, prefix: String) {
-    let mut messages = Messages::new(link.settings().clone(), vec![channel(&prefix)]);
+pub async fn hear(service: Arc<Service>, client: RedisClient, prefix: String) {
+    let mut messages = Subscription::new(client.settings().clone(), vec![channel(&prefix)]);
     loop {
         match messages.next().await {
-            Event::Listening => service.look_again.notify_one(),
+            Event::Subscribed => service.look_again.notify_one(),
             Event::Message { payload, .. } => {
                 let text = String::from_utf8_lossy(&payload);
                 let Ok(key) = text.parse::<KeyId>() else {

@@ -36,7 +36,7 @@ use std::{
 use arc_swap::ArcSwap;
 use assay_intel::IntelSnapshot;
 use assay_limiter::Limiter;
-use assay_redis::Link;
+use assay_redis::RedisClient;
 use assay_tenancy::key::Scope;
 use jiff::Timestamp;
 use tokio::sync::Notify;
@@ -79,7 +79,7 @@ pub struct Service {
     pub look_again: Notify,
     /// How old what is in memory may be.
     pub bounds: Bounds,
-    redis: Option<Link>,
+    redis: Option<RedisClient>,
     access: ArcSwap<Access>,
     intel: ArcSwap<IntelSnapshot>,
     chains: ArcSwap<Chains>,
@@ -111,7 +111,7 @@ impl Service {
         clock: Clock,
         cache_bytes: u64,
         bounds: Bounds,
-        redis: Option<(Link, String)>,
+        redis: Option<(RedisClient, String)>,
         limiter: Limiter,
     ) -> Result<Arc<Self>, LoadError> {
         let confirmed = Confirmed::at(Instant::now());
@@ -186,7 +186,7 @@ impl Service {
     }
 
     /// What reaches Redis, where there is to be one.
-    pub const fn redis(&self) -> Option<&Link> {
+    pub const fn redis(&self) -> Option<&RedisClient> {
         self.redis.as_ref()
     }
 

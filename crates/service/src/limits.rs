@@ -8,7 +8,7 @@ use assay_limiter::{
     slots::HELD,
     token_store::{LeaseGrant, LeaseRequest, TokenStore, TokenStoreError, WindowGrant},
 };
-use assay_redis::Link;
+use assay_redis::RedisClient;
 use assay_store::{
     Store, StoreError,
     quotas::{QuotaCell, QuotaGrant, QuotaRequest, QuotaReturn},
@@ -42,10 +42,10 @@ impl fmt::Debug for SharedLimits {
 impl SharedLimits {
     /// Begins to keep limits together with others; `None` where the store is embedded and has one
     /// server.
-    pub async fn begin(store: Arc<dyn Store>, link: Link, prefix: &str) -> Option<Self> {
+    pub async fn begin(store: Arc<dyn Store>, client: RedisClient, prefix: &str) -> Option<Self> {
         store.shared()?;
-        warn_of_eviction(&link).await;
-        let scripts = Arc::new(RedisScripts::new(link, prefix));
+        warn_of_eviction(&client).await;
+        let scripts = Arc::new(RedisScripts::new(client, prefix));
         let short = RedisTokenStore::new(scripts, assay_system::random_u64(), MARGIN);
         if let Err(error) = short.open(&StoreEpochs(Arc::clone(&store))).await {
             tracing::warn!(%error, "limits begin without Redis; they are drawn from it once it answers");
@@ -89,10 +89,10 @@ impl SharedLimits {
 }
 
 /// Counters that Redis drops one by one would be given out twice.
-async fn warn_of_eviction(link: &Link) {
+async fn warn_of_eviction(client: &RedisClient) {
     let mut info = redis::cmd("INFO");
     info.arg("memory");
-    let Ok(memory) = link.run::<String>(&info).await else { return };
+    let Ok(memory) = client.run::<String>(&info).await else { return };
     let field = |name: &str| {
         let found = memory.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         found.map(str::trim).unwrap_or_default().to_owned()
@@ -108,21 +108,21 @@ async fn warn_of_eviction(link: &Link) {
 
 /// Runs the limiter's scripts.
 struct RedisScripts {
-    link: Link,
+    client: RedisClient,
     prefix: String,
     scripts: Vec<(Script, redis::Script)>,
 }
 
 impl fmt::Debug for RedisScripts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("RedisScripts").field(&self.link).finish()
+        formatter.debug_tuple("RedisScripts").field(&self.client).finish()
     }
 }
 
 impl RedisScripts {
-    fn new(link: Link, prefix: &str) -> Self {
+    fn new(client: RedisClient, prefix: &str) -> Self {
         let scripts = SCRIPTS.map(|script| (script, redis::Script::new(script.text))).into();
-        Self { link, prefix: prefix.to_owned(), scripts }
+        Self { client, prefix: prefix.to_owned(), scripts }
     }
 }
 
@@ -139,7 +139,7 @@ impl ScriptRunner for RedisScripts {
         let keys: Vec<String> = keys.iter().map(|key| format!("{}:{key}", self.prefix)).collect();
         let arguments: Vec<Vec<u8>> =
             arguments.iter().map(|argument| argument.clone().into_bytes()).collect();
-        Ok(self.link.script(script, &keys, &arguments).await?)
+        Ok(self.client.script(script, &keys, &arguments).await?)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{fs, time::Duration};
 
-use assay_redis::{Event, Link, LinkError, Messages, RedisSettings};
+use assay_redis::{Event, RedisClient, RedisClientError, RedisSettings, Subscription};
 use assay_tests::{
     Authority,
     redis::{Cluster, Redis, Watched},
@@ -15,8 +15,8 @@ fn settings(url: &str) -> RedisSettings {
     RedisSettings::new(url.parse().unwrap())
 }
 
-fn link(url: &str) -> Link {
-    Link::new(settings(url))
+fn link(url: &str) -> RedisClient {
+    RedisClient::new(settings(url))
 }
 
 fn set(key: &str, value: &str) -> Cmd {
@@ -69,7 +69,7 @@ async fn a_server_that_is_away_costs_a_bounded_time_once_and_is_found_again() {
     let begun = Instant::now();
     let mut away = 0;
     for _ in 0..1_000 {
-        if let Err(LinkError::Away(_)) = link.run::<String>(&get("a")).await {
+        if let Err(RedisClientError::Unavailable(_)) = link.run::<String>(&get("a")).await {
             away += 1;
         }
     }
@@ -84,8 +84,8 @@ async fn a_server_that_is_away_costs_a_bounded_time_once_and_is_found_again() {
 async fn a_server_that_pauses_is_not_lost() {
     let server = Redis::start();
     let mut settings = settings(&server.url());
-    settings.answer_timeout = Duration::from_millis(100);
-    let link = Link::new(settings);
+    settings.response_timeout = Duration::from_millis(100);
+    let link = RedisClient::new(settings);
     link.run::<()>(&set("a", "1")).await.unwrap();
     server.pause();
     let error = link.run::<String>(&get("a")).await.unwrap_err();
@@ -103,7 +103,7 @@ async fn a_password_from_a_file_may_change() {
     fs::write(&file, "first\n").unwrap();
     let mut settings = settings(&server.url());
     settings.password_file = Some(file.clone());
-    let link = Link::new(settings);
+    let link = RedisClient::new(settings);
     link.run::<()>(&set("a", "1")).await.unwrap();
     // Given a new password, and a server that ends the old connections.
     let _ = server.cli(&["-a", "first", "config", "set", "requirepass", "second"]);
@@ -114,8 +114,8 @@ async fn a_password_from_a_file_may_change() {
     // Given a wrong one, the error says so and does not show it.
     fs::write(&file, "third-and-wrong\n").unwrap();
     let mut settings = link.settings().clone();
-    settings.place.user = None;
-    let error = Link::new(settings).run::<String>(&get("a")).await.unwrap_err().to_string();
+    settings.url.user = None;
+    let error = RedisClient::new(settings).run::<String>(&get("a")).await.unwrap_err().to_string();
     assert!(error.contains("WRONGPASS") || error.to_lowercase().contains("password"), "{error}");
     assert!(!error.contains("third"), "{error}");
 }
@@ -124,16 +124,16 @@ async fn a_password_from_a_file_may_change() {
 async fn connections_are_encrypted_and_the_server_is_who_it_says() {
     let server = Redis::start_with_tls(&Authority::new());
     let mut settings = settings(&format!("rediss://localhost:{}", server.port()));
-    settings.tls.authorities = Some(server.file("ca.pem"));
-    Link::new(settings.clone()).run::<()>(&set("a", "1")).await.unwrap();
+    settings.tls.ca_bundle = Some(server.file("ca.pem"));
+    RedisClient::new(settings.clone()).run::<()>(&set("a", "1")).await.unwrap();
     // Given an authority that did not sign its certificate.
     let others = server.file("others.pem");
     fs::write(&others, Authority::new().pem()).unwrap();
-    settings.tls.authorities = Some(others);
-    let error = Link::new(settings.clone()).run::<()>(&set("a", "1")).await.unwrap_err();
+    settings.tls.ca_bundle = Some(others);
+    let error = RedisClient::new(settings.clone()).run::<()>(&set("a", "1")).await.unwrap_err();
     assert!(error.to_string().contains("certificate"), "{error}");
-    settings.tls.authorities = Some("/nowhere/ca.pem".into());
-    let error = Link::new(settings).run::<()>(&set("a", "1")).await.unwrap_err().to_string();
+    settings.tls.ca_bundle = Some("/nowhere/ca.pem".into());
+    let error = RedisClient::new(settings).run::<()>(&set("a", "1")).await.unwrap_err().to_string();
     assert!(error.contains("/nowhere/ca.pem"), "{error}");
 }
 
@@ -166,18 +166,18 @@ async fn in_a_cluster_each_key_reaches_its_node() {
 #[tokio::test]
 async fn what_is_published_is_heard_and_a_gap_is_told() {
     let mut server = Redis::start();
-    let mut messages = Messages::new(settings(&server.url()), vec!["keys".into()]);
+    let mut messages = Subscription::new(settings(&server.url()), vec!["keys".into()]);
     let patience = Duration::from_secs(30);
-    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Listening);
+    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Subscribed);
     let _ = server.cli(&["publish", "keys", "one"]);
     let heard = Event::Message { channel: "keys".into(), payload: b"one".to_vec() };
     assert_eq!(timeout(patience, messages.next()).await.unwrap(), heard);
     server.kill();
     server.again();
-    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Listening);
+    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Subscribed);
     let cluster = Cluster::start();
-    let mut messages = Messages::new(settings(&cluster.url()), vec!["keys".into()]);
-    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Listening);
+    let mut messages = Subscription::new(settings(&cluster.url()), vec!["keys".into()]);
+    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Subscribed);
     let _ = cluster.nodes()[2].cli(&["publish", "keys", "two"]);
     let heard = Event::Message { channel: "keys".into(), payload: b"two".to_vec() };
     assert_eq!(timeout(patience, messages.next()).await.unwrap(), heard);

@@ -2,7 +2,7 @@
 
 use std::{fmt, fs, io, path::PathBuf, time::Duration};
 
-use assay_egress::{Outbound, TraceParent};
+use assay_egress::{EgressSettings, TraceParent};
 use ureq::{
     Agent,
     http::{StatusCode, header},
@@ -63,8 +63,8 @@ impl Client {
     /// Where it is no http or https URL.
     pub fn new(url: &str, credentials: Credentials, timeout: Duration) -> Result<Self, InvalidUrl> {
         let (url, within) = split_user(url)?;
-        let agent = Outbound::from_environment()
-            .lead(Agent::config_builder(), &url)
+        let agent = EgressSettings::from_environment()
+            .configure(Agent::config_builder(), &url)
             .timeout_global(Some(timeout))
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .max_redirects(MOST_REDIRECTS)

@@ -219,7 +219,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use assay_engine::{chain::ChainId, policy::Policy};
-    use assay_redis::{Link, RedisSettings};
+    use assay_redis::{RedisClient, RedisSettings};
     use assay_test_servers::redis::Redis;
     use tokio::task::yield_now;
 
@@ -323,7 +323,7 @@ mod tests {
     async fn who_gets_a_claim_that_was_just_given_up_finds_what_was_made_under_it() {
         // Given a server that looked in vain,
         let redis = Redis::start();
-        let link = Link::new(RedisSettings::new(redis.url().parse().unwrap()));
+        let link = RedisClient::new(RedisSettings::new(redis.url().parse().unwrap()));
         let shared = SharedAnswers::new(link, "test".into());
         let touched = Touched::default();
         let data = Data { generation: 1, revision: "1-0", touched: &touched };

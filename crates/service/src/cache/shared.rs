@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use assay_redis::Link;
+use assay_redis::RedisClient;
 use redis::{Cmd, cmd};
 use sha2::{Digest, Sha256};
 use tokio::{
@@ -29,7 +29,7 @@ const LAYOUT: &str = concat!("1/", env!("CARGO_PKG_VERSION"));
 /// Answers in Redis.
 #[derive(Clone, Debug)]
 pub struct SharedAnswers {
-    link: Link,
+    client: RedisClient,
     prefix: String,
 }
 
@@ -37,26 +37,26 @@ pub struct SharedAnswers {
 /// came of it.
 #[derive(Debug)]
 pub(super) struct Claim {
-    link: Link,
+    client: RedisClient,
     name: String,
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
         let Ok(runtime) = Handle::try_current() else { return };
-        let link = self.link.clone();
+        let client = self.client.clone();
         let mut delete = cmd("DEL");
         delete.arg(&self.name);
         // Where it fails, the claim ends by itself.
-        runtime.spawn(async move { timeout(PATIENCE, link.run::<()>(&delete)).await });
+        runtime.spawn(async move { timeout(PATIENCE, client.run::<()>(&delete)).await });
     }
 }
 
 impl SharedAnswers {
     /// Answers whose keys begin with `prefix`.
     #[must_use]
-    pub const fn new(link: Link, prefix: String) -> Self {
-        Self { link, prefix }
+    pub const fn new(client: RedisClient, prefix: String) -> Self {
+        Self { client, prefix }
     }
 
     fn key(&self, key: &CacheKey, data: Data<'_>) -> String {
@@ -83,7 +83,7 @@ impl SharedAnswers {
     }
 
     async fn run<T: redis::FromRedisValue>(&self, command: &Cmd) -> Option<T> {
-        timeout(PATIENCE, self.link.run(command)).await.ok()?.ok()
+        timeout(PATIENCE, self.client.run(command)).await.ok()?.ok()
     }
 
     /// What was kept; `None` where there is nothing, or Redis does not say.
@@ -109,7 +109,7 @@ impl SharedAnswers {
             let mut set = cmd("SET");
             set.arg(&name).arg(1).arg("NX").arg("PX").arg(CLAIM.as_millis().to_string());
             let Some(claimed) = self.run::<Option<String>>(&set).await else { return Err(None) };
-            let claim = claimed.map(|_| Claim { link: self.link.clone(), name: name.clone() });
+            let claim = claimed.map(|_| Claim { client: self.client.clone(), name: name.clone() });
             // Also where the claim is ours: whoever held it before may have kept an answer since anybody
             // looked, and only then gave the claim up.
             if let Some(done) = self.find(key, data).await.filter(&repeatable) {

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use assay_egress::Outbound;
+use assay_egress::EgressSettings;
 use async_trait::async_trait;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use ureq::{
@@ -32,8 +32,8 @@ pub(super) struct Client {
 impl Client {
     /// A client of a collector at `endpoint`.
     pub(super) fn new(endpoint: &str, headers: &str) -> Self {
-        let agent = Outbound::from_environment()
-            .lead(Agent::config_builder(), endpoint)
+        let agent = EgressSettings::from_environment()
+            .configure(Agent::config_builder(), endpoint)
             .http_status_as_error(false)
             .timeout_global(Some(TIME))
             .build()

@@ -12,69 +12,73 @@ use redis::{
 };
 
 use crate::{
-    LinkError, RedisSettings, Servers,
-    place::Host,
-    settings::{Credentials, TlsFiles},
+    RedisClientError, RedisSettings, Topology,
+    settings::{Credentials, RedisTlsFiles},
+    url::Host,
 };
 
 /// A connection that many may use at once.
 #[derive(Clone)]
 pub(crate) enum Connection {
     /// To one server.
-    One(MultiplexedConnection),
+    Single(MultiplexedConnection),
     /// To a Cluster.
     Cluster(ClusterConnection),
 }
 
 /// Connects to whoever takes commands now.
-pub(crate) async fn connect(settings: &RedisSettings) -> Result<Connection, LinkError> {
+pub(crate) async fn connect(settings: &RedisSettings) -> Result<Connection, RedisClientError> {
     let credentials = credentials(settings)?;
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(settings.connect_timeout))
-        .set_response_timeout(Some(settings.answer_timeout));
-    match &settings.place.servers {
-        Servers::Cluster(nodes) => Ok(Connection::Cluster(
+        .set_response_timeout(Some(settings.response_timeout));
+    match &settings.url.topology {
+        Topology::Cluster(nodes) => Ok(Connection::Cluster(
             cluster(settings, nodes, &credentials)?.get_async_connection().await?,
         )),
-        Servers::One(host) => {
+        Topology::Single(host) => {
             let client = one(settings, host, &credentials)?;
-            Ok(Connection::One(client.get_multiplexed_async_connection_with_config(&config).await?))
+            Ok(Connection::Single(
+                client.get_multiplexed_async_connection_with_config(&config).await?,
+            ))
         }
-        Servers::Sentinel { sentinels, master } => {
+        Topology::Sentinel { sentinels, master } => {
             let client = master_of(settings, sentinels, master, &credentials).await?;
-            Ok(Connection::One(client.get_multiplexed_async_connection_with_config(&config).await?))
+            Ok(Connection::Single(
+                client.get_multiplexed_async_connection_with_config(&config).await?,
+            ))
         }
     }
 }
 
 /// Connects to hear what is published; in a Cluster any node tells it.
-pub(crate) async fn listen(settings: &RedisSettings) -> Result<PubSub, LinkError> {
+pub(crate) async fn subscribe(settings: &RedisSettings) -> Result<PubSub, RedisClientError> {
     let credentials = credentials(settings)?;
-    let client = match &settings.place.servers {
-        Servers::One(host) => one(settings, host, &credentials)?,
-        Servers::Sentinel { sentinels, master } => {
+    let client = match &settings.url.topology {
+        Topology::Single(host) => one(settings, host, &credentials)?,
+        Topology::Sentinel { sentinels, master } => {
             master_of(settings, sentinels, master, &credentials).await?
         }
-        Servers::Cluster(nodes) => {
+        Topology::Cluster(nodes) => {
             let mut last = None;
             for node in nodes {
                 match one(settings, node, &credentials)?.get_async_pubsub().await {
-                    Ok(heard) => return Ok(heard),
+                    Ok(pubsub) => return Ok(pubsub),
                     Err(error) => last = Some(error),
                 }
             }
-            return Err(last.map_or(LinkError::Silent, LinkError::Redis));
+            return Err(last.map_or(RedisClientError::Timeout, RedisClientError::Redis));
         }
     };
     Ok(client.get_async_pubsub().await?)
 }
 
-fn credentials(settings: &RedisSettings) -> Result<Credentials, LinkError> {
-    settings.credentials().map_err(LinkError::Credentials)
+fn credentials(settings: &RedisSettings) -> Result<Credentials, RedisClientError> {
+    settings.credentials().map_err(RedisClientError::Credentials)
 }
 
 fn address(settings: &RedisSettings, (name, port): &Host) -> ConnectionAddr {
-    if settings.place.tls {
+    if settings.url.tls {
         let (host, port) = (name.clone(), *port);
         ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
     } else {
@@ -86,16 +90,16 @@ fn one(
     settings: &RedisSettings,
     host: &Host,
     credentials: &Credentials,
-) -> Result<Client, LinkError> {
-    let mut who = RedisConnectionInfo::default().set_db(settings.place.database);
+) -> Result<Client, RedisClientError> {
+    let mut identity = RedisConnectionInfo::default().set_db(settings.url.database);
     if let Some(user) = &credentials.user {
-        who = who.set_username(user);
+        identity = identity.set_username(user);
     }
     if let Some(password) = &credentials.password {
-        who = who.set_password(password);
+        identity = identity.set_password(password);
     }
     let info: ConnectionInfo =
-        address(settings, host).into_connection_info()?.set_redis_settings(who);
+        address(settings, host).into_connection_info()?.set_redis_settings(identity);
     match certificates(settings)? {
         Some(certificates) => Ok(Client::build_with_tls(info, certificates)?),
         None => Ok(Client::open(info)?),
@@ -107,11 +111,11 @@ async fn master_of(
     sentinels: &[Host],
     master: &str,
     credentials: &Credentials,
-) -> Result<Client, LinkError> {
+) -> Result<Client, RedisClientError> {
     let addresses = sentinels.iter().map(|host| address(settings, host));
     let mut builder = SentinelClientBuilder::new(addresses, master, SentinelServerType::Master)?
-        .set_client_to_redis_db(settings.place.database);
-    if settings.place.tls {
+        .set_client_to_redis_db(settings.url.database);
+    if settings.url.tls {
         builder = builder
             .set_client_to_redis_tls_mode(TlsMode::Secure)
             .set_client_to_sentinel_tls_mode(TlsMode::Secure);
@@ -134,17 +138,17 @@ fn cluster(
     settings: &RedisSettings,
     nodes: &[Host],
     credentials: &Credentials,
-) -> Result<ClusterClient, LinkError> {
+) -> Result<ClusterClient, RedisClientError> {
     let nodes: Vec<ConnectionInfo> = nodes
         .iter()
         .map(|host| address(settings, host).into_connection_info())
         .collect::<Result<_, _>>()?;
     let mut builder = ClusterClientBuilder::new(nodes)
         .connection_timeout(settings.connect_timeout)
-        .response_timeout(settings.answer_timeout)
+        .response_timeout(settings.response_timeout)
         // A slot that moved is found again; a node that is away is not waited for.
         .retries(2);
-    if settings.place.tls {
+    if settings.url.tls {
         builder = builder.tls(TlsMode::Secure);
     }
     if let Some(certificates) = certificates(settings)? {
@@ -160,16 +164,16 @@ fn cluster(
 }
 
 /// Whom to trust, and who we are, where that matters: to a connection without TLS nobody shows any.
-fn certificates(settings: &RedisSettings) -> Result<Option<TlsCertificates>, LinkError> {
+fn certificates(settings: &RedisSettings) -> Result<Option<TlsCertificates>, RedisClientError> {
     let files = &settings.tls;
     let read = |file: &Path| {
         fs::read(file)
             .map_err(|error| {
                 std::io::Error::new(error.kind(), format!("{}: {error}", file.display()))
             })
-            .map_err(LinkError::Credentials)
+            .map_err(RedisClientError::Credentials)
     };
-    if !settings.place.tls || *files == TlsFiles::default() {
+    if !settings.url.tls || *files == RedisTlsFiles::default() {
         return Ok(None);
     }
     let client_tls = match &files.client {
@@ -178,7 +182,7 @@ fn certificates(settings: &RedisSettings) -> Result<Option<TlsCertificates>, Lin
             Some(ClientTlsConfig { client_cert: read(certificate)?, client_key: read(key)? })
         }
     };
-    let root_cert = files.authorities.as_deref().map(read).transpose()?;
+    let root_cert = files.ca_bundle.as_deref().map(read).transpose()?;
     Ok(Some(TlsCertificates { client_tls, root_cert }))
 }
 
@@ -188,7 +192,7 @@ impl ConnectionLike for Connection {
         command: &'a redis::Cmd,
     ) -> redis::RedisFuture<'a, redis::Value> {
         match self {
-            Self::One(one) => one.req_packed_command(command),
+            Self::Single(one) => one.req_packed_command(command),
             Self::Cluster(cluster) => cluster.req_packed_command(command),
         }
     }
@@ -200,14 +204,14 @@ impl ConnectionLike for Connection {
         count: usize,
     ) -> redis::RedisFuture<'a, Vec<redis::Value>> {
         match self {
-            Self::One(one) => one.req_packed_commands(commands, offset, count),
+            Self::Single(one) => one.req_packed_commands(commands, offset, count),
             Self::Cluster(cluster) => cluster.req_packed_commands(commands, offset, count),
         }
     }
 
     fn get_db(&self) -> i64 {
         match self {
-            Self::One(one) => one.get_db(),
+            Self::Single(one) => one.get_db(),
             Self::Cluster(cluster) => cluster.get_db(),
         }
     }
@@ -216,21 +220,21 @@ impl ConnectionLike for Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Place;
+    use crate::RedisUrl;
 
     #[test]
     fn authorities_matter_only_where_there_is_tls() {
         for url in ["redis://a", "redis+sentinel://a/main", "redis+cluster://a"] {
-            let place: Place = url.parse().unwrap();
-            let mut settings = RedisSettings::new(place);
-            settings.tls.authorities = Some("/nowhere/ca.crt".into());
+            let parsed: RedisUrl = url.parse().unwrap();
+            let mut settings = RedisSettings::new(parsed);
+            settings.tls.ca_bundle = Some("/nowhere/ca.crt".into());
             assert!(certificates(&settings).unwrap().is_none(), "{url}");
-            settings.place.tls = true;
+            settings.url.tls = true;
             assert!(certificates(&settings).is_err(), "{url}: the file is looked for");
         }
-        let place: Place = "redis+cluster://a".parse().unwrap();
-        let mut settings = RedisSettings::new(place);
-        settings.tls.authorities = Some("/nowhere/ca.crt".into());
+        let parsed: RedisUrl = "redis+cluster://a".parse().unwrap();
+        let mut settings = RedisSettings::new(parsed);
+        settings.tls.ca_bundle = Some("/nowhere/ca.crt".into());
         let nodes = [("a".to_owned(), 6379)];
         let credentials = Credentials { user: None, password: None };
         assert!(cluster(&settings, &nodes, &credentials).is_ok());

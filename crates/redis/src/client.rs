@@ -14,7 +14,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     RedisSettings,
-    dial::{self, Connection},
+    connect::{self, Connection},
 };
 
 /// The wait after the first failure to connect; each further one doubles it.
@@ -23,17 +23,17 @@ const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// Answers that may be late in a row before the connection is given up: a server that pauses for a moment
 /// is not a lost one.
-const MOST_LATE: u32 = 16;
+const MAX_CONSECUTIVE_TIMEOUTS: u32 = 16;
 
 /// Why Redis gave no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum LinkError {
+pub enum RedisClientError {
     /// It is away, for the reason that was met last, and it is not yet time to try again.
     #[error("Redis is away: {0}")]
-    Away(Arc<str>),
+    Unavailable(Arc<str>),
     /// It cannot be reached in time.
     #[error("Redis cannot be reached in time")]
-    Silent,
+    Timeout,
     /// Credentials or certificates cannot be read.
     #[error("failed to read credentials for Redis: {0}")]
     Credentials(#[source] io::Error),
@@ -44,13 +44,13 @@ pub enum LinkError {
 
 /// A way to Redis, for many at once. Cheap to clone.
 #[derive(Clone)]
-pub struct Link(Arc<Inner>);
+pub struct RedisClient(Arc<Inner>);
 
 struct Inner {
     settings: RedisSettings,
     state: Mutex<State>,
     /// Tells when a connection was made, or could not be.
-    dialled: Notify,
+    attempt_finished: Notify,
     commands: AtomicU64,
     unanswered: AtomicU64,
 }
@@ -59,30 +59,30 @@ struct Inner {
 struct State {
     connection: Option<Connection>,
     /// Counts connections, so that what was said of an old one does not harm a new one.
-    number: u64,
+    generation: u64,
     /// Late answers in a row.
-    late: u32,
+    timeouts: u32,
     /// Whether a connection is being made.
-    dialling: bool,
+    is_connecting: bool,
     /// Failures to connect in a row, and when to try again.
     failures: u32,
-    not_before: Option<(Instant, Arc<str>)>,
+    retry_at: Option<(Instant, Arc<str>)>,
 }
 
-impl fmt::Debug for Link {
+impl fmt::Debug for RedisClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Link({})", self.0.settings.place)
+        write!(formatter, "RedisClient({})", self.0.settings.url)
     }
 }
 
-impl Link {
+impl RedisClient {
     /// A way to Redis; a connection is made when it is needed first.
     #[must_use]
     pub fn new(settings: RedisSettings) -> Self {
         Self(Arc::new(Inner {
             settings,
             state: Mutex::new(State::default()),
-            dialled: Notify::new(),
+            attempt_finished: Notify::new(),
             commands: AtomicU64::new(0),
             unanswered: AtomicU64::new(0),
         }))
@@ -118,12 +118,12 @@ impl Link {
     /// # Errors
     ///
     /// Where Redis is away or refuses.
-    pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, LinkError> {
-        let (asked, mut connection) = self.ask().await?;
-        asked.judge(command.query_async(&mut connection).await)
+    pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, RedisClientError> {
+        let (pending, mut connection) = self.call().await?;
+        pending.record(command.query_async(&mut connection).await)
     }
 
-    /// Runs a script, which the server is told where it does not know it. In a Cluster all keys must have
+    /// Runs a script, which the server is is_loss_logged where it does not know it. In a Cluster all keys must have
     /// one hash tag.
     ///
     /// # Errors
@@ -134,8 +134,8 @@ impl Link {
         script: &Script,
         keys: &[String],
         arguments: &[Vec<u8>],
-    ) -> Result<T, LinkError> {
-        let (asked, mut connection) = self.ask().await?;
+    ) -> Result<T, RedisClientError> {
+        let (pending, mut connection) = self.call().await?;
         let mut call = script.prepare_invoke();
         for key in keys {
             call.key(key);
@@ -143,103 +143,104 @@ impl Link {
         for argument in arguments {
             call.arg(argument.as_slice());
         }
-        asked.judge(call.invoke_async(&mut connection).await)
+        pending.record(call.invoke_async(&mut connection).await)
     }
 
-    async fn ask(&self) -> Result<(Asked<'_>, Connection), LinkError> {
-        let mut asked = Asked { inner: &self.0, number: None, end: End::Late };
-        let (connection, number) = self.connection().await?;
-        asked.number = Some(number);
+    async fn call(&self) -> Result<(PendingCall<'_>, Connection), RedisClientError> {
+        let mut pending =
+            PendingCall { inner: &self.0, generation: None, outcome: Outcome::TimedOut };
+        let (connection, generation) = self.connection().await?;
+        pending.generation = Some(generation);
         self.0.commands.fetch_add(1, Ordering::Relaxed);
-        Ok((asked, connection))
+        Ok((pending, connection))
     }
 
     /// The connection there is, or a new one where it is time for that. Who is tired of waiting for it
     /// may go: it is made all the same.
-    async fn connection(&self) -> Result<(Connection, u64), LinkError> {
+    async fn connection(&self) -> Result<(Connection, u64), RedisClientError> {
         loop {
-            let dialled = self.0.dialled.notified();
-            tokio::pin!(dialled);
-            // From here on nothing that is told is missed.
-            dialled.as_mut().enable();
+            let attempt_finished = self.0.attempt_finished.notified();
+            tokio::pin!(attempt_finished);
+            // From here on nothing that is is_loss_logged is missed.
+            attempt_finished.as_mut().enable();
             {
                 let mut state = self.0.state();
-                if let Some(connection) = state.there_is()? {
+                if let Some(connection) = state.current()? {
                     return Ok(connection);
                 }
-                if !state.dialling {
-                    state.dialling = true;
-                    tokio::spawn(dial(Arc::clone(&self.0)));
+                if !state.is_connecting {
+                    state.is_connecting = true;
+                    tokio::spawn(reconnect(Arc::clone(&self.0)));
                 }
             }
-            dialled.await;
+            attempt_finished.await;
         }
     }
 }
 
 /// Makes a connection, or notes that there is none.
-async fn dial(inner: Arc<Inner>) {
-    let limit = inner.settings.connect_timeout + inner.settings.answer_timeout;
-    let made = tokio::time::timeout(limit, dial::connect(&inner.settings)).await;
-    let made = made.unwrap_or(Err(LinkError::Silent));
+async fn reconnect(inner: Arc<Inner>) {
+    let limit = inner.settings.connect_timeout + inner.settings.response_timeout;
+    let made = tokio::time::timeout(limit, connect::connect(&inner.settings)).await;
+    let made = made.unwrap_or(Err(RedisClientError::Timeout));
     {
         let mut state = inner.state();
-        state.dialling = false;
+        state.is_connecting = false;
         match made {
             Ok(connection) => {
                 if state.failures > 0 {
-                    tracing::info!(redis = %inner.settings.place, "Redis answers again");
+                    tracing::info!(redis = %inner.settings.url, "Redis answers again");
                 }
                 state.connected(connection);
             }
             Err(error) => inner.failed(&mut state, &error),
         }
     }
-    inner.dialled.notify_waiters();
+    inner.attempt_finished.notify_waiters();
 }
 
-/// A question. Where whoever asked it stops waiting, its answer is late.
-struct Asked<'a> {
+/// A question. Where whoever pending it stops waiting, its answer is late.
+struct PendingCall<'a> {
     inner: &'a Inner,
     /// The connection over which it was sent, once it was.
-    number: Option<u64>,
-    end: End,
+    generation: Option<u64>,
+    outcome: Outcome,
 }
 
 /// What became of a question.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum Outcome {
     Answered,
     /// Nobody waited long enough.
-    Late,
+    TimedOut,
     /// The connection is lost.
-    Lost,
+    ConnectionLost,
 }
 
-impl Asked<'_> {
+impl PendingCall<'_> {
     /// Takes note of what the outcome says of the connection.
-    fn judge<T>(mut self, outcome: Result<T, RedisError>) -> Result<T, LinkError> {
-        self.end = match &outcome {
-            Err(error) if error.is_timeout() => End::Late,
-            Err(error) if is_lost(error) => End::Lost,
-            _ => End::Answered,
+    fn record<T>(mut self, outcome: Result<T, RedisError>) -> Result<T, RedisClientError> {
+        self.outcome = match &outcome {
+            Err(error) if error.is_timeout() => Outcome::TimedOut,
+            Err(error) if needs_reconnect(error) => Outcome::ConnectionLost,
+            _ => Outcome::Answered,
         };
-        outcome.map_err(LinkError::Redis)
+        outcome.map_err(RedisClientError::Redis)
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
-        if self.end != End::Answered {
+        if self.outcome != Outcome::Answered {
             self.inner.unanswered.fetch_add(1, Ordering::Relaxed);
         }
         let mut state = self.inner.state();
         // Another connection is not to blame.
-        if self.number == Some(state.number) {
-            match self.end {
-                End::Answered => state.late = 0,
-                End::Late => state.late(),
-                End::Lost => state.lose(),
+        if self.generation == Some(state.generation) {
+            match self.outcome {
+                Outcome::Answered => state.timeouts = 0,
+                Outcome::TimedOut => state.timed_out(),
+                Outcome::ConnectionLost => state.disconnect(),
             }
         }
     }
@@ -247,7 +248,7 @@ impl Drop for Asked<'_> {
 
 /// Whether another connection may do better: this one broke, leads to a server that takes no writes
 /// (a demoted master), or was made with a password that no longer holds.
-fn is_lost(error: &RedisError) -> bool {
+fn needs_reconnect(error: &RedisError) -> bool {
     error.is_io_error()
         || error.is_connection_dropped()
         || error.is_connection_refusal()
@@ -264,43 +265,47 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failed(&self, state: &mut State, error: &LinkError) {
+    fn failed(&self, state: &mut State, error: &RedisClientError) {
         if state.failures == 0 {
-            tracing::warn!(redis = %self.settings.place, %error, "failed to reach Redis; trying on");
+            tracing::warn!(redis = %self.settings.url, %error, "failed to reach Redis; trying on");
         }
         let wait = FIRST_WAIT.saturating_mul(1 << state.failures.min(10)).min(LONGEST_WAIT);
         state.failures = state.failures.saturating_add(1);
-        state.not_before = Some((Instant::now() + wait, error.to_string().into()));
+        state.retry_at = Some((Instant::now() + wait, error.to_string().into()));
     }
 }
 
 impl State {
-    fn there_is(&self) -> Result<Option<(Connection, u64)>, LinkError> {
+    fn current(&self) -> Result<Option<(Connection, u64)>, RedisClientError> {
         if let Some(connection) = &self.connection {
-            return Ok(Some((connection.clone(), self.number)));
+            return Ok(Some((connection.clone(), self.generation)));
         }
-        match &self.not_before {
-            Some((not_before, why)) if Instant::now() < *not_before => {
-                Err(LinkError::Away(Arc::clone(why)))
+        match &self.retry_at {
+            Some((retry_at, why)) if Instant::now() < *retry_at => {
+                Err(RedisClientError::Unavailable(Arc::clone(why)))
             }
             _ => Ok(None),
         }
     }
 
     fn connected(&mut self, connection: Connection) {
-        *self = Self { connection: Some(connection), number: self.number + 1, ..Self::default() };
+        *self = Self {
+            connection: Some(connection),
+            generation: self.generation + 1,
+            ..Self::default()
+        };
     }
 
     /// An answer came late, or nobody waited for it any more.
-    fn late(&mut self) {
-        self.late += 1;
-        if self.late >= MOST_LATE {
-            self.lose();
+    fn timed_out(&mut self) {
+        self.timeouts += 1;
+        if self.timeouts >= MAX_CONSECUTIVE_TIMEOUTS {
+            self.disconnect();
         }
     }
 
-    fn lose(&mut self) {
+    fn disconnect(&mut self) {
         self.connection = None;
-        self.late = 0;
+        self.timeouts = 0;
     }
 }

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use redis::aio::PubSub;
 use tokio::time::sleep;
 
-use crate::{RedisSettings, dial};
+use crate::{RedisSettings, connect};
 
 /// The wait between two attempts to listen.
 const WAIT: Duration = Duration::from_millis(250);
@@ -15,7 +15,7 @@ const WAIT: Duration = Duration::from_millis(250);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It listens from now on: what was published before was missed.
-    Listening,
+    Subscribed,
     /// Somebody published something.
     Message {
         /// Where.
@@ -26,49 +26,52 @@ pub enum Event {
 }
 
 /// A listener on some channels, which listens anew when the connection is lost.
-pub struct Messages {
+pub struct Subscription {
     settings: RedisSettings,
     channels: Vec<String>,
-    heard: Option<PubSub>,
-    /// Whether the loss of the connection was told.
-    told: bool,
+    pubsub: Option<PubSub>,
+    /// Whether the loss of the connection was is_loss_logged.
+    is_loss_logged: bool,
 }
 
-impl std::fmt::Debug for Messages {
+impl std::fmt::Debug for Subscription {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Messages").field("channels", &self.channels).finish_non_exhaustive()
+        formatter
+            .debug_struct("Subscription")
+            .field("channels", &self.channels)
+            .finish_non_exhaustive()
     }
 }
 
-impl Messages {
-    /// Listens on channels once it is asked for the first event.
+impl Subscription {
+    /// Listens on channels once it is pending for the first event.
     #[must_use]
     pub const fn new(settings: RedisSettings, channels: Vec<String>) -> Self {
-        Self { settings, channels, heard: None, told: false }
+        Self { settings, channels, pubsub: None, is_loss_logged: false }
     }
 
     /// The next event; waits until there is one, however often the connection is lost meanwhile.
     pub async fn next(&mut self) -> Event {
         loop {
-            if let Some(heard) = &mut self.heard {
-                let message = heard.on_message().next().await;
+            if let Some(pubsub) = &mut self.pubsub {
+                let message = pubsub.on_message().next().await;
                 if let Some(message) = message {
                     return Event::Message {
                         channel: message.get_channel_name().to_owned(),
                         payload: message.get_payload_bytes().to_vec(),
                     };
                 }
-                self.heard = None;
+                self.pubsub = None;
             }
-            match self.listen().await {
-                Ok(heard) => {
-                    self.heard = Some(heard);
-                    self.told = false;
-                    return Event::Listening;
+            match self.subscribe().await {
+                Ok(pubsub) => {
+                    self.pubsub = Some(pubsub);
+                    self.is_loss_logged = false;
+                    return Event::Subscribed;
                 }
                 Err(error) => {
-                    if !std::mem::replace(&mut self.told, true) {
-                        let redis = &self.settings.place;
+                    if !std::mem::replace(&mut self.is_loss_logged, true) {
+                        let redis = &self.settings.url;
                         tracing::warn!(%redis, %error, "failed to listen to Redis; trying on");
                     }
                     sleep(WAIT).await;
@@ -77,13 +80,15 @@ impl Messages {
         }
     }
 
-    async fn listen(&self) -> Result<PubSub, crate::LinkError> {
-        let limit = self.settings.connect_timeout + self.settings.answer_timeout;
-        let listening = async {
-            let mut heard = dial::listen(&self.settings).await?;
-            heard.subscribe(&self.channels).await?;
-            Ok(heard)
+    async fn subscribe(&self) -> Result<PubSub, crate::RedisClientError> {
+        let limit = self.settings.connect_timeout + self.settings.response_timeout;
+        let subscribing = async {
+            let mut pubsub = connect::subscribe(&self.settings).await?;
+            pubsub.subscribe(&self.channels).await?;
+            Ok(pubsub)
         };
-        tokio::time::timeout(limit, listening).await.unwrap_or(Err(crate::LinkError::Silent))
+        tokio::time::timeout(limit, subscribing)
+            .await
+            .unwrap_or(Err(crate::RedisClientError::Timeout))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// The port that Redis listens on unless told otherwise.
+/// The port that Redis listens on unless is_loss_logged otherwise.
 const PORT: u16 = 6379;
 /// The port of Sentinel.
 const SENTINEL_PORT: u16 = 26379;
@@ -10,9 +10,9 @@ const SENTINEL_PORT: u16 = 26379;
 /// Where Redis is, as a URL says: `redis://`, `redis+sentinel://` or `redis+cluster://`, each also with
 /// `rediss` for TLS.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RedisUrl {
     /// The servers.
-    pub servers: Servers,
+    pub topology: Topology,
     /// Whether connections are encrypted.
     pub tls: bool,
     /// The user, where the URL names one.
@@ -28,9 +28,9 @@ pub type Host = (String, u16);
 
 /// Which servers there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Servers {
+pub enum Topology {
     /// One.
-    One(Host),
+    Single(Host),
     /// Sentinels, which know where the master of a name is.
     Sentinel {
         /// The sentinels.
@@ -44,7 +44,7 @@ pub enum Servers {
 
 /// Why a text is no place. No message repeats any of it: what is wrongly written may be a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlaceError {
+pub enum RedisUrlError {
     /// The scheme is another one.
     #[error(
         "must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel://, \
@@ -73,24 +73,24 @@ pub enum PlaceError {
     Encoding,
 }
 
-impl FromStr for Place {
-    type Err = PlaceError;
+impl FromStr for RedisUrl {
+    type Err = RedisUrlError;
 
-    fn from_str(text: &str) -> Result<Self, PlaceError> {
-        let (scheme, rest) = text.split_once("://").ok_or(PlaceError::Scheme)?;
+    fn from_str(text: &str) -> Result<Self, RedisUrlError> {
+        let (scheme, rest) = text.split_once("://").ok_or(RedisUrlError::Scheme)?;
         let (scheme, kind) = scheme.split_once('+').unwrap_or((scheme, ""));
         let tls = match scheme {
             "redis" => false,
             "rediss" => true,
-            _ => return Err(PlaceError::Scheme),
+            _ => return Err(RedisUrlError::Scheme),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         // What stands before this belongs to a password, and would be taken for a host or a name.
         if path.contains('@') {
-            return Err(PlaceError::Encoding);
+            return Err(RedisUrlError::Encoding);
         }
-        let (who, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = credentials(who)?;
+        let (userinfo, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = credentials(userinfo)?;
         let port = if kind == "sentinel" { SENTINEL_PORT } else { PORT };
         let hosts: Vec<Host> =
             hosts.split(',').map(|text| host(text, port)).collect::<Result<_, _>>()?;
@@ -98,38 +98,39 @@ impl FromStr for Place {
             "" => Ok(0),
             text => match text.parse::<i64>() {
                 Ok(number) if number >= 0 => Ok(number),
-                _ => Err(PlaceError::Database),
+                _ => Err(RedisUrlError::Database),
             },
         };
-        let (servers, database) = match kind {
+        let (topology, database) = match kind {
             "" => {
-                let [one] = <[Host; 1]>::try_from(hosts).map_err(|_| PlaceError::SeveralHosts)?;
-                (Servers::One(one), number(path)?)
+                let [one] =
+                    <[Host; 1]>::try_from(hosts).map_err(|_| RedisUrlError::SeveralHosts)?;
+                (Topology::Single(one), number(path)?)
             }
             "sentinel" => {
                 let (master, database) = path.split_once('/').unwrap_or((path, ""));
                 if master.is_empty() {
-                    return Err(PlaceError::NoMaster);
+                    return Err(RedisUrlError::NoMaster);
                 }
                 let master = master.to_owned();
-                (Servers::Sentinel { sentinels: hosts, master }, number(database)?)
+                (Topology::Sentinel { sentinels: hosts, master }, number(database)?)
             }
             "cluster" => match number(path)? {
-                0 => (Servers::Cluster(hosts), 0),
-                _ => return Err(PlaceError::DatabaseInCluster),
+                0 => (Topology::Cluster(hosts), 0),
+                _ => return Err(RedisUrlError::DatabaseInCluster),
             },
-            _ => return Err(PlaceError::Scheme),
+            _ => return Err(RedisUrlError::Scheme),
         };
-        Ok(Self { servers, tls, user, password, database })
+        Ok(Self { topology, tls, user, password, database })
     }
 }
 
 /// User and password; both may be missing, and so may be the user.
-fn credentials(text: &str) -> Result<(Option<String>, Option<String>), PlaceError> {
+fn credentials(text: &str) -> Result<(Option<String>, Option<String>), RedisUrlError> {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
     let decoded = |text: &str| match text {
         "" => Ok(None),
-        text => decode(text).map(Some).ok_or(PlaceError::Encoding),
+        text => decode(text).map(Some).ok_or(RedisUrlError::Encoding),
     };
     Ok((decoded(user)?, decoded(password)?))
 }
@@ -151,8 +152,8 @@ fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn host(text: &str, port: u16) -> Result<Host, PlaceError> {
-    let wrong = || PlaceError::Host;
+fn host(text: &str, port: u16) -> Result<Host, RedisUrlError> {
+    let wrong = || RedisUrlError::Host;
     // An IPv6 address stands in brackets.
     let (name, rest) = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or_else(wrong)?,
@@ -169,26 +170,26 @@ fn host(text: &str, port: u16) -> Result<Host, PlaceError> {
     Ok((name.to_owned(), port))
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RedisUrl {
     /// Where it is, without user and password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "rediss" } else { "redis" };
         let hosts = |hosts: &[Host]| {
             hosts.iter().map(|(name, port)| format!("{name}:{port}")).collect::<Vec<_>>().join(",")
         };
-        match &self.servers {
-            Servers::One((name, port)) => write!(formatter, "{scheme}://{name}:{port}"),
-            Servers::Sentinel { sentinels, master } => {
+        match &self.topology {
+            Topology::Single((name, port)) => write!(formatter, "{scheme}://{name}:{port}"),
+            Topology::Sentinel { sentinels, master } => {
                 write!(formatter, "{scheme}+sentinel://{}/{master}", hosts(sentinels))
             }
-            Servers::Cluster(nodes) => write!(formatter, "{scheme}+cluster://{}", hosts(nodes)),
+            Topology::Cluster(nodes) => write!(formatter, "{scheme}+cluster://{}", hosts(nodes)),
         }
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for RedisUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Place({self})")
+        write!(formatter, "RedisUrl({self})")
     }
 }
 
@@ -196,24 +197,24 @@ impl fmt::Debug for Place {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Place {
+    fn read(text: &str) -> RedisUrl {
         text.parse().unwrap()
     }
 
     #[test]
     fn a_url_names_one_server_sentinels_or_a_cluster() {
         let one = read("redis://redis.example");
-        assert_eq!(one.servers, Servers::One(("redis.example".into(), 6379)));
+        assert_eq!(one.topology, Topology::Single(("redis.example".into(), 6379)));
         assert!(!one.tls && one.user.is_none() && one.password.is_none() && one.database == 0);
         let one = read("rediss://[::1]:7000/3");
-        assert_eq!((one.servers, one.tls), (Servers::One(("::1".into(), 7000)), true));
+        assert_eq!((one.topology, one.tls), (Topology::Single(("::1".into(), 7000)), true));
         assert_eq!(one.database, 3);
         let watched = read("redis+sentinel://a,b:5000/main/2");
         let sentinels = vec![("a".to_owned(), 26379), ("b".to_owned(), 5000)];
-        assert_eq!(watched.servers, Servers::Sentinel { sentinels, master: "main".into() });
+        assert_eq!(watched.topology, Topology::Sentinel { sentinels, master: "main".into() });
         assert_eq!(watched.database, 2);
         let cluster = read("rediss+cluster://a:1,b:2");
-        assert_eq!(cluster.servers, Servers::Cluster(vec![("a".into(), 1), ("b".into(), 2)]));
+        assert_eq!(cluster.topology, Topology::Cluster(vec![("a".into(), 1), ("b".into(), 2)]));
     }
 
     #[test]
@@ -221,10 +222,10 @@ mod tests {
         let place = read("redis://assay:p%40ss%3Aword@redis.example:6380");
         assert_eq!(place.user.as_deref(), Some("assay"));
         assert_eq!(place.password.as_deref(), Some("p@ss:word"));
-        let place_without_user = read("redis://:secret@redis.example");
-        assert_eq!(place_without_user.user, None);
-        assert_eq!(place_without_user.password.as_deref(), Some("secret"));
-        for shown in [place.to_string(), format!("{place:?}"), format!("{place_without_user:?}")] {
+        let without_user = read("redis://:secret@redis.example");
+        assert_eq!(without_user.user, None);
+        assert_eq!(without_user.password.as_deref(), Some("secret"));
+        for shown in [place.to_string(), format!("{place:?}"), format!("{without_user:?}")] {
             assert!(!shown.contains("ss") || !shown.contains("word"), "{shown}");
             assert!(!shown.contains("secret"), "{shown}");
         }
@@ -233,22 +234,22 @@ mod tests {
     #[test]
     fn what_is_no_place_says_why() {
         for (text, error) in [
-            ("redis.example:6379", PlaceError::Scheme),
-            ("http://redis.example", PlaceError::Scheme),
-            ("redis+ring://redis.example", PlaceError::Scheme),
-            ("redis://", PlaceError::Host),
-            ("redis://a:b", PlaceError::Host),
-            ("redis://a,b", PlaceError::SeveralHosts),
-            ("redis://a/x", PlaceError::Database),
-            ("redis://a/-1", PlaceError::Database),
-            ("redis+sentinel://a", PlaceError::NoMaster),
-            ("redis+cluster://a/1", PlaceError::DatabaseInCluster),
-            ("redis://u:%zz@a", PlaceError::Encoding),
-            ("redis://user:pa/ss@cache:6379", PlaceError::Encoding),
-            ("redis://user:12/ss@cache:6379", PlaceError::Encoding),
-            ("redis+sentinel://user:12/ss@cache:6379/main", PlaceError::Encoding),
+            ("redis.example:6379", RedisUrlError::Scheme),
+            ("http://redis.example", RedisUrlError::Scheme),
+            ("redis+ring://redis.example", RedisUrlError::Scheme),
+            ("redis://", RedisUrlError::Host),
+            ("redis://a:b", RedisUrlError::Host),
+            ("redis://a,b", RedisUrlError::SeveralHosts),
+            ("redis://a/x", RedisUrlError::Database),
+            ("redis://a/-1", RedisUrlError::Database),
+            ("redis+sentinel://a", RedisUrlError::NoMaster),
+            ("redis+cluster://a/1", RedisUrlError::DatabaseInCluster),
+            ("redis://u:%zz@a", RedisUrlError::Encoding),
+            ("redis://user:pa/ss@cache:6379", RedisUrlError::Encoding),
+            ("redis://user:12/ss@cache:6379", RedisUrlError::Encoding),
+            ("redis+sentinel://user:12/ss@cache:6379/main", RedisUrlError::Encoding),
         ] {
-            assert_eq!(text.parse::<Place>(), Err(error), "{text}");
+            assert_eq!(text.parse::<RedisUrl>(), Err(error), "{text}");
         }
     }
 }
