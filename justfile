@@ -15,10 +15,10 @@ test *arguments:
 check:
     ./tests/run --quick
 
-# rewrite what is generated from the code: api/openapi.json, crds/manifests, tables in docs/, the README's answer, the chart's copies and table
+# rewrite what is generated from the code: api/openapi.json, crds/manifests, operator/tests/objects, tables in docs/, the README's answer, the chart's copies and table
 generate:
     UPDATE_GENERATED=1 cargo test -p assay-tests -- --test-threads=1 generated worked readme
-    UPDATE_GENERATED=1 cargo test -p assay-crds
+    UPDATE_GENERATED=1 cargo test -p assay-crds -p assay-operator
 
 # generated cases against the API as it describes itself, 2000 or as many as given
 schemathesis *cases:

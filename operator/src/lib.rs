@@ -28,6 +28,8 @@ mod client;
 mod compact;
 mod complaint;
 pub mod conditions;
+#[cfg(test)]
+mod golden;
 pub mod health;
 mod jobs;
 pub mod leader;

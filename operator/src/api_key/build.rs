@@ -211,6 +211,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
     use super::{super::fetch::TenantInForce, *};
+    use crate::golden::assert_objects;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -300,6 +301,24 @@ mod tests {
         let secret = asked.secret.as_mut().unwrap();
         secret.annotations_mut().insert(ROTATE.into(), "monday".into());
         assert_eq!(work(&asked, 1), Work::Keep(key.id().clone()));
+    }
+
+    #[test]
+    fn the_secret_is_that_of_the_file() {
+        let key = KeyText::generate(KeyEnvironment::Live, 1, [2, 3]);
+        let mut made = fetched(None, vec![]);
+        made.object.metadata.uid = Some("me".into());
+        let mut created = secret(&made, &key);
+        // It is created from a value that has no such field.
+        created["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+        assert_objects("key-created", [created]);
+        made.object.annotations_mut().insert(ROTATE.into(), "monday".into());
+        made.object.spec.secret_name = Some("elsewhere".parse().unwrap());
+        made.secret = Some(Secret {
+            metadata: ObjectMeta { resource_version: Some("5".into()), ..ObjectMeta::default() },
+            ..Secret::default()
+        });
+        assert_objects("key-rotated", [secret(&made, &key)]);
     }
 
     #[test]

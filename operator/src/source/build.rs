@@ -194,6 +194,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     use super::*;
+    use crate::golden::assert_objects;
 
     fn workloads() -> Workloads {
         Workloads {
@@ -302,6 +303,86 @@ mod tests {
         assert_eq!(ports("https://lists.example/own.csv"), [443, 3128, 4318, 5433]);
         assert_eq!(ports("http://lists.example/own.csv"), [80, 443, 3128, 4318, 5433]);
         assert_eq!(ports("http://node:8332"), [443, 3128, 4318, 5433, 8332]);
+    }
+
+    #[test]
+    fn the_objects_are_those_of_the_files() {
+        let owner = OwnerReference {
+            api_version: "assay.dev/v1alpha1".into(),
+            kind: "IntelSource".into(),
+            name: "own".into(),
+            uid: "me".into(),
+            controller: Some(true),
+            ..OwnerReference::default()
+        };
+        let parent = |component| Parent::new(owner.clone(), "system", "own", component);
+        let database = BTreeSet::from([5433]);
+        let egress = json!({
+            "httpsProxy": "http://proxy:3128", "noProxy": [".svc"],
+            "caBundle": {"configMap": "authorities"},
+        });
+        let full = Workloads {
+            egress: serde_json::from_value(egress).unwrap(),
+            image_pull_secrets: vec!["registry".parse().unwrap()],
+            ..workloads()
+        };
+        let bare = Workloads {
+            egress: assay_crds::EgressSpec::default(),
+            telemetry: assay_crds::TelemetrySpec::default(),
+            ..workloads()
+        };
+        let formats = ["listings-csv", "tagpack"];
+        for format in formats {
+            let spec = json!({
+                "location": "http://lists.example/own", "format": format, "schedule": "17 * * * *",
+                "acceptDigest": "ab".repeat(32),
+            });
+            let spec: IntelSourceSpec = serde_json::from_value(spec).unwrap();
+            let (parent, name) = (parent("intel"), name("intel", "own"));
+            let children = [
+                policy(&name, &spec.location, &database, &full, &parent),
+                cron_job("own", &spec, &full, &parent),
+                first_job("own", &spec, &full, &parent),
+            ];
+            let bodies = children.map(|child| child.body().clone());
+            assert_objects(&format!("intel-{format}"), bodies);
+        }
+        let spec = json!({
+            "location": "https://lists.example/own", "format": "tagpack", "schedule": "17 * * * *",
+            "suspended": true,
+        });
+        let spec: IntelSourceSpec = serde_json::from_value(spec).unwrap();
+        let children = [
+            policy("intel-own", &spec.location, &database, &bare, &parent("intel")),
+            cron_job("own", &spec, &bare, &parent("intel")),
+        ];
+        assert_objects("intel-suspended", children.map(|child| child.body().clone()));
+        for (case, spec, workloads) in [
+            (
+                "chain-rpc",
+                json!({
+                    "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",
+                    "credentialsSecret": {"name": "node", "key": "cookie"}, "startHeight": 7,
+                    "testNetwork": true,
+                }),
+                &full,
+            ),
+            (
+                "chain-esplora",
+                json!({
+                    "chain": "btc", "mode": "follow", "protocol": "esplora",
+                    "endpoint": "https://esplora.example/api", "suspended": true,
+                }),
+                &bare,
+            ),
+        ] {
+            let spec: ChainSourceSpec = serde_json::from_value(spec).unwrap();
+            let children = [
+                policy("chain-own", &spec.endpoint, &database, workloads, &parent("chain")),
+                follower("own", &spec, workloads, &parent("chain")),
+            ];
+            assert_objects(case, children.map(|child| child.body().clone()));
+        }
     }
 
     #[test]

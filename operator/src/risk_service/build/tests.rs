@@ -9,6 +9,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::golden::assert_objects;
 use crate::{
     child::Parent,
     risk_service::{demand::Demand, fetch::Held, validate::validate},
@@ -45,6 +46,59 @@ fn body(plan: &Plan, kind: ChildKind) -> Value {
 fn settings_hash(plan: &Plan) -> Value {
     let deployment = body(plan, ChildKind::Deployment);
     deployment["spec"]["template"]["metadata"]["annotations"]["assay.dev/settings"].clone()
+}
+
+fn bodies(mut fetched: Fetched) -> Vec<Value> {
+    fetched.parent.reference = OwnerReference {
+        api_version: "assay.dev/v1alpha1".into(),
+        kind: "RiskService".into(),
+        name: "api".into(),
+        uid: "me".into(),
+        controller: Some(true),
+        ..OwnerReference::default()
+    };
+    let Plan { common, migration, server, .. } = build(&validate(&fetched).unwrap());
+    let all = common.into_iter().chain([migration]).chain(server);
+    all.map(|child| child.body().clone()).collect()
+}
+
+#[test]
+fn the_objects_are_those_of_the_files() {
+    assert_objects("service-minimal", bodies(fetched(json!({}))));
+    assert_objects(
+        "service-ingress",
+        bodies(fetched(json!({
+            "exposure": {"host": "risk.example", "ingress": {}},
+            "egress": {"httpProxy": "http://proxy:3128", "caBundle": {"secret": "authorities", "key": "ca.pem"}},
+            "imagePullSecrets": ["registry"],
+        }))),
+    );
+    assert_objects(
+        "service-ingress-tls",
+        bodies(fetched(json!({
+            "exposure": {"host": "risk.example", "ingress": {"className": "nginx", "tlsSecret": "cert"}},
+        }))),
+    );
+    assert_objects(
+        "service-route",
+        bodies(fetched(json!({
+            "exposure": {"host": "risk.example", "httpRoute": {"gateway": "public"}},
+        }))),
+    );
+    let mut all = fetched(json!({
+        "cacheSecret": {"name": "cache", "key": "redis"},
+        "databaseSecret": {"name": "store", "key": "database"},
+        "exposure": {"host": "risk.example", "httpRoute": {"gateway": "public", "gatewayNamespace": "edge"}},
+        "egress": {
+            "httpsProxy": "http://proxy:3128", "noProxy": [".svc", "10.0.0.0/8"],
+            "caBundle": {"configMap": "authorities"},
+        },
+        "telemetry": {"otlpEndpoint": "http://collector:4318"},
+        "scaling": {"minReplicas": 3, "maxReplicas": 9, "cpuPercent": 50, "requestsInFlight": 40},
+        "imagePullSecrets": ["one", "two"],
+    }));
+    all.demand.as_mut().unwrap().endpoint_ports.insert(3000);
+    assert_objects("service-all", bodies(all));
 }
 
 #[test]

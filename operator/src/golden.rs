@@ -1,0 +1,45 @@
+//! Objects as the API server gets them, compared with files under `operator/tests/objects`.
+//! `UPDATE_GENERATED=1` writes the files.
+
+use std::{env, fs, path::PathBuf};
+
+use serde_json::{Map, Value};
+
+/// Annotations whose values are digests of the object itself.
+const DIGESTS: [&str; 2] = ["assay.dev/applied", "assay.dev/settings"];
+
+/// Asserts that the objects are those in the file of that name, but for digests of their own content.
+pub(crate) fn assert_objects(name: &str, objects: impl IntoIterator<Item = Value>) {
+    let mut found = Map::new();
+    for mut object in objects {
+        mask(&mut object);
+        let name = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap();
+        let key = format!("{} {}", name("/kind"), name("/metadata/name"));
+        assert!(found.insert(key, object).is_none(), "each object is listed once");
+    }
+    let mut found = Value::Object(found);
+    found.sort_all_objects();
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/objects/{name}.json"));
+    if env::var_os("UPDATE_GENERATED").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
+    }
+    let expected: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(found, expected, "{name}: if this is intended, run `just generate`");
+}
+
+fn mask(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if DIGESTS.contains(&name.as_str()) {
+                    assert_eq!(value.as_str().map(str::len), Some(16), "{name} is a digest");
+                    *value = "DIGEST".into();
+                }
+                mask(value);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(mask),
+        _ => {}
+    }
+}
