@@ -8,14 +8,14 @@ use std::{
 
 use crate::system;
 
-const FIRST: Duration = Duration::from_millis(200);
-const LONGEST: Duration = Duration::from_mins(1);
+const FIRST_DELAY: Duration = Duration::from_millis(200);
+const MAX_DELAY: Duration = Duration::from_mins(1);
 
 /// How long to wait after so many failures in a row; `jitter` is a part of one. At least half of the
 /// full time, which doubles each time.
 #[must_use]
 pub fn delay(failures: u32, jitter: f64) -> Duration {
-    let full = FIRST.saturating_mul(1 << failures.min(16)).min(LONGEST);
+    let full = FIRST_DELAY.saturating_mul(1 << failures.min(16)).min(MAX_DELAY);
     full.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
 }
 
@@ -31,7 +31,7 @@ pub struct Failures(Mutex<HashMap<String, u32>>);
 
 impl Failures {
     /// Takes note of another one, and says how long to wait now.
-    pub fn again(&self, identity: Option<String>) -> Duration {
+    pub fn next_delay(&self, identity: Option<String>) -> Duration {
         let mut failures = self.lock();
         let count = failures.entry(identity.unwrap_or_default()).or_default();
         *count += 1;
@@ -39,12 +39,12 @@ impl Failures {
     }
 
     /// Whether work on an object failed when it was last tried.
-    pub fn any(&self, identity: Option<&String>) -> bool {
+    pub fn has_failed(&self, identity: Option<&String>) -> bool {
         identity.is_some_and(|identity| self.lock().contains_key(identity))
     }
 
     /// Takes note that it went well, or that there is nothing more to do.
-    pub fn over(&self, identity: Option<&String>) {
+    pub fn reset(&self, identity: Option<&String>) {
         identity.and_then(|identity| self.lock().remove(identity));
     }
 
@@ -61,15 +61,15 @@ mod tests {
     fn failures_of_one_object_are_counted_until_it_goes_well() {
         let failures = Failures::default();
         let object = "a".to_owned();
-        let waits = [0; 3].map(|_| failures.again(Some(object.clone())).as_millis());
+        let waits = [0; 3].map(|_| failures.next_delay(Some(object.clone())).as_millis());
         for (wait, full) in waits.into_iter().zip([200, 400, 800]) {
             assert!((full / 2..=full).contains(&wait), "{waits:?}");
         }
-        assert!(failures.again(Some("b".into())).as_millis() <= 200, "others begin anew");
-        assert!(failures.any(Some(&object)) && !failures.any(Some(&"c".into())));
-        failures.over(Some(&object));
-        assert!(!failures.any(Some(&object)));
-        assert!(failures.again(Some(object)).as_millis() <= 200);
+        assert!(failures.next_delay(Some("b".into())).as_millis() <= 200, "others begin anew");
+        assert!(failures.has_failed(Some(&object)) && !failures.has_failed(Some(&"c".into())));
+        failures.reset(Some(&object));
+        assert!(!failures.has_failed(Some(&object)));
+        assert!(failures.next_delay(Some(object)).as_millis() <= 200);
     }
 
     #[test]

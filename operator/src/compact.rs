@@ -8,9 +8,9 @@ use serde_json::Value;
 /// A JSON value in as little memory as its text takes: as a tree it takes ten times as much, and there are
 /// as many as there are tenants.
 #[derive(Clone)]
-pub(crate) struct Compact(Box<str>);
+pub(crate) struct CompactJson(Box<str>);
 
-impl Compact {
+impl CompactJson {
     /// The value.
     pub(crate) fn value(&self) -> Value {
         // It is the text of a value.
@@ -18,38 +18,38 @@ impl Compact {
     }
 }
 
-impl PartialEq for Compact {
+impl PartialEq for CompactJson {
     fn eq(&self, other: &Self) -> bool {
         // The same value can be written in more than one order.
         self.0 == other.0 || self.value() == other.value()
     }
 }
 
-impl Default for Compact {
+impl Default for CompactJson {
     fn default() -> Self {
         Self::from(&Value::Null)
     }
 }
 
-impl From<&Value> for Compact {
+impl From<&Value> for CompactJson {
     fn from(value: &Value) -> Self {
         Self(value.to_string().into())
     }
 }
 
-impl fmt::Debug for Compact {
+impl fmt::Debug for CompactJson {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl Serialize for Compact {
+impl Serialize for CompactJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.value().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Compact {
+impl<'de> Deserialize<'de> for CompactJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self::from(&Value::deserialize(deserializer)?))
     }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_same_value_is_the_same_however_it_was_written() {
-        let read = |text: &str| serde_json::from_str::<Compact>(text).unwrap();
+        let read = |text: &str| serde_json::from_str::<CompactJson>(text).unwrap();
         assert_eq!(read(r#"{"b": [1, "ü"], "a": null}"#), read(r#"{"a":null,"b":[1,"\u00fc"]}"#));
         assert_ne!(read("1"), read("2"));
     }
@@ -74,7 +74,7 @@ mod tests {
         fn a_value_comes_back_as_it_was(text in ".*", number: i64, float: f64, is_so: bool) {
             prop_assume!(float.is_finite());
             let value = json!({text.clone(): [number, {"float": float, "is": is_so}, text, null]});
-            let compact = Compact::from(&value);
+            let compact = CompactJson::from(&value);
             prop_assert_eq!(compact.value(), value.clone());
             prop_assert_eq!(serde_json::to_value(&compact).unwrap(), value);
         }

@@ -12,7 +12,7 @@ pub const STALLED: &str = "Stalled";
 
 /// How it stands with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ReadyState {
     /// What it says is in force.
     Ready(Reason, String),
     /// It is not, and a person has to do something.
@@ -21,7 +21,7 @@ pub enum Standing {
     Waiting(Reason, String),
 }
 
-impl Standing {
+impl ReadyState {
     /// The word for it.
     #[must_use]
     pub const fn reason(&self) -> Reason {
@@ -55,7 +55,7 @@ impl Standing {
 
 /// Something to be known of an object beside how it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
+pub struct ConditionState {
     /// The condition's type.
     pub kind: &'static str,
     /// Whether it holds.
@@ -66,7 +66,7 @@ pub struct Fact {
     pub message: String,
 }
 
-impl Fact {
+impl ConditionState {
     /// Adds more to be known about it.
     pub fn add(&mut self, more: Option<&str>) {
         add(&mut self.message, more);
@@ -84,7 +84,7 @@ fn add(message: &mut String, more: Option<&str>) {
 /// told to the second.
 #[must_use]
 pub fn condition(
-    fact: &Fact,
+    fact: &ConditionState,
     before: &[Condition],
     generation: Option<i64>,
     now: Timestamp,
@@ -105,22 +105,22 @@ pub fn condition(
 /// The conditions that say so, about a generation.
 #[must_use]
 pub fn conditions(
-    standing: &Standing,
+    ready_state: &ReadyState,
     before: &[Condition],
     generation: Option<i64>,
     now: Timestamp,
 ) -> Vec<Condition> {
     let condition = |kind, holds| {
-        let message = standing.message().to_owned();
+        let message = ready_state.message().to_owned();
         condition(
-            &Fact { kind, holds, reason: standing.reason(), message },
+            &ConditionState { kind, holds, reason: ready_state.reason(), message },
             before,
             generation,
             now,
         )
     };
-    let mut conditions = vec![condition(READY, standing.is_ready())];
-    if matches!(standing, Standing::Stalled(..)) {
+    let mut conditions = vec![condition(READY, ready_state.is_ready())];
+    if matches!(ready_state, ReadyState::Stalled(..)) {
         conditions.push(condition(STALLED, true));
     }
     conditions
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn a_condition_keeps_its_time_while_its_status_stays() {
-        let ready = |words: &str| Standing::Ready(Reason::Published, words.into());
+        let ready = |words: &str| ReadyState::Ready(Reason::Published, words.into());
         let first = conditions(&ready("a"), &[], Some(1), at(1));
         let second = conditions(&ready("b"), &first, Some(2), at(2));
         assert_eq!(second[0].last_transition_time, Time(at(1)));
         assert_eq!((second[0].message.as_str(), second[0].observed_generation), ("b", Some(2)));
-        let wrong = Standing::Stalled(Reason::PlanNotFound, "no plan".into());
+        let wrong = ReadyState::Stalled(Reason::PlanNotFound, "no plan".into());
         let third = conditions(&wrong, &second, Some(3), at(3));
         let said: Vec<_> = third
             .iter()

@@ -4,7 +4,7 @@ use k8s_openapi::api::batch::v1::{CronJob, Job};
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::{child::Parent, pod::Pod};
+use crate::{owned::Owner, pod::Pod};
 
 /// How often what failed is tried again: a server may be busy.
 const RETRIES: u32 = 2;
@@ -13,7 +13,7 @@ const KEPT: u32 = 86_400;
 
 /// The `spec` of a Job that runs a pod until it went well; `longest` is the time for all tries, in
 /// seconds.
-pub(crate) fn once(pod: &Pod<'_>, parent: &Parent, longest: u32) -> Value {
+pub(crate) fn once(pod: &Pod<'_>, parent: &Owner, longest: u32) -> Value {
     json!({
         "backoffLimit": RETRIES,
         "activeDeadlineSeconds": longest,
@@ -36,7 +36,7 @@ pub(crate) struct Schedule<'a> {
 }
 
 /// The `spec` of a `CronJob` that makes a Job of that `spec` each time, one at a time.
-pub(crate) fn each_time(schedule: &Schedule<'_>, job: &Value, parent: &Parent) -> Value {
+pub(crate) fn each_time(schedule: &Schedule<'_>, job: &Value, parent: &Owner) -> Value {
     json!({
         "schedule": schedule.when,
         "timeZone": "Etc/UTC",

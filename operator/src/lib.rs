@@ -9,8 +9,8 @@
 //! - [`api_key`]: `ApiKey`, from the random number to the Secret
 //! - [`risk_service`]: `RiskService`, from the image to replicas that answer
 //! - [`source`]: `IntelSource` and `ChainSource`, from the manifest to what fetches and follows
-//! - `pod`, `child`, `ports`, `way_out`: pods and other objects that the operator makes; `jobs`: how they went
-//! - `complaint`: why pods do not do what they are for
+//! - `pod`, `owned`, `ports`, `egress`: pods and other objects that the operator makes; `jobs`: how they went
+//! - `pod_diagnostics`: why pods do not do what they are for
 //! - [`leader`]: only one operator writes
 //! - [`writer`]: every write to the API server
 //! - [`conditions`], [`reason`]: how it stands with an object, in a closed set of words
@@ -23,19 +23,20 @@
 
 pub mod api_key;
 pub mod backoff;
-mod child;
 mod client;
 mod compact;
-mod complaint;
 pub mod conditions;
+mod egress;
 #[cfg(test)]
 mod golden;
 pub mod health;
 mod jobs;
 pub mod leader;
 pub mod metrics;
+mod owned;
 pub mod plan;
 mod pod;
+mod pod_diagnostics;
 mod ports;
 pub mod publish;
 pub mod rate_limit;
@@ -47,6 +48,5 @@ pub mod settings;
 pub mod source;
 pub mod system;
 pub mod tenant;
-mod traced;
-mod way_out;
+mod tracing_spans;
 pub mod writer;

@@ -12,7 +12,7 @@ use crate::reason::Reason;
 
 /// What a piece of work came to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct Outcome {
+pub struct ReconcileLabels {
     /// The kind.
     pub kind: &'static str,
     /// `changed`, `unchanged` or `failed`.
@@ -21,7 +21,7 @@ pub struct Outcome {
 
 /// Why work failed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct Failure {
+pub struct FailureLabels {
     /// The kind.
     pub kind: &'static str,
     /// One of [`Reason::ALL`].
@@ -30,7 +30,7 @@ pub struct Failure {
 
 /// What is written where.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct Written {
+pub struct WriteLabels {
     /// `status`, `finalizer`, `secret`, `event`, `store`, or the kind of an object that was made.
     pub what: &'static str,
 }
@@ -39,9 +39,9 @@ pub struct Written {
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Arc<Registry>,
-    reconciled: Family<Outcome, Counter>,
-    failures: Family<Failure, Counter>,
-    writes: Family<Written, Counter>,
+    reconciled: Family<ReconcileLabels, Counter>,
+    failures: Family<FailureLabels, Counter>,
+    writes: Family<WriteLabels, Counter>,
     keys_made: Counter,
     leader: Gauge,
     /// How long publishing took, in seconds.
@@ -72,27 +72,27 @@ impl Metrics {
     /// Counts an object that was looked at.
     pub fn reconciled(&self, kind: &'static str, changed: bool) {
         let outcome = if changed { "changed" } else { "unchanged" };
-        self.reconciled.get_or_create(&Outcome { kind, outcome }).inc();
+        self.reconciled.get_or_create(&ReconcileLabels { kind, outcome }).inc();
     }
 
     /// Counts work that failed.
     pub fn failed(&self, kind: &'static str, reason: Reason) {
-        self.reconciled.get_or_create(&Outcome { kind, outcome: "failed" }).inc();
-        self.failures.get_or_create(&Failure { kind, reason: reason.as_str() }).inc();
+        self.reconciled.get_or_create(&ReconcileLabels { kind, outcome: "failed" }).inc();
+        self.failures.get_or_create(&FailureLabels { kind, reason: reason.as_str() }).inc();
     }
 
     /// Counts a write.
     pub fn wrote(&self, what: &'static str) {
-        self.writes.get_or_create(&Written { what }).inc();
+        self.writes.get_or_create(&WriteLabels { what }).inc();
     }
 
     /// Counts a key that was made.
-    pub fn made_key(&self) {
+    pub fn key_issued(&self) {
         self.keys_made.inc();
     }
 
     /// Says whether this operator is the one that works.
-    pub fn leads(&self, leads: bool) {
+    pub fn set_leader(&self, leads: bool) {
         self.leader.set(leads.into());
     }
 

@@ -3,9 +3,9 @@
 use assay_crds::status::PlanStatus;
 use assay_tenancy::Name;
 
-use crate::publish::Context;
+use crate::publish::StatusContext;
 
-/// The facts about a plan.
-pub(crate) fn status(name: &Name, context: &Context<'_>) -> PlanStatus {
-    PlanStatus { tenants: Some(context.users.of_plan(name)), ..PlanStatus::default() }
+/// The status about a plan.
+pub(crate) fn status(name: &Name, context: &StatusContext<'_>) -> PlanStatus {
+    PlanStatus { tenants: Some(context.tenant_counts.of_plan(name)), ..PlanStatus::default() }
 }

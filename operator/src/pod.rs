@@ -1,13 +1,13 @@
 //! Pods as the operator makes them: one container, restricted, with secrets as files.
 //!
 //! They meet the pod security standard `restricted`. Nothing secret is in their environment, where
-//! crash reports and child processes would see it, and they cannot speak to the API server.
+//! crash reports and owned processes would see it, and they cannot speak to the API server.
 
 use assay_crds::{EgressSpec, SecretKey, TelemetrySpec};
 use assay_tenancy::Name;
 use serde_json::{Value, json};
 
-use crate::way_out;
+use crate::egress;
 
 /// Who programs run as in a container. A number, because a name could stand for root.
 const USER: u32 = 65532;
@@ -106,7 +106,7 @@ impl Pod<'_> {
         }
         mounts.extend(self.secrets.iter().map(SecretFile::mount));
         volumes.extend(self.secrets.iter().map(SecretFile::volume));
-        if let Some((volume, mount)) = way_out::certificates(self.egress) {
+        if let Some((volume, mount)) = egress::certificates(self.egress) {
             mounts.push(mount);
             volumes.push(volume);
         }
@@ -154,7 +154,7 @@ impl Pod<'_> {
     }
 
     fn environment(&self) -> Vec<Value> {
-        let mut variables = way_out::environment(self.egress);
+        let mut variables = egress::environment(self.egress);
         let collector = self.telemetry.otlp_endpoint.as_ref();
         variables.extend(collector.map(|url| json!({"name": COLLECTOR, "value": url})));
         variables

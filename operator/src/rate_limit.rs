@@ -3,16 +3,16 @@
 use assay_crds::status::RateLimitStatus;
 use assay_tenancy::{Name, manifest::RateLimitTarget};
 
-use crate::publish::Context;
+use crate::publish::StatusContext;
 
-/// The facts about a rate limit.
-pub(crate) fn status(name: &Name, context: &Context<'_>) -> RateLimitStatus {
+/// The status about a rate limit.
+pub(crate) fn status(name: &Name, context: &StatusContext<'_>) -> RateLimitStatus {
     let Some(spec) = context.in_force.rate_limits.get(name) else {
         return RateLimitStatus::default();
     };
     RateLimitStatus {
         tenants: Some(match &spec.target {
-            RateLimitTarget::Plan(plan) => context.users.of_plan(plan),
+            RateLimitTarget::Plan(plan) => context.tenant_counts.of_plan(plan),
             RateLimitTarget::Tenant(_) => 1,
         }),
         ended: spec.until.map(|until| until <= context.now),

@@ -3,14 +3,14 @@
 use assay_crds::status::RiskPolicyStatus;
 use assay_tenancy::Name;
 
-use crate::publish::Context;
+use crate::publish::StatusContext;
 
-/// The facts about a policy.
-pub(crate) fn status(name: &Name, context: &Context<'_>) -> RiskPolicyStatus {
+/// The status about a policy.
+pub(crate) fn status(name: &Name, context: &StatusContext<'_>) -> RiskPolicyStatus {
     let policy = context.in_force.directory.policies.get(name);
     RiskPolicyStatus {
         revision: policy.map(|policy| policy.revision().to_string()),
-        tenants: Some(context.users.of_policy(name)),
+        tenants: Some(context.tenant_counts.of_policy(name)),
         ..RiskPolicyStatus::default()
     }
 }

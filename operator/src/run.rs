@@ -24,7 +24,7 @@ use crate::{
     publish::{InForce, Publisher},
     risk_service,
     settings::Settings,
-    source::{self, Known},
+    source::{self, Observed},
     system,
     writer::Writer,
 };
@@ -46,7 +46,7 @@ enum RunError {
     #[error("the Lease could not be renewed in time: another operator may have it")]
     LostLease,
     #[error("a part of the operator ended by itself")]
-    Broken,
+    PartEnded,
 }
 
 /// Runs the operator until it is told to stop.
@@ -72,7 +72,7 @@ pub fn main(settings: Settings) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let ended = runtime.block_on(told(settings, collector));
+    let ended = runtime.block_on(run_with_telemetry(settings, collector));
     // What is under way may end at any point: whoever comes next goes on from what was written.
     runtime.shutdown_background();
     match ended {
@@ -93,7 +93,10 @@ fn log(as_text: bool, collector: Option<&Collector>) {
 }
 
 /// Runs, and tells a collector meanwhile and at the end how it goes.
-async fn told(settings: Settings, collector: Option<Collector>) -> Result<(), RunError> {
+async fn run_with_telemetry(
+    settings: Settings,
+    collector: Option<Collector>,
+) -> Result<(), RunError> {
     let health = Health::default();
     if let Some(collector) = collector.clone() {
         let metrics = health.metrics.clone();
@@ -118,7 +121,7 @@ async fn run(settings: Settings, health: &Health) -> Result<(), RunError> {
     };
     let leadership = Leadership::default();
     tokio::select! {
-        ended = work(&settings, health, leadership.clone()) => ended,
+        ended = run_parts(&settings, health, leadership.clone()) => ended,
         () = stop => {
             tracing::info!("told to stop");
             // Nothing is written any more when the Lease is given back.
@@ -135,7 +138,7 @@ fn election(client: Client, settings: &Settings, leadership: Leadership) -> Elec
     Election::new(client, namespace, name, *lease_seconds, leadership)
 }
 
-async fn work(
+async fn run_parts(
     settings: &Settings,
     health: &Health,
     leadership: Leadership,
@@ -151,7 +154,7 @@ async fn work(
     let mut election = election(client.clone(), settings, leadership.clone());
     election.win().await;
     tracing::info!(name, "this operator works now");
-    health.metrics.leads(true);
+    health.metrics.set_leader(true);
     let writer = Writer::new(client.clone(), name, leadership, health.metrics.clone());
     let (sender, in_force) = watch::channel(InForce::default());
     // They end with this function.
@@ -164,12 +167,12 @@ async fn work(
     );
     parts.spawn(services.run());
     let opened = tokio::select! {
-        opened = opening => opened.map_err(|_| RunError::Broken)??,
+        opened = opening => opened.map_err(|_| RunError::PartEnded)??,
         () = election.hold() => return Err(RunError::LostLease),
-        _ = parts.join_next() => return Err(RunError::Broken),
+        _ = parts.join_next() => return Err(RunError::PartEnded),
     };
     let (store, graphs, environment) = opened;
-    let known = watch::Sender::new(Known::default());
+    let known = watch::Sender::new(Observed::default());
     let publisher = Publisher::new(
         &client,
         Arc::clone(&store),
@@ -195,7 +198,7 @@ async fn work(
     parts.spawn(keys.run());
     tokio::select! {
         () = election.hold() => Err(RunError::LostLease),
-        _ = parts.join_next() => Err(RunError::Broken),
+        _ = parts.join_next() => Err(RunError::PartEnded),
     }
 }
 

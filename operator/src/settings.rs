@@ -159,10 +159,10 @@ mod tests {
         assert!(parse(&["--image", "assay:1", "--database-secret", "store"]).is_err());
         let whole = parse(&["--image", "assay:1", "--database-secret", "store/url"]).unwrap();
         assert_eq!(whole.workloads().unwrap().database_secret.key, "url");
-        let way_out = ["--no-proxy", ".svc,10.0.0.0/8", "--ca-bundle", "secret/authorities/ca.pem"];
-        assert!(parse(&way_out).is_err(), "nothing would go that way");
+        let egress = ["--no-proxy", ".svc,10.0.0.0/8", "--ca-bundle", "secret/authorities/ca.pem"];
+        assert!(parse(&egress).is_err(), "nothing would go that way");
         let image = ["--image", "assay:1", "--database-secret", "store/url"];
-        let egress = parse(&[&image[..], &way_out].concat()).unwrap().workloads().unwrap().egress;
+        let egress = parse(&[&image[..], &egress].concat()).unwrap().workloads().unwrap().egress;
         assert_eq!(egress.no_proxy, [".svc", "10.0.0.0/8"]);
         let bundle = egress.ca_bundle.unwrap();
         assert_eq!((bundle.config_map, bundle.key.as_str()), (None, "ca.pem"));

@@ -3,10 +3,10 @@
 use assay_crds::status::{EffectiveLimit, TenantStatus};
 use assay_tenancy::Name;
 
-use crate::publish::Context;
+use crate::publish::StatusContext;
 
-/// The facts about a tenant: the limits that hold now, and where each comes from.
-pub(crate) fn status(name: &Name, context: &Context<'_>) -> TenantStatus {
+/// The status about a tenant: the limits that hold now, and where each comes from.
+pub(crate) fn status(name: &Name, context: &StatusContext<'_>) -> TenantStatus {
     let Some(tenant) = context.in_force.directory.tenants.get(name) else {
         return TenantStatus::default();
     };

@@ -22,7 +22,7 @@ pub const MANAGER: &str = "assay-operator";
 /// Keeps an object until its rows in the store are gone.
 pub const FINALIZER: &str = "assay.dev/store";
 /// Longest time for one write.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why something was not written.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub enum WriteError {
     NotLeader,
     /// The API server did not answer in time.
     #[error("the API server did not answer in time")]
-    Slow,
+    TimedOut,
     /// The API server refused, or could not be reached.
     #[error("the API server failed: {0}")]
     Server(#[from] kube::Error),
@@ -41,7 +41,7 @@ pub enum WriteError {
 impl WriteError {
     /// Whether the object is not there any more.
     #[must_use]
-    pub fn is_gone(&self) -> bool {
+    pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Server(kube::Error::Api(status)) if status.code == 404)
     }
 }
@@ -190,7 +190,7 @@ impl Writer {
             DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
         let deleted = async { api.delete(&name, &parameters).await.map(drop) };
         match self.write(what, deleted).await {
-            Err(error) if !error.is_gone() => Err(error),
+            Err(error) if !error.is_not_found() => Err(error),
             _ => Ok(()),
         }
     }
@@ -241,8 +241,8 @@ impl Writer {
         if !self.may_write() {
             return Err(WriteError::NotLeader);
         }
-        let writing = timeout(PATIENCE, request).instrument(stage!("write", what));
-        let done = writing.await.map_err(|_| WriteError::Slow)??;
+        let writing = timeout(WRITE_TIMEOUT, request).instrument(stage!("write", what));
+        let done = writing.await.map_err(|_| WriteError::TimedOut)??;
         self.metrics.wrote(what);
         Ok(done)
     }

@@ -9,16 +9,16 @@ use kube::{Api, Resource, ResourceExt};
 
 use super::{
     Context, KeyError,
-    build::{self, Regrant, Work},
+    build::{self, GrantUpdate, KeyAction},
     fetch::Fetched,
 };
-use crate::{conditions::Standing, reason::Reason, system, writer::FINALIZER};
+use crate::{conditions::ReadyState, reason::Reason, system, writer::FINALIZER};
 
 /// What was done.
 #[derive(Debug)]
 pub(super) struct Done {
     /// How it stands.
-    pub(super) standing: Standing,
+    pub(super) ready_state: ReadyState,
     /// What the store keeps of the object's keys now, where that is known to have changed.
     pub(super) records: Option<Vec<KeyRecord>>,
     /// The key that is in the Secret.
@@ -31,22 +31,22 @@ pub(super) struct Done {
 
 impl Done {
     /// Nothing, because of what a person would have to do.
-    pub(super) const fn refused(standing: Standing) -> Self {
-        Self { standing, records: None, current: None, is_change: false, secret: None }
+    pub(super) const fn refused(ready_state: ReadyState) -> Self {
+        Self { ready_state, records: None, current: None, is_change: false, secret: None }
     }
 }
 
 /// Sees to it that keys are good for that, and for no more; tells of each by a word and a sentence.
-pub(super) async fn regrant(
+pub(super) async fn update_grants(
     fetched: &mut Fetched,
-    regrants: &[Regrant],
+    grant_updates: &[GrantUpdate],
     (reason, what): (&str, &str),
     context: &Context,
 ) -> Result<(), KeyError> {
-    if regrants.is_empty() {
+    if grant_updates.is_empty() {
         return Ok(());
     }
-    for Regrant { id, scopes, expires_at } in regrants {
+    for GrantUpdate { id, scopes, expires_at } in grant_updates {
         if !context.writer.may_write() {
             return Err(KeyError::NotLeader);
         }
@@ -61,7 +61,7 @@ pub(super) async fn regrant(
 
 pub(super) async fn apply(
     fetched: &Fetched,
-    work: Work,
+    work: KeyAction,
     context: &Context,
     now: Timestamp,
 ) -> Result<Done, KeyError> {
@@ -72,7 +72,7 @@ pub(super) async fn apply(
     let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
     let there = fetched.secret.as_ref().and_then(ResourceExt::resource_version);
     let (id, is_change, secret) = match work {
-        Work::Keep(id) => {
+        KeyAction::Keep(id) => {
             let secret = match fetched.held() {
                 Some(held) if !build::is_owned(fetched) => {
                     write_secret(fetched, &held, &secrets, context).await?
@@ -81,7 +81,7 @@ pub(super) async fn apply(
             };
             (id, false, secret)
         }
-        Work::Adopt(replaced) => {
+        KeyAction::Adopt(replaced) => {
             // It was read a moment ago; without one there is nothing to adopt.
             let Some(held) = fetched.held() else { return Err(KeyError::NotLeader) };
             let secret = if build::is_owned(fetched) {
@@ -94,12 +94,12 @@ pub(super) async fn apply(
                 .await;
             (held.id().clone(), true, secret)
         }
-        Work::Make(replaced) => {
+        KeyAction::Make(replaced) => {
             let (id, secret) = system::key_numbers();
             let key = KeyText::generate(fetched.environment, id, secret);
             let secret = write_secret(fetched, &key, &secrets, context).await?;
             store(fetched, &key, replaced.as_ref(), context, now).await?;
-            context.health.metrics.made_key();
+            context.health.metrics.key_issued();
             let reason = if replaced.is_some() { "KeyRotated" } else { "KeyMade" };
             tell(fetched, context, reason, "is in its Secret", key.id()).await;
             (key.id().clone(), true, secret)
@@ -108,8 +108,8 @@ pub(super) async fn apply(
     let name = build::record_name(&fetched.namespace, &fetched.object.name_any());
     let records = if is_change { Some(context.store.keys_named(&name).await?) } else { None };
     let message = format!("key {id} is in the Secret `{}`", fetched.secret_name());
-    let standing = Standing::Ready(Reason::KeyReady, message);
-    Ok(Done { standing, records, current: Some(id), is_change, secret })
+    let ready_state = ReadyState::Ready(Reason::KeyReady, message);
+    Ok(Done { ready_state, records, current: Some(id), is_change, secret })
 }
 
 /// Writes the Secret, and says how new it is: a new one is created, so that somebody else's is never
@@ -166,7 +166,7 @@ pub(super) async fn revoke(
     }
     let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
     match context.writer.finalizer(&api, &fetched.object, &(), false).await {
-        Err(error) if !error.is_gone() => Err(error.into()),
+        Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),
     }
 }

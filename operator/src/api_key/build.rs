@@ -9,7 +9,7 @@ use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
-use super::{ROTATE, fetch::Fetched, validate::Valid};
+use super::{ROTATE, fetch::Fetched, validate::ValidatedKey};
 use crate::writer::MANAGER;
 
 /// The Secret's key that holds the API key.
@@ -24,7 +24,7 @@ const TENANT: &str = "assay.dev/tenant";
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum KeyAction {
     /// Nothing: the key in the Secret is good.
     Keep(KeyId),
     /// The key in the Secret is to be stored, in the place of another one.
@@ -34,26 +34,26 @@ pub(super) enum Work {
 }
 
 /// What is to be done about a key.
-pub(super) fn build(valid: &Valid<'_>, now: Timestamp) -> Work {
+pub(super) fn build(valid: &ValidatedKey<'_>, now: Timestamp) -> KeyAction {
     let fetched = valid.0;
     let replaced = latest(&fetched.records, now).map(|record| record.id.clone());
-    let Some(held) = fetched.held() else { return Work::Make(replaced) };
+    let Some(held) = fetched.held() else { return KeyAction::Make(replaced) };
     let known = fetched.records.iter().find(|record| record.id == *held.id());
     match known {
-        None => Work::Adopt(replaced),
+        None => KeyAction::Adopt(replaced),
         Some(record)
             if record.hash == held.hash()
                 && record.tenant == fetched.object.spec.tenant
                 && record.is_good(now) =>
         {
             if is_due(fetched, record, now) {
-                Work::Make(Some(record.id.clone()))
+                KeyAction::Make(Some(record.id.clone()))
             } else {
-                Work::Keep(record.id.clone())
+                KeyAction::Keep(record.id.clone())
             }
         }
         // Revoked or expired, or another key under the same id.
-        Some(record) => Work::Make(replaced.filter(|id| *id != record.id)),
+        Some(record) => KeyAction::Make(replaced.filter(|id| *id != record.id)),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn latest<'a>(
 
 /// What a key is to be good for from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Regrant {
+pub(super) struct GrantUpdate {
     pub(super) id: KeyId,
     pub(super) scopes: Vec<Scope>,
     pub(super) expires_at: Option<Timestamp>,
@@ -77,23 +77,24 @@ pub(super) struct Regrant {
 /// The keys that are good for something else than the object says by now. Those that were replaced end
 /// when they would, or earlier. The newest one is good again where it was suspended and nobody revoked
 /// it.
-pub(super) fn regrants(fetched: &Fetched, now: Timestamp) -> Vec<Regrant> {
+pub(super) fn grant_updates(fetched: &Fetched, now: Timestamp) -> Vec<GrantUpdate> {
     let spec = &fetched.object.spec;
     // The store keeps no more.
     let milliseconds = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
     let suspended = suspended(fetched, now);
     let latest = latest(&fetched.records, now).or(suspended).map(|record| record.id.clone());
     let good = fetched.records.iter().filter(|record| record.is_good(now)).chain(suspended);
-    let regrants = good.filter_map(|record| {
+    let grant_updates = good.filter_map(|record| {
         let is_replaced = latest.as_ref() != Some(&record.id);
         let ends = record.expires_at.filter(|_| is_replaced);
         let expires_at = ends.into_iter().chain(spec.expires_at).min();
         let is_same = record.scopes == spec.scopes
             && milliseconds(record.expires_at) == milliseconds(expires_at);
-        let regrant = || Regrant { id: record.id.clone(), scopes: spec.scopes.clone(), expires_at };
-        (!is_same).then(regrant)
+        let update_grants =
+            || GrantUpdate { id: record.id.clone(), scopes: spec.scopes.clone(), expires_at };
+        (!is_same).then(update_grants)
     });
-    regrants.collect()
+    grant_updates.collect()
 }
 
 /// The key that is in the Secret and not good, although its successor was never made, nobody revoked it,
@@ -109,9 +110,9 @@ fn suspended(fetched: &Fetched, now: Timestamp) -> Option<&KeyRecord> {
 
 /// The keys that are good although they may not be, each with the end that it gets. None is revoked: it
 /// may be allowed again.
-pub(super) fn suspensions(fetched: &Fetched, now: Timestamp) -> Vec<Regrant> {
+pub(super) fn suspensions(fetched: &Fetched, now: Timestamp) -> Vec<GrantUpdate> {
     let good = fetched.records.iter().filter(|record| record.is_good(now));
-    let ended = good.map(|record| Regrant {
+    let ended = good.map(|record| GrantUpdate {
         id: record.id.clone(),
         scopes: record.scopes.clone(),
         expires_at: Some(now),
@@ -246,25 +247,29 @@ mod tests {
         grant(&fetched(None, vec![])).record(key, at(created))
     }
 
-    fn work(fetched: &Fetched, now: i64) -> Work {
-        build(&Valid(fetched), at(now))
+    fn work(fetched: &Fetched, now: i64) -> KeyAction {
+        build(&ValidatedKey(fetched), at(now))
     }
 
     #[test]
     fn a_key_is_made_once_and_kept_while_it_is_good() {
         let key = text(1);
-        assert_eq!(work(&fetched(None, vec![]), 0), Work::Make(None));
+        assert_eq!(work(&fetched(None, vec![]), 0), KeyAction::Make(None));
         let stored = fetched(Some(&key), vec![record(&key, 0)]);
-        assert_eq!(work(&stored, 10), Work::Keep(key.id().clone()));
-        assert_eq!(work(&stored, 100 * 3600), Work::Make(Some(key.id().clone())), "its time came");
+        assert_eq!(work(&stored, 10), KeyAction::Keep(key.id().clone()));
+        assert_eq!(
+            work(&stored, 100 * 3600),
+            KeyAction::Make(Some(key.id().clone())),
+            "its time came"
+        );
     }
 
     #[test]
     fn a_key_that_only_the_secret_knows_is_adopted() {
         let (old, new) = (text(1), text(2));
-        assert_eq!(work(&fetched(Some(&new), vec![]), 0), Work::Adopt(None));
+        assert_eq!(work(&fetched(Some(&new), vec![]), 0), KeyAction::Adopt(None));
         let interrupted = fetched(Some(&new), vec![record(&old, 0)]);
-        assert_eq!(work(&interrupted, 0), Work::Adopt(Some(old.id().clone())));
+        assert_eq!(work(&interrupted, 0), KeyAction::Adopt(Some(old.id().clone())));
     }
 
     #[test]
@@ -272,12 +277,16 @@ mod tests {
         let key = text(1);
         let mut revoked = record(&key, 0);
         revoked.revoked_at = Some(at(1));
-        assert_eq!(work(&fetched(Some(&key), vec![revoked]), 2), Work::Make(None));
+        assert_eq!(work(&fetched(Some(&key), vec![revoked]), 2), KeyAction::Make(None));
         let lost = fetched(None, vec![record(&key, 0)]);
-        assert_eq!(work(&lost, 2), Work::Make(Some(key.id().clone())), "it overlaps its successor");
+        assert_eq!(
+            work(&lost, 2),
+            KeyAction::Make(Some(key.id().clone())),
+            "it overlaps its successor"
+        );
         let mut other = record(&key, 0);
         other.hash = KeyHash::from_bytes([1; 32]);
-        assert_eq!(work(&fetched(Some(&key), vec![other]), 2), Work::Make(None));
+        assert_eq!(work(&fetched(Some(&key), vec![other]), 2), KeyAction::Make(None));
     }
 
     #[test]
@@ -286,7 +295,7 @@ mod tests {
         let mut replaced = record(&first, 5);
         replaced.expires_at = Some(at(3600));
         let lost = fetched(None, vec![record(&second, 5), replaced]);
-        assert_eq!(work(&lost, 6), Work::Make(Some(second.id().clone())));
+        assert_eq!(work(&lost, 6), KeyAction::Make(Some(second.id().clone())));
     }
 
     #[test]
@@ -294,13 +303,13 @@ mod tests {
         let key = text(1);
         let mut asked = fetched(Some(&key), vec![record(&key, 0)]);
         asked.object.annotations_mut().insert(ROTATE.into(), "monday".into());
-        assert_eq!(work(&asked, 1), Work::Make(Some(key.id().clone())));
+        assert_eq!(work(&asked, 1), KeyAction::Make(Some(key.id().clone())));
         let applied = secret(&asked, &key);
         let annotations = &applied["metadata"]["annotations"];
         assert_eq!(annotations[ROTATE], "monday");
         let secret = asked.secret.as_mut().unwrap();
         secret.annotations_mut().insert(ROTATE.into(), "monday".into());
-        assert_eq!(work(&asked, 1), Work::Keep(key.id().clone()));
+        assert_eq!(work(&asked, 1), KeyAction::Keep(key.id().clone()));
     }
 
     #[test]
@@ -330,24 +339,27 @@ mod tests {
         };
         let records = vec![record(&current, 0), until(&replaced, 50), until(&dead, 5)];
         let mut fetched = fetched(Some(&current), records);
-        assert_eq!(regrants(&fetched, at(10)), [], "nothing is written where nothing changed");
+        assert_eq!(grant_updates(&fetched, at(10)), [], "nothing is written where nothing changed");
 
-        let regrant = |key: &KeyText, expires: i64| Regrant {
+        let update_grants = |key: &KeyText, expires: i64| GrantUpdate {
             id: key.id().clone(),
             scopes: vec![Scope::Check],
             expires_at: Some(at(expires)),
         };
         fetched.object.spec.scopes = vec![Scope::Check];
         fetched.object.spec.expires_at = Some(at(100));
-        assert_eq!(regrants(&fetched, at(10)), [regrant(&current, 100), regrant(&replaced, 50)]);
+        assert_eq!(
+            grant_updates(&fetched, at(10)),
+            [update_grants(&current, 100), update_grants(&replaced, 50)]
+        );
         fetched.object.spec.expires_at = Some(at(10));
-        let ended = [regrant(&current, 10), regrant(&replaced, 10)];
-        assert_eq!(regrants(&fetched, at(10)), ended, "a time that is over ends them");
+        let ended = [update_grants(&current, 10), update_grants(&replaced, 10)];
+        assert_eq!(grant_updates(&fetched, at(10)), ended, "a time that is over ends them");
 
         // What the store keeps is rounded to the millisecond.
         fetched.object.spec.expires_at = Some("1970-01-01T00:01:40.000000001Z".parse().unwrap());
         fetched.records = vec![KeyRecord { scopes: vec![Scope::Check], ..until(&current, 100) }];
-        assert_eq!(regrants(&fetched, at(10)), []);
+        assert_eq!(grant_updates(&fetched, at(10)), []);
     }
 
     #[test]
@@ -364,16 +376,16 @@ mod tests {
             record.expires_at = Some(at(10));
         }
         assert_eq!(suspensions(&fetched, at(11)), [], "nothing is written where nothing changed");
-        let again = Regrant {
+        let again = GrantUpdate {
             id: current.id().clone(),
             scopes: fetched.object.spec.scopes.clone(),
             expires_at: None,
         };
-        assert_eq!(regrants(&fetched, at(11)), [again]);
+        assert_eq!(grant_updates(&fetched, at(11)), [again]);
         fetched.records[1].revoked_at = Some(at(11));
-        assert_eq!(regrants(&fetched, at(12)), [], "what is revoked stays so");
+        assert_eq!(grant_updates(&fetched, at(12)), [], "what is revoked stays so");
         fetched.records[1].revoked_at = None;
         fetched.object.spec.expires_at = Some(at(12));
-        assert_eq!(regrants(&fetched, at(12)), [], "its time is over");
+        assert_eq!(grant_updates(&fetched, at(12)), [], "its time is over");
     }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Resource, ResourceExt};
 
-use super::{Context, KeyError, build, left::Seen};
+use super::{Context, KeyError, build, cache::ObservedInputs};
 
 /// What is in force about a key's tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) fn tenant(object: &ApiKey, context: &Context) -> TenantInForce {
 
 pub(super) async fn fetch(
     object: &ApiKey,
-    seen: &Seen,
+    inputs: &ObservedInputs,
     context: &Context,
 ) -> Result<Fetched, KeyError> {
     let namespace = object.namespace().unwrap_or_default();
@@ -78,15 +78,15 @@ pub(super) async fn fetch(
     let mut fetched = Fetched {
         object: object.clone(),
         namespace: namespace.clone(),
-        tenant: seen.tenant.clone(),
+        tenant: inputs.tenant.clone(),
         secret: None,
         records,
         environment: assay_store::control::key_environment(context.environment),
     };
     // Of a key that was never made there is no Secret. Where there is one all the same, it is not
     // overwritten: making another one fails, and the next try looks.
-    let is_new = fetched.records.is_empty() && seen.secret.is_none();
-    if !is_new || context.failures.any(object.meta().uid.as_ref()) {
+    let is_new = fetched.records.is_empty() && inputs.secret.is_none();
+    if !is_new || context.failures.has_failed(object.meta().uid.as_ref()) {
         let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &namespace);
         fetched.secret = secrets.get_opt(&fetched.secret_name()).await?;
     }

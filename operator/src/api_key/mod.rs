@@ -7,11 +7,11 @@
 
 mod apply;
 mod build;
+mod cache;
 mod fetch;
-mod left;
 mod status;
-mod triggers;
 mod validate;
+mod watches;
 
 use std::{
     collections::HashMap,
@@ -35,8 +35,8 @@ use tokio::{sync::watch, time::Instant};
 use tracing::Instrument;
 
 use self::{
-    left::{Left, Seen},
-    triggers::{Guarded, Watched},
+    cache::{ObservedInputs, ReconcileCache},
+    watches::{Guarded, Watched},
 };
 use crate::{
     backoff::{self, Failures},
@@ -44,7 +44,7 @@ use crate::{
     health::Health,
     publish::InForce,
     reason::Reason,
-    system, traced,
+    system, tracing_spans,
     writer::{WriteError, Writer},
 };
 
@@ -121,9 +121,9 @@ impl Context {
         if self.in_force.changed().await.is_err() {
             return;
         }
-        let (watched, queue) = triggers::queue(&self.client.0, self.in_force.clone());
+        let (watched, queue) = watches::queue(&self.client.0, self.in_force.clone());
         let keys = watched.keys.clone();
-        let worker = Arc::new(Worker { context: self, watched, left: Left::default() });
+        let worker = Arc::new(Worker { context: self, watched, cache: ReconcileCache::default() });
         let work = |object, worker| Box::pin(reconcile(object, worker));
         let config = Config::default().concurrency(CONCURRENCY);
         let working = applier(work, retry, Arc::clone(&worker), keys, queue, config);
@@ -160,15 +160,15 @@ impl Context {
 struct Worker {
     context: Context,
     watched: Watched,
-    left: Left,
+    cache: ReconcileCache,
 }
 
 impl Worker {
     /// Lets go of what is remembered of an object that is gone, or cannot be read any more.
     fn forget(&self, identity: Option<&String>) {
-        self.context.failures.over(identity);
+        self.context.failures.reset(identity);
         if let Some(identity) = identity {
-            self.left.forget(identity);
+            self.cache.forget(identity);
             self.context.told().remove(identity);
         }
     }
@@ -176,7 +176,7 @@ impl Worker {
 
 /// Fetch, validate, build, apply, status.
 async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action, KeyError> {
-    let Worker { context, watched, left } = &*worker;
+    let Worker { context, watched, cache } = &*worker;
     let Ok(object) = &guarded.0 else {
         // The definition refuses such objects; this one is older than the definition.
         context.health.metrics.failed(KIND, Reason::Invalid);
@@ -188,19 +188,19 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
     }
     let identity = object.uid().unwrap_or_default();
     context.forget_told(object, &identity);
-    let seen = Seen::of(object, watched, context);
-    if let Some(time) = left.alone_for(&identity, &seen, Instant::now()) {
+    let inputs = ObservedInputs::of(object, watched, context);
+    if let Some(time) = cache.alone_for(&identity, &inputs, Instant::now()) {
         return Ok(Action::requeue(time));
     }
-    left.forget(&identity);
-    match traced::looking_after(KIND, object, Box::pin(work(object, &seen, context))).await {
+    cache.forget(&identity);
+    match tracing_spans::reconciling(KIND, object, Box::pin(work(object, &inputs, context))).await {
         Ok(outcome) => {
-            context.failures.over(Some(&identity));
+            context.failures.reset(Some(&identity));
             let Some(Outcome { again_after, secret }) = outcome else {
                 return Ok(Action::await_change());
             };
             if let Some(secret) = secret {
-                left.note(identity, seen.afterwards(secret), Instant::now() + again_after);
+                cache.note(identity, inputs.afterwards(secret), Instant::now() + again_after);
             }
             Ok(Action::requeue(again_after))
         }
@@ -211,7 +211,7 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
     }
 }
 
-/// How a key was left.
+/// How a key was cache.
 #[derive(Debug)]
 struct Outcome {
     /// When it is looked at again although nothing seems to have changed.
@@ -223,24 +223,24 @@ struct Outcome {
 /// Works on a key; gives nothing where it is gone.
 async fn work(
     object: &ApiKey,
-    seen: &Seen,
+    inputs: &ObservedInputs,
     context: &Context,
 ) -> Result<Option<Outcome>, KeyError> {
     let now = system::now();
-    let mut fetched = fetch::fetch(object, seen, context).instrument(stage!("fetch")).await?;
+    let mut fetched = fetch::fetch(object, inputs, context).instrument(stage!("fetch")).await?;
     if object.meta().deletion_timestamp.is_some() {
         apply::revoke(&fetched, context, now).await?;
         context.told().remove(&object.uid().unwrap_or_default());
         return Ok(None);
     }
     if validate::is_in_force(&fetched, now).is_ok() {
-        let regrants = build::regrants(&fetched, now);
+        let grant_updates = build::grant_updates(&fetched, now);
         let news = ("KeyChanged", "is good for what the object says now");
-        apply::regrant(&mut fetched, &regrants, news, context).await?;
+        apply::update_grants(&mut fetched, &grant_updates, news, context).await?;
     } else if validate::is_suspended(&fetched) {
         let suspensions = build::suspensions(&fetched, now);
         let news = ("KeySuspended", "is refused until its tenant lists this namespace again");
-        apply::regrant(&mut fetched, &suspensions, news, context).await?;
+        apply::update_grants(&mut fetched, &suspensions, news, context).await?;
     }
     let work = validate::validate(&fetched, now).map(|valid| build::build(&valid, now));
     let done = match work {
@@ -248,7 +248,7 @@ async fn work(
             let applying = apply::apply(&fetched, work, context, now);
             applying.instrument(stage!("apply")).await?
         }
-        Err(standing) => apply::Done::refused(standing),
+        Err(ready_state) => apply::Done::refused(ready_state),
     };
     let telling = status::tell(&fetched, &done, context, now);
     let next = telling.instrument(stage!("status")).await?;
@@ -262,7 +262,7 @@ async fn work(
 fn retry(guarded: Arc<Guarded>, error: &KeyError, worker: Arc<Worker>) -> Action {
     let context = &worker.context;
     context.health.metrics.failed(KIND, error.reason());
-    let delay = context.failures.again(guarded.uid());
+    let delay = context.failures.next_delay(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
     tracing::warn!(%error, %namespace, %name, ?delay, "failed to work on a key; it is tried again");
     Action::requeue(delay)

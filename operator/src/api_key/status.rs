@@ -11,7 +11,7 @@ use kube::{Api, Resource, ResourceExt};
 
 use super::{Context, KeyError, ROTATE, apply::Done, build, fetch::Fetched};
 use crate::{
-    conditions::{Standing, conditions, ready_reason},
+    conditions::{ReadyState, conditions, ready_reason},
     reason::Reason,
 };
 
@@ -38,15 +38,15 @@ pub(super) async fn tell(
     }
     let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
     match context.writer.status(&api, &fetched.object, &(), &status).await {
-        Err(error) if !error.is_gone() => return Err(error.into()),
+        Err(error) if !error.is_not_found() => return Err(error.into()),
         Err(_) => return Ok(None),
         Ok(()) => {}
     }
     context.told().insert(uid, status);
-    let reason = done.standing.reason().as_str();
-    if !done.standing.is_ready() && ready_reason(before.conditions()) != Some(reason) {
+    let reason = done.ready_state.reason().as_str();
+    if !done.ready_state.is_ready() && ready_reason(before.conditions()) != Some(reason) {
         let reference = fetched.object.object_ref(&());
-        let note = done.standing.message().to_owned();
+        let note = done.ready_state.message().to_owned();
         context.writer.event(&reference, true, reason, "Key", note).await;
     }
     Ok(next)
@@ -59,13 +59,13 @@ pub(super) async fn tell_of_failure(
     context: &Context,
     now: Timestamp,
 ) {
-    let standing = match error.reason() {
-        Reason::KeyTaken => Standing::Stalled(
+    let ready_state = match error.reason() {
+        Reason::KeyTaken => ReadyState::Stalled(
             Reason::KeyTaken,
             "the key in the Secret is another object's: delete the Secret, and a new key is made"
                 .into(),
         ),
-        Reason::StoreUnavailable => Standing::Waiting(
+        Reason::StoreUnavailable => ReadyState::Waiting(
             Reason::StoreUnavailable,
             "the database cannot be reached or refuses; it is tried again".into(),
         ),
@@ -77,7 +77,7 @@ pub(super) async fn tell_of_failure(
     let mut status = before.clone();
     // The generation stays: what it says was not done yet.
     let generation = before.observed_generation();
-    status.set(generation, conditions(&standing, before.conditions(), generation, now));
+    status.set(generation, conditions(&ready_state, before.conditions(), generation, now));
     if status == before {
         return;
     }
@@ -115,6 +115,6 @@ fn status(fetched: &Fetched, done: &Done, before: &ApiKeyStatus, now: Timestamp)
         }
     });
     let generation = fetched.object.meta().generation;
-    status.set(generation, conditions(&done.standing, before.conditions(), generation, now));
+    status.set(generation, conditions(&done.ready_state, before.conditions(), generation, now));
     status
 }

@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::{build, fetch::Fetched};
-use crate::{conditions::Standing, reason::Reason};
+use crate::{conditions::ReadyState, reason::Reason};
 
 /// What is known of a key that may be made.
 #[derive(Debug)]
-pub(super) struct Valid<'a>(pub(super) &'a Fetched);
+pub(super) struct ValidatedKey<'a>(pub(super) &'a Fetched);
 
 /// Whether the tenant, where it is in force, lets its keys be in this namespace.
 fn is_listed(fetched: &Fetched) -> bool {
@@ -22,7 +22,7 @@ pub(super) fn is_suspended(fetched: &Fetched) -> bool {
 }
 
 /// Whether the object is in force: what it says may have changed since its keys were made.
-pub(super) fn is_in_force(fetched: &Fetched, now: Timestamp) -> Result<(), Standing> {
+pub(super) fn is_in_force(fetched: &Fetched, now: Timestamp) -> Result<(), ReadyState> {
     let spec = &fetched.object.spec;
     if fetched.tenant.allowed.is_none() {
         // It may come at any moment: whoever applies a page of YAML applies both.
@@ -34,7 +34,7 @@ pub(super) fn is_in_force(fetched: &Fetched, now: Timestamp) -> Result<(), Stand
             ),
             None => format!("no Tenant `{name}` is in force"),
         };
-        return Err(Standing::Waiting(Reason::TenantNotFound, message));
+        return Err(ReadyState::Waiting(Reason::TenantNotFound, message));
     }
     if !is_listed(fetched) {
         let message = format!(
@@ -42,7 +42,7 @@ pub(super) fn is_in_force(fetched: &Fetched, now: Timestamp) -> Result<(), Stand
              `spec.namespaces` there",
             spec.tenant, fetched.namespace
         );
-        return Err(Standing::Stalled(Reason::NamespaceNotAllowed, message));
+        return Err(ReadyState::Stalled(Reason::NamespaceNotAllowed, message));
     }
     if let Some(secret) = &fetched.secret
         && !build::is_of(secret, &fetched.object.name_any())
@@ -51,17 +51,17 @@ pub(super) fn is_in_force(fetched: &Fetched, now: Timestamp) -> Result<(), Stand
             "the Secret `{}` is not this key's: delete it, or name another one in `spec.secretName`",
             fetched.secret_name()
         );
-        return Err(Standing::Stalled(Reason::SecretNotOurs, message));
+        return Err(ReadyState::Stalled(Reason::SecretNotOurs, message));
     }
     Ok(())
 }
 
 /// Whether there is to be a key.
-pub(super) fn validate(fetched: &Fetched, now: Timestamp) -> Result<Valid<'_>, Standing> {
+pub(super) fn validate(fetched: &Fetched, now: Timestamp) -> Result<ValidatedKey<'_>, ReadyState> {
     is_in_force(fetched, now)?;
     if let Some(expires) = fetched.object.spec.expires_at.filter(|expires| *expires <= now) {
         let message = format!("the key was good until {expires}: delete it, or set another time");
-        return Err(Standing::Stalled(Reason::Expired, message));
+        return Err(ReadyState::Stalled(Reason::Expired, message));
     }
-    Ok(Valid(fetched))
+    Ok(ValidatedKey(fetched))
 }

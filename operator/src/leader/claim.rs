@@ -19,14 +19,14 @@ pub(super) enum Claim {
 
 /// A Lease as it was seen, and since when.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Observed {
+pub(super) struct ObservedLease {
     lease: Option<LeaseSpec>,
     since: Option<Instant>,
 }
 
-impl Observed {
+impl ObservedLease {
     /// Sees the Lease as it is, and says what to do about it.
-    pub(super) fn see(
+    pub(super) fn observe(
         &mut self,
         lease: Option<&LeaseSpec>,
         name: &str,
@@ -68,16 +68,16 @@ mod tests {
     #[test]
     fn a_lease_is_taken_once_it_was_unchanged_for_its_duration() {
         let start = Instant::now();
-        let mut observed = Observed::default();
-        let mut see = |lease: Option<&LeaseSpec>, seconds| {
-            observed.see(lease, "b", DURATION, start + Duration::from_secs(seconds))
+        let mut observed = ObservedLease::default();
+        let mut observe = |lease: Option<&LeaseSpec>, seconds| {
+            observed.observe(lease, "b", DURATION, start + Duration::from_secs(seconds))
         };
-        assert_eq!(see(None, 0), Claim::Take);
-        assert_eq!(see(Some(&held("a", 1)), 1), Claim::Leave);
-        assert_eq!(see(Some(&held("a", 1)), 16), Claim::Leave);
-        assert_eq!(see(Some(&held("a", 2)), 17), Claim::Leave, "it was renewed");
-        assert_eq!(see(Some(&held("a", 2)), 33), Claim::Take);
-        assert_eq!(see(Some(&held("b", 3)), 34), Claim::Renew);
-        assert_eq!(see(Some(&held("", 4)), 35), Claim::Take, "it was given back");
+        assert_eq!(observe(None, 0), Claim::Take);
+        assert_eq!(observe(Some(&held("a", 1)), 1), Claim::Leave);
+        assert_eq!(observe(Some(&held("a", 1)), 16), Claim::Leave);
+        assert_eq!(observe(Some(&held("a", 2)), 17), Claim::Leave, "it was renewed");
+        assert_eq!(observe(Some(&held("a", 2)), 33), Claim::Take);
+        assert_eq!(observe(Some(&held("b", 3)), 34), Claim::Renew);
+        assert_eq!(observe(Some(&held("", 4)), 35), Claim::Take, "it was given back");
     }
 }

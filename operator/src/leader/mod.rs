@@ -16,7 +16,7 @@ use k8s_openapi::{
 use kube::{Api, Client, api::PostParams};
 use tokio::time::{Instant, sleep, timeout};
 
-use self::claim::{Claim, Observed};
+use self::claim::{Claim, ObservedLease};
 use crate::{backoff::spread, system};
 
 /// The Lease.
@@ -51,7 +51,7 @@ pub struct Election {
     name: String,
     duration: Duration,
     leadership: Leadership,
-    observed: Observed,
+    observed: ObservedLease,
 }
 
 impl Election {
@@ -69,7 +69,7 @@ impl Election {
             name: name.to_owned(),
             duration: Duration::from_secs(seconds.into()),
             leadership,
-            observed: Observed::default(),
+            observed: ObservedLease::default(),
         }
     }
 
@@ -108,8 +108,8 @@ impl Election {
     async fn try_claim(&mut self) -> bool {
         // Counted from before the request: the server's own count cannot begin earlier.
         let begun = Instant::now();
-        let patience = self.duration / 4;
-        match timeout(patience, self.claim(system::now())).await {
+        let request_timeout = self.duration / 4;
+        match timeout(request_timeout, self.claim(system::now())).await {
             Ok(Ok(true)) => {
                 // Given up before anybody else may take it.
                 self.leadership.set(Some(begun + self.duration * 2 / 3));
@@ -125,7 +125,7 @@ impl Election {
         let parameters = PostParams::default();
         let current = self.api.get_opt(LEASE).await?;
         let spec = current.as_ref().and_then(|lease| lease.spec.as_ref());
-        let claim = self.observed.see(spec, &self.name, self.duration, Instant::now());
+        let claim = self.observed.observe(spec, &self.name, self.duration, Instant::now());
         let transitions = spec.and_then(|spec| spec.lease_transitions).unwrap_or(0);
         let acquired = spec.and_then(|spec| spec.acquire_time.clone());
         let (acquire_time, lease_transitions) = match claim {

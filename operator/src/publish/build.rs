@@ -6,7 +6,7 @@ use assay_store::{
     control::{KeyRecord, ManifestRecord},
 };
 
-use super::fetch::Key;
+use super::fetch::ObjectKey;
 
 /// What is stored, as of a revision.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Stored {
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) put: Vec<ManifestRecord>,
-    pub(super) removed: Vec<Key>,
+    pub(super) removed: Vec<ObjectKey>,
 }
 
 impl Changes {
@@ -47,10 +47,10 @@ impl Changes {
 }
 
 /// What changes where that is to be stored.
-pub(super) fn changes(stored: &Stored, wanted: Specs) -> Changes {
-    let gone = stored.specs.keys().filter(|key| !wanted.contains_key(*key));
+pub(super) fn changes(stored: &Stored, desired: Specs) -> Changes {
+    let gone = stored.specs.keys().filter(|key| !desired.contains_key(*key));
     let removed = gone.cloned().collect();
-    let changed = wanted.into_iter().filter(|(key, spec)| stored.specs.get(key) != Some(spec));
+    let changed = desired.into_iter().filter(|(key, spec)| stored.specs.get(key) != Some(spec));
     let put = changed.map(|((kind, name), spec)| ManifestRecord { kind, name, spec });
     Changes { put: put.collect(), removed }
 }

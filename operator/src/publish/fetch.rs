@@ -20,12 +20,12 @@ use kube::{
 };
 use tokio::sync::Notify;
 
-use crate::compact::Compact;
+use crate::compact::CompactJson;
 
 /// An object whose `spec` nobody looked at, as small as it can be held.
-pub(super) type Held = Object<Compact, Compact>;
+pub(super) type WatchedObject = Object<CompactJson, CompactJson>;
 /// What an object is called.
-pub(super) type Key = (Kind, Name);
+pub(super) type ObjectKey = (Kind, Name);
 /// What of an object concerns the operator: its identity, generation, whether it is to go, and whether
 /// it is kept.
 pub(super) type Stamp = (String, i64, bool, bool);
@@ -34,8 +34,8 @@ pub(super) type Stamp = (String, i64, bool, bool);
 struct Cache {
     kind: Kind,
     resource: ApiResource,
-    api: Api<Held>,
-    store: Store<Held>,
+    api: Api<WatchedObject>,
+    store: Store<WatchedObject>,
 }
 
 /// The objects of every kind that is published.
@@ -63,12 +63,13 @@ impl Caches {
             (Kind::RateLimit, ApiResource::erase::<RateLimit>(&())),
         ];
         let caches = kinds.map(|(kind, resource)| {
-            let api: Api<Held> = Api::all_with(client.clone(), &resource);
+            let api: Api<WatchedObject> = Api::all_with(client.clone(), &resource);
             let writer = reflector::store::Writer::new(resource.clone());
             let store = writer.as_reader();
             let changed = Arc::clone(&changed);
-            let events =
-                watcher(api.clone(), watcher::Config::default()).default_backoff().modify(lean);
+            let events = watcher(api.clone(), watcher::Config::default())
+                .default_backoff()
+                .modify(strip_unused);
             let events = reflector::reflector(writer, events);
             tokio::spawn(events.for_each(move |event| {
                 match event {
@@ -96,50 +97,52 @@ impl Caches {
     }
 
     /// Everything.
-    pub(super) fn objects(&self) -> BTreeMap<Key, Arc<Held>> {
+    pub(super) fn objects(&self) -> BTreeMap<ObjectKey, Arc<WatchedObject>> {
         let of_kind = |cache: &Cache| {
             let kind = cache.kind;
-            let named = move |object: Arc<Held>| Some(((kind, name(&object)?), object));
+            let named = move |object: Arc<WatchedObject>| Some(((kind, name(&object)?), object));
             cache.store.state().into_iter().filter_map(named)
         };
         self.caches.iter().flat_map(of_kind).collect()
     }
 
     /// How objects of a kind are written.
-    pub(super) fn of(&self, kind: Kind) -> Option<(&Api<Held>, &ApiResource)> {
+    pub(super) fn of(&self, kind: Kind) -> Option<(&Api<WatchedObject>, &ApiResource)> {
         let cache = self.caches.iter().find(|cache| cache.kind == kind)?;
         Some((&cache.api, &cache.resource))
     }
 }
 
 /// What of every object concerns the operator.
-pub(super) fn stamps(objects: &BTreeMap<Key, Arc<Held>>) -> BTreeMap<Key, Stamp> {
-    let stamp = |object: &Held| {
+pub(super) fn stamps(
+    objects: &BTreeMap<ObjectKey, Arc<WatchedObject>>,
+) -> BTreeMap<ObjectKey, Stamp> {
+    let stamp = |object: &WatchedObject| {
         let meta = object.meta();
         let uid = meta.uid.clone().unwrap_or_default();
-        (uid, meta.generation.unwrap_or(0), is_deleted(object), is_kept(object))
+        (uid, meta.generation.unwrap_or(0), is_deleted(object), has_finalizer(object))
     };
     objects.iter().map(|(key, object)| (key.clone(), stamp(object))).collect()
 }
 
 /// Lets go of what nobody asks for.
-fn lean(object: &mut Held) {
+fn strip_unused(object: &mut WatchedObject) {
     object.types = None;
     object.metadata.managed_fields = None;
     object.metadata.annotations = None;
 }
 
 /// The name of an object, where it is one that manifests can have.
-fn name(object: &Held) -> Option<Name> {
+fn name(object: &WatchedObject) -> Option<Name> {
     object.metadata.name.as_deref()?.parse().ok()
 }
 
 /// Whether an object is to go.
-pub(super) fn is_deleted(object: &Held) -> bool {
+pub(super) fn is_deleted(object: &WatchedObject) -> bool {
     object.metadata.deletion_timestamp.is_some()
 }
 
 /// Whether the operator keeps an object until its rows are gone.
-pub(super) fn is_kept(object: &Held) -> bool {
+pub(super) fn has_finalizer(object: &WatchedObject) -> bool {
     object.finalizers().iter().any(|name| name == crate::writer::FINALIZER)
 }

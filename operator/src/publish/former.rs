@@ -13,7 +13,7 @@ use serde_json::json;
 
 /// Notes who goes, and forgets who is back. So in one transaction a tenant's keys are refused and it is
 /// known for how long what is recorded of it is kept.
-pub(super) fn note(stored: &Specs, settled: &mut Settled, now: Timestamp) {
+pub(super) fn record(stored: &Specs, settled: &mut Settled, now: Timestamp) {
     let is_there =
         |settled: &Settled, name: &Name| settled.specs.contains_key(&(Kind::Tenant, name.clone()));
     for name in names(stored, Kind::Tenant) {
@@ -31,16 +31,16 @@ pub(super) fn note(stored: &Specs, settled: &mut Settled, now: Timestamp) {
 }
 
 /// The former tenants that cannot come back any more.
-pub(super) fn forgotten(stored: &Specs, now: Timestamp) -> BTreeSet<Name> {
-    let is_forgotten = |name: &Name| {
+pub(super) fn expired(stored: &Specs, now: Timestamp) -> BTreeSet<Name> {
+    let is_past = |name: &Name| {
         let former: Option<FormerTenantSpec> = read(stored, Kind::FormerTenant, name);
         former.is_some_and(|former| former.is_forgotten(now))
     };
-    names(stored, Kind::FormerTenant).into_iter().filter(is_forgotten).collect()
+    names(stored, Kind::FormerTenant).into_iter().filter(is_past).collect()
 }
 
-fn names(specs: &Specs, wanted: Kind) -> Vec<Name> {
-    let of_kind = specs.keys().filter(|(kind, _)| *kind == wanted);
+fn names(specs: &Specs, desired: Kind) -> Vec<Name> {
+    let of_kind = specs.keys().filter(|(kind, _)| *kind == desired);
     of_kind.map(|(_, name)| name.clone()).collect()
 }
 
@@ -89,7 +89,7 @@ mod tests {
         let wishes = Wishes::from([(key(Kind::Tenant, "acme"), wish)]);
         let mut settled = settle(stored, &wishes).unwrap();
         assert!(settled.refused.is_empty());
-        note(stored, &mut settled, now);
+        record(stored, &mut settled, now);
         settled.specs
     }
 
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(gone.get(&key(Kind::FormerTenant, "acme")), Some(&former));
         let without_plan = Wishes::from([(key(Kind::Plan, "gold"), None)]);
         let mut settled = settle(&gone, &without_plan).unwrap();
-        note(&gone, &mut settled, at(8));
+        record(&gone, &mut settled, at(8));
         assert!(settled.refused.is_empty());
         assert_eq!(settled.specs.get(&key(Kind::FormerTenant, "acme")), Some(&former), "once");
     }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn who_cannot_come_back_is_forgotten() {
         let gone = after(&stored(), None, at(7));
-        assert_eq!(forgotten(&gone, at(66)), BTreeSet::new());
-        assert_eq!(forgotten(&gone, at(67)), BTreeSet::from(["acme".parse().unwrap()]));
+        assert_eq!(expired(&gone, at(66)), BTreeSet::new());
+        assert_eq!(expired(&gone, at(67)), BTreeSet::from(["acme".parse().unwrap()]));
     }
 }

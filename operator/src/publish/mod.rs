@@ -32,14 +32,15 @@ use tokio::{
 };
 use tracing::Instrument;
 
-use self::fetch::{Caches, Key, Stamp};
-pub(crate) use self::status::Context;
+use self::fetch::{Caches, ObjectKey, Stamp};
+pub(crate) use self::status::StatusContext;
 use crate::{
-    backoff, health::Health, reason::Reason, source::Known, system, traced, writer::Writer,
+    backoff, health::Health, reason::Reason, source::Observed, system, tracing_spans,
+    writer::Writer,
 };
 
 /// How long a round waits for what comes with what it was woken by.
-const GATHERING: Duration = Duration::from_millis(10);
+const DEBOUNCE: Duration = Duration::from_millis(10);
 /// How often everything is looked at although nothing seems to have changed.
 const RESYNC: Duration = Duration::from_mins(10);
 
@@ -63,11 +64,11 @@ pub struct Publisher {
     health: Health,
     in_force: watch::Sender<InForce>,
     /// What is known of sources beside what their objects say.
-    known: watch::Receiver<Known>,
-    /// What was told of each object; the watch brings it back later.
-    told: HashMap<Key, status::Told>,
+    known: watch::Receiver<Observed>,
+    /// What was written of each object; the watch brings it back later.
+    written: HashMap<ObjectKey, status::WrittenStatus>,
     /// Objects about which nothing could be written, and when to try again.
-    waiting: BTreeMap<Key, (u32, Instant)>,
+    retries: BTreeMap<ObjectKey, (u32, Instant)>,
 }
 
 /// Why a round came to nothing.
@@ -88,7 +89,7 @@ impl Publisher {
         writer: Writer,
         health: Health,
         in_force: watch::Sender<InForce>,
-        known: watch::Receiver<Known>,
+        known: watch::Receiver<Observed>,
     ) -> Self {
         Self {
             caches: Caches::start(client),
@@ -97,41 +98,41 @@ impl Publisher {
             health,
             in_force,
             known,
-            told: HashMap::new(),
-            waiting: BTreeMap::new(),
+            written: HashMap::new(),
+            retries: BTreeMap::new(),
         }
     }
 
     /// Publishes until the program ends.
     pub async fn run(mut self) {
         self.caches.wait_until_complete().await;
-        let mut seen: Option<BTreeMap<Key, Stamp>> = None;
+        let mut published: Option<BTreeMap<ObjectKey, Stamp>> = None;
         let mut failures = 0;
         let mut resync = Instant::now() + RESYNC;
         loop {
             let objects = self.caches.objects();
-            self.forget_told(&objects);
+            self.forget_written(&objects);
             let stamps = fetch::stamps(&objects);
             drop(objects);
             let due = Instant::now() >= resync
-                || self.waiting.values().any(|(_, at)| *at <= Instant::now());
-            if seen.as_ref() != Some(&stamps) || due {
+                || self.retries.values().any(|(_, at)| *at <= Instant::now());
+            if published.as_ref() != Some(&stamps) || due {
                 if Instant::now() >= resync {
                     resync = Instant::now() + backoff::spread(RESYNC, system::jitter());
-                    self.told.clear();
+                    self.written.clear();
                 }
                 let begun = Instant::now();
-                match traced::publishing(self.round()).await {
+                match tracing_spans::publishing(self.round()).await {
                     Ok(()) => {
                         failures = 0;
-                        seen = Some(stamps);
+                        published = Some(stamps);
                         self.health.metrics.publish_seconds.observe(begun.elapsed().as_secs_f64());
                     }
                     // Somebody else changed something: look again.
                     Err(RoundError::Store(StoreError::Conflict)) => continue,
                     Err(error) => {
                         tracing::warn!(%error, "failed to publish");
-                        self.tell_of_failure().await;
+                        self.report_store_failure().await;
                         self.health.metrics.failed("Publication", Reason::StoreUnavailable);
                         sleep(backoff::delay(failures, system::jitter())).await;
                         failures += 1;
@@ -139,13 +140,13 @@ impl Publisher {
                     }
                 }
             }
-            let wake = self.waiting.values().map(|(_, at)| *at).chain([resync]).min();
+            let wake = self.retries.values().map(|(_, at)| *at).chain([resync]).min();
             let wake = wake.unwrap_or(resync).min(self.next_change_in_time().unwrap_or(resync));
             tokio::select! {
-                () = self.caches.changed() => sleep(GATHERING).await,
-                () = sleep_until(wake) => seen = None,
+                () = self.caches.changed() => sleep(DEBOUNCE).await,
+                () = sleep_until(wake) => published = None,
                 // It ends with the program.
-                Ok(()) = self.known.changed() => seen = None,
+                Ok(()) = self.known.changed() => published = None,
             }
         }
     }
@@ -165,10 +166,10 @@ impl Publisher {
     }
 
     /// Sees to it that an object is looked at again although nothing changes: later each time.
-    fn postpone(&mut self, key: Key) {
-        let failures = self.waiting.get(&key).map_or(0, |(failures, _)| failures + 1);
+    fn postpone(&mut self, key: ObjectKey) {
+        let failures = self.retries.get(&key).map_or(0, |(failures, _)| failures + 1);
         let delay = backoff::delay(failures, system::jitter());
-        self.waiting.insert(key, (failures, Instant::now() + delay));
+        self.retries.insert(key, (failures, Instant::now() + delay));
     }
 
     async fn round(&mut self) -> Result<(), RoundError> {
@@ -176,10 +177,10 @@ impl Publisher {
             return Err(RoundError::NotLeader);
         }
         let objects = self.caches.objects();
-        let keeping = apply::keep(&self.writer, &self.caches, &objects);
-        let kept = keeping.instrument(stage!("keep")).await;
+        let adding = apply::add_finalizers(&self.writer, &self.caches, &objects);
+        let finalized = adding.instrument(stage!("keep")).await;
         for (key, object) in &objects {
-            if !fetch::is_deleted(object) && !kept.contains(key) {
+            if !fetch::is_deleted(object) && !finalized.contains(key) {
                 self.postpone(key.clone());
             }
         }
@@ -187,23 +188,24 @@ impl Publisher {
         // It is not kept between rounds: with many tenants it is large, and each new key changes it.
         let fetching = build::Stored::read(&*self.store);
         let mut stored = fetching.instrument(stage!("fetch")).await?;
-        if apply::end_forgotten_keys(&*self.store, &self.writer, &stored, now).await? {
+        if apply::revoke_keys_of_expired_tenants(&*self.store, &self.writer, &stored, now).await? {
             stored = build::Stored::read(&*self.store).await?;
         }
-        let mut verdict = validate::validate(&stored.specs, &objects, &kept, now);
-        let specs = verdict.take_specs();
+        let mut validated = validate::validate(&stored.specs, &objects, &finalized, now);
+        let specs = validated.take_specs();
         let changes = specs.map(|specs| build::changes(&stored, specs)).unwrap_or_default();
         if !changes.is_empty() {
             self.put(&changes, &stored).instrument(stage!("apply")).await?;
         }
         drop((stored, changes));
-        if let Some(in_force) = verdict.take_in_force() {
+        if let Some(in_force) = validated.take_in_force() {
             self.in_force.send_replace(in_force);
         }
-        for key in apply::let_go(&self.writer, &self.caches, &objects, &verdict).await {
+        for key in apply::remove_finalizers(&self.writer, &self.caches, &objects, &validated).await
+        {
             self.postpone(key);
         }
-        self.tell(&objects, &kept, &verdict).instrument(stage!("status")).await;
+        self.write_statuses(&objects, &finalized, &validated).instrument(stage!("status")).await;
         Ok(())
     }
 

@@ -15,31 +15,31 @@ use jiff::Timestamp;
 
 use super::{
     InForce,
-    fetch::{Held, Key, is_deleted, is_kept},
+    fetch::{ObjectKey, WatchedObject, has_finalizer, is_deleted},
     former,
 };
 
 /// What was found.
 #[derive(Debug)]
-pub(super) struct Verdict {
+pub(super) struct Validated {
     /// Which wishes are not in force, and why; otherwise what is wrong with what is stored.
-    pub(super) outcome: Result<BTreeMap<Key, Refusal>, Vec<Problem>>,
+    pub(super) outcome: Result<BTreeMap<ObjectKey, Refusal>, Vec<Problem>>,
     /// What there is from now on.
-    names: BTreeSet<Key>,
+    names: BTreeSet<ObjectKey>,
     /// What it says, until somebody takes it.
     specs: Specs,
     /// What is in force.
     in_force: Option<InForce>,
 }
 
-impl Verdict {
+impl Validated {
     /// Why what an object says is not in force.
-    pub(super) fn refusal(&self, key: &Key) -> Option<&Refusal> {
+    pub(super) fn refusal(&self, key: &ObjectKey) -> Option<&Refusal> {
         self.outcome.as_ref().ok()?.get(key)
     }
 
     /// Whether an object is no longer needed by anything in force.
-    pub(super) fn is_gone(&self, key: &Key) -> bool {
+    pub(super) fn is_gone(&self, key: &ObjectKey) -> bool {
         self.outcome.is_ok() && !self.names.contains(key)
     }
 
@@ -55,30 +55,30 @@ impl Verdict {
     }
 }
 
-/// Looks at everything together. An object is wished for once the operator keeps it (`kept`), and wished
+/// Looks at everything together. An object is wished for once the operator keeps it, and wished
 /// away when it is deleted: what the operator never kept was never stored.
 pub(super) fn validate(
     stored: &Specs,
-    objects: &BTreeMap<Key, Arc<Held>>,
-    kept: &BTreeSet<Key>,
+    objects: &BTreeMap<ObjectKey, Arc<WatchedObject>>,
+    finalized: &BTreeSet<ObjectKey>,
     now: Timestamp,
-) -> Verdict {
+) -> Validated {
     let wishes: Wishes = objects
         .iter()
-        .filter_map(|(key, object)| match (is_deleted(object), kept.contains(key)) {
+        .filter_map(|(key, object)| match (is_deleted(object), finalized.contains(key)) {
             (false, true) => Some((key.clone(), Some(object.spec.value()))),
-            (true, _) if is_kept(object) => Some((key.clone(), None)),
+            (true, _) if has_finalizer(object) => Some((key.clone(), None)),
             _ => None,
         })
         .collect();
     match settle(stored, &wishes) {
         Ok(mut settled) => {
-            former::note(stored, &mut settled, now);
+            former::record(stored, &mut settled, now);
             let Settled { specs, resolved, refused } = settled;
             let names = specs.keys().cloned().collect();
-            Verdict { outcome: Ok(refused), names, specs, in_force: Some(in_force(resolved)) }
+            Validated { outcome: Ok(refused), names, specs, in_force: Some(in_force(resolved)) }
         }
-        Err(problems) => Verdict {
+        Err(problems) => Validated {
             outcome: Err(problems),
             names: BTreeSet::new(),
             specs: Specs::new(),

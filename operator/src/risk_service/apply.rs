@@ -11,7 +11,7 @@ use super::{
     fetch::Fetched,
 };
 use crate::{
-    child::{Child, ChildKind},
+    owned::{OwnedKind, OwnedObject},
     writer::WriteError,
 };
 
@@ -44,16 +44,16 @@ impl Applier<'_> {
         &self.context.client.0
     }
 
-    async fn apply(&mut self, child: &Child) -> Result<DynamicObject, WriteError> {
-        let live = self.fetched.live.get(&child.kind);
+    async fn apply(&mut self, owned: &OwnedObject) -> Result<DynamicObject, WriteError> {
+        let live = self.fetched.live.get(&owned.kind);
         let namespace = &self.fetched.parent.namespace;
-        let applied = child.apply(self.client(), &self.context.writer, namespace, live).await;
+        let applied = owned.apply(self.client(), &self.context.writer, namespace, live).await;
         let (object, is_change) = applied?;
         self.is_change |= is_change;
         Ok(object)
     }
 
-    async fn remove(&mut self, kind: ChildKind) -> Result<(), WriteError> {
+    async fn remove(&mut self, kind: OwnedKind) -> Result<(), WriteError> {
         let Some(live) = self.fetched.live.get(&kind) else { return Ok(()) };
         if !self.fetched.parent.owns(live) {
             return Ok(());
@@ -73,34 +73,34 @@ pub(super) async fn apply(
     let mut applier = Applier { fetched, context, is_change: false };
     let mut lacks_gateways = false;
     let mut autoscaler = None;
-    for child in &plan.common {
-        match applier.apply(child).await {
-            Err(error) if child.kind == ChildKind::HttpRoute && error.is_gone() => {
+    for owned in &plan.common {
+        match applier.apply(owned).await {
+            Err(error) if owned.kind == OwnedKind::HttpRoute && error.is_not_found() => {
                 lacks_gateways = true;
             }
-            done if child.kind == ChildKind::HorizontalPodAutoscaler => autoscaler = Some(done?),
+            done if owned.kind == OwnedKind::HorizontalPodAutoscaler => autoscaler = Some(done?),
             done => drop(done?),
         }
     }
     for kind in plan.unwanted {
         applier.remove(kind).await?;
     }
-    let before = fetched.live.get(&ChildKind::Deployment);
-    let job = fetched.live.get(&ChildKind::Job);
+    let before = fetched.live.get(&OwnedKind::Deployment);
+    let job = fetched.live.get(&OwnedKind::Job);
     let mut migration = migration(&plan.migration.name, before, job);
     if migration == Migration::Due {
         applier.apply(&plan.migration).await?;
         migration = Migration::Running;
     }
     let mut deployment = before.cloned();
-    let mut purge = fetched.live.get(&ChildKind::CronJob).cloned();
+    let mut purge = fetched.live.get(&OwnedKind::CronJob).cloned();
     // Until the database is ready for it, what serves is left as it is.
     if migration == Migration::Done {
-        for child in &plan.server {
-            let object = applier.apply(child).await?;
-            match child.kind {
-                ChildKind::Deployment => deployment = Some(object),
-                ChildKind::CronJob => purge = Some(object),
+        for owned in &plan.server {
+            let object = applier.apply(owned).await?;
+            match owned.kind {
+                OwnedKind::Deployment => deployment = Some(object),
+                OwnedKind::CronJob => purge = Some(object),
                 _ => {}
             }
         }

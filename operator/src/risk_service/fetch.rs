@@ -8,7 +8,7 @@ use kube::{Api, Resource, ResourceExt, api::DynamicObject};
 
 use super::{Context, ServiceError, build, demand::Demand};
 use crate::{
-    child::{ChildKind, Parent},
+    owned::{OwnedKind, Owner},
     ports,
 };
 
@@ -16,13 +16,13 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) object: RiskService,
-    pub(super) parent: Parent,
+    pub(super) parent: Owner,
     /// The Secret with the database's URL.
     pub(super) database: Held,
     /// The one with the cache's, where one is named.
     pub(super) cache: Option<Held>,
-    /// What there is under the names that its children have.
-    pub(super) live: BTreeMap<ChildKind, DynamicObject>,
+    /// What there is under the names that its objects have.
+    pub(super) live: BTreeMap<OwnedKind, DynamicObject>,
     /// What tenants ask for; `None` until that is known.
     pub(super) demand: Option<Demand>,
 }
@@ -41,11 +41,11 @@ pub(super) enum Held {
 impl Fetched {
     /// The Deployment, where there is one of its own.
     pub(super) fn deployment(&self) -> Option<Deployment> {
-        let live = self.live.get(&ChildKind::Deployment)?;
+        let live = self.live.get(&OwnedKind::Deployment)?;
         live.clone().try_parse().ok().filter(|_| self.parent.owns(live))
     }
 
-    /// The name, which its children have too.
+    /// The name, which its objects have too.
     pub(super) fn name(&self) -> String {
         self.object.name_any()
     }
@@ -66,7 +66,7 @@ pub(super) async fn fetch(
     };
     let mut fetched = Fetched {
         object: object.clone(),
-        parent: Parent::new(reference, &namespace, &name, build::SERVER),
+        parent: Owner::new(reference, &namespace, &name, build::SERVER),
         database: held(&secrets, &object.spec.database_secret).await?,
         cache,
         live: BTreeMap::new(),

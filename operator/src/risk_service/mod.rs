@@ -51,13 +51,13 @@ use self::{
 };
 use crate::{
     backoff::{self, Failures},
-    child::label_selector,
     client::SharedClient,
-    complaint,
     health::Health,
+    owned::label_selector,
+    pod_diagnostics,
     publish::InForce,
     reason::Reason,
-    system, traced,
+    system, tracing_spans,
     writer::{WriteError, Writer},
 };
 
@@ -167,14 +167,14 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
     if !context.writer.may_write() {
         return Err(WriteError::NotLeader.into());
     }
-    let worked = traced::looking_after(KIND, object, Box::pin(work(object, &context))).await?;
-    context.failures.over(guarded.meta().uid.as_ref());
+    let worked = tracing_spans::reconciling(KIND, object, Box::pin(work(object, &context))).await?;
+    context.failures.reset(guarded.meta().uid.as_ref());
     Ok(worked)
 }
 
 async fn work(object: &RiskService, context: &Context) -> Result<Action, ServiceError> {
     if object.meta().deletion_timestamp.is_some() {
-        // Its children are its own: they go with it.
+        // Its objects are its own: they go with it.
         context.told().remove(&object.uid().unwrap_or_default());
         return Ok(Action::await_change());
     }
@@ -188,19 +188,19 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Service
             let is_change = applied.is_change;
             (news(&fetched, (fewest, floor), applied, context).await?, is_change)
         }
-        Err(standing) => {
+        Err(ready_state) => {
             let deployment = fetched.deployment();
-            (News { standing, deployment, floor: None, autoscaling: None, purge: None }, false)
+            (News { ready_state, deployment, floor: None, autoscaling: None, purge: None }, false)
         }
     };
     let telling = status::tell(object, &news, context, system::now());
     telling.instrument(stage!("status")).await?;
     let metrics = &context.health.metrics;
     metrics.reconciled(KIND, is_change);
-    let next = if news.standing.is_ready() {
+    let next = if news.ready_state.is_ready() {
         RESYNC
     } else {
-        metrics.failed(KIND, news.standing.reason());
+        metrics.failed(KIND, news.ready_state.reason());
         RECHECK
     };
     Ok(Action::requeue(backoff::spread(next, system::jitter())))
@@ -215,25 +215,25 @@ async fn news(
 ) -> Result<News, ServiceError> {
     let why = async |labels: Option<String>| match labels {
         Some(labels) => {
-            complaint::of_pods(&context.client.0, &fetched.parent.namespace, &labels).await
+            pod_diagnostics::of_pods(&context.client.0, &fetched.parent.namespace, &labels).await
         }
         None => Ok(None),
     };
-    let standing = status::standing(&fetched.object.spec.image, fewest, &applied);
-    let doubtful = status::doubtful_pods(&standing, fetched);
-    let standing = standing.with(why(doubtful).await?.as_deref());
+    let ready_state = status::ready_state(&fetched.object.spec.image, fewest, &applied);
+    let doubtful = status::doubtful_pods(&ready_state, fetched);
+    let ready_state = ready_state.with(why(doubtful).await?.as_deref());
     let mut purge = status::purge(applied.purge);
     if let Some(fact) = purge.as_mut().filter(|fact| !fact.holds) {
         fact.add(why(Some(build::purge_pods(fetched))).await?.as_deref());
     }
     let autoscaling = status::autoscaling(applied.autoscaler.as_ref());
-    Ok(News { standing, deployment: applied.deployment, floor, autoscaling, purge })
+    Ok(News { ready_state, deployment: applied.deployment, floor, autoscaling, purge })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
 fn retry(guarded: Arc<Guarded>, error: &ServiceError, context: Arc<Context>) -> Action {
     context.health.metrics.failed(KIND, Reason::ApiServerUnavailable);
-    let delay = context.failures.again(guarded.uid());
+    let delay = context.failures.next_delay(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
     tracing::warn!(%error, %namespace, %name, ?delay, "failed to work on a service; it is tried again");
     Action::requeue(delay)

@@ -18,9 +18,9 @@ use super::{
     fetch::Fetched,
 };
 use crate::{
-    complaint::JOB_NAME,
-    conditions::{Fact, Standing, condition, conditions, ready_reason},
+    conditions::{ConditionState, ReadyState, condition, conditions, ready_reason},
     jobs::went_well,
+    pod_diagnostics::JOB_NAME,
     reason::Reason,
 };
 
@@ -34,26 +34,26 @@ const RETENTION_KEPT: &str = "RetentionKept";
 /// What is to be told.
 #[derive(Debug)]
 pub(super) struct News {
-    pub(super) standing: Standing,
+    pub(super) ready_state: ReadyState,
     /// What there is; `None` where nothing was done.
     pub(super) deployment: Option<Deployment>,
     /// What tenants' limits ask for, where that is known.
     pub(super) floor: Option<Floor>,
     /// How adding replicas goes, where that is known.
-    pub(super) autoscaling: Option<Fact>,
+    pub(super) autoscaling: Option<ConditionState>,
     /// How forgetting goes, where that is known.
-    pub(super) purge: Option<Fact>,
+    pub(super) purge: Option<ConditionState>,
 }
 
 /// How adding replicas goes: whether it is known how much they have to do.
-pub(super) fn autoscaling(autoscaler: Option<&HorizontalPodAutoscaler>) -> Option<Fact> {
+pub(super) fn autoscaling(autoscaler: Option<&HorizontalPodAutoscaler>) -> Option<ConditionState> {
     let status = autoscaler?.status.as_ref()?;
     let mut conditions = status.conditions.iter().flatten();
     let active = conditions.find(|condition| condition.type_ == "ScalingActive")?;
     let wanted = autoscaler?.spec.as_ref().and_then(|spec| spec.metrics.as_ref());
     let known = status.current_metrics.iter().flatten().filter(|metric| !metric.type_.is_empty());
     let (wanted, known) = (wanted.map_or(0, Vec::len), known.count());
-    let fact = |holds, reason, message| Fact { kind: AUTOSCALED, holds, reason, message };
+    let fact = |holds, reason, message| ConditionState { kind: AUTOSCALED, holds, reason, message };
     Some(if active.status != "True" {
         let why = active.message.as_deref().unwrap_or_default();
         let message = format!("the autoscaler does not know how much replicas have to do: {why}");
@@ -71,7 +71,7 @@ pub(super) fn autoscaling(autoscaler: Option<&HorizontalPodAutoscaler>) -> Optio
 }
 
 /// How forgetting goes.
-pub(super) fn purge(job: Option<CronJob>) -> Option<Fact> {
+pub(super) fn purge(job: Option<CronJob>) -> Option<ConditionState> {
     let name = job.as_ref()?.name_any();
     let (holds, reason, message) = if went_well(job) {
         let message = format!("CronJob `{name}` forgets what is older than plans keep it");
@@ -82,12 +82,12 @@ pub(super) fn purge(job: Option<CronJob>) -> Option<Fact> {
         );
         (false, Reason::PurgeFailed, message)
     };
-    Some(Fact { kind: RETENTION_KEPT, holds, reason, message })
+    Some(ConditionState { kind: RETENTION_KEPT, holds, reason, message })
 }
 
 /// The labels of the pods that may say why it does not go on; `None` where all is well.
-pub(super) fn doubtful_pods(standing: &Standing, fetched: &Fetched) -> Option<String> {
-    match standing.reason() {
+pub(super) fn doubtful_pods(ready_state: &ReadyState, fetched: &Fetched) -> Option<String> {
+    match ready_state.reason() {
         Reason::MigrationFailed | Reason::Migrating => {
             let job = migration_name(fetched)?;
             Some(format!("{JOB_NAME}={job}"))
@@ -97,8 +97,8 @@ pub(super) fn doubtful_pods(standing: &Standing, fetched: &Fetched) -> Option<St
     }
 }
 
-/// How it stands with an API whose children are as they are to be.
-pub(super) fn standing(image: &str, fewest: i32, applied: &Applied) -> Standing {
+/// How it stands with an API whose objects are as they are to be.
+pub(super) fn ready_state(image: &str, fewest: i32, applied: &Applied) -> ReadyState {
     let counts = Counts::of(applied.deployment.as_ref());
     let serving = if counts.available > 0 { "; what served before goes on serving" } else { "" };
     match &applied.migration {
@@ -107,30 +107,30 @@ pub(super) fn standing(image: &str, fewest: i32, applied: &Applied) -> Standing 
                 "the migration for `{image}` failed{serving}: {why}; delete the Job to try again, or name \
                  another image"
             );
-            return Standing::Stalled(Reason::MigrationFailed, message);
+            return ReadyState::Stalled(Reason::MigrationFailed, message);
         }
         Migration::Due | Migration::Running => {
             let message = format!("the database is made ready for `{image}`{serving}");
-            return Standing::Waiting(Reason::Migrating, message);
+            return ReadyState::Waiting(Reason::Migrating, message);
         }
         Migration::Done => {}
     }
     if let Some(why) = counts.failed {
         let message = format!("`{image}` does not come up{serving}: {why}");
-        return Standing::Stalled(Reason::RolloutFailed, message);
+        return ReadyState::Stalled(Reason::RolloutFailed, message);
     }
     if applied.lacks_gateways {
         let message = "the cluster knows no HTTPRoute: install the Gateway API, or name an ingress";
-        return Standing::Stalled(Reason::GatewayApiMissing, message.into());
+        return ReadyState::Stalled(Reason::GatewayApiMissing, message.into());
     }
     let Counts { replicas, updated, available, is_observed, .. } = counts;
     let wanted = replicas.max(fewest);
     if !is_observed || updated < wanted || available < wanted || counts.total > wanted {
         let message =
             format!("{updated} of {wanted} replicas run `{image}`, {available} replicas answer");
-        return Standing::Waiting(Reason::RollingOut, message);
+        return ReadyState::Waiting(Reason::RollingOut, message);
     }
-    Standing::Ready(Reason::ServiceReady, format!("{available} replicas of `{image}` answer"))
+    ReadyState::Ready(Reason::ServiceReady, format!("{available} replicas of `{image}` answer"))
 }
 
 /// What a Deployment says of its pods.
@@ -182,7 +182,7 @@ fn status(
     now: Timestamp,
 ) -> RiskServiceStatus {
     let counts = news.deployment.as_ref().and_then(|deployment| deployment.status.as_ref());
-    let runs = news.standing.is_ready().then(|| version(&object.spec.image).to_owned());
+    let runs = news.ready_state.is_ready().then(|| version(&object.spec.image).to_owned());
     let mut status = RiskServiceStatus {
         replicas: news
             .deployment
@@ -200,8 +200,8 @@ fn status(
         ..RiskServiceStatus::default()
     };
     let generation = object.meta().generation;
-    let mut all = conditions(&news.standing, before.conditions(), generation, now);
-    let covered = news.floor.as_ref().map(|floor| Fact {
+    let mut all = conditions(&news.ready_state, before.conditions(), generation, now);
+    let covered = news.floor.as_ref().map(|floor| ConditionState {
         kind: LIMITS_COVERED,
         holds: floor.is_enough,
         reason: if floor.is_enough { Reason::EnoughReplicas } else { Reason::TooFewReplicas },
@@ -237,14 +237,14 @@ pub(super) async fn tell(
     let namespace = object.namespace().unwrap_or_default();
     let api: Api<RiskService> = Api::namespaced(context.client.0.clone(), &namespace);
     match context.writer.status(&api, object, &(), &status).await {
-        Err(error) if !error.is_gone() => return Err(error.into()),
+        Err(error) if !error.is_not_found() => return Err(error.into()),
         _ => {}
     }
     context.told().insert(uid, status);
-    let reason = news.standing.reason().as_str();
+    let reason = news.ready_state.reason().as_str();
     if ready_reason(before.conditions()) != Some(reason) {
-        let is_warning = matches!(news.standing, Standing::Stalled(..));
-        let note = news.standing.message().to_owned();
+        let is_warning = matches!(news.ready_state, ReadyState::Stalled(..));
+        let note = news.ready_state.message().to_owned();
         context.writer.event(&object.object_ref(&()), is_warning, reason, "Service", note).await;
     }
     Ok(())
@@ -280,8 +280,8 @@ mod tests {
     }
 
     fn said(applied: &Applied, fewest: i32) -> (Reason, String) {
-        let standing = standing("assay:2", fewest, applied);
-        (standing.reason(), standing.message().to_owned())
+        let ready_state = ready_state("assay:2", fewest, applied);
+        (ready_state.reason(), ready_state.message().to_owned())
     }
 
     #[test]

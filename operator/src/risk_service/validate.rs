@@ -8,9 +8,9 @@ use super::{
     build,
     fetch::{Fetched, Held},
 };
-use crate::{conditions::Standing, reason::Reason};
+use crate::{conditions::ReadyState, reason::Reason};
 
-/// Longest name: those of its children are longer, and a label holds 63 characters.
+/// Longest name: those of its objects are longer, and a label holds 63 characters.
 const LONGEST_NAME: usize = 40;
 
 /// What is known of an API that can be run.
@@ -23,7 +23,7 @@ pub(super) struct Valid<'a> {
     pub(super) database_uid: &'a str,
 }
 
-pub(super) fn validate(fetched: &Fetched) -> Result<Valid<'_>, Standing> {
+pub(super) fn validate(fetched: &Fetched) -> Result<Valid<'_>, ReadyState> {
     let name = fetched.name();
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let starts_well = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
@@ -32,7 +32,7 @@ pub(super) fn validate(fetched: &Fetched) -> Result<Valid<'_>, Standing> {
             "its Service has the same name, so that `{name}` may have up to {LONGEST_NAME} lowercase \
              letters, digits and hyphens, a letter first: make another RiskService"
         );
-        return Err(Standing::Stalled(Reason::Invalid, message));
+        return Err(ReadyState::Stalled(Reason::Invalid, message));
     }
     let spec = &fetched.object.spec;
     let (database_uid, mut ports) = held(&fetched.database, &spec.database_secret)?;
@@ -46,17 +46,17 @@ pub(super) fn validate(fetched: &Fetched) -> Result<Valid<'_>, Standing> {
              RiskService",
             kind.resource().kind
         );
-        return Err(Standing::Stalled(Reason::NameTaken, message));
+        return Err(ReadyState::Stalled(Reason::NameTaken, message));
     }
     Ok(Valid { fetched, ports, database_uid })
 }
 
-fn held<'a>(held: &'a Held, key: &SecretKey) -> Result<(&'a str, BTreeSet<u16>), Standing> {
+fn held<'a>(held: &'a Held, key: &SecretKey) -> Result<(&'a str, BTreeSet<u16>), ReadyState> {
     let message = match held {
         Held::There { uid, ports } => return Ok((uid, ports.clone())),
         // It may come at any moment, from whoever keeps Secrets.
         Held::NoSecret => format!("there is no Secret `{}`", key.name),
         Held::NoKey => format!("the Secret `{}` has no key `{}`", key.name, key.key),
     };
-    Err(Standing::Waiting(Reason::SecretNotFound, message))
+    Err(ReadyState::Waiting(Reason::SecretNotFound, message))
 }

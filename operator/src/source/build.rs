@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::Workloads;
 use crate::{
-    child::{Child, ChildKind, Parent, hash},
+    egress,
     jobs::{Schedule, each_time, once},
+    owned::{OwnedKind, OwnedObject, Owner, hash},
     pod::{DATA, Pod, Restart, SecretFile},
-    ports, way_out,
+    ports,
 };
 
 /// Longest time for one import, in seconds.
@@ -38,7 +39,7 @@ fn database(workloads: &Workloads) -> (SecretFile, [String; 2]) {
 }
 
 /// What imports a list or label set once.
-fn import(source: &str, spec: &IntelSourceSpec, workloads: &Workloads, parent: &Parent) -> Value {
+fn import(source: &str, spec: &IntelSourceSpec, workloads: &Workloads, parent: &Owner) -> Value {
     let (file, words) = database(workloads);
     let (what, format) = match spec.format {
         IntelFormat::OfacAdvanced => ("sanctions", "ofac-advanced"),
@@ -82,13 +83,13 @@ pub(super) fn cron_job(
     source: &str,
     spec: &IntelSourceSpec,
     workloads: &Workloads,
-    parent: &Parent,
-) -> Child {
+    parent: &Owner,
+) -> OwnedObject {
     let schedule =
         Schedule { when: &spec.schedule, latest_start: LATEST_START, is_suspended: spec.suspended };
     let job = import(source, spec, workloads, parent);
     let content = json!({"spec": each_time(&schedule, &job, parent)});
-    Child::new(parent, ChildKind::CronJob, &name("intel", source), &[], content)
+    OwnedObject::new(parent, OwnedKind::CronJob, &name("intel", source), &[], content)
 }
 
 /// What fetches it at once, where it was never fetched: until then nothing would be known of it.
@@ -96,11 +97,11 @@ pub(super) fn first_job(
     source: &str,
     spec: &IntelSourceSpec,
     workloads: &Workloads,
-    parent: &Parent,
-) -> Child {
+    parent: &Owner,
+) -> OwnedObject {
     let content = json!({"spec": import(source, spec, workloads, parent)});
     let name = format!("{}-first", name("intel", source));
-    Child::new(parent, ChildKind::Job, &name, &[], content)
+    OwnedObject::new(parent, OwnedKind::Job, &name, &[], content)
 }
 
 /// Nobody reaches its pods, and they reach names, the database, the proxies, and what the URL names.
@@ -109,15 +110,15 @@ pub(super) fn policy(
     url: &str,
     database: &BTreeSet<u16>,
     workloads: &Workloads,
-    parent: &Parent,
-) -> Child {
+    parent: &Owner,
+) -> OwnedObject {
     let mut out = ports::of_url(url);
     if url.starts_with("http://") {
         // Who is asked so may send elsewhere.
         out.extend(ports::of_url("https://elsewhere"));
     }
     out.extend(database);
-    out.extend(way_out::ports(&workloads.egress));
+    out.extend(egress::ports(&workloads.egress));
     out.extend(ports::of_collector(&workloads.telemetry));
     let port = |protocol: &str, port: u16| json!({"protocol": protocol, "port": port});
     let out: Vec<Value> = out.into_iter().map(|number| port("TCP", number)).collect();
@@ -130,7 +131,7 @@ pub(super) fn policy(
         "policyTypes": ["Ingress", "Egress"],
         "egress": [names, {"ports": out}],
     }});
-    Child::new(parent, ChildKind::NetworkPolicy, name, &[], content)
+    OwnedObject::new(parent, OwnedKind::NetworkPolicy, name, &[], content)
 }
 
 /// What follows a chain: never two at once, because a chain has one writer.
@@ -138,8 +139,8 @@ pub(super) fn follower(
     source: &str,
     spec: &ChainSourceSpec,
     workloads: &Workloads,
-    parent: &Parent,
-) -> Child {
+    parent: &Owner,
+) -> OwnedObject {
     let (file, words) = database(workloads);
     let mut secrets = vec![file];
     let endpoint = match spec.protocol {
@@ -186,7 +187,7 @@ pub(super) fn follower(
             "spec": pod.spec(json!({}), json!({})),
         },
     }});
-    Child::new(parent, ChildKind::Deployment, &name("chain", source), &[], content)
+    OwnedObject::new(parent, OwnedKind::Deployment, &name("chain", source), &[], content)
 }
 
 #[cfg(test)]
@@ -206,8 +207,8 @@ mod tests {
         }
     }
 
-    fn parent() -> Parent {
-        Parent::new(OwnerReference::default(), "system", "own", "intel")
+    fn parent() -> Owner {
+        Owner::new(OwnerReference::default(), "system", "own", "intel")
     }
 
     fn arguments(pod: &Value) -> Vec<String> {
@@ -222,9 +223,9 @@ mod tests {
             "schedule": "17 * * * *", "acceptDigest": "ab".repeat(32),
         });
         let spec: IntelSourceSpec = serde_json::from_value(spec).unwrap();
-        let child = cron_job("own", &spec, &workloads(), &parent());
-        let job = &child.body()["spec"];
-        assert_eq!(child.name, "intel-own");
+        let owned = cron_job("own", &spec, &workloads(), &parent());
+        let job = &owned.body()["spec"];
+        assert_eq!(owned.name, "intel-own");
         assert_eq!((&job["schedule"], &job["timeZone"]), (&json!("17 * * * *"), &json!("Etc/UTC")));
         assert_eq!((&job["concurrencyPolicy"], &job["suspend"]), (&json!("Forbid"), &json!(false)));
         let pod = &job["jobTemplate"]["spec"]["template"]["spec"];
@@ -244,9 +245,9 @@ mod tests {
         );
         assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
         let labels = IntelSourceSpec { format: IntelFormat::Tagpack, suspended: true, ..spec };
-        let child = cron_job("own", &labels, &workloads(), &parent());
-        assert_eq!(child.body()["spec"]["suspend"], true);
-        let pod = &child.body()["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+        let owned = cron_job("own", &labels, &workloads(), &parent());
+        assert_eq!(owned.body()["spec"]["suspend"], true);
+        let pod = &owned.body()["spec"]["jobTemplate"]["spec"]["template"]["spec"];
         assert_eq!(arguments(pod)[..4], ["ingest", "labels", "--format=tagpack", "--source=own"]);
         assert!(!arguments(pod).iter().any(|word| word.starts_with("--accept-digest")));
     }
@@ -258,8 +259,8 @@ mod tests {
             "credentialsSecret": {"name": "node", "key": "cookie"}, "startHeight": 7,
         });
         let spec: ChainSourceSpec = serde_json::from_value(spec).unwrap();
-        let child = follower("bitcoin", &spec, &workloads(), &parent());
-        let deployment = &child.body()["spec"];
+        let owned = follower("bitcoin", &spec, &workloads(), &parent());
+        let deployment = &owned.body()["spec"];
         assert_eq!(
             (&deployment["replicas"], &deployment["strategy"]["type"]),
             (&json!(1), &json!("Recreate"))
@@ -283,16 +284,16 @@ mod tests {
             (&json!("node"), &json!("cookie"))
         );
         let left_alone = ChainSourceSpec { suspended: true, ..spec };
-        let child = follower("bitcoin", &left_alone, &workloads(), &parent());
-        assert_eq!(child.body()["spec"]["replicas"], 0);
+        let owned = follower("bitcoin", &left_alone, &workloads(), &parent());
+        assert_eq!(owned.body()["spec"]["replicas"], 0);
     }
 
     #[test]
     fn workloads_reach_what_they_are_for_and_nobody_reaches_them() {
         let database = BTreeSet::from([5433]);
         let ports = |url: &str| {
-            let child = policy("intel-own", url, &database, &workloads(), &parent());
-            let spec = child.body()["spec"].clone();
+            let owned = policy("intel-own", url, &database, &workloads(), &parent());
+            let spec = owned.body()["spec"].clone();
             assert_eq!(spec["policyTypes"], json!(["Ingress", "Egress"]));
             assert!(spec.get("ingress").is_none(), "nobody is let in");
             assert_eq!(spec["podSelector"]["matchLabels"], parent().selector());
@@ -315,7 +316,7 @@ mod tests {
             controller: Some(true),
             ..OwnerReference::default()
         };
-        let parent = |component| Parent::new(owner.clone(), "system", "own", component);
+        let parent = |component| Owner::new(owner.clone(), "system", "own", component);
         let database = BTreeSet::from([5433]);
         let egress = json!({
             "httpsProxy": "http://proxy:3128", "noProxy": [".svc"],
@@ -339,12 +340,12 @@ mod tests {
             });
             let spec: IntelSourceSpec = serde_json::from_value(spec).unwrap();
             let (parent, name) = (parent("intel"), name("intel", "own"));
-            let children = [
+            let objects = [
                 policy(&name, &spec.location, &database, &full, &parent),
                 cron_job("own", &spec, &full, &parent),
                 first_job("own", &spec, &full, &parent),
             ];
-            let bodies = children.map(|child| child.body().clone());
+            let bodies = objects.map(|owned| owned.body().clone());
             assert_objects(&format!("intel-{format}"), bodies);
         }
         let spec = json!({
@@ -352,11 +353,11 @@ mod tests {
             "suspended": true,
         });
         let spec: IntelSourceSpec = serde_json::from_value(spec).unwrap();
-        let children = [
+        let objects = [
             policy("intel-own", &spec.location, &database, &bare, &parent("intel")),
             cron_job("own", &spec, &bare, &parent("intel")),
         ];
-        assert_objects("intel-suspended", children.map(|child| child.body().clone()));
+        assert_objects("intel-suspended", objects.map(|owned| owned.body().clone()));
         for (case, spec, workloads) in [
             (
                 "chain-rpc",
@@ -377,11 +378,11 @@ mod tests {
             ),
         ] {
             let spec: ChainSourceSpec = serde_json::from_value(spec).unwrap();
-            let children = [
+            let objects = [
                 policy("chain-own", &spec.endpoint, &database, workloads, &parent("chain")),
                 follower("own", &spec, workloads, &parent("chain")),
             ];
-            assert_objects(case, children.map(|child| child.body().clone()));
+            assert_objects(case, objects.map(|owned| owned.body().clone()));
         }
     }
 

@@ -9,7 +9,7 @@
 //! - [`status`]: what is told of sources
 
 mod build;
-mod known;
+mod observed;
 mod status;
 mod work;
 
@@ -26,7 +26,7 @@ use kube::Client;
 use tokio::sync::watch;
 
 pub(crate) use self::{
-    known::Known,
+    observed::Observed,
     status::{chain_status, feed_status},
 };
 use crate::{
@@ -50,12 +50,12 @@ pub struct Workloads {
 
 /// The sources that are in force.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct DesiredSources {
     feeds: BTreeMap<Name, IntelSourceSpec>,
     chains: BTreeMap<Name, ChainSourceSpec>,
 }
 
-impl Wanted {
+impl DesiredSources {
     fn of(in_force: &InForce) -> Self {
         let directory = &in_force.directory;
         let feeds = directory.feeds.values().map(|feed| (feed.name.clone(), feed.spec.clone()));
@@ -75,8 +75,8 @@ pub struct Context {
     namespace: String,
     /// What they are made of; `None` where there are to be none.
     workloads: Option<Workloads>,
-    wanted: watch::Receiver<Wanted>,
-    known: watch::Sender<Known>,
+    desired: watch::Receiver<DesiredSources>,
+    known: watch::Sender<Observed>,
     failures: Arc<Failures>,
 }
 
@@ -91,19 +91,19 @@ pub(crate) async fn run(
     namespace: String,
     workloads: Option<Workloads>,
     mut in_force: watch::Receiver<InForce>,
-    known: watch::Sender<Known>,
+    known: watch::Sender<Observed>,
 ) {
     // Until something was published, every source would seem to be gone.
     if in_force.changed().await.is_err() {
         return;
     }
-    let (sender, wanted) = watch::channel(Wanted::of(&in_force.borrow_and_update()));
+    let (sender, desired) = watch::channel(DesiredSources::of(&in_force.borrow_and_update()));
     let follow = async move {
         while in_force.changed().await.is_ok() {
-            let now = Wanted::of(&in_force.borrow_and_update());
-            sender.send_if_modified(|wanted| {
-                let is_news = *wanted != now;
-                *wanted = now;
+            let now = DesiredSources::of(&in_force.borrow_and_update());
+            sender.send_if_modified(|desired| {
+                let is_news = *desired != now;
+                *desired = now;
                 is_news
             });
         }
@@ -114,13 +114,13 @@ pub(crate) async fn run(
         health,
         namespace,
         workloads,
-        wanted: wanted.clone(),
+        desired: desired.clone(),
         known: known.clone(),
         failures: Arc::default(),
     });
     tokio::join!(
         follow,
-        known::look(store, graphs, wanted, known),
+        observed::look(store, graphs, desired, known),
         work::run::<IntelSource>(Arc::clone(&context)),
         work::run::<ChainSource>(context),
     );

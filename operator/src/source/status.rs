@@ -5,14 +5,14 @@ use assay_tenancy::{Name, manifest::Kind};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::work::WORKING;
-use crate::{conditions::Fact, publish::Context, reason::Reason};
+use crate::{conditions::ConditionState, publish::StatusContext, reason::Reason};
 
-/// The facts about a list or label set, and how its workload does.
+/// The status about a list or label set, and how its workload does.
 pub(crate) fn feed_status(
     name: &Name,
-    context: &Context<'_>,
+    context: &StatusContext<'_>,
     before: IntelSourceStatus,
-) -> (IntelSourceStatus, Option<Fact>) {
+) -> (IntelSourceStatus, Option<ConditionState>) {
     let fact = fact(Kind::IntelSource, name, context, &before.conditions);
     let Some(feeds) = &context.known.feeds else { return (before, fact) };
     let state = feeds.get(name.as_str());
@@ -26,12 +26,12 @@ pub(crate) fn feed_status(
     (status, fact)
 }
 
-/// The facts about a chain, and how its workload does.
+/// The status about a chain, and how its workload does.
 pub(crate) fn chain_status(
     name: &Name,
-    context: &Context<'_>,
+    context: &StatusContext<'_>,
     before: ChainSourceStatus,
-) -> (ChainSourceStatus, Option<Fact>) {
+) -> (ChainSourceStatus, Option<ConditionState>) {
     let fact = fact(Kind::ChainSource, name, context, &before.conditions);
     let Some(tips) = &context.known.chains else { return (before, fact) };
     let mut chains = context.in_force.directory.chains.values();
@@ -46,12 +46,17 @@ pub(crate) fn chain_status(
 }
 
 /// How the workload of a source does.
-fn fact(kind: Kind, name: &Name, context: &Context<'_>, before: &[Condition]) -> Option<Fact> {
+fn fact(
+    kind: Kind,
+    name: &Name,
+    context: &StatusContext<'_>,
+    before: &[Condition],
+) -> Option<ConditionState> {
     let known = context.known.workloads.get(&(kind, name.clone())).cloned();
     known.or_else(|| {
         let told = before.iter().find(|condition| condition.type_ == WORKING)?;
         let reason = Reason::ALL.iter().find(|reason| reason.as_str() == told.reason)?;
         let (holds, message) = (told.status == "True", told.message.clone());
-        Some(Fact { kind: WORKING, holds, reason: *reason, message })
+        Some(ConditionState { kind: WORKING, holds, reason: *reason, message })
     })
 }

@@ -32,16 +32,15 @@ use kube::{
 
 use tokio::sync::watch;
 
-use super::{Context, Known, Wanted, Workloads, build};
+use super::{Context, DesiredSources, Observed, Workloads, build};
 use crate::{
     backoff,
-    child::{Child, ChildKind, Parent, label_selector},
-    complaint,
-    conditions::Fact,
+    conditions::ConditionState,
     jobs::{has_failed, is_active, went_well},
-    ports,
+    owned::{OwnedKind, OwnedObject, Owner, label_selector},
+    pod_diagnostics, ports,
     reason::Reason,
-    system, traced,
+    system, tracing_spans,
     writer::WriteError,
 };
 
@@ -77,19 +76,19 @@ pub(super) trait Source:
     type Spec: Send + Sync;
 
     /// What the source of that name says; `None` where it is not in force.
-    fn wanted(wanted: &Wanted, name: &Name) -> Option<Self::Spec>;
+    fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec>;
 
     /// What is to be there for it.
     fn plan(
         name: &Name,
         spec: &Self::Spec,
-        known: &Known,
+        known: &Observed,
         workloads: &Workloads,
-        parent: &Parent,
+        parent: &Owner,
     ) -> Plan;
 
     /// Where its workloads are, or would be.
-    fn places(name: &str) -> Vec<(ChildKind, String)>;
+    fn places(name: &str) -> Vec<(OwnedKind, String)>;
 }
 
 /// What is to be there for a source.
@@ -100,7 +99,7 @@ pub(super) enum Plan {
     /// Something that runs.
     Workloads {
         /// What is applied.
-        children: Vec<Child>,
+        objects: Vec<OwnedObject>,
         /// The URL that it reaches.
         url: String,
         /// Whether it only waits.
@@ -119,34 +118,34 @@ impl Source for IntelSource {
     const COMPONENT: &'static str = "intel";
     type Spec = IntelSourceSpec;
 
-    fn wanted(wanted: &Wanted, name: &Name) -> Option<Self::Spec> {
-        wanted.feeds.get(name).cloned()
+    fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec> {
+        desired.feeds.get(name).cloned()
     }
 
     fn plan(
         name: &Name,
         spec: &Self::Spec,
-        known: &Known,
+        known: &Observed,
         workloads: &Workloads,
-        parent: &Parent,
+        parent: &Owner,
     ) -> Plan {
         if !spec.location.contains("://") {
             return Plan::Nothing(Reason::NothingToRun, IN_A_FILE);
         }
         let is_new = known.feeds.as_ref().is_some_and(|feeds| !feeds.contains_key(name.as_str()));
-        let mut children = vec![build::cron_job(name.as_str(), spec, workloads, parent)];
+        let mut objects = vec![build::cron_job(name.as_str(), spec, workloads, parent)];
         if is_new && !spec.suspended {
-            children.push(build::first_job(name.as_str(), spec, workloads, parent));
+            objects.push(build::first_job(name.as_str(), spec, workloads, parent));
         }
-        Plan::Workloads { children, url: spec.location.clone(), is_suspended: spec.suspended }
+        Plan::Workloads { objects, url: spec.location.clone(), is_suspended: spec.suspended }
     }
 
-    fn places(name: &str) -> Vec<(ChildKind, String)> {
+    fn places(name: &str) -> Vec<(OwnedKind, String)> {
         let name = build::name(Self::COMPONENT, name);
         vec![
-            (ChildKind::Job, format!("{name}-first")),
-            (ChildKind::NetworkPolicy, name.clone()),
-            (ChildKind::CronJob, name),
+            (OwnedKind::Job, format!("{name}-first")),
+            (OwnedKind::NetworkPolicy, name.clone()),
+            (OwnedKind::CronJob, name),
         ]
     }
 }
@@ -156,27 +155,27 @@ impl Source for ChainSource {
     const COMPONENT: &'static str = "chain";
     type Spec = ChainSourceSpec;
 
-    fn wanted(wanted: &Wanted, name: &Name) -> Option<Self::Spec> {
-        wanted.chains.get(name).cloned()
+    fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec> {
+        desired.chains.get(name).cloned()
     }
 
     fn plan(
         name: &Name,
         spec: &Self::Spec,
-        _: &Known,
+        _: &Observed,
         workloads: &Workloads,
-        parent: &Parent,
+        parent: &Owner,
     ) -> Plan {
         if spec.mode == ChainMode::OnDemand {
             return Plan::Nothing(Reason::NothingToRun, ON_DEMAND);
         }
-        let children = vec![build::follower(name.as_str(), spec, workloads, parent)];
-        Plan::Workloads { children, url: spec.endpoint.clone(), is_suspended: spec.suspended }
+        let objects = vec![build::follower(name.as_str(), spec, workloads, parent)];
+        Plan::Workloads { objects, url: spec.endpoint.clone(), is_suspended: spec.suspended }
     }
 
-    fn places(name: &str) -> Vec<(ChildKind, String)> {
+    fn places(name: &str) -> Vec<(OwnedKind, String)> {
         let name = build::name(Self::COMPONENT, name);
-        vec![(ChildKind::NetworkPolicy, name.clone()), (ChildKind::Deployment, name)]
+        vec![(OwnedKind::NetworkPolicy, name.clone()), (OwnedKind::Deployment, name)]
     }
 }
 
@@ -204,21 +203,21 @@ pub(super) async fn run<K: Source>(context: Arc<Context>) {
 
 /// Tells when what is in force changed, or which lists were ever fetched.
 struct Signals {
-    wanted: watch::Receiver<Wanted>,
-    known: watch::Receiver<Known>,
+    desired: watch::Receiver<DesiredSources>,
+    known: watch::Receiver<Observed>,
     fetched: Option<BTreeSet<String>>,
 }
 
 impl Signals {
     fn new(context: &Context) -> Self {
-        let (wanted, known) = (context.wanted.clone(), context.known.subscribe());
-        Self { wanted, known, fetched: None }
+        let (desired, known) = (context.desired.clone(), context.known.subscribe());
+        Self { desired, known, fetched: None }
     }
 
     async fn next(mut self) -> Option<((), Self)> {
         loop {
             tokio::select! {
-                changed = self.wanted.changed() => {
+                changed = self.desired.changed() => {
                     changed.ok()?;
                     return Some(((), self));
                 }
@@ -234,7 +233,7 @@ impl Signals {
 }
 
 /// Which lists were ever fetched.
-fn fetched(known: &Known) -> Option<BTreeSet<String>> {
+fn fetched(known: &Observed) -> Option<BTreeSet<String>> {
     known.feeds.as_ref().map(|feeds| feeds.keys().cloned().collect())
 }
 
@@ -250,13 +249,13 @@ async fn reconcile<K: Source>(
     if object.meta().deletion_timestamp.is_some() {
         // Its workloads are its own: they go with it.
         context.known.send_if_modified(|known| known.workloads.remove(&key).is_some());
-        context.failures.over(object.meta().uid.as_ref());
+        context.failures.reset(object.meta().uid.as_ref());
         return Ok(Action::await_change());
     }
     let reference = object.controller_owner_ref(&()).unwrap_or_default();
-    let parent = Parent::new(reference, &context.namespace, name.as_str(), K::COMPONENT);
+    let parent = Owner::new(reference, &context.namespace, name.as_str(), K::COMPONENT);
     // Until what it says is right, what was made before stays.
-    let Some(spec) = K::wanted(&context.wanted.borrow(), &name) else {
+    let Some(spec) = K::desired(&context.desired.borrow(), &name) else {
         return Ok(Action::requeue(RESYNC));
     };
     let Worked { fact, is_change, is_open } = match &context.workloads {
@@ -267,7 +266,7 @@ async fn reconcile<K: Source>(
                 let plan = guarded::<K>(plan, &name, workloads, &parent, &context).await?;
                 work(plan, K::places(name.as_str()), &parent, &context).await
             };
-            traced::looking_after(WORKLOAD, &*object, Box::pin(working)).await?
+            tracing_spans::reconciling(WORKLOAD, &*object, Box::pin(working)).await?
         }
     };
     context.known.send_if_modified(|known| {
@@ -275,7 +274,7 @@ async fn reconcile<K: Source>(
         before.as_ref() != Some(&fact)
     });
     context.health.metrics.reconciled(WORKLOAD, is_change);
-    context.failures.over(object.meta().uid.as_ref());
+    context.failures.reset(object.meta().uid.as_ref());
     let next = if is_open { RECHECK } else { RESYNC };
     Ok(Action::requeue(backoff::spread(next, system::jitter())))
 }
@@ -285,13 +284,13 @@ async fn guarded<K: Source>(
     mut plan: Plan,
     name: &Name,
     workloads: &Workloads,
-    parent: &Parent,
+    parent: &Owner,
     context: &Context,
 ) -> Result<Plan, SourceError> {
-    if let Plan::Workloads { children, url, .. } = &mut plan {
+    if let Plan::Workloads { objects, url, .. } = &mut plan {
         let database = database_ports(&workloads.database_secret, context).await?;
         let name = build::name(K::COMPONENT, name.as_str());
-        children.insert(0, build::policy(&name, url, &database, workloads, parent));
+        objects.insert(0, build::policy(&name, url, &database, workloads, parent));
     }
     Ok(plan)
 }
@@ -311,7 +310,7 @@ const WORKLOAD: &str = "Workload";
 /// What came of work on a source.
 struct Worked {
     /// How its workload does.
-    fact: Fact,
+    fact: ConditionState,
     /// Whether anything was written.
     is_change: bool,
     /// Whether something began that may come to nothing without a word from the cluster.
@@ -325,24 +324,24 @@ impl Worked {
     }
 }
 
-/// Makes what is wanted and takes away what is not.
+/// Makes what is desired and takes away what is not.
 async fn work(
     plan: Plan,
-    places: Vec<(ChildKind, String)>,
-    parent: &Parent,
+    places: Vec<(OwnedKind, String)>,
+    parent: &Owner,
     context: &Context,
 ) -> Result<Worked, SourceError> {
     let (client, namespace) = (&context.client.0, &context.namespace);
-    let mut live: BTreeMap<ChildKind, DynamicObject> = BTreeMap::new();
+    let mut live: BTreeMap<OwnedKind, DynamicObject> = BTreeMap::new();
     for (kind, name) in places {
         live.extend(kind.get(client, namespace, &name).await?.map(|live| (kind, live)));
     }
-    let (children, is_suspended) = match plan {
-        Plan::Workloads { children, is_suspended, .. } => (children, is_suspended),
+    let (objects, is_suspended) = match plan {
+        Plan::Workloads { objects, is_suspended, .. } => (objects, is_suspended),
         Plan::Nothing(reason, why) => {
             // A Job ends by itself.
             let ours =
-                live.iter().filter(|(kind, live)| **kind != ChildKind::Job && parent.owns(live));
+                live.iter().filter(|(kind, live)| **kind != OwnedKind::Job && parent.owns(live));
             let mut is_change = false;
             for (kind, live) in ours {
                 let api = kind.api(client, namespace);
@@ -352,9 +351,9 @@ async fn work(
             return Ok(Worked::nothing(reason, why.to_owned(), is_change));
         }
     };
-    let taken = children.iter().find_map(|child| {
-        let other = live.get(&child.kind).filter(|live| !parent.owns(live))?;
-        Some((child.kind.resource().kind, other.name_any()))
+    let taken = objects.iter().find_map(|owned| {
+        let other = live.get(&owned.kind).filter(|live| !parent.owns(live))?;
+        Some((owned.kind.resource().kind, other.name_any()))
     });
     if let Some((kind, name)) = taken {
         let message = format!(
@@ -364,41 +363,41 @@ async fn work(
     }
     let mut is_change = false;
     let mut applied = Vec::new();
-    for child in &children {
-        let before = live.get(&child.kind);
-        if let (ChildKind::Job, Some(job)) = (child.kind, before) {
+    for owned in &objects {
+        let before = live.get(&owned.kind);
+        if let (OwnedKind::Job, Some(job)) = (owned.kind, before) {
             // A Job cannot be changed, and runs once.
-            applied.push((child.kind, job.clone()));
+            applied.push((owned.kind, job.clone()));
             continue;
         }
-        let (object, was_written) = child.apply(client, &context.writer, namespace, before).await?;
+        let (object, was_written) = owned.apply(client, &context.writer, namespace, before).await?;
         is_change |= was_written;
-        applied.push((child.kind, object));
+        applied.push((owned.kind, object));
     }
     if is_suspended {
         let why = "it is suspended".to_owned();
         return Ok(Worked::nothing(Reason::NothingToRun, why, is_change));
     }
-    let fact = standing(&applied);
+    let fact = ready_state(&applied);
     if fact.holds && !is_under_way(&applied) {
         return Ok(Worked { fact, is_change, is_open: false });
     }
-    let complaint = complaint::of_pods(client, namespace, &parent.pods()).await?;
-    Ok(Worked { fact: doubted(fact, complaint.as_deref()), is_change, is_open: true })
+    let pod_diagnostics = pod_diagnostics::of_pods(client, namespace, &parent.pods()).await?;
+    Ok(Worked { fact: doubted(fact, pod_diagnostics.as_deref()), is_change, is_open: true })
 }
 
-fn fact(holds: bool, reason: Reason, message: String) -> Fact {
-    Fact { kind: WORKING, holds, reason, message }
+fn fact(holds: bool, reason: Reason, message: String) -> ConditionState {
+    ConditionState { kind: WORKING, holds, reason, message }
 }
 
 /// How workloads do.
-fn standing(applied: &[(ChildKind, DynamicObject)]) -> Fact {
-    let mut workloads = applied.iter().filter(|(kind, _)| *kind != ChildKind::NetworkPolicy);
+fn ready_state(applied: &[(OwnedKind, DynamicObject)]) -> ConditionState {
+    let mut workloads = applied.iter().filter(|(kind, _)| *kind != OwnedKind::NetworkPolicy);
     for (kind, object) in workloads.clone() {
         let (name, called) = (object.name_any(), kind.resource().kind);
         let does_well = match kind {
-            ChildKind::Job => !has_failed(object.clone().try_parse().ok()),
-            ChildKind::CronJob => went_well(object.clone().try_parse().ok()),
+            OwnedKind::Job => !has_failed(object.clone().try_parse().ok()),
+            OwnedKind::CronJob => went_well(object.clone().try_parse().ok()),
             _ => answers(object.clone().try_parse().ok()),
         };
         if !does_well {
@@ -412,20 +411,20 @@ fn standing(applied: &[(ChildKind, DynamicObject)]) -> Fact {
 }
 
 /// Whether a Job runs at the moment.
-fn is_under_way(applied: &[(ChildKind, DynamicObject)]) -> bool {
+fn is_under_way(applied: &[(OwnedKind, DynamicObject)]) -> bool {
     applied.iter().any(|(kind, object)| match kind {
-        ChildKind::Job | ChildKind::CronJob => is_active(object),
+        OwnedKind::Job | OwnedKind::CronJob => is_active(object),
         _ => false,
     })
 }
 
 /// The same fact, where pods complain of something: a Job that cannot begin seems to run.
-fn doubted(mut fact: Fact, complaint: Option<&str>) -> Fact {
-    if complaint.is_some() && fact.holds {
+fn doubted(mut fact: ConditionState, pod_diagnostics: Option<&str>) -> ConditionState {
+    if pod_diagnostics.is_some() && fact.holds {
         let message = "what does the work began, and does not do well".to_owned();
         fact = self::fact(false, Reason::WorkloadNotReady, message);
     }
-    fact.add(complaint);
+    fact.add(pod_diagnostics);
     fact
 }
 
@@ -442,7 +441,7 @@ fn retry<K: Source>(
     context: Arc<Context>,
 ) -> Action {
     context.health.metrics.failed(WORKLOAD, Reason::ApiServerUnavailable);
-    let delay = context.failures.again(object.uid());
+    let delay = context.failures.next_delay(object.uid());
     let (kind, name) = (K::KIND.as_str(), object.name_any());
     tracing::warn!(%error, kind, %name, ?delay, "failed to work on a source; it is tried again");
     Action::requeue(delay)
@@ -455,9 +454,9 @@ mod tests {
     use super::*;
 
     #[expect(clippy::needless_pass_by_value, reason = "it reads better without borrows")]
-    fn reason(kind: ChildKind, status: Value) -> Reason {
+    fn reason(kind: OwnedKind, status: Value) -> Reason {
         let object = json!({"metadata": {"name": "x"}, "status": status});
-        standing(&[(kind, serde_json::from_value(object).unwrap())]).reason
+        ready_state(&[(kind, serde_json::from_value(object).unwrap())]).reason
     }
 
     #[test]
@@ -465,20 +464,20 @@ mod tests {
         let [earlier, later] = ["2026-11-22T01:00:00Z", "2026-11-22T02:00:00Z"];
         let run =
             |begun, succeeded| json!({"lastScheduleTime": begun, "lastSuccessfulTime": succeeded});
-        assert_eq!(reason(ChildKind::CronJob, json!({})), Reason::WorkloadReady);
-        assert_eq!(reason(ChildKind::CronJob, run(earlier, later)), Reason::WorkloadReady);
-        assert_eq!(reason(ChildKind::CronJob, run(later, earlier)), Reason::WorkloadNotReady);
+        assert_eq!(reason(OwnedKind::CronJob, json!({})), Reason::WorkloadReady);
+        assert_eq!(reason(OwnedKind::CronJob, run(earlier, later)), Reason::WorkloadReady);
+        assert_eq!(reason(OwnedKind::CronJob, run(later, earlier)), Reason::WorkloadNotReady);
         let mut goes_on = run(later, earlier);
         goes_on["active"] = json!([{"name": "x-1"}]);
-        assert_eq!(reason(ChildKind::CronJob, goes_on), Reason::WorkloadReady);
+        assert_eq!(reason(OwnedKind::CronJob, goes_on), Reason::WorkloadReady);
         let failed = json!({"conditions": [{"type": "Failed", "status": "True"}]});
-        assert_eq!(reason(ChildKind::Job, failed), Reason::WorkloadNotReady);
+        assert_eq!(reason(OwnedKind::Job, failed), Reason::WorkloadNotReady);
     }
 
     #[test]
     fn a_follower_does_well_while_its_pod_runs() {
         let status = |available: i32| json!({"availableReplicas": available});
-        assert_eq!(reason(ChildKind::Deployment, status(1)), Reason::WorkloadReady);
-        assert_eq!(reason(ChildKind::Deployment, status(0)), Reason::WorkloadNotReady);
+        assert_eq!(reason(OwnedKind::Deployment, status(1)), Reason::WorkloadReady);
+        assert_eq!(reason(OwnedKind::Deployment, status(0)), Reason::WorkloadNotReady);
     }
 }

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::MIGRATION;
 use crate::{
-    child::{Child, ChildKind, Parent, hash},
     jobs::once,
+    owned::{OwnedKind, OwnedObject, Owner, hash},
     pod::{DATA, Pod, Restart, SecretFile},
     risk_service::{
         fetch::{Fetched, Held},
@@ -48,12 +48,12 @@ fn named(fetched: &Fetched, database: &str) -> String {
     format!("{}-migrate-{hash}", fetched.name())
 }
 
-pub(super) fn job(valid: &Valid<'_>) -> Child {
+pub(super) fn job(valid: &Valid<'_>) -> OwnedObject {
     let fetched = valid.fetched;
     let spec = &fetched.object.spec;
     // Not among the server's pods, which are chosen by their labels.
-    let Parent { reference, namespace, .. } = &fetched.parent;
-    let parent = Parent::new(reference.clone(), namespace, &fetched.name(), MIGRATION);
+    let Owner { reference, namespace, .. } = &fetched.parent;
+    let parent = Owner::new(reference.clone(), namespace, &fetched.name(), MIGRATION);
     let database = SecretFile::new("database", &spec.database_secret);
     let pod = Pod {
         image: &spec.image,
@@ -74,7 +74,7 @@ pub(super) fn job(valid: &Valid<'_>) -> Child {
     };
     let content = json!({"spec": once(&pod, &parent, LONGEST)});
     let name = named(fetched, valid.database_uid);
-    Child::new(&parent, ChildKind::Job, &name, &[], content)
+    OwnedObject::new(&parent, OwnedKind::Job, &name, &[], content)
 }
 
 /// How far the migration of that name is, by the Deployment that came after it or by the Job.

@@ -1,4 +1,4 @@
-//! What a running API consists of. Pure: the same object gives the same children.
+//! What a running API consists of. Pure: the same object gives the same objects.
 //!
 //! - [`server`]: settings, Deployment, how many replicas there are
 //! - [`network`]: who reaches it, and whom it reaches
@@ -19,9 +19,9 @@ use super::{
     fetch::Fetched,
     validate::Valid,
 };
-use crate::child::{Child, ChildKind};
+use crate::owned::{OwnedKind, OwnedObject};
 
-/// What the children are for, as labels say it.
+/// What the objects are for, as labels say it.
 pub(super) const SERVER: &str = "server";
 /// What the Job before a new image is for.
 const MIGRATION: &str = "migration";
@@ -36,13 +36,13 @@ const ADMIN: (&str, u16) = ("admin", 9090);
 #[derive(Debug)]
 pub(super) struct Plan {
     /// What is there whatever becomes of the rest.
-    pub(super) common: Vec<Child>,
+    pub(super) common: Vec<OwnedObject>,
     /// The migration, which comes before the server.
-    pub(super) migration: Child,
+    pub(super) migration: OwnedObject,
     /// The server: its settings first, because what mounts them would wait for them.
-    pub(super) server: Vec<Child>,
+    pub(super) server: Vec<OwnedObject>,
     /// What is not to be there any more.
-    pub(super) unwanted: Vec<ChildKind>,
+    pub(super) unwanted: Vec<OwnedKind>,
     /// Fewest replicas that tenants' limits ask for; `None` until that is known.
     pub(super) floor: Option<Floor>,
     /// Fewest replicas that there are to be.
@@ -67,7 +67,7 @@ pub(super) fn build(valid: &Valid<'_>) -> Plan {
         server::autoscaler(fetched, fewest),
     ];
     common.extend(network::exposure(fetched));
-    let exposed = [ChildKind::Ingress, ChildKind::HttpRoute];
+    let exposed = [OwnedKind::Ingress, OwnedKind::HttpRoute];
     let spec = &fetched.object.spec;
     Plan {
         common,
@@ -79,31 +79,31 @@ pub(super) fn build(valid: &Valid<'_>) -> Plan {
     }
 }
 
-/// Whether an API is to have such a child.
-pub(super) fn wants(kind: ChildKind, spec: &RiskServiceSpec) -> bool {
+/// Whether an API is to have such a owned.
+pub(super) fn wants(kind: OwnedKind, spec: &RiskServiceSpec) -> bool {
     let exposure = spec.exposure.as_ref();
     match kind {
-        ChildKind::Ingress => exposure.is_some_and(|exposure| exposure.ingress.is_some()),
-        ChildKind::HttpRoute => exposure.is_some_and(|exposure| exposure.http_route.is_some()),
+        OwnedKind::Ingress => exposure.is_some_and(|exposure| exposure.ingress.is_some()),
+        OwnedKind::HttpRoute => exposure.is_some_and(|exposure| exposure.http_route.is_some()),
         _ => true,
     }
 }
 
-/// Where children are, or would be.
-pub(super) fn places(fetched: &Fetched) -> Vec<(ChildKind, String)> {
+/// Where objects are, or would be.
+pub(super) fn places(fetched: &Fetched) -> Vec<(OwnedKind, String)> {
     let kinds = [
-        ChildKind::ConfigMap,
-        ChildKind::Service,
-        ChildKind::NetworkPolicy,
-        ChildKind::PodDisruptionBudget,
-        ChildKind::HorizontalPodAutoscaler,
-        ChildKind::Ingress,
-        ChildKind::HttpRoute,
-        ChildKind::Deployment,
+        OwnedKind::ConfigMap,
+        OwnedKind::Service,
+        OwnedKind::NetworkPolicy,
+        OwnedKind::PodDisruptionBudget,
+        OwnedKind::HorizontalPodAutoscaler,
+        OwnedKind::Ingress,
+        OwnedKind::HttpRoute,
+        OwnedKind::Deployment,
     ];
     let named = kinds.into_iter().map(|kind| (kind, fetched.name()));
-    let purge = (ChildKind::CronJob, purge::name(fetched));
-    let migration = migration::name(fetched).map(|name| (ChildKind::Job, name));
+    let purge = (OwnedKind::CronJob, purge::name(fetched));
+    let migration = migration::name(fetched).map(|name| (OwnedKind::Job, name));
     named.chain([purge]).chain(migration).collect()
 }
 

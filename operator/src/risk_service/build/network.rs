@@ -4,32 +4,32 @@ use serde_json::{Value, json};
 
 use super::{ADMIN, API, MIGRATION, PURGE, SERVER};
 use crate::{
-    child::{Child, ChildKind},
+    egress,
+    owned::{OwnedKind, OwnedObject},
     ports,
     risk_service::{fetch::Fetched, validate::Valid},
-    way_out,
 };
 
 /// The port of the Service.
 const PORT: u16 = 80;
 
-pub(super) fn service(fetched: &Fetched) -> Child {
+pub(super) fn service(fetched: &Fetched) -> OwnedObject {
     let port = |(name, target): (&str, u16), port: u16| json!({"name": name, "port": port, "targetPort": target, "protocol": "TCP"});
     let content = json!({"spec": {
         "type": "ClusterIP",
         "selector": fetched.parent.selector(),
         "ports": [port(API, PORT), port(ADMIN, ADMIN.1)],
     }});
-    Child::new(&fetched.parent, ChildKind::Service, &fetched.name(), &[], content)
+    OwnedObject::new(&fetched.parent, OwnedKind::Service, &fetched.name(), &[], content)
 }
 
 /// For servers and for the Jobs beside them: in to the two ports, out to names and to what the Secrets and chain sources name. Where that is
 /// cannot be said: it may move, and names are not addresses.
-pub(super) fn policy(valid: &Valid<'_>) -> Child {
+pub(super) fn policy(valid: &Valid<'_>) -> OwnedObject {
     let fetched = valid.fetched;
     let port = |protocol: &str, port: u16| json!({"protocol": protocol, "port": port});
     let mut out = valid.ports.clone();
-    out.extend(way_out::ports(&fetched.object.spec.egress));
+    out.extend(egress::ports(&fetched.object.spec.egress));
     out.extend(ports::of_collector(&fetched.object.spec.telemetry));
     out.extend(fetched.demand.iter().flat_map(|demand| &demand.endpoint_ports));
     let out: Vec<Value> = out.into_iter().map(|number| port("TCP", number)).collect();
@@ -43,11 +43,11 @@ pub(super) fn policy(valid: &Valid<'_>) -> Child {
         "ingress": [{"ports": [port("TCP", API.1), port("TCP", ADMIN.1)]}],
         "egress": [names, {"ports": out}],
     }});
-    Child::new(&fetched.parent, ChildKind::NetworkPolicy, &fetched.name(), &[], content)
+    OwnedObject::new(&fetched.parent, OwnedKind::NetworkPolicy, &fetched.name(), &[], content)
 }
 
 /// The way in from outside the cluster, where there is to be one.
-pub(super) fn exposure(fetched: &Fetched) -> Option<Child> {
+pub(super) fn exposure(fetched: &Fetched) -> Option<OwnedObject> {
     let exposure = fetched.object.spec.exposure.as_ref()?;
     let (host, name) = (&exposure.host, fetched.name());
     if let Some(route) = &exposure.http_route {
@@ -61,7 +61,7 @@ pub(super) fn exposure(fetched: &Fetched) -> Option<Child> {
             "hostnames": [host],
             "rules": [{"backendRefs": [{"name": name, "port": PORT}]}],
         }});
-        return Some(Child::new(&fetched.parent, ChildKind::HttpRoute, &name, &[], content));
+        return Some(OwnedObject::new(&fetched.parent, OwnedKind::HttpRoute, &name, &[], content));
     }
     let ingress = exposure.ingress.as_ref()?;
     let backend = json!({"service": {"name": name, "port": {"name": API.0}}});
@@ -75,5 +75,5 @@ pub(super) fn exposure(fetched: &Fetched) -> Option<Child> {
         fields.extend(tls.map(|tls| ("tls".into(), tls)));
     }
     let content = json!({"spec": spec});
-    Some(Child::new(&fetched.parent, ChildKind::Ingress, &name, &[], content))
+    Some(OwnedObject::new(&fetched.parent, OwnedKind::Ingress, &name, &[], content))
 }

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::PURGE;
 use crate::{
-    child::{Child, ChildKind, Parent, hash},
     jobs::{Schedule, each_time, once},
+    owned::{OwnedKind, OwnedObject, Owner, hash},
     pod::{DATA, Pod, Restart, SecretFile},
     risk_service::fetch::Fetched,
 };
@@ -21,9 +21,9 @@ pub(super) fn name(fetched: &Fetched) -> String {
 }
 
 /// Not among the server's pods, which are chosen by their labels.
-fn parent(fetched: &Fetched) -> Parent {
-    let Parent { reference, namespace, .. } = &fetched.parent;
-    Parent::new(reference.clone(), namespace, &fetched.name(), PURGE)
+fn parent(fetched: &Fetched) -> Owner {
+    let Owner { reference, namespace, .. } = &fetched.parent;
+    Owner::new(reference.clone(), namespace, &fetched.name(), PURGE)
 }
 
 /// The labels of its pods.
@@ -31,7 +31,7 @@ pub(in crate::risk_service) fn pods(fetched: &Fetched) -> String {
     parent(fetched).pods()
 }
 
-pub(super) fn cron_job(fetched: &Fetched) -> Child {
+pub(super) fn cron_job(fetched: &Fetched) -> OwnedObject {
     let spec = &fetched.object.spec;
     let parent = parent(fetched);
     let database = SecretFile::new("database", &spec.database_secret);
@@ -57,7 +57,7 @@ pub(super) fn cron_job(fetched: &Fetched) -> Child {
         is_suspended: false,
     };
     let content = json!({"spec": each_time(&schedule, &once(&pod, &parent, LONGEST), &parent)});
-    Child::new(&parent, ChildKind::CronJob, &name(fetched), &[], content)
+    OwnedObject::new(&parent, OwnedKind::CronJob, &name(fetched), &[], content)
 }
 
 /// At night, each at a minute of its own: many on one machine should not come at once.

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::{ADMIN, API, migration::MIGRATED_BY};
 use crate::{
-    child::{Child, ChildKind, hash},
+    egress,
+    owned::{OwnedKind, OwnedObject, hash},
     pod::{CONFIG, DATA, Pod, Restart, SecretFile},
     risk_service::fetch::Fetched,
-    way_out,
 };
 
 /// The key of the settings in their `ConfigMap`, and the file's name.
@@ -34,7 +34,7 @@ fn secrets(fetched: &Fetched) -> (SecretFile, Option<SecretFile>) {
 }
 
 /// The settings. Lists and chains are fetched by workloads of their own, once for all servers.
-pub(super) fn settings(fetched: &Fetched) -> Child {
+pub(super) fn settings(fetched: &Fetched) -> OwnedObject {
     let (database, cache) = secrets(fetched);
     let mut lines = vec![
         ("listen", format!("0.0.0.0:{}", API.1)),
@@ -48,17 +48,21 @@ pub(super) fn settings(fetched: &Fetched) -> Child {
     ];
     if let Some(cache) = cache {
         lines.push(("redis-url-file", cache.path()));
-        let authorities = way_out::certificates_file(&fetched.object.spec.egress);
+        let authorities = egress::certificates_file(&fetched.object.spec.egress);
         lines.extend(authorities.map(|path| ("redis-ca-file", path)));
     }
     let lines: Vec<String> =
         lines.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
     let text = lines.join("\n") + "\n";
     let content = json!({"data": {FILE: text}});
-    Child::new(&fetched.parent, ChildKind::ConfigMap, &fetched.name(), &[], content)
+    OwnedObject::new(&fetched.parent, OwnedKind::ConfigMap, &fetched.name(), &[], content)
 }
 
-pub(super) fn deployment(fetched: &Fetched, settings: &Child, migration: &str) -> Child {
+pub(super) fn deployment(
+    fetched: &Fetched,
+    settings: &OwnedObject,
+    migration: &str,
+) -> OwnedObject {
     let spec = &fetched.object.spec;
     let (database, cache) = secrets(fetched);
     let name = fetched.name();
@@ -109,7 +113,7 @@ pub(super) fn deployment(fetched: &Fetched, settings: &Child, migration: &str) -
         },
     }});
     let noted = [(MIGRATED_BY, migration)];
-    Child::new(&fetched.parent, ChildKind::Deployment, &name, &noted, content)
+    OwnedObject::new(&fetched.parent, OwnedKind::Deployment, &name, &noted, content)
 }
 
 fn probe(path: &str, every: u32, failures: u32) -> Value {
@@ -121,7 +125,7 @@ fn probe(path: &str, every: u32, failures: u32) -> Value {
     })
 }
 
-pub(super) fn autoscaler(fetched: &Fetched, fewest: i32) -> Child {
+pub(super) fn autoscaler(fetched: &Fetched, fewest: i32) -> OwnedObject {
     let (scaling, name) = (&fetched.object.spec.scaling, fetched.name());
     let cpu = json!({"type": "Utilization", "averageUtilization": scaling.cpu_percent});
     let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": cpu}});
@@ -136,15 +140,15 @@ pub(super) fn autoscaler(fetched: &Fetched, fewest: i32) -> Child {
         "maxReplicas": scaling.max_replicas,
         "metrics": metrics,
     }});
-    Child::new(&fetched.parent, ChildKind::HorizontalPodAutoscaler, &name, &[], content)
+    OwnedObject::new(&fetched.parent, OwnedKind::HorizontalPodAutoscaler, &name, &[], content)
 }
 
-pub(super) fn disruption_budget(fetched: &Fetched) -> Child {
+pub(super) fn disruption_budget(fetched: &Fetched) -> OwnedObject {
     let content = json!({"spec": {
         "maxUnavailable": 1,
         "selector": {"matchLabels": fetched.parent.selector()},
         // A pod that serves nobody must not keep a node from being emptied.
         "unhealthyPodEvictionPolicy": "AlwaysAllow",
     }});
-    Child::new(&fetched.parent, ChildKind::PodDisruptionBudget, &fetched.name(), &[], content)
+    OwnedObject::new(&fetched.parent, OwnedKind::PodDisruptionBudget, &fetched.name(), &[], content)
 }

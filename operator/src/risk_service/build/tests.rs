@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::golden::assert_objects;
 use crate::{
-    child::Parent,
+    owned::Owner,
     risk_service::{demand::Demand, fetch::Held, validate::validate},
 };
 
@@ -26,7 +26,7 @@ fn fetched(change: Value) -> Fetched {
     let owner = OwnerReference { uid: "me".into(), ..OwnerReference::default() };
     Fetched {
         object: RiskService::new("api", spec),
-        parent: Parent::new(owner, "ns", "api", SERVER),
+        parent: Owner::new(owner, "ns", "api", SERVER),
         database: there(5433),
         cache,
         live: BTreeMap::new(),
@@ -38,13 +38,13 @@ fn plan(change: Value) -> Plan {
     build(&validate(&fetched(change)).unwrap())
 }
 
-fn body(plan: &Plan, kind: ChildKind) -> Value {
+fn body(plan: &Plan, kind: OwnedKind) -> Value {
     let mut all = plan.common.iter().chain(&plan.server);
-    all.find(|child| child.kind == kind).unwrap().body().clone()
+    all.find(|owned| owned.kind == kind).unwrap().body().clone()
 }
 
 fn settings_hash(plan: &Plan) -> Value {
-    let deployment = body(plan, ChildKind::Deployment);
+    let deployment = body(plan, OwnedKind::Deployment);
     deployment["spec"]["template"]["metadata"]["annotations"]["assay.dev/settings"].clone()
 }
 
@@ -59,7 +59,7 @@ fn bodies(mut fetched: Fetched) -> Vec<Value> {
     };
     let Plan { common, migration, server, .. } = build(&validate(&fetched).unwrap());
     let all = common.into_iter().chain([migration]).chain(server);
-    all.map(|child| child.body().clone()).collect()
+    all.map(|owned| owned.body().clone()).collect()
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn the_objects_are_those_of_the_files() {
 
 #[test]
 fn pods_are_replaced_one_by_one_and_have_time_to_drain() {
-    let deployment = body(&plan(json!({})), ChildKind::Deployment);
+    let deployment = body(&plan(json!({})), OwnedKind::Deployment);
     let spec = &deployment["spec"];
     assert_eq!(spec["strategy"]["rollingUpdate"], json!({"maxUnavailable": 0, "maxSurge": 1}));
     assert!(spec.get("replicas").is_none(), "the autoscaler owns it");
@@ -123,7 +123,7 @@ fn pods_are_replaced_one_by_one_and_have_time_to_drain() {
 #[test]
 fn settings_name_the_files_of_secrets_and_leave_fetching_to_others() {
     let plan = plan(json!({"cacheSecret": {"name": "cache", "key": "redis"}}));
-    let settings = body(&plan, ChildKind::ConfigMap);
+    let settings = body(&plan, OwnedKind::ConfigMap);
     assert_eq!(
         settings["data"]["assay.toml"],
         "listen = \"0.0.0.0:8080\"\nadmin-listen = \"0.0.0.0:9090\"\ndata-dir = \"/var/lib/assay\"\n\
@@ -131,7 +131,7 @@ fn settings_name_the_files_of_secrets_and_leave_fetching_to_others() {
          log-format = \"json\"\ndrain-delay = \"5s\"\nshutdown-grace = \"30s\"\n\
          redis-url-file = \"/run/secrets/assay/cache/value\"\n"
     );
-    let pod = body(&plan, ChildKind::Deployment)["spec"]["template"]["spec"].clone();
+    let pod = body(&plan, OwnedKind::Deployment)["spec"]["template"]["spec"].clone();
     assert_eq!(pod["volumes"][4]["secret"]["secretName"], "cache");
     assert_eq!(pod["volumes"][4]["secret"]["items"][0]["key"], "redis");
 }
@@ -142,7 +142,7 @@ fn other_settings_make_other_pods_and_the_same_the_same() {
     assert_ne!(settings_hash(&plan(json!({}))), settings_hash(&with_cache));
     let again = plan(json!({}));
     assert_eq!(settings_hash(&plan(json!({}))), settings_hash(&again));
-    let deployment = |plan: &Plan| body(plan, ChildKind::Deployment);
+    let deployment = |plan: &Plan| body(plan, OwnedKind::Deployment);
     assert_eq!(deployment(&plan(json!({}))), deployment(&again), "nothing depends on the moment");
 }
 
@@ -159,7 +159,7 @@ fn each_image_and_database_has_a_migration_of_its_own_before_it() {
     let pod = &job["spec"]["template"]["spec"];
     assert_eq!(pod["containers"][0]["args"][0], "migrate");
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
-    let selector = body(&plan, ChildKind::Service)["spec"]["selector"].clone();
+    let selector = body(&plan, OwnedKind::Service)["spec"]["selector"].clone();
     let labels = &job["spec"]["template"]["metadata"]["labels"];
     let component = "app.kubernetes.io/component";
     assert_ne!(selector[component], labels[component], "nobody is sent to a migration");
@@ -189,7 +189,7 @@ fn what_the_job_and_the_deployment_say_tells_how_far_the_migration_is() {
 
 #[test]
 fn pods_are_reached_at_two_ports_and_reach_names_and_what_is_named() {
-    let policy = body(&plan(json!({"cacheSecret": {"name": "cache"}})), ChildKind::NetworkPolicy);
+    let policy = body(&plan(json!({"cacheSecret": {"name": "cache"}})), OwnedKind::NetworkPolicy);
     let port = |number: u16| json!({"protocol": "TCP", "port": number});
     assert_eq!(policy["spec"]["ingress"], json!([{"ports": [port(8080), port(9090)]}]));
     assert_eq!(policy["spec"]["egress"][1], json!({"ports": [port(5433), port(6379)]}));
@@ -205,8 +205,8 @@ fn pods_are_reached_at_two_ports_and_reach_names_and_what_is_named() {
 fn the_way_out_is_every_pods() {
     let egress = json!({"httpsProxy": "http://proxy:3128", "caBundle": {"secret": "authorities"}});
     let plan = plan(json!({"egress": egress}));
-    let deployment = body(&plan, ChildKind::Deployment)["spec"].clone();
-    let purge = body(&plan, ChildKind::CronJob)["spec"]["jobTemplate"]["spec"].clone();
+    let deployment = body(&plan, OwnedKind::Deployment)["spec"].clone();
+    let purge = body(&plan, OwnedKind::CronJob)["spec"]["jobTemplate"]["spec"].clone();
     let migration = plan.migration.body()["spec"].clone();
     for (name, job) in [("server", deployment), ("purge", purge), ("migration", migration)] {
         let pod = &job["template"]["spec"];
@@ -214,21 +214,21 @@ fn the_way_out_is_every_pods() {
         let volumes = pod["volumes"].as_array().unwrap();
         assert_eq!(volumes.last().unwrap()["secret"]["secretName"], "authorities", "{name}");
     }
-    let policy = body(&plan, ChildKind::NetworkPolicy);
+    let policy = body(&plan, OwnedKind::NetworkPolicy);
     assert_eq!(policy["spec"]["egress"][1]["ports"][0]["port"], 3128);
 }
 
 #[test]
 fn every_pod_knows_the_collector_and_may_reach_it() {
     let plan = plan(json!({"telemetry": {"otlpEndpoint": "http://collector:4318"}}));
-    let deployment = body(&plan, ChildKind::Deployment)["spec"].clone();
-    let purge = body(&plan, ChildKind::CronJob)["spec"]["jobTemplate"]["spec"].clone();
+    let deployment = body(&plan, OwnedKind::Deployment)["spec"].clone();
+    let purge = body(&plan, OwnedKind::CronJob)["spec"]["jobTemplate"]["spec"].clone();
     let migration = plan.migration.body()["spec"].clone();
     let wanted = json!([{"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"}]);
     for (name, job) in [("server", deployment), ("purge", purge), ("migration", migration)] {
         assert_eq!(job["template"]["spec"]["containers"][0]["env"], wanted, "{name}");
     }
-    let policy = body(&plan, ChildKind::NetworkPolicy);
+    let policy = body(&plan, OwnedKind::NetworkPolicy);
     assert_eq!(policy["spec"]["egress"][1]["ports"][0]["port"], 4318);
 }
 
@@ -236,7 +236,7 @@ fn every_pod_knows_the_collector_and_may_reach_it() {
 fn redis_is_believed_by_the_authorities_that_are_named() {
     let bundle = json!({"caBundle": {"configMap": "authorities"}});
     let settings = |spec| {
-        let settings = body(&plan(spec), ChildKind::ConfigMap);
+        let settings = body(&plan(spec), OwnedKind::ConfigMap);
         settings["data"]["assay.toml"].as_str().unwrap().to_owned()
     };
     let line = "redis-ca-file = \"/etc/assay-ca/ca.crt\"";
@@ -249,7 +249,7 @@ fn redis_is_believed_by_the_authorities_that_are_named() {
 #[test]
 fn what_is_older_than_it_is_kept_is_forgotten_by_a_job_of_its_own() {
     let plan = plan(json!({}));
-    let purge = body(&plan, ChildKind::CronJob);
+    let purge = body(&plan, OwnedKind::CronJob);
     assert_eq!(purge["metadata"]["name"], "api-purge");
     assert_eq!(purge["spec"]["concurrencyPolicy"], "Forbid");
     let template = &purge["spec"]["jobTemplate"]["spec"]["template"];
@@ -262,7 +262,7 @@ fn what_is_older_than_it_is_kept_is_forgotten_by_a_job_of_its_own() {
 #[test]
 fn the_autoscaler_never_goes_below_the_floor_nor_before_it_is_known() {
     let fewest =
-        |plan: &Plan| body(plan, ChildKind::HorizontalPodAutoscaler)["spec"]["minReplicas"].clone();
+        |plan: &Plan| body(plan, OwnedKind::HorizontalPodAutoscaler)["spec"]["minReplicas"].clone();
     assert_eq!(fewest(&plan(json!({}))), 2);
     let mut unknown = fetched(json!({"scaling": {"minReplicas": 2, "maxReplicas": 9}}));
     unknown.demand = None;
@@ -277,7 +277,7 @@ fn the_autoscaler_never_goes_below_the_floor_nor_before_it_is_known() {
 fn requests_under_way_count_only_where_they_are_asked_for() {
     let metrics = |scaling: Value| {
         let plan = plan(json!({"scaling": scaling}));
-        body(&plan, ChildKind::HorizontalPodAutoscaler)["spec"]["metrics"].clone()
+        body(&plan, OwnedKind::HorizontalPodAutoscaler)["spec"]["metrics"].clone()
     };
     let cpu = json!({"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}});
     assert_eq!(metrics(json!({})), json!([{"type": "Resource", "resource": cpu}]));
@@ -289,20 +289,20 @@ fn requests_under_way_count_only_where_they_are_asked_for() {
 #[test]
 fn the_way_in_is_the_one_that_is_named_and_no_other() {
     let none = plan(json!({}));
-    assert_eq!(none.unwanted, [ChildKind::Ingress, ChildKind::HttpRoute]);
+    assert_eq!(none.unwanted, [OwnedKind::Ingress, OwnedKind::HttpRoute]);
     let exposure = |way: Value| {
         let mut exposure = json!({"host": "risk.example"});
         exposure.as_object_mut().unwrap().extend(way.as_object().unwrap().clone());
         plan(json!({"exposure": exposure}))
     };
     let ingress = exposure(json!({"ingress": {"className": "nginx", "tlsSecret": "cert"}}));
-    assert_eq!(ingress.unwanted, [ChildKind::HttpRoute]);
-    let spec = body(&ingress, ChildKind::Ingress)["spec"].clone();
+    assert_eq!(ingress.unwanted, [OwnedKind::HttpRoute]);
+    let spec = body(&ingress, OwnedKind::Ingress)["spec"].clone();
     assert_eq!(spec["ingressClassName"], "nginx");
     assert_eq!(spec["tls"], json!([{"hosts": ["risk.example"], "secretName": "cert"}]));
     assert_eq!(spec["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"], "api");
     let route = exposure(json!({"httpRoute": {"gateway": "public", "gatewayNamespace": "edge"}}));
-    let spec = body(&route, ChildKind::HttpRoute)["spec"].clone();
+    let spec = body(&route, OwnedKind::HttpRoute)["spec"].clone();
     assert_eq!(spec["parentRefs"], json!([{"name": "public", "namespace": "edge"}]));
     assert_eq!(spec["rules"][0]["backendRefs"], json!([{"name": "api", "port": 80}]));
 }
@@ -311,12 +311,12 @@ fn the_way_in_is_the_one_that_is_named_and_no_other() {
 fn somebody_elses_object_of_the_name_is_left_alone_unless_nothing_is_wanted_there() {
     let foreign = || live(json!({"metadata": {"name": "api"}}));
     let mut taken = fetched(json!({}));
-    taken.live.insert(ChildKind::Service, foreign());
+    taken.live.insert(OwnedKind::Service, foreign());
     let refused = validate(&taken).unwrap_err();
     assert_eq!(refused.reason().as_str(), "NameTaken");
     assert!(refused.message().starts_with("a Service `api` is there"), "{}", refused.message());
     let mut beside = fetched(json!({}));
-    beside.live.insert(ChildKind::Ingress, foreign());
+    beside.live.insert(OwnedKind::Ingress, foreign());
     assert!(validate(&beside).is_ok());
     let mut missing = fetched(json!({}));
     missing.database = Held::NoKey;

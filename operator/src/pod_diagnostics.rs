@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::{Api, Client, ResourceExt, api::ListParams};
 use serde_json::Value;
 
-/// Longest complaint, in characters.
+/// Longest diagnosis, in characters.
 const LONGEST: usize = 300;
 /// What a container waits for that is nothing to complain of.
 const ON_ITS_WAY: [&str; 2] = ["ContainerCreating", "PodInitializing"];
@@ -32,7 +32,7 @@ pub(crate) async fn of_pods(
     }
 }
 
-/// The complaint of the newest pod that has one, of those of the newest version or Job.
+/// The diagnosis of the newest pod that has one, of those of the newest version or Job.
 fn of_newest(mut pods: Vec<Pod>) -> Option<String> {
     pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
     pods.sort_by_key(|pod| pod.creation_timestamp().map(|time| time.0));

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use tracing::{Instrument, Span, field::Empty};
 
 /// Looks after an object as a stage of its own, which says whether it failed.
-pub(crate) async fn looking_after<T, E: Display>(
+pub(crate) async fn reconciling<T, E: Display>(
     kind: &'static str,
     object: &impl ResourceExt,
     work: impl Future<Output = Result<T, E>>,

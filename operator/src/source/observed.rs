@@ -10,8 +10,8 @@ use assay_tenancy::{Name, manifest::Kind};
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::{sync::watch, time::sleep};
 
-use super::Wanted;
-use crate::{backoff, conditions::Fact, system};
+use super::DesiredSources;
+use crate::{backoff, conditions::ConditionState, system};
 
 /// How often the store is looked at. Telling of every block while a chain is ingested would be writing
 /// without end.
@@ -19,9 +19,9 @@ const LOOK: Duration = Duration::from_secs(20);
 
 /// What is known of sources.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct Observed {
     /// How the workload of each does.
-    pub(crate) workloads: BTreeMap<(Kind, Name), Fact>,
+    pub(crate) workloads: BTreeMap<(Kind, Name), ConditionState>,
     /// What the store has of lists and label sets; `None` until it was looked at.
     pub(crate) feeds: Option<BTreeMap<String, FeedState>>,
     /// What it has of chains; `None` until it was looked at.
@@ -54,13 +54,13 @@ pub(crate) struct Tip {
 pub(super) async fn look(
     store: Arc<dyn Store>,
     graphs: Arc<dyn GraphStore>,
-    mut wanted: watch::Receiver<Wanted>,
-    known: watch::Sender<Known>,
+    mut desired: watch::Receiver<DesiredSources>,
+    known: watch::Sender<Observed>,
 ) {
     let mut seen = None;
     loop {
         let chains: Vec<String> =
-            wanted.borrow_and_update().chains.values().map(|spec| spec.chain.clone()).collect();
+            desired.borrow_and_update().chains.values().map(|spec| spec.chain.clone()).collect();
         match read(&*store, &*graphs, &chains, seen).await {
             Ok((revision, feeds, tips)) => {
                 seen = Some(revision);
@@ -75,7 +75,7 @@ pub(super) async fn look(
         }
         tokio::select! {
             () = sleep(backoff::spread(LOOK, system::jitter())) => {}
-            changed = wanted.changed() => if changed.is_err() { return },
+            changed = desired.changed() => if changed.is_err() { return },
         }
     }
 }

@@ -14,13 +14,13 @@ use tokio::time::Instant;
 use super::{
     Context,
     fetch::{self, TenantInForce},
-    triggers::Watched,
+    watches::Watched,
 };
 use crate::writer::FINALIZER;
 
 /// What work on a key starts from, as far as it is known without asking anybody.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ObservedInputs {
     generation: Option<i64>,
     annotations: Option<BTreeMap<String, String>>,
     is_deleted: bool,
@@ -31,8 +31,8 @@ pub(super) struct Seen {
     pub(super) tenant: TenantInForce,
 }
 
-impl Seen {
-    /// What is seen now.
+impl ObservedInputs {
+    /// What is inputs now.
     pub(super) fn of(object: &ApiKey, watched: &Watched, context: &Context) -> Self {
         let namespace = object.namespace().unwrap_or_default();
         let secret = ObjectRef::new(&fetch::secret_name(object)).within(&namespace);
@@ -55,19 +55,24 @@ impl Seen {
 
 /// How each key was left, by its identity, and until when that is enough.
 #[derive(Debug, Default)]
-pub(super) struct Left(Mutex<HashMap<String, (Seen, Instant)>>);
+pub(super) struct ReconcileCache(Mutex<HashMap<String, (ObservedInputs, Instant)>>);
 
-impl Left {
-    /// For how long a key can be left alone, where what is seen of it is as it was left.
-    pub(super) fn alone_for(&self, identity: &str, seen: &Seen, now: Instant) -> Option<Duration> {
+impl ReconcileCache {
+    /// For how long a key can be left alone, where what is inputs of it is as it was left.
+    pub(super) fn alone_for(
+        &self,
+        identity: &str,
+        inputs: &ObservedInputs,
+        now: Instant,
+    ) -> Option<Duration> {
         let left = self.lock();
         let (as_left, until) = left.get(identity)?;
-        (as_left == seen).then(|| until.checked_duration_since(now)).flatten()
+        (as_left == inputs).then(|| until.checked_duration_since(now)).flatten()
     }
 
     /// Takes note of how a key was left.
-    pub(super) fn note(&self, identity: String, seen: Seen, until: Instant) {
-        self.lock().insert(identity, (seen, until));
+    pub(super) fn note(&self, identity: String, inputs: ObservedInputs, until: Instant) {
+        self.lock().insert(identity, (inputs, until));
     }
 
     /// Takes note that a key is to be looked at in any case.
@@ -75,7 +80,7 @@ impl Left {
         self.lock().remove(identity);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Seen, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, (ObservedInputs, Instant)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -86,8 +91,8 @@ mod tests {
 
     use super::*;
 
-    fn seen() -> Seen {
-        Seen {
+    fn inputs() -> ObservedInputs {
+        ObservedInputs {
             generation: Some(1),
             annotations: None,
             is_deleted: false,
@@ -102,35 +107,35 @@ mod tests {
 
     #[test]
     fn a_key_is_left_alone_until_its_time_comes() {
-        let (left, now) = (Left::default(), Instant::now());
+        let (left, now) = (ReconcileCache::default(), Instant::now());
         let minute = Duration::from_mins(1);
-        assert_eq!(left.alone_for("a", &seen(), now), None, "nobody worked on it");
-        left.note("a".into(), seen().afterwards("5".into()), now + minute);
-        let seen = Seen { is_kept: true, secret: Some("5".into()), ..seen() };
-        assert_eq!(left.alone_for("a", &seen, now), Some(minute));
-        assert_eq!(left.alone_for("a", &seen, now + minute * 2), None, "its time came");
-        assert_eq!(left.alone_for("b", &seen, now), None, "another object");
+        assert_eq!(left.alone_for("a", &inputs(), now), None, "nobody worked on it");
+        left.note("a".into(), inputs().afterwards("5".into()), now + minute);
+        let inputs = ObservedInputs { is_kept: true, secret: Some("5".into()), ..inputs() };
+        assert_eq!(left.alone_for("a", &inputs, now), Some(minute));
+        assert_eq!(left.alone_for("a", &inputs, now + minute * 2), None, "its time came");
+        assert_eq!(left.alone_for("b", &inputs, now), None, "another object");
         left.forget("a");
-        assert_eq!(left.alone_for("a", &seen, now), None);
+        assert_eq!(left.alone_for("a", &inputs, now), None);
     }
 
     #[test]
     fn whatever_changes_ends_that() {
-        let (left, now) = (Left::default(), Instant::now());
-        let same = seen().afterwards("5".into());
+        let (left, now) = (ReconcileCache::default(), Instant::now());
+        let same = inputs().afterwards("5".into());
         left.note("a".into(), same.clone(), now + Duration::from_mins(1));
         let tenant = |allowed, back_until| {
             let tenant = TenantInForce { allowed, back_until };
-            Seen { tenant, ..same.clone() }
+            ObservedInputs { tenant, ..same.clone() }
         };
         let annotations = Some([("assay.dev/rotate".to_owned(), "x".to_owned())].into());
         let others = [
-            Seen { generation: Some(2), ..same.clone() },
-            Seen { annotations, ..same.clone() },
-            Seen { is_deleted: true, ..same.clone() },
-            Seen { is_kept: false, ..same.clone() },
-            Seen { secret: Some("6".into()), ..same.clone() },
-            Seen { secret: None, ..same.clone() },
+            ObservedInputs { generation: Some(2), ..same.clone() },
+            ObservedInputs { annotations, ..same.clone() },
+            ObservedInputs { is_deleted: true, ..same.clone() },
+            ObservedInputs { is_kept: false, ..same.clone() },
+            ObservedInputs { secret: Some("6".into()), ..same.clone() },
+            ObservedInputs { secret: None, ..same.clone() },
             tenant(Some(vec![]), None),
             tenant(None, None),
             tenant(None, Some(Timestamp::UNIX_EPOCH)),

@@ -34,7 +34,7 @@ const APPLIED: &str = "assay.dev/applied";
 
 /// What the operator makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ChildKind {
+pub(crate) enum OwnedKind {
     /// Settings.
     ConfigMap,
     /// A name and an address for pods.
@@ -57,7 +57,7 @@ pub(crate) enum ChildKind {
     Deployment,
 }
 
-impl ChildKind {
+impl OwnedKind {
     /// How it is called and reached at the API server.
     pub(crate) fn resource(self) -> ApiResource {
         match self {
@@ -115,9 +115,9 @@ impl ChildKind {
     }
 }
 
-/// Whose children they are.
+/// Whose objects they are.
 #[derive(Clone, Debug)]
-pub(crate) struct Parent {
+pub(crate) struct Owner {
     /// The object they go with.
     pub(crate) reference: OwnerReference,
     /// Where they are.
@@ -126,8 +126,8 @@ pub(crate) struct Parent {
     pub(crate) labels: BTreeMap<&'static str, String>,
 }
 
-impl Parent {
-    /// An object and where its children are; `component` says what they are for.
+impl Owner {
+    /// An object and where its objects are; `component` says what they are for.
     pub(crate) fn new(
         reference: OwnerReference,
         namespace: &str,
@@ -170,7 +170,7 @@ impl Parent {
         labels.filter(|(name, _)| names.contains(name)).collect()
     }
 
-    /// Whether an object is one of its children.
+    /// Whether an object is one of its objects.
     pub(crate) fn owns(&self, object: &DynamicObject) -> bool {
         object.owner_references().iter().any(|owner| owner.uid == self.reference.uid)
     }
@@ -178,17 +178,17 @@ impl Parent {
 
 /// An object as it is to be.
 #[derive(Clone, Debug)]
-pub(crate) struct Child {
-    pub(crate) kind: ChildKind,
+pub(crate) struct OwnedObject {
+    pub(crate) kind: OwnedKind,
     pub(crate) name: String,
     body: Value,
 }
 
-impl Child {
-    /// A child; `content` is what it holds beside its metadata, `annotations` what is noted on it.
+impl OwnedObject {
+    /// A owned; `content` is what it holds beside its metadata, `annotations` what is noted on it.
     pub(crate) fn new(
-        parent: &Parent,
-        kind: ChildKind,
+        parent: &Owner,
+        kind: OwnedKind,
         name: &str,
         annotations: &[(&str, &str)],
         content: Value,
@@ -223,7 +223,7 @@ impl Child {
     }
 
     /// Whether an object is as it is to be: it was applied from the same, and nobody changed it since.
-    fn is_as_wanted(&self, live: &DynamicObject) -> bool {
+    fn is_up_to_date(&self, live: &DynamicObject) -> bool {
         let live = serde_json::to_value(live).unwrap_or_default();
         includes(&live, &self.body)
     }
@@ -237,7 +237,7 @@ impl Child {
         live: Option<&DynamicObject>,
     ) -> Result<(DynamicObject, bool), WriteError> {
         if let Some(live) = live
-            && self.is_as_wanted(live)
+            && self.is_up_to_date(live)
         {
             return Ok((live.clone(), false));
         }
@@ -291,10 +291,10 @@ pub(crate) fn label_selector() -> String {
 mod tests {
     use super::*;
 
-    fn child(image: &str) -> Child {
-        let parent = Parent::new(OwnerReference::default(), "ns", "api", "server");
+    fn owned(image: &str) -> OwnedObject {
+        let parent = Owner::new(OwnerReference::default(), "ns", "api", "server");
         let content = json!({"spec": {"image": image, "secrets": [], "ports": [{"port": 80}]}});
-        Child::new(&parent, ChildKind::Service, "api", &[], content)
+        OwnedObject::new(&parent, OwnedKind::Service, "api", &[], content)
     }
 
     fn live(body: Value) -> DynamicObject {
@@ -303,24 +303,24 @@ mod tests {
 
     #[test]
     fn what_the_server_adds_and_leaves_out_is_no_change() {
-        let child = child("a");
-        let mut stored = child.body().clone();
+        let owned = owned("a");
+        let mut stored = owned.body().clone();
         stored["spec"]["ports"][0]["protocol"] = "TCP".into();
         stored["spec"].as_object_mut().unwrap().remove("secrets");
         stored["status"] = json!({"ready": 1});
-        assert!(child.is_as_wanted(&live(stored)));
+        assert!(owned.is_up_to_date(&live(stored)));
     }
 
     #[test]
     fn what_is_wanted_otherwise_or_was_changed_by_somebody_is_a_change() {
-        let stored = live(child("a").body().clone());
-        assert!(!child("b").is_as_wanted(&stored));
-        let mut changed = child("a").body().clone();
+        let stored = live(owned("a").body().clone());
+        assert!(!owned("b").is_up_to_date(&stored));
+        let mut changed = owned("a").body().clone();
         changed["spec"]["image"] = "evil".into();
-        assert!(!child("a").is_as_wanted(&live(changed)));
-        let mut grown = child("a").body().clone();
+        assert!(!owned("a").is_up_to_date(&live(changed)));
+        let mut grown = owned("a").body().clone();
         grown["spec"]["ports"].as_array_mut().unwrap().push(json!({"port": 81}));
-        assert!(!child("a").is_as_wanted(&live(grown)));
+        assert!(!owned("a").is_up_to_date(&live(grown)));
     }
 
     #[test]
