@@ -22,6 +22,13 @@ pub enum ReadyState {
 }
 
 impl ReadyState {
+    /// The state while the database cannot be reached.
+    #[must_use]
+    pub fn store_unavailable() -> Self {
+        let message = "the database cannot be reached or refuses the request; retrying";
+        Self::Waiting(Reason::StoreUnavailable, message.to_owned())
+    }
+
     /// The word for it.
     #[must_use]
     pub const fn reason(&self) -> Reason {

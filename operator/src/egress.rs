@@ -1,97 +1,164 @@
-//! The way out of pods: proxies and certificates, as programs read them from their environment.
+//! The egress of pods: proxies and a CA bundle, as programs read them from their environment.
 
 use std::collections::BTreeSet;
 
 use assay_crds::EgressSpec;
-use serde_json::{Value, json};
+use assay_tenancy::Name;
+use k8s_openapi::api::core::v1::{
+    ConfigMapVolumeSource, EnvVar, KeyToPath, SecretVolumeSource, Volume, VolumeMount,
+};
 
 use crate::ports;
 
-/// Where the certificates are.
+/// The folder with the CA bundle.
 const FOLDER: &str = "/etc/assay-ca";
-/// What their file is called there.
+/// The file name of the CA bundle.
 const FILE: &str = "ca.crt";
-/// What their volume is called.
+/// The volume with the CA bundle.
 const VOLUME: &str = "authorities";
+/// The mode of a file that holds a secret: readable by owner and group.
+pub(crate) const SECRET_MODE: i32 = 0o440;
 
-/// The variables that name it.
-pub(crate) fn environment(egress: &EgressSpec) -> Vec<Value> {
-    let bypass = (!egress.no_proxy.is_empty()).then(|| egress.no_proxy.join(","));
-    let variables = [
-        ("HTTPS_PROXY", egress.https_proxy.clone()),
-        ("HTTP_PROXY", egress.http_proxy.clone()),
-        ("NO_PROXY", bypass),
-        ("SSL_CERT_FILE", certificates_file(egress)),
-    ];
-    let named = variables.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    named.map(|(name, value)| json!({"name": name, "value": value})).collect()
+/// How pods reach what is outside the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Egress {
+    https_proxy: Option<String>,
+    http_proxy: Option<String>,
+    no_proxy: Vec<String>,
+    ca_bundle: Option<CaBundleSource>,
 }
 
-/// The file with the certificates that are believed.
-pub(crate) fn certificates_file(egress: &EgressSpec) -> Option<String> {
-    egress.ca_bundle.is_some().then(|| format!("{FOLDER}/{FILE}"))
+/// The object with the CA bundle, and the key in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CaBundleSource {
+    ConfigMap(Name, String),
+    Secret(Name, String),
 }
 
-/// The volume with the certificates, and where it is.
-pub(crate) fn certificates(egress: &EgressSpec) -> Option<(Value, Value)> {
-    let bundle = egress.ca_bundle.as_ref()?;
-    let items = json!([{"key": bundle.key, "path": FILE}]);
-    let volume = match (&bundle.config_map, &bundle.secret) {
-        (Some(name), _) => json!({"name": VOLUME, "configMap": {"name": name, "items": items}}),
-        (None, Some(name)) => json!({
-            "name": VOLUME,
-            "secret": {"secretName": name, "items": items, "defaultMode": 0o440},
-        }),
-        // The definition refuses it.
-        (None, None) => return None,
-    };
-    let mount = json!({"name": VOLUME, "mountPath": FOLDER, "readOnly": true});
-    Some((volume, mount))
-}
+impl Egress {
+    /// The egress that a spec describes. `None` where its CA bundle names no object, or two.
+    pub(crate) fn parse(spec: &EgressSpec) -> Option<Self> {
+        let EgressSpec { https_proxy, http_proxy, no_proxy, ca_bundle } = spec.clone();
+        let ca_bundle = match ca_bundle {
+            None => None,
+            Some(bundle) => Some(match (bundle.config_map, bundle.secret) {
+                (Some(name), None) => CaBundleSource::ConfigMap(name, bundle.key),
+                (None, Some(name)) => CaBundleSource::Secret(name, bundle.key),
+                _ => return None,
+            }),
+        };
+        Some(Self { https_proxy, http_proxy, no_proxy, ca_bundle })
+    }
 
-/// The ports of the proxies.
-pub(crate) fn ports(egress: &EgressSpec) -> BTreeSet<u16> {
-    let proxies = egress.https_proxy.iter().chain(&egress.http_proxy);
-    proxies.flat_map(|proxy| ports::of_url(proxy)).collect()
+    /// The environment variables that describe it.
+    pub(crate) fn environment(&self) -> Vec<EnvVar> {
+        let no_proxy = (!self.no_proxy.is_empty()).then(|| self.no_proxy.join(","));
+        let variables = [
+            ("HTTPS_PROXY", self.https_proxy.clone()),
+            ("HTTP_PROXY", self.http_proxy.clone()),
+            ("NO_PROXY", no_proxy),
+            ("SSL_CERT_FILE", self.ca_file()),
+        ];
+        variables
+            .into_iter()
+            .filter(|(_, value)| value.is_some())
+            .map(|(name, value)| EnvVar { name: name.to_owned(), value, value_from: None })
+            .collect()
+    }
+
+    /// The path of the CA bundle in a pod.
+    pub(crate) fn ca_file(&self) -> Option<String> {
+        self.ca_bundle.is_some().then(|| format!("{FOLDER}/{FILE}"))
+    }
+
+    /// The volume with the CA bundle, and its mount.
+    pub(crate) fn ca_volume(&self) -> Option<(Volume, VolumeMount)> {
+        let items = |key: &String| {
+            Some(vec![KeyToPath { key: key.clone(), path: FILE.to_owned(), mode: None }])
+        };
+        let mut volume = Volume { name: VOLUME.to_owned(), ..Volume::default() };
+        match self.ca_bundle.as_ref()? {
+            CaBundleSource::ConfigMap(name, key) => {
+                volume.config_map = Some(ConfigMapVolumeSource {
+                    name: name.to_string(),
+                    items: items(key),
+                    ..ConfigMapVolumeSource::default()
+                });
+            }
+            CaBundleSource::Secret(name, key) => {
+                volume.secret = Some(SecretVolumeSource {
+                    secret_name: Some(name.to_string()),
+                    items: items(key),
+                    default_mode: Some(SECRET_MODE),
+                    ..SecretVolumeSource::default()
+                });
+            }
+        }
+        let mount = VolumeMount {
+            name: VOLUME.to_owned(),
+            mount_path: FOLDER.to_owned(),
+            read_only: Some(true),
+            ..VolumeMount::default()
+        };
+        Some((volume, mount))
+    }
+
+    /// The ports of the proxies.
+    pub(crate) fn ports(&self) -> BTreeSet<u16> {
+        let proxies = self.https_proxy.iter().chain(&self.http_proxy);
+        proxies.flat_map(|proxy| ports::of_url(proxy)).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
-    fn egress(spec: Value) -> EgressSpec {
-        serde_json::from_value(spec).unwrap()
+    fn parse(spec: Value) -> Option<Egress> {
+        Egress::parse(&serde_json::from_value(spec).unwrap())
+    }
+
+    fn egress(spec: Value) -> Egress {
+        parse(spec).unwrap()
     }
 
     #[test]
-    fn proxies_and_certificates_are_named_as_programs_know_them() {
+    fn proxies_and_the_ca_bundle_are_named_as_programs_know_them() {
         let all = egress(json!({
             "httpsProxy": "http://proxy:3128", "noProxy": [".svc", "10.0.0.0/8"],
             "caBundle": {"configMap": "authorities", "key": "bundle.pem"},
         }));
         let variable = |name: &str, value: &str| json!({"name": name, "value": value});
         assert_eq!(
-            environment(&all),
-            [
+            json!(all.environment()),
+            json!([
                 variable("HTTPS_PROXY", "http://proxy:3128"),
                 variable("NO_PROXY", ".svc,10.0.0.0/8"),
                 variable("SSL_CERT_FILE", "/etc/assay-ca/ca.crt"),
-            ]
+            ])
         );
-        let (volume, mount) = certificates(&all).unwrap();
+        let (volume, mount) = all.ca_volume().unwrap();
         let items = json!([{"key": "bundle.pem", "path": "ca.crt"}]);
-        assert_eq!(volume["configMap"], json!({"name": "authorities", "items": items}));
-        assert_eq!(mount["mountPath"], "/etc/assay-ca");
-        assert_eq!(ports(&all), BTreeSet::from([3128]));
-        let secret = egress(json!({"caBundle": {"secret": "authorities"}}));
-        let (volume, _) = certificates(&secret).unwrap();
-        assert_eq!(volume["secret"]["items"][0]["key"], "ca.crt");
+        assert_eq!(json!(volume)["configMap"], json!({"name": "authorities", "items": items}));
+        assert_eq!(mount.mount_path, "/etc/assay-ca");
+        assert_eq!(all.ports(), BTreeSet::from([3128]));
+        let (volume, _) =
+            egress(json!({"caBundle": {"secret": "authorities"}})).ca_volume().unwrap();
+        assert_eq!(json!(volume)["secret"]["items"][0]["key"], "ca.crt");
     }
 
     #[test]
-    fn without_them_nothing_is_named() {
-        let none = EgressSpec::default();
-        assert!(environment(&none).is_empty() && certificates(&none).is_none());
-        assert!(ports(&none).is_empty());
+    fn without_any_there_are_no_variables_volumes_and_ports() {
+        let none = Egress::default();
+        assert!(none.environment().is_empty() && none.ca_volume().is_none());
+        assert!(none.ports().is_empty());
+    }
+
+    #[test]
+    fn a_ca_bundle_is_in_one_object() {
+        assert_eq!(parse(json!({"caBundle": {}})), None);
+        assert_eq!(parse(json!({"caBundle": {"configMap": "a", "secret": "b"}})), None);
     }
 }

@@ -1,76 +1,82 @@
-//! Jobs and schedules: how the operator makes them, and what they say of how they went.
+//! Jobs and `CronJobs`: how the operator creates them, and how their runs went.
 
-use k8s_openapi::api::batch::v1::{CronJob, Job};
-use kube::api::DynamicObject;
-use serde_json::{Value, json};
+use k8s_openapi::api::{
+    batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec},
+    core::v1::PodTemplateSpec,
+};
 
-use crate::{owned::Owner, pod::Pod};
+use crate::{owned::Owner, pod::PodSettings};
 
-/// How often what failed is tried again: a server may be busy.
-const RETRIES: u32 = 2;
-/// How long a Job that ended is kept, for whoever wants to know why, in seconds.
-const KEPT: u32 = 86_400;
+/// How often a run that failed is tried again: a server may be busy.
+const RETRIES: i32 = 2;
+/// How long a Job that ended is kept for diagnosis, in seconds.
+const KEPT_SECONDS: i32 = 86_400;
 
-/// The `spec` of a Job that runs a pod until it went well; `longest` is the time for all tries, in
-/// seconds.
-pub(crate) fn once(pod: &Pod<'_>, parent: &Owner, longest: u32) -> Value {
-    json!({
-        "backoffLimit": RETRIES,
-        "activeDeadlineSeconds": longest,
-        "ttlSecondsAfterFinished": KEPT,
-        "template": {
-            "metadata": {"labels": parent.labels},
-            "spec": pod.spec(json!({}), json!({})),
+/// A Job that runs a pod until it succeeds, for at most `deadline_seconds` with all retries.
+pub(crate) fn job_spec(pod: &PodSettings<'_>, owner: &Owner, deadline_seconds: u32) -> JobSpec {
+    JobSpec {
+        backoff_limit: Some(RETRIES),
+        active_deadline_seconds: Some(deadline_seconds.into()),
+        ttl_seconds_after_finished: Some(KEPT_SECONDS),
+        template: PodTemplateSpec {
+            metadata: Some(owner.template_metadata()),
+            spec: Some(pod.spec()),
         },
-    })
-}
-
-/// When a Job is to run.
-pub(crate) struct Schedule<'a> {
-    /// As cron writes it, in UTC.
-    pub(crate) when: &'a str,
-    /// How late a run may still begin, in seconds.
-    pub(crate) latest_start: u32,
-    /// Whether it is not to run for now.
-    pub(crate) is_suspended: bool,
-}
-
-/// The `spec` of a `CronJob` that makes a Job of that `spec` each time, one at a time.
-pub(crate) fn each_time(schedule: &Schedule<'_>, job: &Value, parent: &Owner) -> Value {
-    json!({
-        "schedule": schedule.when,
-        "timeZone": "Etc/UTC",
-        "concurrencyPolicy": "Forbid",
-        "startingDeadlineSeconds": schedule.latest_start,
-        "suspend": schedule.is_suspended,
-        "successfulJobsHistoryLimit": 1,
-        "failedJobsHistoryLimit": 2,
-        "jobTemplate": {"metadata": {"labels": parent.labels}, "spec": job},
-    })
-}
-
-/// Whether a Job gave up.
-pub(crate) fn has_failed(job: Option<Job>) -> bool {
-    let conditions = job.and_then(|job| job.status?.conditions).unwrap_or_default();
-    conditions.iter().any(|condition| condition.type_ == "Failed" && condition.status == "True")
-}
-
-/// Whether a Job, or one of a `CronJob`, runs at the moment.
-pub(crate) fn is_active(job: &DynamicObject) -> bool {
-    match job.data.pointer("/status/active") {
-        Some(Value::Number(pods)) => pods.as_u64() > Some(0),
-        Some(Value::Array(jobs)) => !jobs.is_empty(),
-        _ => false,
+        ..JobSpec::default()
     }
 }
 
-/// Whether the last run of a `CronJob` went well, goes on, or is still to come.
-pub(crate) fn went_well(job: Option<CronJob>) -> bool {
-    let Some(status) = job.and_then(|job| job.status) else { return true };
-    let runs = status.active.is_some_and(|active| !active.is_empty());
-    let is_last = match (&status.last_schedule_time, &status.last_successful_time) {
-        (Some(begun), Some(succeeded)) => succeeded.0 >= begun.0,
-        (begun, _) => begun.is_none(),
+/// The schedule of a `CronJob`.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    /// A cron expression, in UTC.
+    pub(crate) cron: String,
+    /// How late a run may still start, in seconds.
+    pub(crate) starting_deadline_seconds: i64,
+    /// Whether no run starts for now.
+    pub(crate) is_suspended: bool,
+}
+
+/// A `CronJob` that creates a Job on a schedule, one at a time.
+pub(crate) fn cron_job_spec(schedule: Schedule, job: JobSpec, owner: &Owner) -> CronJobSpec {
+    CronJobSpec {
+        schedule: schedule.cron,
+        time_zone: Some("Etc/UTC".to_owned()),
+        concurrency_policy: Some("Forbid".to_owned()),
+        starting_deadline_seconds: Some(schedule.starting_deadline_seconds),
+        suspend: Some(schedule.is_suspended),
+        successful_jobs_history_limit: Some(1),
+        failed_jobs_history_limit: Some(2),
+        job_template: JobTemplateSpec {
+            metadata: Some(owner.template_metadata()),
+            spec: Some(job),
+        },
+    }
+}
+
+/// Whether a Job failed with all its retries.
+pub(crate) fn has_failed(job: &Job) -> bool {
+    let conditions = job.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|known| known.type_ == "Failed" && known.status == "True")
+}
+
+/// Whether a Job runs at the moment.
+pub(crate) fn is_running(job: &Job) -> bool {
+    job.status.as_ref().and_then(|status| status.active).is_some_and(|pods| pods > 0)
+}
+
+/// Whether a Job of a `CronJob` runs at the moment.
+pub(crate) fn has_running_job(cron_job: &CronJob) -> bool {
+    let active = cron_job.status.as_ref().and_then(|status| status.active.as_ref());
+    active.is_some_and(|jobs| !jobs.is_empty())
+}
+
+/// Whether the last run of a `CronJob` succeeded, is still running, or is still to come.
+pub(crate) fn last_run_succeeded(cron_job: &CronJob) -> bool {
+    let Some(status) = &cron_job.status else { return true };
+    let has_succeeded = match (&status.last_schedule_time, &status.last_successful_time) {
+        (Some(started), Some(succeeded)) => succeeded.0 >= started.0,
+        (started, _) => started.is_none(),
     };
-    runs || is_last
+    has_running_job(cron_job) || has_succeeded
 }

@@ -21,32 +21,31 @@
 //! - `traced`: what traces consist of
 //! - [`system`]: the clock and randomness
 
-pub mod api_key;
-pub mod backoff;
+mod api_key;
+mod backoff;
 mod client;
 mod compact;
-pub mod conditions;
+mod conditions;
 mod egress;
 #[cfg(test)]
 mod golden;
-pub mod health;
+mod health;
+mod in_force;
 mod jobs;
-pub mod leader;
-pub mod metrics;
+mod leader;
+mod metrics;
+mod network_policy;
 mod owned;
-pub mod plan;
+mod owned_fields;
 mod pod;
 mod pod_diagnostics;
 mod ports;
-pub mod publish;
-pub mod rate_limit;
-pub mod reason;
-pub mod risk_policy;
-pub mod risk_service;
+mod publish;
+mod reason;
+mod risk_service;
 pub mod run;
 pub mod settings;
-pub mod source;
-pub mod system;
-pub mod tenant;
+mod source;
+mod system;
 mod tracing_spans;
-pub mod writer;
+mod writer;

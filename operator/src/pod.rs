@@ -1,193 +1,237 @@
-//! Pods as the operator makes them: one container, restricted, with secrets as files.
+//! Pods as the operator creates them: one container that meets the pod security standard
+//! `restricted`, with secrets as files.
 //!
-//! They meet the pod security standard `restricted`. Nothing secret is in their environment, where
-//! crash reports and owned processes would see it, and they cannot speak to the API server.
+//! No secret is in the environment, where crash reports and child processes would see it, and no pod
+//! can reach the API server.
 
-use assay_crds::{EgressSpec, SecretKey, TelemetrySpec};
+use std::collections::BTreeMap;
+
+use assay_crds::{SecretKey, TelemetrySpec};
 use assay_tenancy::Name;
-use serde_json::{Value, json};
+use k8s_openapi::{
+    api::core::v1::{
+        Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath,
+        LocalObjectReference, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile,
+        SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+    },
+    apimachinery::pkg::api::resource::Quantity,
+};
 
-use crate::egress;
+use crate::egress::{Egress, SECRET_MODE};
 
-/// Who programs run as in a container. A number, because a name could stand for root.
-const USER: u32 = 65532;
-/// Where a program may write.
+/// The user and group of containers. A number, because a name could stand for root.
+const USER: i64 = 65532;
+/// The folder that programs may write to.
 pub(crate) const DATA: &str = "/var/lib/assay";
-/// Where settings are.
+/// The folder with settings.
 pub(crate) const CONFIG: &str = "/etc/assay";
-/// Where secrets are.
+/// The folder with secrets.
 const SECRETS: &str = "/run/secrets/assay";
-
-/// Names the collector, as every program knows it that sends by OTLP.
+/// The environment variable with the collector's URL, as OpenTelemetry defines it.
 const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// A key of a Secret as a file.
+/// A key of a Secret as a file in a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SecretFile {
-    /// What it is, such as `database`.
-    pub(crate) what: &'static str,
-    /// The Secret.
-    pub(crate) secret: String,
-    /// The key in it.
-    pub(crate) key: String,
+    /// Its volume and folder, such as `database`.
+    pub(crate) name: &'static str,
+    /// The key, and the Secret that it is in.
+    pub(crate) source: SecretKey,
 }
 
 impl SecretFile {
-    /// The key of a Secret, as the file of something.
-    pub(crate) fn new(what: &'static str, from: &SecretKey) -> Self {
-        Self { what, secret: from.name.to_string(), key: from.key.clone() }
-    }
-
-    /// Where the file is.
+    /// The file's path in a pod.
     pub(crate) fn path(&self) -> String {
-        format!("{SECRETS}/{}/value", self.what)
+        format!("{SECRETS}/{}/value", self.name)
     }
 
-    fn volume(&self) -> Value {
-        let items = json!([{"key": self.key, "path": "value"}]);
-        let source = json!({"secretName": self.secret, "items": items, "defaultMode": 0o440});
-        json!({"name": self.what, "secret": source})
+    fn volume(&self) -> Volume {
+        let item = KeyToPath { key: self.source.key.clone(), path: "value".to_owned(), mode: None };
+        Volume {
+            name: self.name.to_owned(),
+            secret: Some(SecretVolumeSource {
+                secret_name: Some(self.source.name.to_string()),
+                items: Some(vec![item]),
+                default_mode: Some(SECRET_MODE),
+                optional: None,
+            }),
+            ..Volume::default()
+        }
     }
 
-    fn mount(&self) -> Value {
-        json!({"name": self.what, "mountPath": format!("{SECRETS}/{}", self.what), "readOnly": true})
+    fn mount(&self) -> VolumeMount {
+        mount(self.name, &format!("{SECRETS}/{}", self.name), Some(true))
     }
 }
 
-/// What a pod is for.
+/// The settings that all pods of an owner share.
 #[derive(Clone, Debug)]
-pub(crate) struct Pod<'a> {
-    /// The image.
-    pub(crate) image: &'a str,
-    /// Secrets that let it be pulled.
-    pub(crate) pull_secrets: &'a [Name],
-    /// What `assay` is told.
+pub(crate) struct PodDefaults {
+    /// The image with the `assay` program.
+    pub(crate) image: String,
+    /// The Secrets that allow pulling the image.
+    pub(crate) pull_secrets: Vec<Name>,
+    /// How pods reach what is outside the cluster.
+    pub(crate) egress: Egress,
+    /// Where pods send traces and metrics.
+    pub(crate) telemetry: TelemetrySpec,
+}
+
+/// The settings of one pod.
+#[derive(Clone, Debug)]
+pub(crate) struct PodSettings<'a> {
+    /// The settings that it shares with others.
+    pub(crate) defaults: &'a PodDefaults,
+    /// The arguments of the `assay` program.
     pub(crate) arguments: Vec<String>,
-    /// Its secrets.
-    pub(crate) secrets: Vec<SecretFile>,
+    /// The secrets that it reads.
+    pub(crate) secrets: Vec<&'a SecretFile>,
     /// The `ConfigMap` with its settings.
     pub(crate) config_map: Option<&'a str>,
-    /// How it reaches what is outside the cluster.
-    pub(crate) egress: &'a EgressSpec,
-    /// Where it sends what it tells about itself.
-    pub(crate) telemetry: &'a TelemetrySpec,
-    /// What becomes of a container that ended.
-    pub(crate) restart: Restart,
-    /// Longest time from the signal to stop to the end, in seconds.
+    /// When a container that ended is started again.
+    pub(crate) restart: RestartPolicy,
+    /// The longest time from the signal to stop to the end, in seconds.
     pub(crate) grace_seconds: u32,
-    /// CPU and memory that it needs.
+    /// The CPU and memory that it requests.
     pub(crate) requests: [&'static str; 2],
 }
 
-/// What becomes of a container that ended.
+/// When a container that ended is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Restart {
-    /// It is started again.
+pub(crate) enum RestartPolicy {
+    /// Each time.
     Always,
-    /// Nothing: whoever made the pod decides.
+    /// Never: the Job creates another pod.
     Never,
 }
 
-impl Pod<'_> {
-    /// The pod's `spec`; `container` and `more` say what else is to be known of the container and the
-    /// pod.
-    pub(crate) fn spec(&self, container: Value, more: Value) -> Value {
-        let mut mounts = vec![
-            json!({"name": "data", "mountPath": DATA}),
-            json!({"name": "scratch", "mountPath": "/tmp"}),
-        ];
-        let mut volumes = vec![
-            json!({"name": "data", "emptyDir": {}}),
-            json!({"name": "scratch", "emptyDir": {}}),
-        ];
+impl PodSettings<'_> {
+    /// The pod.
+    pub(crate) fn spec(&self) -> PodSpec {
+        let mut mounts = vec![mount("data", DATA, None), mount("scratch", "/tmp", None)];
+        let mut volumes = vec![empty_volume("data"), empty_volume("scratch")];
         if let Some(name) = self.config_map {
-            mounts.push(json!({"name": "config", "mountPath": CONFIG, "readOnly": true}));
-            volumes.push(json!({"name": "config", "configMap": {"name": name}}));
+            mounts.push(mount("config", CONFIG, Some(true)));
+            volumes.push(Volume {
+                name: "config".to_owned(),
+                config_map: Some(ConfigMapVolumeSource {
+                    name: name.to_owned(),
+                    ..ConfigMapVolumeSource::default()
+                }),
+                ..Volume::default()
+            });
         }
-        mounts.extend(self.secrets.iter().map(SecretFile::mount));
-        volumes.extend(self.secrets.iter().map(SecretFile::volume));
-        if let Some((volume, mount)) = egress::certificates(self.egress) {
+        mounts.extend(self.secrets.iter().map(|secret| secret.mount()));
+        volumes.extend(self.secrets.iter().map(|secret| secret.volume()));
+        if let Some((volume, mount)) = self.defaults.egress.ca_volume() {
             mounts.push(mount);
             volumes.push(volume);
         }
-        let [cpu, memory] = self.requests;
-        let own = json!({
-            "name": "assay",
-            "image": self.image,
-            "args": self.arguments,
-            "workingDir": DATA,
-            // What it said last is to be read where it ended, also once its log is gone.
-            "terminationMessagePolicy": "FallbackToLogsOnError",
-            "env": self.environment(),
-            "securityContext": {
-                "allowPrivilegeEscalation": false,
-                "capabilities": {"drop": ["ALL"]},
-                "readOnlyRootFilesystem": true,
-            },
-            // No limits: what is short of CPU answers late, and memory grows with lists and labels.
-            "resources": {"requests": {"cpu": cpu, "memory": memory}},
-            "volumeMounts": mounts,
-        });
-        let pull: Vec<Value> = self.pull_secrets.iter().map(|name| json!({"name": name})).collect();
+        let pull_secrets = self.defaults.pull_secrets.iter();
+        let pull_secrets = pull_secrets.map(|name| LocalObjectReference { name: name.to_string() });
         let restart = match self.restart {
-            Restart::Always => "Always",
-            Restart::Never => "Never",
+            RestartPolicy::Always => "Always",
+            RestartPolicy::Never => "Never",
         };
-        let spec = json!({
-            "automountServiceAccountToken": false,
+        PodSpec {
+            automount_service_account_token: Some(false),
             // A Service could otherwise set variables that look like settings.
-            "enableServiceLinks": false,
-            "securityContext": {
-                "runAsNonRoot": true,
-                "runAsUser": USER,
-                "runAsGroup": USER,
-                "fsGroup": USER,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "imagePullSecrets": pull,
-            "restartPolicy": restart,
-            "terminationGracePeriodSeconds": self.grace_seconds,
-            "containers": [with(own, container)],
-            "volumes": volumes,
-        });
-        with(spec, more)
+            enable_service_links: Some(false),
+            security_context: Some(PodSecurityContext {
+                run_as_non_root: Some(true),
+                run_as_user: Some(USER),
+                run_as_group: Some(USER),
+                fs_group: Some(USER),
+                seccomp_profile: Some(SeccompProfile {
+                    type_: "RuntimeDefault".to_owned(),
+                    localhost_profile: None,
+                }),
+                ..PodSecurityContext::default()
+            }),
+            image_pull_secrets: Some(pull_secrets.collect()),
+            restart_policy: Some(restart.to_owned()),
+            termination_grace_period_seconds: Some(self.grace_seconds.into()),
+            containers: vec![self.container(mounts)],
+            volumes: Some(volumes),
+            ..PodSpec::default()
+        }
     }
 
-    fn environment(&self) -> Vec<Value> {
-        let mut variables = egress::environment(self.egress);
-        let collector = self.telemetry.otlp_endpoint.as_ref();
-        variables.extend(collector.map(|url| json!({"name": COLLECTOR, "value": url})));
+    fn container(&self, mounts: Vec<VolumeMount>) -> Container {
+        let [cpu, memory] = self.requests;
+        let requests = [("cpu", cpu), ("memory", memory)];
+        let requests =
+            requests.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
+        Container {
+            name: "assay".to_owned(),
+            image: Some(self.defaults.image.clone()),
+            args: Some(self.arguments.clone()),
+            working_dir: Some(DATA.to_owned()),
+            // The last lines of the log stay readable in the pod's status once the log is gone.
+            termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
+            env: Some(self.environment()),
+            security_context: Some(SecurityContext {
+                allow_privilege_escalation: Some(false),
+                capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), add: None }),
+                read_only_root_filesystem: Some(true),
+                ..SecurityContext::default()
+            }),
+            // No limits: a program that lacks CPU answers late, and memory grows with lists and labels.
+            resources: Some(ResourceRequirements {
+                requests: Some(BTreeMap::from(requests)),
+                ..ResourceRequirements::default()
+            }),
+            volume_mounts: Some(mounts),
+            ..Container::default()
+        }
+    }
+
+    fn environment(&self) -> Vec<EnvVar> {
+        let mut variables = self.defaults.egress.environment();
+        variables.extend(self.defaults.telemetry.otlp_endpoint.as_ref().map(|url| EnvVar {
+            name: COLLECTOR.to_owned(),
+            value: Some(url.clone()),
+            value_from: None,
+        }));
         variables
     }
 }
 
-/// An object with the fields of another one.
-fn with(mut object: Value, more: Value) -> Value {
-    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
-        object.extend(more);
-    }
-    object
+fn mount(name: &str, path: &str, read_only: Option<bool>) -> VolumeMount {
+    let (name, mount_path) = (name.to_owned(), path.to_owned());
+    VolumeMount { name, mount_path, read_only, ..VolumeMount::default() }
+}
+
+fn empty_volume(name: &str) -> Volume {
+    let empty_dir = Some(EmptyDirVolumeSource::default());
+    Volume { name: name.to_owned(), empty_dir, ..Volume::default() }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     fn pod() -> Value {
-        let key = SecretKey { name: "store".parse().unwrap(), key: "url".into() };
-        let pod = Pod {
-            image: "assay:1",
-            pull_secrets: &["registry".parse().unwrap()],
+        let defaults = PodDefaults {
+            image: "assay:1".into(),
+            pull_secrets: vec!["registry".parse().unwrap()],
+            egress: Egress::default(),
+            telemetry: TelemetrySpec::default(),
+        };
+        let source = SecretKey { name: "store".parse().unwrap(), key: "url".into() };
+        let database = SecretFile { name: "database", source };
+        let pod = PodSettings {
+            defaults: &defaults,
             arguments: vec!["migrate".into()],
-            secrets: vec![SecretFile::new("database", &key)],
+            secrets: vec![&database],
             config_map: Some("settings"),
-            egress: &EgressSpec::default(),
-            telemetry: &TelemetrySpec::default(),
-            restart: Restart::Never,
+            restart: RestartPolicy::Never,
             grace_seconds: 7,
             requests: ["100m", "64Mi"],
         };
-        pod.spec(json!({"ports": []}), json!({"hostNetwork": false}))
+        json!(pod.spec())
     }
 
     #[test]

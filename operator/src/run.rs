@@ -20,8 +20,9 @@ use tracing_subscriber::EnvFilter;
 use crate::{
     api_key, backoff,
     health::{self, Health},
+    in_force::InForce,
     leader::{Election, Leadership},
-    publish::{InForce, Publisher},
+    publish::Publisher,
     risk_service,
     settings::Settings,
     source::{self, Observed},
@@ -172,14 +173,14 @@ async fn run_parts(
         _ = parts.join_next() => return Err(RunError::PartEnded),
     };
     let (store, graphs, environment) = opened;
-    let known = watch::Sender::new(Observed::default());
+    let observed = watch::Sender::new(Observed::default());
     let publisher = Publisher::new(
         &client,
         Arc::clone(&store),
         writer.clone(),
         health.clone(),
         sender,
-        known.subscribe(),
+        observed.subscribe(),
     );
     parts.spawn(source::run(
         client.clone(),
@@ -190,12 +191,12 @@ async fn run_parts(
         settings.namespace.clone(),
         settings.workloads(),
         in_force.clone(),
-        known,
+        observed,
     ));
     let health = health.clone();
     let keys = api_key::Context::new(client, store, environment, writer, health, in_force);
     parts.spawn(publisher.run());
-    parts.spawn(keys.run());
+    parts.spawn(api_key::run(keys));
     tokio::select! {
         () = election.hold() => Err(RunError::LostLease),
         _ = parts.join_next() => Err(RunError::PartEnded),

@@ -6,7 +6,11 @@ use assay_crds::{CaBundle, EgressSpec, SecretKey, TelemetrySpec};
 use assay_tenancy::Name;
 use clap::Parser;
 
-use crate::source::Workloads;
+use crate::{
+    egress::Egress,
+    pod::{PodDefaults, SecretFile},
+    source::WorkloadSettings,
+};
 
 /// Turns Assay's custom resources into configuration, keys and workloads
 #[derive(Clone, Debug, Parser)]
@@ -68,21 +72,22 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the workloads of sources are made of; `None` where there are to be none.
-    #[must_use]
-    pub fn workloads(&self) -> Option<Workloads> {
-        Some(Workloads {
+    /// The settings of the workloads of sources. `None`: the operator creates no workloads.
+    pub(crate) fn workloads(&self) -> Option<WorkloadSettings> {
+        let egress = EgressSpec {
+            https_proxy: self.https_proxy.clone(),
+            http_proxy: self.http_proxy.clone(),
+            no_proxy: self.no_proxy.clone(),
+            ca_bundle: self.ca_bundle.clone(),
+        };
+        let pods = PodDefaults {
             image: self.image.clone()?,
-            image_pull_secrets: self.image_pull_secret.clone(),
-            database_secret: self.database_secret.clone()?,
-            egress: EgressSpec {
-                https_proxy: self.https_proxy.clone(),
-                http_proxy: self.http_proxy.clone(),
-                no_proxy: self.no_proxy.clone(),
-                ca_bundle: self.ca_bundle.clone(),
-            },
+            pull_secrets: self.image_pull_secret.clone(),
+            egress: Egress::parse(&egress)?,
             telemetry: TelemetrySpec { otlp_endpoint: self.otlp_endpoint.clone() },
-        })
+        };
+        let source = self.database_secret.clone()?;
+        Some(WorkloadSettings { pods, database: SecretFile { name: "database", source } })
     }
 }
 
@@ -141,7 +146,7 @@ mod tests {
             ])
         };
         let workloads = parse("http://otel:4318").unwrap().workloads().unwrap();
-        assert_eq!(workloads.telemetry.otlp_endpoint.as_deref(), Some("http://otel:4318"));
+        assert_eq!(workloads.pods.telemetry.otlp_endpoint.as_deref(), Some("http://otel:4318"));
         for wrong in ["otel:4318", "http:///", "grpc://otel:4317", "http://me:secret@otel:4318"] {
             let said = parse(wrong).unwrap_err().to_string();
             assert!(said.contains("write it as http://HOST:PORT, without a password"), "{said}");
@@ -158,14 +163,21 @@ mod tests {
         assert!(parse(&["--image", "assay:1"]).is_err());
         assert!(parse(&["--image", "assay:1", "--database-secret", "store"]).is_err());
         let whole = parse(&["--image", "assay:1", "--database-secret", "store/url"]).unwrap();
-        assert_eq!(whole.workloads().unwrap().database_secret.key, "url");
+        assert_eq!(whole.workloads().unwrap().database.source.key, "url");
         let egress = ["--no-proxy", ".svc,10.0.0.0/8", "--ca-bundle", "secret/authorities/ca.pem"];
         assert!(parse(&egress).is_err(), "nothing would go that way");
         let image = ["--image", "assay:1", "--database-secret", "store/url"];
-        let egress = parse(&[&image[..], &egress].concat()).unwrap().workloads().unwrap().egress;
-        assert_eq!(egress.no_proxy, [".svc", "10.0.0.0/8"]);
-        let bundle = egress.ca_bundle.unwrap();
-        assert_eq!((bundle.config_map, bundle.key.as_str()), (None, "ca.pem"));
+        let pods = parse(&[&image[..], &egress].concat()).unwrap().workloads().unwrap().pods;
+        let spec = EgressSpec {
+            no_proxy: vec![".svc".into(), "10.0.0.0/8".into()],
+            ca_bundle: Some(CaBundle {
+                config_map: None,
+                secret: Some("authorities".parse().unwrap()),
+                key: "ca.pem".into(),
+            }),
+            ..EgressSpec::default()
+        };
+        assert_eq!(Some(pods.egress), Egress::parse(&spec));
         assert!(parse(&[&image[..], &["--ca-bundle", "authorities/ca.pem"]].concat()).is_err());
     }
 }

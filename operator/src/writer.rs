@@ -1,5 +1,4 @@
-//! Every write to the API server: by one field manager, and only while this operator is the one that
-//! works.
+//! Every write to the API server: by one field manager, and only while this operator is the leader.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -11,35 +10,37 @@ use kube::{
     runtime::events::{Event, EventType, Recorder, Reporter},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
 use tokio::time::timeout;
 use tracing::Instrument;
 
-use crate::{leader::Leadership, metrics::Metrics};
+use crate::{leader::Leadership, metrics::Metrics, owned_fields::OwnedFields};
 
-/// Who owns every field that the operator writes.
+/// The field manager of every field that the operator writes.
 pub const MANAGER: &str = "assay-operator";
-/// Keeps an object until its rows in the store are gone.
+/// The finalizer that keeps an object until its rows in the store are deleted.
 pub const FINALIZER: &str = "assay.dev/store";
-/// Longest time for one write.
+/// The longest time for one write.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why something was not written.
+/// Why an object was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// This operator is not the one that works any more.
+    /// This operator is not the leader any more.
     #[error("the Lease is lost: nothing is written")]
     NotLeader,
     /// The API server did not answer in time.
     #[error("the API server did not answer in time")]
     TimedOut,
-    /// The API server refused, or could not be reached.
+    /// The API server refused the request, or could not be reached.
     #[error("the API server failed: {0}")]
     Server(#[from] kube::Error),
+    /// The object, or the answer, is not valid JSON of its type.
+    #[error("an object cannot be converted: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 impl WriteError {
-    /// Whether the object is not there any more.
+    /// Whether the object, or its kind, does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Server(kube::Error::Api(status)) if status.code == 404)
@@ -52,7 +53,7 @@ pub struct Writer {
     leadership: Leadership,
     client: Client,
     reporter: Reporter,
-    /// Knows what it told lately, so that what is repeated is counted.
+    /// Remembers recent warnings, so that repeated ones are counted in one event.
     warnings: Recorder,
     metrics: Metrics,
 }
@@ -64,7 +65,7 @@ impl Debug for Writer {
 }
 
 impl Writer {
-    /// A writer that stops with the leadership.
+    /// A writer that refuses to write without leadership.
     #[must_use]
     pub fn new(client: Client, name: &str, leadership: Leadership, metrics: Metrics) -> Self {
         let reporter = Reporter { controller: MANAGER.into(), instance: Some(name.to_owned()) };
@@ -88,25 +89,19 @@ impl Writer {
         api: &Api<K>,
         object: &K,
         kind: &K::DynamicType,
-        status: &impl Serialize,
+        status: &(impl Serialize + Debug),
     ) -> Result<(), WriteError>
     where
         K: Resource + Clone + DeserializeOwned + Debug,
     {
-        let name = object.meta().name.clone().unwrap_or_default();
-        let body = json!({
-            "apiVersion": K::api_version(kind),
-            "kind": K::kind(kind),
-            // An object of the same name that came since is another one.
-            "metadata": {"name": name, "uid": object.meta().uid},
-            "status": status,
-        });
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        let fields = OwnedFields::status(object, kind, status);
         let parameters = PatchParams::apply(MANAGER).force();
-        self.write("status", api.patch_status(&name, &parameters, &Patch::Apply(&body))).await?;
+        self.write("status", api.patch_status(name, &parameters, &Patch::Apply(&fields))).await?;
         Ok(())
     }
 
-    /// Puts the finalizer on an object, or takes it away.
+    /// Adds the finalizer to an object, or removes it.
     ///
     /// # Errors
     ///
@@ -116,22 +111,17 @@ impl Writer {
         api: &Api<K>,
         object: &K,
         kind: &K::DynamicType,
-        there: bool,
+        is_present: bool,
     ) -> Result<K, WriteError>
     where
         K: Resource + Clone + DeserializeOwned + Debug,
     {
-        let name = object.meta().name.clone().unwrap_or_default();
-        let finalizers: &[&str] = if there { &[FINALIZER] } else { &[] };
-        let body = json!({
-            "apiVersion": K::api_version(kind),
-            "kind": K::kind(kind),
-            "metadata": {"name": name, "uid": object.meta().uid, "finalizers": finalizers},
-        });
-        self.apply("finalizer", api, &name, &body).await
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        let finalizers: &[&str] = if is_present { &[FINALIZER] } else { &[] };
+        self.apply("finalizer", api, name, &OwnedFields::finalizers(object, kind, finalizers)).await
     }
 
-    /// Applies an object.
+    /// Applies an object by server-side apply: the operator owns exactly its fields.
     ///
     /// # Errors
     ///
@@ -141,16 +131,16 @@ impl Writer {
         what: &'static str,
         api: &Api<K>,
         name: &str,
-        body: &Value,
+        object: &(impl Serialize + Debug),
     ) -> Result<K, WriteError>
     where
         K: Clone + DeserializeOwned + Debug,
     {
         let parameters = PatchParams::apply(MANAGER).force();
-        self.write(what, api.patch(name, &parameters, &Patch::Apply(body))).await
+        self.write(what, api.patch(name, &parameters, &Patch::Apply(object))).await
     }
 
-    /// Creates an object; fails where there is one.
+    /// Creates an object. It fails if one of that name exists.
     ///
     /// # Errors
     ///
@@ -173,7 +163,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Where it was not deleted; that it is gone already is well.
+    /// Where it was not deleted. An object that does not exist is no error.
     pub async fn delete<K>(
         &self,
         what: &'static str,
@@ -195,7 +185,7 @@ impl Writer {
         }
     }
 
-    /// Tells what happened to an object. It is news, not a record: where it fails, nothing else does.
+    /// Publishes an event about an object. A failure is logged and has no other effect.
     pub async fn event(
         &self,
         object: &ObjectReference,
@@ -215,13 +205,13 @@ impl Writer {
             if is_warning {
                 return Ok(self.warnings.publish(&event, object).await?);
             }
-            // What went well is told once. To remember thousands of those takes memory, and each time
-            // all of them are looked through.
+            // Other events occur once. Remembering thousands of them would take memory, and time to
+            // search them.
             let once = Recorder::new(self.client.clone(), self.reporter.clone());
             Ok(once.publish(&event, object).await?)
         };
         if let Err(error) = self.bounded("event", published).await {
-            tracing::warn!(%error, reason, "failed to tell what happened");
+            tracing::warn!(%error, reason, "failed to publish an event");
         }
     }
 

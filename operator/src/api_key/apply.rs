@@ -1,177 +1,159 @@
-//! Making, storing and ending keys.
+//! Writing keys: the Secret first, the store after it.
 
 use assay_crds::ApiKey;
 use assay_store::control::KeyRecord;
-use assay_tenancy::key::{ApiKey as KeyText, KeyId};
+use assay_tenancy::key::KeyId;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ObjectReference, Secret};
 use kube::{Api, Resource, ResourceExt};
 
 use super::{
-    Context, KeyError,
-    build::{self, GrantUpdate, KeyAction},
-    fetch::Fetched,
+    build::{Action, Event, KeyPlan, StoreKey},
+    context::{Context, KeyError},
+    fetch::Inputs,
+    records, secret,
 };
-use crate::{conditions::ReadyState, reason::Reason, system, writer::FINALIZER};
+use crate::{conditions::ReadyState, reason::Reason, writer::FINALIZER};
 
-/// What was done.
+/// The event about a key that ended with its object.
+const REVOKED: Event = Event { reason: "KeyRevoked", text: "is revoked" };
+
+/// The keys of an object after all changes.
 #[derive(Debug)]
-pub(super) struct Done {
-    /// How it stands.
+pub(super) struct Applied {
+    /// The state of the object.
     pub(super) ready_state: ReadyState,
-    /// What the store keeps of the object's keys now, where that is known to have changed.
-    pub(super) records: Option<Vec<KeyRecord>>,
-    /// The key that is in the Secret.
+    /// The records of its keys.
+    pub(super) records: Vec<KeyRecord>,
+    /// The key in the Secret, if it is active.
     pub(super) current: Option<KeyId>,
-    /// Whether anything changed.
-    pub(super) is_change: bool,
-    /// How new the Secret is, where the key in it is as it should be.
+    /// Whether a key was stored.
+    pub(super) has_changed: bool,
+    /// The resource version of the Secret, if the key in it is active.
     pub(super) secret: Option<String>,
 }
 
-impl Done {
-    /// Nothing, because of what a person would have to do.
-    pub(super) const fn refused(ready_state: ReadyState) -> Self {
-        Self { ready_state, records: None, current: None, is_change: false, secret: None }
-    }
-}
-
-/// Sees to it that keys are good for that, and for no more; tells of each by a word and a sentence.
-pub(super) async fn update_grants(
-    fetched: &mut Fetched,
-    grant_updates: &[GrantUpdate],
-    (reason, what): (&str, &str),
-    context: &Context,
-) -> Result<(), KeyError> {
-    if grant_updates.is_empty() {
-        return Ok(());
-    }
-    for GrantUpdate { id, scopes, expires_at } in grant_updates {
-        if !context.writer.may_write() {
-            return Err(KeyError::NotLeader);
-        }
-        context.store.regrant_key(id, scopes, *expires_at).await?;
-        context.health.metrics.wrote("store");
-        tell(fetched, context, reason, what, id).await;
-    }
-    let name = build::record_name(&fetched.namespace, &fetched.object.name_any());
-    fetched.records = context.store.keys_named(&name).await?;
-    Ok(())
-}
-
+/// Applies the changes.
 pub(super) async fn apply(
-    fetched: &Fetched,
-    work: KeyAction,
+    plan: KeyPlan,
+    inputs: &Inputs,
     context: &Context,
-    now: Timestamp,
-) -> Result<Done, KeyError> {
-    let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
-    if !fetched.object.finalizers().iter().any(|name| name == FINALIZER) {
-        context.writer.finalizer(&api, &fetched.object, &(), true).await?;
+) -> Result<Applied, KeyError> {
+    let KeyPlan { updates, update_event, action } = plan;
+    let has_updates = !updates.is_empty();
+    for update in updates {
+        writable(context)?;
+        context.store.regrant_key(&update.id, &update.scopes, update.expires_at).await?;
+        context.health.metrics.wrote("store");
+        report(inputs, context, update_event, &update.id).await;
     }
-    let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
-    let there = fetched.secret.as_ref().and_then(ResourceExt::resource_version);
-    let (id, is_change, secret) = match work {
-        KeyAction::Keep(id) => {
-            let secret = match fetched.held() {
-                Some(held) if !build::is_owned(fetched) => {
-                    write_secret(fetched, &held, &secrets, context).await?
-                }
-                _ => there,
-            };
-            (id, false, secret)
+    if !matches!(action, Action::Refuse(_)) {
+        add_finalizer(inputs, context).await?;
+    }
+    let version = inputs.secret.as_ref().and_then(ResourceExt::resource_version);
+    let (current, has_changed, secret) = match action {
+        Action::Refuse(ready_state) => {
+            let records = records(inputs, has_updates, context).await?;
+            let (current, secret) = (None, None);
+            return Ok(Applied { ready_state, records, current, has_changed: false, secret });
         }
-        KeyAction::Adopt(replaced) => {
-            // It was read a moment ago; without one there is nothing to adopt.
-            let Some(held) = fetched.held() else { return Err(KeyError::NotLeader) };
-            let secret = if build::is_owned(fetched) {
-                there
-            } else {
-                write_secret(fetched, &held, &secrets, context).await?
-            };
-            store(fetched, &held, replaced.as_ref(), context, now).await?;
-            tell(fetched, context, "KeyAdopted", "is the one that was in its Secret", held.id())
-                .await;
-            (held.id().clone(), true, secret)
+        Action::Keep { id, secret } => {
+            let secret = secret.map(|secret| *secret);
+            (id, false, write_secret(secret, version, inputs, context).await?)
         }
-        KeyAction::Make(replaced) => {
-            let (id, secret) = system::key_numbers();
-            let key = KeyText::generate(fetched.environment, id, secret);
-            let secret = write_secret(fetched, &key, &secrets, context).await?;
-            store(fetched, &key, replaced.as_ref(), context, now).await?;
-            context.health.metrics.key_issued();
-            let reason = if replaced.is_some() { "KeyRotated" } else { "KeyMade" };
-            tell(fetched, context, reason, "is in its Secret", key.id()).await;
-            (key.id().clone(), true, secret)
+        Action::Store(key) => {
+            let StoreKey { secret, record, replaced, is_new, event } = *key;
+            let version = write_secret(secret, version, inputs, context).await?;
+            writable(context)?;
+            let replaced = replaced.as_ref().map(|(id, ends)| (id, *ends));
+            context.store.add_key(&record, replaced).await?;
+            context.health.metrics.wrote("store");
+            if is_new {
+                context.health.metrics.key_issued();
+            }
+            report(inputs, context, event, &record.id).await;
+            (record.id, true, version)
         }
     };
-    let name = build::record_name(&fetched.namespace, &fetched.object.name_any());
-    let records = if is_change { Some(context.store.keys_named(&name).await?) } else { None };
-    let message = format!("key {id} is in the Secret `{}`", fetched.secret_name());
+    let records = records(inputs, has_updates || has_changed, context).await?;
+    let name = secret::name(&inputs.object);
+    let message = format!("key {current} is active and in Secret `{name}`");
     let ready_state = ReadyState::Ready(Reason::KeyReady, message);
-    Ok(Done { ready_state, records, current: Some(id), is_change, secret })
+    Ok(Applied { ready_state, records, current: Some(current), has_changed, secret })
 }
 
-/// Writes the Secret, and says how new it is: a new one is created, so that somebody else's is never
-/// overwritten.
-async fn write_secret(
-    fetched: &Fetched,
-    key: &KeyText,
-    secrets: &Api<Secret>,
-    context: &Context,
-) -> Result<Option<String>, KeyError> {
-    let body = build::secret(fetched, key);
-    let written: Secret = if fetched.secret.is_some() {
-        context.writer.apply("secret", secrets, &fetched.secret_name(), &body).await?
-    } else {
-        let secret: Secret = serde_json::from_value(body).map_err(kube::Error::SerdeError)?;
-        context.writer.create("secret", secrets, &secret).await?
-    };
-    Ok(written.resource_version())
-}
-
-async fn store(
-    fetched: &Fetched,
-    key: &KeyText,
-    replaced: Option<&KeyId>,
-    context: &Context,
-    now: Timestamp,
-) -> Result<(), KeyError> {
-    if !context.writer.may_write() {
-        return Err(KeyError::NotLeader);
-    }
-    let record = build::grant(fetched).record(key, now);
-    let ends = build::overlap_ends(fetched, now);
-    context.store.add_key(&record, replaced.map(|id| (id, ends))).await?;
-    context.health.metrics.wrote("store");
-    Ok(())
-}
-
-/// Ends every key of an object that goes; its Secret goes with it.
+/// Revokes every key of an object that is deleted. Garbage collection deletes the Secret.
 pub(super) async fn revoke(
-    fetched: &Fetched,
+    inputs: &Inputs,
     context: &Context,
     now: Timestamp,
 ) -> Result<(), KeyError> {
-    if !fetched.object.finalizers().iter().any(|name| name == FINALIZER) {
+    if !has_finalizer(inputs) {
         return Ok(());
     }
-    for record in fetched.records.iter().filter(|record| record.is_good(now)) {
-        if !context.writer.may_write() {
-            return Err(KeyError::NotLeader);
-        }
+    for record in inputs.records.iter().filter(|record| record.is_good(now)) {
+        writable(context)?;
         context.store.revoke_key(&record.id, now).await?;
         context.health.metrics.wrote("store");
-        tell(fetched, context, "KeyRevoked", "is refused from now on", &record.id).await;
+        report(inputs, context, REVOKED, &record.id).await;
     }
-    let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
-    match context.writer.finalizer(&api, &fetched.object, &(), false).await {
+    match context.writer.finalizer(&api(inputs, context), &inputs.object, &(), false).await {
         Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-async fn tell(fetched: &Fetched, context: &Context, reason: &str, what: &str, id: &KeyId) {
-    let reference: ObjectReference = fetched.object.object_ref(&());
-    context.writer.event(&reference, false, reason, "Key", format!("key {id} {what}")).await;
+fn api(inputs: &Inputs, context: &Context) -> Api<ApiKey> {
+    Api::namespaced(context.client.0.clone(), &inputs.namespace)
+}
+
+fn has_finalizer(inputs: &Inputs) -> bool {
+    inputs.object.finalizers().iter().any(|name| name == FINALIZER)
+}
+
+fn writable(context: &Context) -> Result<(), KeyError> {
+    if context.writer.may_write() { Ok(()) } else { Err(KeyError::NotLeader) }
+}
+
+async fn add_finalizer(inputs: &Inputs, context: &Context) -> Result<(), KeyError> {
+    if !has_finalizer(inputs) {
+        context.writer.finalizer(&api(inputs, context), &inputs.object, &(), true).await?;
+    }
+    Ok(())
+}
+
+/// The records of the object's keys, read again if they changed.
+async fn records(
+    inputs: &Inputs,
+    have_changed: bool,
+    context: &Context,
+) -> Result<Vec<KeyRecord>, KeyError> {
+    if have_changed {
+        return Ok(context.store.keys_named(&records::name(&inputs.object)).await?);
+    }
+    Ok(inputs.records.clone())
+}
+
+/// Writes the Secret if there is one to write, and gives its resource version. A new one is created,
+/// so that a Secret of somebody else is never overwritten.
+async fn write_secret(
+    secret: Option<Secret>,
+    version: Option<String>,
+    inputs: &Inputs,
+    context: &Context,
+) -> Result<Option<String>, KeyError> {
+    let Some(secret) = secret else { return Ok(version) };
+    let api: Api<Secret> = Api::namespaced(context.client.0.clone(), &inputs.namespace);
+    let written = if inputs.secret.is_some() {
+        context.writer.apply("secret", &api, &secret.name_any(), &secret).await?
+    } else {
+        context.writer.create("secret", &api, &secret).await?
+    };
+    Ok(written.resource_version())
+}
+
+async fn report(inputs: &Inputs, context: &Context, event: Event, id: &KeyId) {
+    let reference: ObjectReference = inputs.object.object_ref(&());
+    let note = format!("key {id} {}", event.text);
+    context.writer.event(&reference, false, event.reason, "Key", note).await;
 }

@@ -1,118 +1,218 @@
-//! What is to be done about a key, and the Secret that holds it.
+//! The changes of an object's keys, and of the Secret that holds one. Pure: the numbers of a new key
+//! are an argument.
 
 use std::collections::BTreeMap;
 
-use assay_store::control::{Grant, KeyRecord};
+use assay_store::control::KeyRecord;
 use assay_tenancy::key::{ApiKey as KeyText, KeyId, Scope};
-use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::{ByteString, api::core::v1::Secret};
-use kube::{Resource, ResourceExt};
-use serde_json::{Value, json};
+use jiff::Timestamp;
+use k8s_openapi::{
+    ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
 
-use super::{ROTATE, fetch::Fetched, validate::ValidatedKey};
-use crate::writer::MANAGER;
+use super::{
+    records::{latest, overlap_ends, rotates_at},
+    secret::{ID, KEY, OWNER, ROTATE, TENANT},
+    validate::{Validated, ValidatedKey},
+};
+use crate::{
+    conditions::ReadyState,
+    owned::{MANAGED_BY, PART_OF},
+    writer::MANAGER,
+};
 
-/// The Secret's key that holds the API key.
-pub(super) const KEY: &str = "api-key";
-/// The Secret's key that holds the visible part.
-const ID: &str = "key-id";
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// Which object a Secret belongs to.
-const OWNER: &str = "assay.dev/api-key";
-/// Whose key a Secret holds.
-const TENANT: &str = "assay.dev/tenant";
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum KeyAction {
-    /// Nothing: the key in the Secret is good.
-    Keep(KeyId),
-    /// The key in the Secret is to be stored, in the place of another one.
-    Adopt(Option<KeyId>),
-    /// A new key is to be made, in the place of another one.
-    Make(Option<KeyId>),
+/// The changes of an object's keys.
+pub(super) struct KeyPlan {
+    /// The changes of what active keys are granted. They come first.
+    pub(super) updates: Vec<GrantUpdate>,
+    /// The event about each of them.
+    pub(super) update_event: Event,
+    /// The change of the key in the Secret.
+    pub(super) action: Action,
 }
 
-/// What is to be done about a key.
-pub(super) fn build(valid: &ValidatedKey<'_>, now: Timestamp) -> KeyAction {
-    let fetched = valid.0;
-    let replaced = latest(&fetched.records, now).map(|record| record.id.clone());
-    let Some(held) = fetched.held() else { return KeyAction::Make(replaced) };
-    let known = fetched.records.iter().find(|record| record.id == *held.id());
-    match known {
-        None => KeyAction::Adopt(replaced),
-        Some(record)
-            if record.hash == held.hash()
-                && record.tenant == fetched.object.spec.tenant
-                && record.is_good(now) =>
-        {
-            if is_due(fetched, record, now) {
-                KeyAction::Make(Some(record.id.clone()))
-            } else {
-                KeyAction::Keep(record.id.clone())
-            }
-        }
-        // Revoked or expired, or another key under the same id.
-        Some(record) => KeyAction::Make(replaced.filter(|id| *id != record.id)),
-    }
+/// An event about a key: its reason, and what is said after the key's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// The reason.
+    pub(super) reason: &'static str,
+    /// The rest of the sentence.
+    pub(super) text: &'static str,
 }
 
-/// Of the keys that are good, the one that is so longest: those that were replaced end before.
-pub(super) fn latest<'a>(
-    records: impl IntoIterator<Item = &'a KeyRecord>,
-    now: Timestamp,
-) -> Option<&'a KeyRecord> {
-    let good = records.into_iter().filter(|record| record.is_good(now));
-    good.max_by_key(|record| (record.expires_at.is_none(), record.expires_at, record.created_at))
-}
+/// The keys are granted what the spec says by now.
+const CHANGED: Event =
+    Event { reason: "KeyChanged", text: "has the scopes and expiry of the spec" };
+/// The keys are suspended.
+const SUSPENDED: Event =
+    Event { reason: "KeySuspended", text: "is refused until its tenant lists this namespace" };
+/// The key was in the Secret already.
+const ADOPTED: Event = Event { reason: "KeyAdopted", text: "was in the Secret and is active now" };
+/// The key is the object's first.
+const ISSUED: Event = Event { reason: "KeyIssued", text: "is in the Secret" };
+/// The key replaces another one.
+const ROTATED: Event =
+    Event { reason: "KeyRotated", text: "is in the Secret and replaces another" };
 
-/// What a key is to be good for from now on.
+/// A change of what a key is granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GrantUpdate {
+    /// The key.
     pub(super) id: KeyId,
+    /// The scopes.
     pub(super) scopes: Vec<Scope>,
+    /// The expiry time.
     pub(super) expires_at: Option<Timestamp>,
 }
 
-/// The keys that are good for something else than the object says by now. Those that were replaced end
-/// when they would, or earlier. The newest one is good again where it was suspended and nobody revoked
-/// it.
-pub(super) fn grant_updates(fetched: &Fetched, now: Timestamp) -> Vec<GrantUpdate> {
-    let spec = &fetched.object.spec;
-    // The store keeps no more.
+/// The change of the key in the Secret. It has no `Debug`: the Secret holds the key.
+pub(super) enum Action {
+    /// None: the key in the Secret is active. The Secret is written if it lacks its owner.
+    Keep {
+        /// The key.
+        id: KeyId,
+        /// The Secret to write.
+        secret: Option<Box<Secret>>,
+    },
+    /// A key is stored.
+    Store(Box<StoreKey>),
+    /// None, because of this state.
+    Refuse(ReadyState),
+}
+
+/// A key to store, once the Secret with it was written. It has no `Debug`: the Secret holds the key.
+pub(super) struct StoreKey {
+    /// The Secret to write.
+    pub(super) secret: Option<Secret>,
+    /// The key's record.
+    pub(super) record: KeyRecord,
+    /// The key that it replaces, and when that one expires.
+    pub(super) replaced: Option<(KeyId, Timestamp)>,
+    /// Whether the key is a new one.
+    pub(super) is_new: bool,
+    /// The event about it.
+    pub(super) event: Event,
+}
+
+/// Builds the changes. `numbers` are random: the id and the secret of a key, if a new one is needed.
+pub(super) fn build(
+    validated: Validated,
+    now: Timestamp,
+    numbers: impl FnOnce() -> (u64, [u128; 2]),
+) -> KeyPlan {
+    let (updates, update_event, action) = match validated {
+        Validated::Active(mut key) => {
+            let updates = grant_updates(&key, now);
+            update(&mut key.records, &updates);
+            (updates, CHANGED, action(&key, now, numbers))
+        }
+        Validated::Expired(key, state) => {
+            (grant_updates(&key, now), CHANGED, Action::Refuse(state))
+        }
+        Validated::Suspended(records, state) => {
+            (suspensions(&records, now), SUSPENDED, Action::Refuse(state))
+        }
+        Validated::Refused(state) => (Vec::new(), CHANGED, Action::Refuse(state)),
+    };
+    KeyPlan { updates, update_event, action }
+}
+
+/// The records after the updates.
+fn update(records: &mut [KeyRecord], updates: &[GrantUpdate]) {
+    for record in records {
+        if let Some(update) = updates.iter().find(|update| update.id == record.id) {
+            record.scopes.clone_from(&update.scopes);
+            record.expires_at = update.expires_at;
+        }
+    }
+}
+
+fn action(
+    key: &ValidatedKey,
+    now: Timestamp,
+    numbers: impl FnOnce() -> (u64, [u128; 2]),
+) -> Action {
+    let replaced = latest(&key.records, now).map(|record| record.id.clone());
+    let Some(held) = key.secret.as_ref().and_then(|secret| secret.key.as_ref()) else {
+        return issue(key, replaced, now, numbers);
+    };
+    let lacks_owner = key.secret.as_ref().is_some_and(|secret| !secret.has_owner);
+    let owned = lacks_owner.then(|| secret(key, held));
+    match key.records.iter().find(|record| record.id == *held.id()) {
+        None => Action::Store(Box::new(StoreKey {
+            secret: owned,
+            record: key.grant.clone().record(held, now),
+            replaced: replaced.map(|id| (id, overlap_ends(&key.rotation, now))),
+            is_new: false,
+            event: ADOPTED,
+        })),
+        Some(record)
+            if record.hash == held.hash()
+                && record.tenant == key.grant.tenant
+                && record.is_good(now) =>
+        {
+            if is_rotation_due(key, record, now) {
+                issue(key, Some(record.id.clone()), now, numbers)
+            } else {
+                Action::Keep { id: record.id.clone(), secret: owned.map(Box::new) }
+            }
+        }
+        // It is revoked or expired, or another key has its id.
+        Some(record) => issue(key, replaced.filter(|id| *id != record.id), now, numbers),
+    }
+}
+
+fn issue(
+    key: &ValidatedKey,
+    replaced: Option<KeyId>,
+    now: Timestamp,
+    numbers: impl FnOnce() -> (u64, [u128; 2]),
+) -> Action {
+    let (id, random) = numbers();
+    let text = KeyText::generate(key.environment, id, random);
+    Action::Store(Box::new(StoreKey {
+        secret: Some(secret(key, &text)),
+        record: key.grant.clone().record(&text, now),
+        event: if replaced.is_some() { ROTATED } else { ISSUED },
+        replaced: replaced.map(|id| (id, overlap_ends(&key.rotation, now))),
+        is_new: true,
+    }))
+}
+
+/// The keys whose scopes or expiry differ from the spec. Keys that were replaced keep their end, or get
+/// an earlier one. The newest key is active again if it was suspended and nobody revoked it.
+fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
+    // The store has no more digits.
     let milliseconds = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
-    let suspended = suspended(fetched, now);
-    let latest = latest(&fetched.records, now).or(suspended).map(|record| record.id.clone());
-    let good = fetched.records.iter().filter(|record| record.is_good(now)).chain(suspended);
-    let grant_updates = good.filter_map(|record| {
+    let suspended = suspended(key, now);
+    let latest = latest(&key.records, now).or(suspended).map(|record| record.id.clone());
+    let active = key.records.iter().filter(|record| record.is_good(now)).chain(suspended);
+    let updates = active.filter_map(|record| {
         let is_replaced = latest.as_ref() != Some(&record.id);
-        let ends = record.expires_at.filter(|_| is_replaced);
-        let expires_at = ends.into_iter().chain(spec.expires_at).min();
-        let is_same = record.scopes == spec.scopes
+        let end = record.expires_at.filter(|_| is_replaced);
+        let expires_at = end.into_iter().chain(key.grant.expires_at).min();
+        let is_same = record.scopes == key.grant.scopes
             && milliseconds(record.expires_at) == milliseconds(expires_at);
-        let update_grants =
-            || GrantUpdate { id: record.id.clone(), scopes: spec.scopes.clone(), expires_at };
-        (!is_same).then(update_grants)
+        let (id, scopes) = (record.id.clone(), key.grant.scopes.clone());
+        (!is_same).then_some(GrantUpdate { id, scopes, expires_at })
     });
-    grant_updates.collect()
+    updates.collect()
 }
 
-/// The key that is in the Secret and not good, although its successor was never made, nobody revoked it,
-/// and its object lets it be good for longer.
-fn suspended(fetched: &Fetched, now: Timestamp) -> Option<&KeyRecord> {
-    let held = fetched.held()?;
-    let newest = fetched.records.iter().max_by_key(|record| record.created_at)?;
+/// The key in the Secret if it is suspended: the object's newest one, not revoked, and not active
+/// although the spec allows it.
+fn suspended(key: &ValidatedKey, now: Timestamp) -> Option<&KeyRecord> {
+    let held = key.secret.as_ref()?.key.as_ref()?;
+    let newest = key.records.iter().max_by_key(|record| record.created_at)?;
     let is_held = newest.id == *held.id() && newest.hash == held.hash();
-    let may_be_good = fetched.object.spec.expires_at.is_none_or(|expires| now < expires);
-    (is_held && may_be_good && newest.revoked_at.is_none() && !newest.is_good(now))
-        .then_some(newest)
+    let is_allowed = key.grant.expires_at.is_none_or(|expires| now < expires);
+    (is_held && is_allowed && newest.revoked_at.is_none() && !newest.is_good(now)).then_some(newest)
 }
 
-/// The keys that are good although they may not be, each with the end that it gets. None is revoked: it
-/// may be allowed again.
-pub(super) fn suspensions(fetched: &Fetched, now: Timestamp) -> Vec<GrantUpdate> {
-    let good = fetched.records.iter().filter(|record| record.is_good(now));
-    let ended = good.map(|record| GrantUpdate {
+/// The end of all active keys. None is revoked: they may be allowed again.
+fn suspensions(records: &[KeyRecord], now: Timestamp) -> Vec<GrantUpdate> {
+    let active = records.iter().filter(|record| record.is_good(now));
+    let ended = active.map(|record| GrantUpdate {
         id: record.id.clone(),
         scopes: record.scopes.clone(),
         expires_at: Some(now),
@@ -120,272 +220,41 @@ pub(super) fn suspensions(fetched: &Fetched, now: Timestamp) -> Vec<GrantUpdate>
     ended.collect()
 }
 
-/// Whether a key is to be replaced: its time has come, or somebody asked for it since it was made.
-fn is_due(fetched: &Fetched, record: &KeyRecord, now: Timestamp) -> bool {
-    let asked = fetched.object.annotations().get(ROTATE);
-    let obeyed = fetched.secret.as_ref().and_then(|secret| secret.annotations().get(ROTATE));
-    let time_has_come = rotates_at(fetched, record).is_some_and(|time| time <= now);
-    time_has_come || (asked.is_some() && asked != obeyed)
+/// Whether a key is to be replaced: by its schedule, or on a request that was not handled yet.
+fn is_rotation_due(key: &ValidatedKey, record: &KeyRecord, now: Timestamp) -> bool {
+    let handled = key.secret.as_ref().and_then(|secret| secret.handled_request.as_ref());
+    let requested = key.rotation_request.as_ref();
+    let is_due = rotates_at(&key.rotation, record).is_some_and(|time| time <= now);
+    is_due || (requested.is_some() && requested != handled)
 }
 
-/// When a key will be replaced.
-pub(super) fn rotates_at(fetched: &Fetched, record: &KeyRecord) -> Option<Timestamp> {
-    let every = fetched.object.spec.rotation.every?;
-    later(record.created_at, every.seconds())
-}
-
-/// Until when the key that is replaced stays good.
-pub(super) fn overlap_ends(fetched: &Fetched, now: Timestamp) -> Timestamp {
-    later(now, fetched.object.spec.rotation.overlap.seconds()).unwrap_or(now)
-}
-
-fn later(time: Timestamp, seconds: u64) -> Option<Timestamp> {
-    time.checked_add(SignedDuration::from_secs(i64::try_from(seconds).ok()?)).ok()
-}
-
-/// What the key is to be good for.
-pub(super) fn grant(fetched: &Fetched) -> Grant {
-    let spec = &fetched.object.spec;
-    Grant {
-        tenant: spec.tenant.clone(),
-        name: record_name(&fetched.namespace, &fetched.object.name_any()),
-        scopes: spec.scopes.clone(),
-        expires_at: spec.expires_at,
-    }
-}
-
-/// What the store calls the keys of an object. People who make keys by hand call theirs otherwise.
-pub(super) fn record_name(namespace: &str, name: &str) -> String {
-    format!("ApiKey {namespace}/{name}")
-}
-
-/// The Secret, as it is applied.
-pub(super) fn secret(fetched: &Fetched, key: &KeyText) -> Value {
-    let object = &fetched.object;
-    let owner = [(OWNER, object.name_any()), (TENANT, object.spec.tenant.to_string())];
-    // Beside the key that obeys it, so that both are written or none.
-    let asked = object.annotations().get(ROTATE).map(|asked| (ROTATE, asked.clone()));
-    json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "type": "Opaque",
-        "metadata": {
-            "name": fetched.secret_name(),
-            "namespace": fetched.namespace,
-            // Where somebody changed it meanwhile, it is looked at again first.
-            "resourceVersion": fetched.secret.as_ref().and_then(ResourceExt::resource_version),
-            "labels": {MANAGED_BY: MANAGER, "app.kubernetes.io/part-of": "assay"},
-            "annotations": owner.into_iter().chain(asked).collect::<BTreeMap<_, _>>(),
-            "ownerReferences": [object.controller_owner_ref(&())],
+/// The Secret with a key.
+fn secret(key: &ValidatedKey, text: &KeyText) -> Secret {
+    let annotations = [(OWNER, key.name.clone()), (TENANT, key.grant.tenant.to_string())];
+    // It is written together with the key that handles it.
+    let request = key.rotation_request.clone().map(|request| (ROTATE, request));
+    let owned = |(name, value): (&str, String)| (name.to_owned(), value);
+    let labels = [(MANAGED_BY, MANAGER.to_owned()), (PART_OF, "assay".to_owned())];
+    let bytes = |text: &str| ByteString(text.into());
+    Secret {
+        metadata: ObjectMeta {
+            name: Some(key.secret_name.clone()),
+            namespace: Some(key.namespace.clone()),
+            // If somebody changed it since, the write fails and the Secret is read again.
+            resource_version: key.secret.as_ref().and_then(|known| known.resource_version.clone()),
+            labels: Some(labels.map(owned).into()),
+            annotations: Some(annotations.into_iter().chain(request).map(owned).collect()),
+            owner_references: Some(key.owner.iter().cloned().collect()),
+            ..ObjectMeta::default()
         },
-        "data": {KEY: bytes(key.expose()), ID: bytes(key.id().as_str())},
-    })
-}
-
-fn bytes(text: &str) -> ByteString {
-    ByteString(text.into())
-}
-
-/// Whether a Secret was made for the object of that name.
-pub(super) fn is_of(secret: &Secret, name: &str) -> bool {
-    let made = secret.labels().get(MANAGED_BY).is_some_and(|manager| manager == MANAGER);
-    made && secret.annotations().get(OWNER).is_some_and(|owner| owner == name)
-}
-
-/// Whether a Secret goes with the object.
-pub(super) fn is_owned(fetched: &Fetched) -> bool {
-    let uid = fetched.object.meta().uid.clone().unwrap_or_default();
-    let owners =
-        fetched.secret.as_ref().and_then(|secret| secret.metadata.owner_references.as_ref());
-    owners.is_some_and(|owners| owners.iter().any(|owner| owner.uid == uid))
-}
-
-/// Which Secrets are watched.
-pub(super) fn label_selector() -> String {
-    format!("{MANAGED_BY}={MANAGER}")
+        type_: Some("Opaque".to_owned()),
+        data: Some(BTreeMap::from([
+            (KEY.to_owned(), bytes(text.expose())),
+            (ID.to_owned(), bytes(text.id().as_str())),
+        ])),
+        ..Secret::default()
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use assay_crds::{ApiKey, ApiKeySpec};
-    use assay_tenancy::key::{KeyEnvironment, KeyHash};
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-
-    use super::{super::fetch::TenantInForce, *};
-    use crate::golden::assert_objects;
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    fn text(id: u64) -> KeyText {
-        KeyText::generate(KeyEnvironment::Live, id, [id.into(), 7])
-    }
-
-    /// What is known of a key whose Secret holds `held`, of which the store knows `records`.
-    fn fetched(held: Option<&KeyText>, records: Vec<KeyRecord>) -> Fetched {
-        let spec: ApiKeySpec = serde_json::from_value(json!({
-            "tenant": "acme", "rotation": {"every": "100h", "overlap": "1h"},
-        }))
-        .unwrap();
-        let secret = held.map(|key| Secret {
-            metadata: ObjectMeta::default(),
-            data: Some([(KEY.to_owned(), ByteString(key.expose().into()))].into()),
-            ..Secret::default()
-        });
-        Fetched {
-            object: ApiKey::new("backend", spec),
-            namespace: "team".into(),
-            tenant: TenantInForce::default(),
-            secret,
-            records,
-            environment: KeyEnvironment::Live,
-        }
-    }
-
-    fn record(key: &KeyText, created: i64) -> KeyRecord {
-        grant(&fetched(None, vec![])).record(key, at(created))
-    }
-
-    fn work(fetched: &Fetched, now: i64) -> KeyAction {
-        build(&ValidatedKey(fetched), at(now))
-    }
-
-    #[test]
-    fn a_key_is_made_once_and_kept_while_it_is_good() {
-        let key = text(1);
-        assert_eq!(work(&fetched(None, vec![]), 0), KeyAction::Make(None));
-        let stored = fetched(Some(&key), vec![record(&key, 0)]);
-        assert_eq!(work(&stored, 10), KeyAction::Keep(key.id().clone()));
-        assert_eq!(
-            work(&stored, 100 * 3600),
-            KeyAction::Make(Some(key.id().clone())),
-            "its time came"
-        );
-    }
-
-    #[test]
-    fn a_key_that_only_the_secret_knows_is_adopted() {
-        let (old, new) = (text(1), text(2));
-        assert_eq!(work(&fetched(Some(&new), vec![]), 0), KeyAction::Adopt(None));
-        let interrupted = fetched(Some(&new), vec![record(&old, 0)]);
-        assert_eq!(work(&interrupted, 0), KeyAction::Adopt(Some(old.id().clone())));
-    }
-
-    #[test]
-    fn a_key_that_died_or_was_lost_is_replaced() {
-        let key = text(1);
-        let mut revoked = record(&key, 0);
-        revoked.revoked_at = Some(at(1));
-        assert_eq!(work(&fetched(Some(&key), vec![revoked]), 2), KeyAction::Make(None));
-        let lost = fetched(None, vec![record(&key, 0)]);
-        assert_eq!(
-            work(&lost, 2),
-            KeyAction::Make(Some(key.id().clone())),
-            "it overlaps its successor"
-        );
-        let mut other = record(&key, 0);
-        other.hash = KeyHash::from_bytes([1; 32]);
-        assert_eq!(work(&fetched(Some(&key), vec![other]), 2), KeyAction::Make(None));
-    }
-
-    #[test]
-    fn what_is_replaced_is_the_key_that_is_good_longest() {
-        let (first, second) = (text(2), text(1));
-        let mut replaced = record(&first, 5);
-        replaced.expires_at = Some(at(3600));
-        let lost = fetched(None, vec![record(&second, 5), replaced]);
-        assert_eq!(work(&lost, 6), KeyAction::Make(Some(second.id().clone())));
-    }
-
-    #[test]
-    fn who_asks_for_a_new_key_gets_one_once() {
-        let key = text(1);
-        let mut asked = fetched(Some(&key), vec![record(&key, 0)]);
-        asked.object.annotations_mut().insert(ROTATE.into(), "monday".into());
-        assert_eq!(work(&asked, 1), KeyAction::Make(Some(key.id().clone())));
-        let applied = secret(&asked, &key);
-        let annotations = &applied["metadata"]["annotations"];
-        assert_eq!(annotations[ROTATE], "monday");
-        let secret = asked.secret.as_mut().unwrap();
-        secret.annotations_mut().insert(ROTATE.into(), "monday".into());
-        assert_eq!(work(&asked, 1), KeyAction::Keep(key.id().clone()));
-    }
-
-    #[test]
-    fn the_secret_is_that_of_the_file() {
-        let key = KeyText::generate(KeyEnvironment::Live, 1, [2, 3]);
-        let mut made = fetched(None, vec![]);
-        made.object.metadata.uid = Some("me".into());
-        let mut created = secret(&made, &key);
-        // It is created from a value that has no such field.
-        created["metadata"].as_object_mut().unwrap().remove("resourceVersion");
-        assert_objects("key-created", [created]);
-        made.object.annotations_mut().insert(ROTATE.into(), "monday".into());
-        made.object.spec.secret_name = Some("elsewhere".parse().unwrap());
-        made.secret = Some(Secret {
-            metadata: ObjectMeta { resource_version: Some("5".into()), ..ObjectMeta::default() },
-            ..Secret::default()
-        });
-        assert_objects("key-rotated", [secret(&made, &key)]);
-    }
-
-    #[test]
-    fn keys_are_good_for_what_the_object_says_now() {
-        let (current, replaced, dead) = (text(1), text(2), text(3));
-        let until = |key: &KeyText, expires: i64| KeyRecord {
-            expires_at: Some(at(expires)),
-            ..record(key, 0)
-        };
-        let records = vec![record(&current, 0), until(&replaced, 50), until(&dead, 5)];
-        let mut fetched = fetched(Some(&current), records);
-        assert_eq!(grant_updates(&fetched, at(10)), [], "nothing is written where nothing changed");
-
-        let update_grants = |key: &KeyText, expires: i64| GrantUpdate {
-            id: key.id().clone(),
-            scopes: vec![Scope::Check],
-            expires_at: Some(at(expires)),
-        };
-        fetched.object.spec.scopes = vec![Scope::Check];
-        fetched.object.spec.expires_at = Some(at(100));
-        assert_eq!(
-            grant_updates(&fetched, at(10)),
-            [update_grants(&current, 100), update_grants(&replaced, 50)]
-        );
-        fetched.object.spec.expires_at = Some(at(10));
-        let ended = [update_grants(&current, 10), update_grants(&replaced, 10)];
-        assert_eq!(grant_updates(&fetched, at(10)), ended, "a time that is over ends them");
-
-        // What the store keeps is rounded to the millisecond.
-        fetched.object.spec.expires_at = Some("1970-01-01T00:01:40.000000001Z".parse().unwrap());
-        fetched.records = vec![KeyRecord { scopes: vec![Scope::Check], ..until(&current, 100) }];
-        assert_eq!(grant_updates(&fetched, at(10)), []);
-    }
-
-    #[test]
-    fn a_key_that_was_suspended_is_good_again_and_the_one_before_it_is_not() {
-        let (replaced, current) = (text(1), text(2));
-        let overlapping = KeyRecord { expires_at: Some(at(100)), ..record(&replaced, 0) };
-        let mut fetched = fetched(Some(&current), vec![overlapping, record(&current, 5)]);
-        let suspended = suspensions(&fetched, at(10));
-        let ends: Vec<_> = suspended.iter().map(|key| (key.id.clone(), key.expires_at)).collect();
-        let both = [&replaced, &current].map(|key| (key.id().clone(), Some(at(10))));
-        assert_eq!(ends, both);
-
-        for record in &mut fetched.records {
-            record.expires_at = Some(at(10));
-        }
-        assert_eq!(suspensions(&fetched, at(11)), [], "nothing is written where nothing changed");
-        let again = GrantUpdate {
-            id: current.id().clone(),
-            scopes: fetched.object.spec.scopes.clone(),
-            expires_at: None,
-        };
-        assert_eq!(grant_updates(&fetched, at(11)), [again]);
-        fetched.records[1].revoked_at = Some(at(11));
-        assert_eq!(grant_updates(&fetched, at(12)), [], "what is revoked stays so");
-        fetched.records[1].revoked_at = None;
-        fetched.object.spec.expires_at = Some(at(12));
-        assert_eq!(grant_updates(&fetched, at(12)), [], "its time is over");
-    }
-}
+mod tests;

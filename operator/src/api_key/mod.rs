@@ -1,161 +1,83 @@
-//! `ApiKey`: from the random number to the Secret.
+//! `ApiKey`: keys of tenants, from the random number to the Secret.
 //!
-//! The Secret is written first, and its key is stored then: whatever ends the program in between, the
-//! next run finds the key in the Secret and stores it. So no key is made twice, and a cluster that was
-//! restored from a backup goes on with the keys that its Secrets hold. Whoever may write Secrets in a
-//! tenant's namespaces may therefore choose its keys, as whoever may read them has them.
+//! The Secret is written first, and its key is stored after it: if the program ends in between, the
+//! next reconciliation finds the key in the Secret and stores it. So no key is issued twice, and a
+//! cluster that was restored from a backup goes on with the keys in its Secrets. A user who may write
+//! Secrets in a tenant's namespaces can therefore choose its keys, just as one who may read Secrets has
+//! them.
+//!
+//! - [`watches`]: when a key is reconciled; [`cache`]: when that is not needed
+//! - [`context`]: what work on keys shares; [`secret`], [`records`], [`tenant`]: the Secret, the store's records, the tenant
+//! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation
 
 mod apply;
 mod build;
 mod cache;
+mod context;
 mod fetch;
+mod records;
+mod secret;
 mod status;
+mod tenant;
 mod validate;
 mod watches;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use assay_crds::{ApiKey, status::ApiKeyStatus};
-use assay_engine::facts::Environment;
-use assay_store::{Store, StoreError};
+use assay_crds::ApiKey;
 use assay_telemetry::stage;
 use futures_util::StreamExt;
 use kube::{
-    Client, Resource, ResourceExt,
+    Resource, ResourceExt,
     runtime::{
         applier,
         controller::{self, Action, Config},
     },
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 use tracing::Instrument;
 
+pub(crate) use self::context::Context;
 use self::{
     cache::{ObservedInputs, ReconcileCache},
+    context::KeyError,
     watches::{Guarded, Watched},
 };
-use crate::{
-    backoff::{self, Failures},
-    client::SharedClient,
-    health::Health,
-    publish::InForce,
-    reason::Reason,
-    system, tracing_spans,
-    writer::{WriteError, Writer},
-};
+use crate::{backoff, reason::Reason, system, tracing_spans};
 
-/// The kind, as metrics name it.
+/// The kind in metrics.
 const KIND: &str = "ApiKey";
-/// Most keys that are worked on at once.
+/// The largest number of keys that are worked on at once.
 const CONCURRENCY: u16 = 16;
-/// How often a key is looked at although nothing seems to have changed.
+/// The interval between reconciliations while nothing changes.
 const RESYNC: Duration = Duration::from_mins(15);
-/// Asks for a new key at once, whenever its value is another one.
-pub const ROTATE: &str = "assay.dev/rotate";
 
-/// What work on keys needs.
-#[derive(Clone, Debug)]
-pub struct Context {
-    client: SharedClient,
-    store: Arc<dyn Store>,
-    environment: Environment,
-    writer: Writer,
-    health: Health,
-    in_force: watch::Receiver<InForce>,
-    failures: Arc<Failures>,
-    /// What was told of each object, by its identity; the watch brings it back later.
-    told: Arc<Mutex<HashMap<String, ApiKeyStatus>>>,
-}
-
-/// Why work on a key failed; it is tried again.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Something was not written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The API server failed.
-    #[error("the API server failed: {0}")]
-    Server(#[from] kube::Error),
-    /// The Lease is lost.
-    #[error("the Lease is lost: nothing is written")]
-    NotLeader,
-}
-
-impl KeyError {
-    fn reason(&self) -> Reason {
-        match self {
-            // An id is given once: somebody put another object's key into the Secret.
-            Self::Store(error) if error.is_unique_violation() => Reason::KeyTaken,
-            Self::Store(_) => Reason::StoreUnavailable,
-            Self::Write(_) | Self::Server(_) | Self::NotLeader => Reason::ApiServerUnavailable,
-        }
+/// Works on keys until the program ends.
+pub(crate) async fn run(mut context: Context) {
+    // Before the first publication no tenant is in force, and all keys would be refused.
+    if context.in_force.changed().await.is_err() {
+        return;
     }
-}
-
-impl Context {
-    /// What work on keys needs.
-    #[must_use]
-    pub fn new(
-        client: Client,
-        store: Arc<dyn Store>,
-        environment: Environment,
-        writer: Writer,
-        health: Health,
-        in_force: watch::Receiver<InForce>,
-    ) -> Self {
-        let client = SharedClient(client);
-        let (failures, told) = <(Arc<_>, Arc<_>)>::default();
-        Self { client, store, environment, writer, health, in_force, failures, told }
-    }
-
-    /// Works until the program ends.
-    pub async fn run(mut self) {
-        // Until something was published, every tenant would seem to be missing.
-        if self.in_force.changed().await.is_err() {
-            return;
-        }
-        let (watched, queue) = watches::queue(&self.client.0, self.in_force.clone());
-        let keys = watched.keys.clone();
-        let worker = Arc::new(Worker { context: self, watched, cache: ReconcileCache::default() });
-        let work = |object, worker| Box::pin(reconcile(object, worker));
-        let config = Config::default().concurrency(CONCURRENCY);
-        let working = applier(work, retry, Arc::clone(&worker), keys, queue, config);
-        let noted = working.for_each(|worked| {
-            match worked {
-                Err(controller::Error::ObjectNotFound(gone)) => {
-                    worker.forget(gone.extra.uid.as_ref());
-                }
-                Err(controller::Error::QueueError(error)) => {
-                    tracing::warn!(%error, kind = KIND, "a watch failed");
-                }
-                _ => {}
+    let (watched, queue) = watches::queue(&context.client.0, context.in_force.clone());
+    let keys = watched.keys.clone();
+    let worker = Arc::new(Worker { context, watched, cache: ReconcileCache::default() });
+    let work = |object, worker| Box::pin(reconcile(object, worker));
+    let config = Config::default().concurrency(CONCURRENCY);
+    let results = applier(work, retry, Arc::clone(&worker), keys, queue, config);
+    let handled = results.for_each(|result| {
+        match result {
+            Err(controller::Error::ObjectNotFound(gone)) => worker.forget(gone.extra.uid.as_ref()),
+            Err(controller::Error::QueueError(error)) => {
+                tracing::warn!(%error, kind = KIND, "a watch failed; retrying");
             }
-            std::future::ready(())
-        });
-        noted.await;
-    }
-
-    fn told(&self) -> std::sync::MutexGuard<'_, HashMap<String, ApiKeyStatus>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Lets go of what was told of an object where it came back by the watch.
-    fn forget_told(&self, object: &ApiKey, identity: &str) {
-        let mut told = self.told();
-        if told.get(identity).is_some_and(|told| object.status.as_ref() == Some(told)) {
-            told.remove(identity);
+            _ => {}
         }
-    }
+        std::future::ready(())
+    });
+    handled.await;
 }
 
-/// What works on keys.
+/// The context of the work with the state that one run of it keeps.
 #[derive(Debug)]
 struct Worker {
     context: Context,
@@ -164,21 +86,20 @@ struct Worker {
 }
 
 impl Worker {
-    /// Lets go of what is remembered of an object that is gone, or cannot be read any more.
+    /// Forgets an object that is gone, or cannot be parsed any more.
     fn forget(&self, identity: Option<&String>) {
         self.context.failures.reset(identity);
         if let Some(identity) = identity {
-            self.cache.forget(identity);
-            self.context.told().remove(identity);
+            self.cache.remove(identity);
+            self.context.written().remove(identity);
         }
     }
 }
 
-/// Fetch, validate, build, apply, status.
 async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action, KeyError> {
     let Worker { context, watched, cache } = &*worker;
     let Ok(object) = &guarded.0 else {
-        // The definition refuses such objects; this one is older than the definition.
+        // It is older than the CRD's schema, which refuses such objects.
         context.health.metrics.failed(KIND, Reason::Invalid);
         worker.forget(guarded.meta().uid.as_ref());
         return Ok(Action::await_change());
@@ -187,75 +108,63 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
         return Err(KeyError::NotLeader);
     }
     let identity = object.uid().unwrap_or_default();
-    context.forget_told(object, &identity);
-    let inputs = ObservedInputs::of(object, watched, context);
-    if let Some(time) = cache.alone_for(&identity, &inputs, Instant::now()) {
+    context.forget_written(object, &identity);
+    let observed = ObservedInputs::of(object, &watched.secrets, &context.in_force.borrow());
+    if let Some(time) = cache.valid_for(&identity, &observed, Instant::now()) {
         return Ok(Action::requeue(time));
     }
-    cache.forget(&identity);
-    match tracing_spans::reconciling(KIND, object, Box::pin(work(object, &inputs, context))).await {
+    cache.remove(&identity);
+    let working = Box::pin(work(object, &observed, context));
+    match tracing_spans::reconciling(KIND, object, working).await {
         Ok(outcome) => {
             context.failures.reset(Some(&identity));
-            let Some(Outcome { again_after, secret }) = outcome else {
+            let Some(Outcome { next, secret }) = outcome else {
                 return Ok(Action::await_change());
             };
             if let Some(secret) = secret {
-                cache.note(identity, inputs.afterwards(secret), Instant::now() + again_after);
+                cache.insert(identity, observed.reconciled(secret), Instant::now() + next);
             }
-            Ok(Action::requeue(again_after))
+            Ok(Action::requeue(next))
         }
         Err(error) => {
-            status::tell_of_failure(object, &error, context, system::now()).await;
+            status::report_failure(object, &error, context, system::now()).await;
             Err(error)
         }
     }
 }
 
-/// How a key was cache.
+/// The result of work on a key.
 #[derive(Debug)]
 struct Outcome {
-    /// When it is looked at again although nothing seems to have changed.
-    again_after: Duration,
-    /// How new its Secret is, where the key in it is as it should be.
+    /// When it is reconciled next if nothing changes.
+    next: Duration,
+    /// The resource version of its Secret, if the key in it is active.
     secret: Option<String>,
 }
 
-/// Works on a key; gives nothing where it is gone.
+/// Fetch, validate, build, apply, status. Gives `None` for an object that is deleted.
 async fn work(
     object: &ApiKey,
-    inputs: &ObservedInputs,
+    observed: &ObservedInputs,
     context: &Context,
 ) -> Result<Option<Outcome>, KeyError> {
     let now = system::now();
-    let mut fetched = fetch::fetch(object, inputs, context).instrument(stage!("fetch")).await?;
+    let inputs = fetch::fetch(object, observed, context).instrument(stage!("fetch")).await?;
     if object.meta().deletion_timestamp.is_some() {
-        apply::revoke(&fetched, context, now).await?;
-        context.told().remove(&object.uid().unwrap_or_default());
+        apply::revoke(&inputs, context, now).await?;
+        context.written().remove(&object.uid().unwrap_or_default());
         return Ok(None);
     }
-    if validate::is_in_force(&fetched, now).is_ok() {
-        let grant_updates = build::grant_updates(&fetched, now);
-        let news = ("KeyChanged", "is good for what the object says now");
-        apply::update_grants(&mut fetched, &grant_updates, news, context).await?;
-    } else if validate::is_suspended(&fetched) {
-        let suspensions = build::suspensions(&fetched, now);
-        let news = ("KeySuspended", "is refused until its tenant lists this namespace again");
-        apply::update_grants(&mut fetched, &suspensions, news, context).await?;
-    }
-    let work = validate::validate(&fetched, now).map(|valid| build::build(&valid, now));
-    let done = match work {
-        Ok(work) => {
-            let applying = apply::apply(&fetched, work, context, now);
-            applying.instrument(stage!("apply")).await?
-        }
-        Err(ready_state) => apply::Done::refused(ready_state),
-    };
-    let telling = status::tell(&fetched, &done, context, now);
-    let next = telling.instrument(stage!("status")).await?;
-    context.health.metrics.reconciled(KIND, done.is_change);
+    let validated = validate::validate(&inputs, now);
+    let plan = build::build(validated, now, system::key_numbers);
+    let applying = apply::apply(plan, &inputs, context);
+    let applied = applying.instrument(stage!("apply")).await?;
+    let writing = status::write(&inputs, &applied, context, now);
+    let next = writing.instrument(stage!("status")).await?;
+    context.health.metrics.reconciled(KIND, applied.has_changed);
     let resync = backoff::spread(RESYNC, system::jitter());
-    let again_after = next.map_or(resync, |next| next.min(resync));
-    Ok(Some(Outcome { again_after, secret: done.secret }))
+    let next = next.map_or(resync, |next| next.min(resync));
+    Ok(Some(Outcome { next, secret: applied.secret }))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
@@ -264,6 +173,6 @@ fn retry(guarded: Arc<Guarded>, error: &KeyError, worker: Arc<Worker>) -> Action
     context.health.metrics.failed(KIND, error.reason());
     let delay = context.failures.next_delay(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
-    tracing::warn!(%error, %namespace, %name, ?delay, "failed to work on a key; it is tried again");
+    tracing::warn!(%error, %namespace, %name, ?delay, "failed to reconcile a key; retrying");
     Action::requeue(delay)
 }

@@ -1,4 +1,4 @@
-//! What is told of a key.
+//! The status of an `ApiKey`.
 
 use std::time::Duration;
 
@@ -9,23 +9,30 @@ use assay_crds::{
 use jiff::Timestamp;
 use kube::{Api, Resource, ResourceExt};
 
-use super::{Context, KeyError, ROTATE, apply::Done, build, fetch::Fetched};
+use super::{
+    apply::Applied,
+    context::{Context, KeyError},
+    fetch::Inputs,
+    records::{latest, rotates_at},
+    secret::{self, ROTATE},
+};
 use crate::{
     conditions::{ReadyState, conditions, ready_reason},
     reason::Reason,
 };
 
-/// Tells how it stands, where that is news; says when to look again.
-pub(super) async fn tell(
-    fetched: &Fetched,
-    done: &Done,
+/// Writes the status if it changed, and an event if its reason did. Gives the time until the status
+/// changes by itself.
+pub(super) async fn write(
+    inputs: &Inputs,
+    applied: &Applied,
     context: &Context,
     now: Timestamp,
 ) -> Result<Option<Duration>, KeyError> {
-    let uid = fetched.object.uid().unwrap_or_default();
-    let told = context.told().get(&uid).cloned();
-    let before = told.or_else(|| fetched.object.status.clone()).unwrap_or_default();
-    let status = status(fetched, done, &before, now);
+    let uid = inputs.object.uid().unwrap_or_default();
+    let written = context.written().get(&uid).cloned();
+    let before = written.or_else(|| inputs.object.status.clone()).unwrap_or_default();
+    let status = status(inputs, applied, &before, now);
     let next = [status.rotates_at, status.expires_at, status.previous_expires_at]
         .into_iter()
         .flatten()
@@ -36,24 +43,25 @@ pub(super) async fn tell(
     if before == status {
         return Ok(next);
     }
-    let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &fetched.namespace);
-    match context.writer.status(&api, &fetched.object, &(), &status).await {
+    let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &inputs.namespace);
+    match context.writer.status(&api, &inputs.object, &(), &status).await {
         Err(error) if !error.is_not_found() => return Err(error.into()),
         Err(_) => return Ok(None),
         Ok(()) => {}
     }
-    context.told().insert(uid, status);
-    let reason = done.ready_state.reason().as_str();
-    if !done.ready_state.is_ready() && ready_reason(before.conditions()) != Some(reason) {
-        let reference = fetched.object.object_ref(&());
-        let note = done.ready_state.message().to_owned();
+    context.written().insert(uid, status);
+    let ready_state = &applied.ready_state;
+    let reason = ready_state.reason().as_str();
+    if !ready_state.is_ready() && ready_reason(before.conditions()) != Some(reason) {
+        let reference = inputs.object.object_ref(&());
+        let note = ready_state.message().to_owned();
         context.writer.event(&reference, true, reason, "Key", note).await;
     }
     Ok(next)
 }
 
-/// Tells that something failed, where the API server is not what failed.
-pub(super) async fn tell_of_failure(
+/// Reports a failure on the object, unless the API server is what failed.
+pub(super) async fn report_failure(
     object: &ApiKey,
     error: &KeyError,
     context: &Context,
@@ -62,20 +70,17 @@ pub(super) async fn tell_of_failure(
     let ready_state = match error.reason() {
         Reason::KeyTaken => ReadyState::Stalled(
             Reason::KeyTaken,
-            "the key in the Secret is another object's: delete the Secret, and a new key is made"
+            "the key in the Secret belongs to another ApiKey: delete the Secret to get a new key"
                 .into(),
         ),
-        Reason::StoreUnavailable => ReadyState::Waiting(
-            Reason::StoreUnavailable,
-            "the database cannot be reached or refuses; it is tried again".into(),
-        ),
+        Reason::StoreUnavailable => ReadyState::store_unavailable(),
         _ => return,
     };
     let uid = object.uid().unwrap_or_default();
-    let before = context.told().get(&uid).cloned().or_else(|| object.status.clone());
-    let before = before.unwrap_or_default();
+    let written = context.written().get(&uid).cloned();
+    let before = written.or_else(|| object.status.clone()).unwrap_or_default();
     let mut status = before.clone();
-    // The generation stays: what it says was not done yet.
+    // The generation stays: the newest one was not reconciled yet.
     let generation = before.observed_generation();
     status.set(generation, conditions(&ready_state, before.conditions(), generation, now));
     if status == before {
@@ -85,36 +90,44 @@ pub(super) async fn tell_of_failure(
     let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &namespace);
     match context.writer.status(&api, object, &(), &status).await {
         Ok(()) => {
-            context.told().insert(uid, status);
+            context.written().insert(uid, status);
         }
-        Err(error) => tracing::warn!(%error, "failed to write a status"),
+        Err(error) => {
+            let name = object.name_any();
+            tracing::warn!(%error, %namespace, %name, "failed to write a status; retrying");
+        }
     }
 }
 
-fn status(fetched: &Fetched, done: &Done, before: &ApiKeyStatus, now: Timestamp) -> ApiKeyStatus {
-    let records = done.records.as_ref().unwrap_or(&fetched.records);
-    // Where nothing may be done, the key that was made before is still told of.
-    let known = |id: &str| records.iter().find(|record| record.id.as_str() == id);
-    let current = match &done.current {
-        Some(id) => known(id.as_str()),
-        None => before.key_id.as_deref().and_then(known).filter(|record| record.is_good(now)),
+fn status(
+    inputs: &Inputs,
+    applied: &Applied,
+    before: &ApiKeyStatus,
+    now: Timestamp,
+) -> ApiKeyStatus {
+    let find = |id: &str| applied.records.iter().find(|record| record.id.as_str() == id);
+    // While nothing may change, the status still describes the key that was issued before.
+    let current = match &applied.current {
+        Some(id) => find(id.as_str()),
+        None => before.key_id.as_deref().and_then(find).filter(|record| record.is_good(now)),
     };
     let mut status = current.map_or_else(ApiKeyStatus::default, |record| {
-        let others = records.iter().filter(|other| other.id != record.id);
-        let previous = build::latest(others, now);
+        let others = applied.records.iter().filter(|other| other.id != record.id);
+        let previous = latest(others, now);
         ApiKeyStatus {
             key_id: Some(record.id.to_string()),
-            secret_name: fetched.secret_name().parse().ok(),
+            secret_name: secret::name(&inputs.object).parse().ok(),
             created_at: Some(record.created_at),
             expires_at: record.expires_at,
-            rotates_at: build::rotates_at(fetched, record),
+            rotates_at: rotates_at(&inputs.object.spec.rotation, record),
             previous_key_id: previous.map(|record| record.id.to_string()),
             previous_expires_at: previous.and_then(|record| record.expires_at),
-            rotation_request: fetched.object.annotations().get(ROTATE).cloned(),
+            rotation_request: inputs.object.annotations().get(ROTATE).cloned(),
             ..ApiKeyStatus::default()
         }
     });
-    let generation = fetched.object.meta().generation;
-    status.set(generation, conditions(&done.ready_state, before.conditions(), generation, now));
+    let generation = inputs.object.meta().generation;
+    let conditions = conditions(&applied.ready_state, before.conditions(), generation, now);
+    status.set(generation, conditions);
     status
 }

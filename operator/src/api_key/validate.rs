@@ -1,67 +1,146 @@
-//! Whether a key may be made or changed, and what a person would have to do.
+//! Whether a key may be issued, used or changed.
 
+use assay_crds::RotationSpec;
+use assay_store::control::{Grant, KeyRecord};
+use assay_tenancy::key::{ApiKey as KeyText, KeyEnvironment};
 use jiff::Timestamp;
-use kube::ResourceExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Resource, ResourceExt};
 
-use super::{build, fetch::Fetched};
+use super::{
+    fetch::Inputs,
+    records,
+    secret::{self, ROTATE},
+    tenant::TenantState,
+};
 use crate::{conditions::ReadyState, reason::Reason};
 
-/// What is known of a key that may be made.
-#[derive(Debug)]
-pub(super) struct ValidatedKey<'a>(pub(super) &'a Fetched);
-
-/// Whether the tenant, where it is in force, lets its keys be in this namespace.
-fn is_listed(fetched: &Fetched) -> bool {
-    fetched.tenant.allowed.iter().flatten().any(|name| name.as_str() == fetched.namespace)
+/// What may be done with the keys of an object.
+pub(super) enum Validated {
+    /// A key is issued, kept or replaced.
+    Active(ValidatedKey),
+    /// No key is issued any more; those that were issued get the end that the spec sets.
+    Expired(ValidatedKey, ReadyState),
+    /// Keys are suspended, until the tenant lists the namespace again.
+    Suspended(Vec<KeyRecord>, ReadyState),
+    /// Nothing changes.
+    Refused(ReadyState),
 }
 
-/// Whether keys that were made are to be refused for the time being: their namespace was taken away from
-/// the tenant. Where there is no tenant, there is nobody that they would let in.
-pub(super) fn is_suspended(fetched: &Fetched) -> bool {
-    fetched.tenant.allowed.is_some() && !is_listed(fetched)
+/// An object whose keys may be changed.
+#[derive(Clone, Debug)]
+pub(super) struct ValidatedKey {
+    /// The object's name.
+    pub(super) name: String,
+    /// The object's namespace.
+    pub(super) namespace: String,
+    /// The object as an owner.
+    pub(super) owner: Option<OwnerReference>,
+    /// What the spec grants to keys.
+    pub(super) grant: Grant,
+    /// When a key is replaced.
+    pub(super) rotation: RotationSpec,
+    /// The rotation that was requested last.
+    pub(super) rotation_request: Option<String>,
+    /// The environment of new keys.
+    pub(super) environment: KeyEnvironment,
+    /// The name of the Secret.
+    pub(super) secret_name: String,
+    /// The Secret, if it exists.
+    pub(super) secret: Option<ExistingSecret>,
+    /// The records of the object's keys, the oldest first.
+    pub(super) records: Vec<KeyRecord>,
 }
 
-/// Whether the object is in force: what it says may have changed since its keys were made.
-pub(super) fn is_in_force(fetched: &Fetched, now: Timestamp) -> Result<(), ReadyState> {
-    let spec = &fetched.object.spec;
-    if fetched.tenant.allowed.is_none() {
-        // It may come at any moment: whoever applies a page of YAML applies both.
-        let name = &spec.tenant;
-        let message = match fetched.tenant.back_until.filter(|until| *until > now) {
-            Some(until) => format!(
-                "Tenant `{name}` was deleted, and its keys are refused: applied again before {until}, it \
-                 has them back"
-            ),
-            None => format!("no Tenant `{name}` is in force"),
-        };
-        return Err(ReadyState::Waiting(Reason::TenantNotFound, message));
+/// A Secret that exists.
+#[derive(Clone, Debug)]
+pub(super) struct ExistingSecret {
+    /// Its resource version: a write fails if somebody changed it since.
+    pub(super) resource_version: Option<String>,
+    /// The key in it.
+    pub(super) key: Option<KeyText>,
+    /// The rotation request that was handled last.
+    pub(super) handled_request: Option<String>,
+    /// Whether it has the owner reference of the object.
+    pub(super) has_owner: bool,
+}
+
+/// Checks the inputs.
+pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
+    let (spec, namespace) = (&inputs.object.spec, &inputs.namespace);
+    let tenant = &spec.tenant;
+    match &inputs.tenant {
+        // It may be created at any moment: both may be in one file.
+        TenantState::Deleted { restorable_until } if *restorable_until > now => {
+            let message = format!(
+                "Tenant `{tenant}` was deleted and its keys are refused: recreate it before \
+                 {restorable_until} to restore them"
+            );
+            return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
+        }
+        TenantState::Deleted { .. } | TenantState::Missing => {
+            let message = format!("no Tenant `{tenant}` is in force");
+            return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
+        }
+        TenantState::InForce(namespaces)
+            if !namespaces.iter().any(|name| name.as_str() == namespace) =>
+        {
+            let message = format!(
+                "Tenant `{tenant}` does not list namespace `{namespace}`, and its keys here are \
+                 refused: add the namespace to `spec.namespaces` of the tenant"
+            );
+            let state = ReadyState::Stalled(Reason::NamespaceNotAllowed, message);
+            return Validated::Suspended(inputs.records.clone(), state);
+        }
+        TenantState::InForce(_) => {}
     }
-    if !is_listed(fetched) {
-        let message = format!(
-            "Tenant `{}` does not list the namespace `{}`, so that no key of it is good here: add it to \
-             `spec.namespaces` there",
-            spec.tenant, fetched.namespace
-        );
-        return Err(ReadyState::Stalled(Reason::NamespaceNotAllowed, message));
-    }
-    if let Some(secret) = &fetched.secret
-        && !build::is_of(secret, &fetched.object.name_any())
+    let secret_name = secret::name(&inputs.object);
+    let name = inputs.object.name_any();
+    if let Some(secret) = &inputs.secret
+        && !secret::belongs_to(secret, &name)
     {
         let message = format!(
-            "the Secret `{}` is not this key's: delete it, or name another one in `spec.secretName`",
-            fetched.secret_name()
+            "Secret `{secret_name}` was not created for this ApiKey: delete it, or create an \
+             ApiKey with another `spec.secretName`"
         );
-        return Err(ReadyState::Stalled(Reason::SecretNotOurs, message));
+        return Validated::Refused(ReadyState::Stalled(Reason::SecretNotOurs, message));
     }
-    Ok(())
+    let owner = inputs.object.controller_owner_ref(&());
+    let secret = inputs.secret.as_ref().map(|secret| ExistingSecret {
+        resource_version: secret.resource_version(),
+        key: secret::key(secret),
+        handled_request: secret.annotations().get(ROTATE).cloned(),
+        has_owner: has_owner(secret, owner.as_ref()),
+    });
+    let key = ValidatedKey {
+        name,
+        namespace: namespace.clone(),
+        owner,
+        grant: Grant {
+            tenant: tenant.clone(),
+            name: records::name(&inputs.object),
+            scopes: spec.scopes.clone(),
+            expires_at: spec.expires_at,
+        },
+        rotation: spec.rotation.clone(),
+        rotation_request: inputs.object.annotations().get(ROTATE).cloned(),
+        environment: inputs.environment,
+        secret_name,
+        secret,
+        records: inputs.records.clone(),
+    };
+    match spec.expires_at.filter(|expires| *expires <= now) {
+        Some(expires) => {
+            let message = format!(
+                "the key expired at {expires}: delete the ApiKey, or set a later `spec.expiresAt`"
+            );
+            Validated::Expired(key, ReadyState::Stalled(Reason::Expired, message))
+        }
+        None => Validated::Active(key),
+    }
 }
 
-/// Whether there is to be a key.
-pub(super) fn validate(fetched: &Fetched, now: Timestamp) -> Result<ValidatedKey<'_>, ReadyState> {
-    is_in_force(fetched, now)?;
-    if let Some(expires) = fetched.object.spec.expires_at.filter(|expires| *expires <= now) {
-        let message = format!("the key was good until {expires}: delete it, or set another time");
-        return Err(ReadyState::Stalled(Reason::Expired, message));
-    }
-    Ok(ValidatedKey(fetched))
+fn has_owner(secret: &impl ResourceExt, owner: Option<&OwnerReference>) -> bool {
+    let uid = owner.map(|owner| owner.uid.as_str()).unwrap_or_default();
+    secret.owner_references().iter().any(|owner| owner.uid == uid)
 }

@@ -1,4 +1,4 @@
-//! When a key is looked at: it changed, its Secret did, or what is in force about its tenant.
+//! When a key is reconciled: it changed, or its Secret, or its tenant.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,41 +21,40 @@ use kube::{
 };
 use tokio::sync::watch;
 
-use super::build;
-use crate::publish::InForce;
+use crate::{in_force::InForce, owned::managed_by_selector};
 
-/// What is watched: an object that cannot be read holds up no other.
+/// A watched object. One that cannot be parsed holds up no other.
 pub(super) type Guarded = DeserializeGuard<ApiKey>;
-/// Of a Secret only who it is and how new.
+/// The metadata of a Secret: its content is not watched.
 pub(super) type SecretMeta = PartialObjectMeta<Secret>;
-/// A key that is to be looked at.
+/// A key to reconcile.
 type Request = Result<ReconcileRequest<Guarded>, watcher::Error>;
-/// Which keys are to be looked at.
+/// The keys to reconcile.
 type Queue = Pin<Box<dyn Stream<Item = Request> + Send>>;
 
-/// What `kubectl` notes of what it applied, which is as long as the object.
+/// The annotation with the object as `kubectl` applied it, which is as long as the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What is known of keys and of their Secrets by the watches.
+/// The keys and their Secrets, as the watches have them.
 #[derive(Debug)]
 pub(super) struct Watched {
     pub(super) keys: Store<Guarded>,
     pub(super) secrets: Store<SecretMeta>,
 }
 
-/// What is watched, and which keys are to be looked at; it begins when the latter is asked for.
+/// Starts the watches; they run while the queue is polled.
 pub(super) fn queue(client: &Client, in_force: watch::Receiver<InForce>) -> (Watched, Queue) {
     let (keys, keys_writer) = reflector::store();
     let (secrets, secrets_writer) = reflector::store();
     let events = watcher(Api::<Guarded>::all(client.clone()), watcher::Config::default())
         .default_backoff()
-        .modify(lean)
+        .modify(strip_unused)
         .reflect(keys_writer);
     let themselves = of_events(events, keys.clone(), |key| vec![ObjectRef::from_obj(key)]);
-    let labelled = watcher::Config::default().labels(&build::label_selector());
+    let labelled = watcher::Config::default().labels(&managed_by_selector());
     let events = watcher(Api::<SecretMeta>::all(client.clone()), labelled)
         .default_backoff()
-        .modify(lean)
+        .modify(strip_unused)
         .modify(|secret| {
             secret.metadata.labels = None;
             secret.metadata.annotations = None;
@@ -67,21 +66,20 @@ pub(super) fn queue(client: &Client, in_force: watch::Receiver<InForce>) -> (Wat
     (Watched { keys, secrets }, Box::pin(queue))
 }
 
-/// The keys that the events of a watch are about. What is listed anew, after a watch broke, is known by
-/// the watch when all of it was listed and not before: then every key is to be looked at, those of which
-/// something is not there any more too.
+/// The keys that the events of a watch concern. A watch that broke lists everything anew, and its objects
+/// are complete only at the end: then every key is reconciled, also those whose objects are gone.
 fn of_events<K: 'static>(
     events: impl Stream<Item = Result<watcher::Event<K>, watcher::Error>>,
     keys: Store<Guarded>,
-    about: impl Fn(&K) -> Vec<ObjectRef<Guarded>>,
+    concerned: impl Fn(&K) -> Vec<ObjectRef<Guarded>>,
 ) -> impl Stream<Item = Request> {
     let requests = events.map_ok(move |event| {
-        let about = match event {
-            watcher::Event::Apply(object) | watcher::Event::Delete(object) => about(&object),
+        let keys = match event {
+            watcher::Event::Apply(object) | watcher::Event::Delete(object) => concerned(&object),
             watcher::Event::Init | watcher::Event::InitApply(_) => Vec::new(),
             watcher::Event::InitDone => references(&keys, |_| true),
         };
-        stream::iter(about.into_iter().map(|key| Ok(key.into())))
+        stream::iter(keys.into_iter().map(|key| Ok(key.into())))
     });
     requests.try_flatten()
 }
@@ -93,7 +91,7 @@ fn owners(secret: &SecretMeta) -> Vec<ObjectRef<Guarded>> {
     owners.filter_map(|owner| ObjectRef::from_owner_ref(namespace, owner, ())).collect()
 }
 
-/// The keys that are wanted.
+/// The keys for which `is_wanted` holds.
 fn references(
     keys: &Store<Guarded>,
     is_wanted: impl Fn(&Guarded) -> bool,
@@ -102,22 +100,22 @@ fn references(
     wanted.map(|key| ObjectRef::from_obj(&*key)).collect()
 }
 
-/// Lets go of what nobody asks for: who wrote which field is as long as all the rest.
-fn lean(object: &mut impl ResourceExt) {
+/// Drops fields that are not needed: the managed fields are as long as all others.
+fn strip_unused(object: &mut impl ResourceExt) {
     object.meta_mut().managed_fields = None;
     if let Some(annotations) = &mut object.meta_mut().annotations {
         annotations.remove(LAST_APPLIED);
     }
 }
 
-/// The keys of tenants about which something else is in force, each time something is.
+/// The keys of tenants that changed, each time the configuration in force does.
 fn of_changed_tenants(
     mut in_force: watch::Receiver<InForce>,
     keys: Store<Guarded>,
 ) -> impl Stream<Item = Request> {
     let before = in_force.borrow_and_update().clone();
     let changes = stream::unfold((in_force, before), async |(mut in_force, before)| {
-        // It ends with the program.
+        // The sender lives as long as the program.
         in_force.changed().await.ok()?;
         let now = in_force.borrow_and_update().clone();
         Some((changed_tenants(&before, &now), (in_force, now)))
@@ -130,14 +128,14 @@ fn of_changed_tenants(
     })
 }
 
-/// The tenants about which something else is in force that concerns their keys.
+/// The tenants that changed in a way that concerns their keys.
 fn changed_tenants(before: &InForce, now: &InForce) -> BTreeSet<Name> {
     let former = |in_force: &InForce| in_force.directory.former_tenants.clone();
     let namespaces = differing(&before.namespaces, &now.namespaces);
     namespaces.chain(differing(&former(before), &former(now))).collect()
 }
 
-/// The names under which two maps do not have the same.
+/// The names whose values differ between two maps.
 fn differing<V: PartialEq>(
     one: &BTreeMap<Name, V>,
     other: &BTreeMap<Name, V>,
@@ -160,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// What is in force where tenants list a namespace each, and others left.
+    /// A configuration with tenants, each with a namespace, and with tenants that were deleted.
     fn in_force(tenants: &[(&str, &str)], former: &[(&str, i64)]) -> InForce {
         let name = |text: &str| text.parse::<Name>().unwrap();
         let namespaces = tenants.iter().map(|(tenant, place)| (name(tenant), vec![name(place)]));
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_looked_at_whose_tenant_came_went_or_lists_other_namespaces() {
+    fn keys_are_reconciled_whose_tenant_was_created_deleted_or_lists_other_namespaces() {
         let before = [("gone", "a"), ("moved", "a"), ("same", "a")];
         let before = in_force(&before, &[("back", 1), ("forgotten", 1), ("later", 1), ("left", 1)]);
         let now = [("back", "a"), ("moved", "b"), ("new", "a"), ("same", "a")];

@@ -18,13 +18,9 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::policy::Policy;
 use assay_store::{Store, StoreError};
 use assay_telemetry::stage;
-use assay_tenancy::{
-    Directory, Name,
-    manifest::{FormerTenantSpec, RateLimitSpec},
-};
+use assay_tenancy::manifest::FormerTenantSpec;
 use kube::Client;
 use tokio::{
     sync::watch,
@@ -33,27 +29,15 @@ use tokio::{
 use tracing::Instrument;
 
 use self::fetch::{Caches, ObjectKey, Stamp};
-pub(crate) use self::status::StatusContext;
 use crate::{
-    backoff, health::Health, reason::Reason, source::Observed, system, tracing_spans,
-    writer::Writer,
+    backoff, health::Health, in_force::InForce, reason::Reason, source::Observed, system,
+    tracing_spans, writer::Writer,
 };
 
 /// How long a round waits for what comes with what it was woken by.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// How often everything is looked at although nothing seems to have changed.
 const RESYNC: Duration = Duration::from_mins(10);
-
-/// What is in force.
-#[derive(Clone, Debug, Default)]
-pub struct InForce {
-    /// Tenants with plan, policy and limits.
-    pub directory: Arc<Directory<Policy>>,
-    /// The namespaces in which each tenant's keys may be.
-    pub namespaces: Arc<BTreeMap<Name, Vec<Name>>>,
-    /// What each rate limit says.
-    pub rate_limits: Arc<BTreeMap<Name, RateLimitSpec>>,
-}
 
 /// Publishes what the objects say.
 #[derive(Debug)]
@@ -64,7 +48,7 @@ pub struct Publisher {
     health: Health,
     in_force: watch::Sender<InForce>,
     /// What is known of sources beside what their objects say.
-    known: watch::Receiver<Observed>,
+    observed: watch::Receiver<Observed>,
     /// What was written of each object; the watch brings it back later.
     written: HashMap<ObjectKey, status::WrittenStatus>,
     /// Objects about which nothing could be written, and when to try again.
@@ -81,7 +65,7 @@ enum RoundError {
 }
 
 impl Publisher {
-    /// A publisher that says in `in_force` what is so, and tells of sources what is `known`.
+    /// A publisher that says in `in_force` what is so, and reports the state of sources as it is `observed`.
     #[must_use]
     pub(crate) fn new(
         client: &Client,
@@ -89,7 +73,7 @@ impl Publisher {
         writer: Writer,
         health: Health,
         in_force: watch::Sender<InForce>,
-        known: watch::Receiver<Observed>,
+        observed: watch::Receiver<Observed>,
     ) -> Self {
         Self {
             caches: Caches::start(client),
@@ -97,7 +81,7 @@ impl Publisher {
             writer,
             health,
             in_force,
-            known,
+            observed,
             written: HashMap::new(),
             retries: BTreeMap::new(),
         }
@@ -146,7 +130,7 @@ impl Publisher {
                 () = self.caches.changed() => sleep(DEBOUNCE).await,
                 () = sleep_until(wake) => published = None,
                 // It ends with the program.
-                Ok(()) = self.known.changed() => published = None,
+                Ok(()) = self.observed.changed() => published = None,
             }
         }
     }

@@ -14,10 +14,10 @@ use assay_tenancy::{
 use jiff::Timestamp;
 
 use super::{
-    InForce,
     fetch::{ObjectKey, WatchedObject, has_finalizer, is_deleted},
     former,
 };
+use crate::in_force::InForce;
 
 /// What was found.
 #[derive(Debug)]

@@ -1,113 +1,81 @@
-//! Making a running API what it is to be, in an order in which it never stops serving.
+//! Writing the objects of a service, in an order in which it never stops answering.
 
 use k8s_openapi::api::{
-    apps::v1::Deployment, autoscaling::v2::HorizontalPodAutoscaler, batch::v1::CronJob,
+    apps::v1::Deployment,
+    autoscaling::v2::HorizontalPodAutoscaler,
+    batch::v1::{CronJob, Job},
 };
-use kube::{Client, api::DynamicObject};
 
 use super::{
     Context, ServiceError,
-    build::{Migration, Plan, migration},
-    fetch::Fetched,
+    build::{CommonObjects, RouteObject, ServerObjects, ServiceObjects},
+    migration::Migration,
+    validate::ValidatedService,
 };
-use crate::{
-    owned::{OwnedKind, OwnedObject},
-    writer::WriteError,
-};
+use crate::owned::{Applier, LiveObjects, OwnedKind};
 
-/// What there is, as the API server answered.
+/// The objects of a service as the API server has them.
 #[derive(Debug)]
 pub(super) struct Applied {
-    /// How far the migration is.
+    /// The progress of the migration.
     pub(super) migration: Migration,
-    /// The Deployment, where there is one.
+    /// The Deployment, if it exists.
     pub(super) deployment: Option<Deployment>,
-    /// What forgets what is older than it is kept, where there is one.
+    /// The purge, if it exists.
     pub(super) purge: Option<CronJob>,
-    /// What decides how many replicas there are.
-    pub(super) autoscaler: Option<HorizontalPodAutoscaler>,
-    /// Whether the cluster knows no Gateways, where a way in through one is wanted.
-    pub(super) lacks_gateways: bool,
+    /// The autoscaler.
+    pub(super) autoscaler: HorizontalPodAutoscaler,
+    /// Whether the cluster lacks the Gateway API, which the spec needs.
+    pub(super) lacks_gateway_api: bool,
     /// Whether anything was written.
-    pub(super) is_change: bool,
+    pub(super) has_changed: bool,
 }
 
-/// What is applied one after the other.
-struct Applier<'a> {
-    fetched: &'a Fetched,
-    context: &'a Context,
-    is_change: bool,
-}
-
-impl Applier<'_> {
-    fn client(&self) -> &Client {
-        &self.context.client.0
-    }
-
-    async fn apply(&mut self, owned: &OwnedObject) -> Result<DynamicObject, WriteError> {
-        let live = self.fetched.live.get(&owned.kind);
-        let namespace = &self.fetched.parent.namespace;
-        let applied = owned.apply(self.client(), &self.context.writer, namespace, live).await;
-        let (object, is_change) = applied?;
-        self.is_change |= is_change;
-        Ok(object)
-    }
-
-    async fn remove(&mut self, kind: OwnedKind) -> Result<(), WriteError> {
-        let Some(live) = self.fetched.live.get(&kind) else { return Ok(()) };
-        if !self.fetched.parent.owns(live) {
-            return Ok(());
-        }
-        let api = kind.api(self.client(), &self.fetched.parent.namespace);
-        self.context.writer.delete(kind.written(), &api, live).await?;
-        self.is_change = true;
-        Ok(())
-    }
-}
-
+/// Applies the objects of a service, and deletes those that it has no more.
 pub(super) async fn apply(
-    fetched: &Fetched,
-    plan: Plan,
+    objects: ServiceObjects,
+    validated: &ValidatedService,
+    live: &LiveObjects,
     context: &Context,
 ) -> Result<Applied, ServiceError> {
-    let mut applier = Applier { fetched, context, is_change: false };
-    let mut lacks_gateways = false;
-    let mut autoscaler = None;
-    for owned in &plan.common {
-        match applier.apply(owned).await {
-            Err(error) if owned.kind == OwnedKind::HttpRoute && error.is_not_found() => {
-                lacks_gateways = true;
-            }
-            done if owned.kind == OwnedKind::HorizontalPodAutoscaler => autoscaler = Some(done?),
-            done => drop(done?),
-        }
+    let ServiceObjects { common, migration: migration_job, server } = objects;
+    let CommonObjects { service, network_policy, disruption_budget, autoscaler, route } = common;
+    let owner = &validated.owner;
+    let mut applier = Applier::new(&context.client.0, &context.writer, owner, live);
+    applier.apply(&service).await?;
+    applier.apply(&network_policy).await?;
+    applier.apply(&disruption_budget).await?;
+    let autoscaler = applier.apply(&autoscaler).await?;
+    let mut lacks_gateway_api = false;
+    match &route {
+        Some(RouteObject::HttpRoute(route)) => match applier.apply(&**route).await {
+            Err(error) if error.is_not_found() => lacks_gateway_api = true,
+            result => drop(result?),
+        },
+        Some(RouteObject::Ingress(ingress)) => drop(applier.apply(&**ingress).await?),
+        None => {}
     }
-    for kind in plan.unwanted {
-        applier.remove(kind).await?;
+    if !matches!(route, Some(RouteObject::Ingress(_))) {
+        applier.delete(OwnedKind::Ingress).await?;
     }
-    let before = fetched.live.get(&OwnedKind::Deployment);
-    let job = fetched.live.get(&OwnedKind::Job);
-    let mut migration = migration(&plan.migration.name, before, job);
-    if migration == Migration::Due {
-        applier.apply(&plan.migration).await?;
+    if !matches!(route, Some(RouteObject::HttpRoute(_))) {
+        applier.delete(OwnedKind::HttpRoute).await?;
+    }
+    let mut deployment = live.owned::<Deployment>(owner)?;
+    let mut purge = live.owned::<CronJob>(owner)?;
+    let job = live.owned::<Job>(owner)?;
+    let mut migration = Migration::of(&validated.migration, deployment.as_ref(), job.as_ref());
+    if migration == Migration::Pending {
+        applier.apply(&migration_job).await?;
         migration = Migration::Running;
     }
-    let mut deployment = before.cloned();
-    let mut purge = fetched.live.get(&OwnedKind::CronJob).cloned();
-    // Until the database is ready for it, what serves is left as it is.
-    if migration == Migration::Done {
-        for owned in &plan.server {
-            let object = applier.apply(owned).await?;
-            match owned.kind {
-                OwnedKind::Deployment => deployment = Some(object),
-                OwnedKind::CronJob => purge = Some(object),
-                _ => {}
-            }
-        }
+    // Until the database is migrated, the servers that run stay as they are.
+    if migration == Migration::Succeeded {
+        let ServerObjects { settings, deployment: servers, purge: cron_job } = server;
+        applier.apply(&settings).await?;
+        deployment = Some(applier.apply(&servers).await?);
+        purge = Some(applier.apply(&cron_job).await?);
     }
-    let deployment = deployment.and_then(|deployment| deployment.try_parse().ok());
-    let purge = purge.and_then(|purge| purge.try_parse().ok());
-    let autoscaler = autoscaler.and_then(|autoscaler| autoscaler.try_parse().ok());
-    let is_change = applier.is_change;
-    Ok(Applied { migration, deployment, purge, autoscaler, lacks_gateways, is_change })
+    let has_changed = applier.has_changed();
+    Ok(Applied { migration, deployment, purge, autoscaler, lacks_gateway_api, has_changed })
 }

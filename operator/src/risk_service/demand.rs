@@ -1,4 +1,4 @@
-//! What tenants may ask for at once, and how many replicas that takes.
+//! The demand of tenants, and the number of replicas that it requires.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,27 +15,26 @@ use crate::ports;
 /// A thousandth of a request a second, so that daily limits count too.
 type MilliRequests = u128;
 
-/// What tenants may ask for, and whom the API asks for it.
+/// The demand of tenants, as their limits allow it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Demand {
-    /// Who may ask for most, and for how much.
+    /// The plan or tenant with the highest rate, and that rate.
     largest: Option<(String, MilliRequests)>,
-    /// What all may ask for together.
+    /// The sum of all rates.
     sum: MilliRequests,
-    /// The ports at which APIs are asked for histories.
+    /// The ports of the endpoints that servers fetch histories from.
     pub(crate) endpoint_ports: BTreeSet<u16>,
 }
 
 impl Demand {
-    /// What tenants may ask for at `now`. Of a tenant's limits the one of the shortest window counts,
-    /// which says how much may come at once; those of a whole plan count once. Who may not call at all
-    /// does not count.
+    /// The demand at `now`. The limit with the shortest window counts of each tenant, because it bounds
+    /// bursts; a limit of a whole plan counts once. A tenant without access to the API does not count.
     #[must_use]
     pub(crate) fn of<P>(directory: &Directory<P>, now: Timestamp) -> Self {
         let mut rates: BTreeMap<String, MilliRequests> = BTreeMap::new();
         for tenant in directory.tenants.values() {
-            if let Some((who, rate)) = rate(tenant, now) {
-                let known = rates.entry(who).or_default();
+            if let Some((subject, rate)) = rate(tenant, now) {
+                let known = rates.entry(subject).or_default();
                 *known = rate.max(*known);
             }
         }
@@ -53,63 +52,64 @@ impl Demand {
     }
 }
 
-/// For whom a tenant's limit counts, and what it lets pass.
+/// The plan or tenant that a tenant's limit is of, and the rate that it allows.
 fn rate<P>(tenant: &Tenant<P>, now: Timestamp) -> Option<(String, MilliRequests)> {
     if tenant.suspended || !tenant.plan.api_access {
         return None;
     }
     let limits = tenant.limits(now);
     let limit = limits.iter().min_by_key(|limit| (limit.window.seconds(), limit.requests))?;
-    let who = match limit.per {
+    let subject = match limit.per {
         Per::Plan => format!("Plan {}", tenant.plan.name),
         Per::Key | Per::Tenant => format!("Tenant {}", tenant.name),
     };
     let seconds = u128::from(limit.window.seconds().max(1));
-    Some((who, (u128::from(limit.requests) * 1000).div_ceil(seconds)))
+    Some((subject, (u128::from(limit.requests) * 1000).div_ceil(seconds)))
 }
 
-/// Fewest replicas that tenants' limits ask for.
+/// The number of replicas that tenants' limits require.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Floor {
-    /// How many, within the bounds.
+pub(crate) struct ReplicaFloor {
+    /// The number, within the bounds of the spec.
     pub(crate) replicas: i32,
-    /// Whether that is as many as the limits ask for.
-    pub(crate) is_enough: bool,
-    /// How that number came about.
-    pub(crate) words: String,
+    /// Whether the bounds allow as many as the limits require.
+    pub(crate) is_sufficient: bool,
+    /// The calculation.
+    pub(crate) explanation: String,
 }
 
-/// Fewest replicas: the most of what one may ask for and the part that all ask for at once, divided by
-/// what a replica is good for, within the bounds.
+/// The number of replicas that the demand requires: the larger of the highest rate and of the share of
+/// all rates that is expected at once, divided by the rate of one replica.
 #[must_use]
-pub(crate) fn floor(demand: &Demand, scaling: &ScalingSpec) -> Floor {
+pub(crate) fn replica_floor(demand: &Demand, scaling: &ScalingSpec) -> ReplicaFloor {
     let percent = u128::from(scaling.oversubscription_percent.max(1).unsigned_abs());
     let rated = u128::from(scaling.rated_requests_per_replica.max(1).unsigned_abs());
-    let [fewest, most] = [scaling.min_replicas, scaling.max_replicas]
+    let [min, max] = [scaling.min_replicas, scaling.max_replicas]
         .map(|bound| u128::from(bound.max(1).unsigned_abs()));
     let largest = demand.largest.as_ref().map_or(0, |(_, rate)| *rate);
     let share = (demand.sum * percent).div_ceil(100);
-    let asked = largest.max(share);
-    let needed = asked.div_ceil(rated * 1000);
-    let replicas = needed.max(fewest).min(most);
-    let who = demand.largest.as_ref().map_or("nobody", |(who, _)| who);
-    let bound = match needed {
-        needed if needed > most => format!(", at most {most}"),
-        needed if needed < fewest => format!(", at least {fewest}"),
+    let expected = largest.max(share);
+    let required = expected.div_ceil(rated * 1000);
+    let replicas = required.max(min).min(max);
+    let subject = demand.largest.as_ref().map_or("none", |(subject, _)| subject);
+    let bound = match required {
+        required if required > max => format!(", at most {max}"),
+        required if required < min => format!(", at least {min}"),
         _ => String::new(),
     };
-    let words = format!(
-        "most is {}/s for {who}, {percent} % of all {}/s are {}/s; {}/s at {rated}/s a replica are \
-         {needed}{bound}",
+    let noun = if required == 1 { "replica" } else { "replicas" };
+    let explanation = format!(
+        "highest limit {}/s ({subject}); {percent} % of all limits ({}/s) is {}/s; {}/s at \
+         {rated}/s per replica requires {required} {noun}{bound}",
         decimal(largest),
         decimal(demand.sum),
         decimal(share),
-        decimal(asked),
+        decimal(expected),
     );
-    Floor {
+    ReplicaFloor {
         replicas: i32::try_from(replicas).unwrap_or(i32::MAX),
-        is_enough: needed <= most,
-        words,
+        is_sufficient: required <= max,
+        explanation,
     }
 }
 
@@ -218,26 +218,26 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_is_told_in_words() {
+    fn the_calculation_is_explained() {
         let scaling = ScalingSpec::default();
         let asked = |largest, sum| Demand {
             largest: Some(("Tenant acme".into(), largest)),
             sum,
             ..Demand::default()
         };
-        let four = floor(&asked(1_600_500, 9_000_000), &scaling);
-        assert_eq!((four.replicas, four.is_enough), (4, true));
+        let four = replica_floor(&asked(1_600_500, 9_000_000), &scaling);
+        assert_eq!((four.replicas, four.is_sufficient), (4, true));
         assert_eq!(
-            four.words,
-            "most is 1600.5/s for Tenant acme, 10 % of all 9000/s are 900/s; 1600.5/s at 500/s a \
-             replica are 4"
+            four.explanation,
+            "highest limit 1600.5/s (Tenant acme); 10 % of all limits (9000/s) is 900/s; 1600.5/s at \
+             500/s per replica requires 4 replicas"
         );
-        let too_many = floor(&asked(1_000_000, 90_000_000), &scaling);
-        assert_eq!((too_many.replicas, too_many.is_enough), (10, false));
-        assert!(too_many.words.ends_with("9000/s at 500/s a replica are 18, at most 10"));
-        let nobody = floor(&Demand::default(), &scaling);
+        let too_many = replica_floor(&asked(1_000_000, 90_000_000), &scaling);
+        assert_eq!((too_many.replicas, too_many.is_sufficient), (10, false));
+        assert!(too_many.explanation.ends_with("requires 18 replicas, at most 10"));
+        let nobody = replica_floor(&Demand::default(), &scaling);
         assert_eq!(nobody.replicas, 2);
-        assert!(nobody.words.ends_with("are 0, at least 2"), "{}", nobody.words);
+        assert!(nobody.explanation.ends_with("requires 0 replicas, at least 2"));
     }
 
     proptest! {
@@ -263,18 +263,18 @@ mod tests {
                 ..Demand::default()
             };
             let demand = asked(0);
-            let floor_now = floor(&demand, &scaling);
+            let floor_now = replica_floor(&demand, &scaling);
             let replicas = floor_now.replicas;
             prop_assert!((scaling.min_replicas..=scaling.max_replicas).contains(&replicas));
-            prop_assert!(floor(&asked(more), &scaling).replicas >= replicas, "more asks for no fewer");
+            prop_assert!(replica_floor(&asked(more), &scaling).replicas >= replicas, "more asks for no fewer");
             // In hundred thousandths of a request, so that nothing is rounded.
             let needed = (u128::from(largest) * 100)
                 .max(demand.sum * u128::from(percent.unsigned_abs()));
             let good_for = |replicas: i32| {
                 u128::from(replicas.unsigned_abs()) * u128::from(rated.unsigned_abs()) * 100_000
             };
-            prop_assert_eq!(floor_now.is_enough, good_for(scaling.max_replicas) >= needed);
-            if floor_now.is_enough {
+            prop_assert_eq!(floor_now.is_sufficient, good_for(scaling.max_replicas) >= needed);
+            if floor_now.is_sufficient {
                 prop_assert!(good_for(replicas) >= needed);
             }
             if replicas > scaling.min_replicas {

@@ -1,89 +1,83 @@
-//! What is known of a running API: the object, its Secrets, what there is of it already.
+//! The inputs of work on a `RiskService`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use assay_crds::{RiskService, SecretKey};
-use k8s_openapi::api::{apps::v1::Deployment, core::v1::Secret};
-use kube::{Api, Resource, ResourceExt, api::DynamicObject};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Resource, ResourceExt};
 
-use super::{Context, ServiceError, build, demand::Demand};
+use super::{Context, ServiceError, build::SERVER, demand::Demand, names};
 use crate::{
-    owned::{OwnedKind, Owner},
+    owned::{LiveObjects, Owner},
     ports,
 };
 
-/// What is known of a running API.
+/// The inputs of work on a `RiskService`.
 #[derive(Debug)]
-pub(super) struct Fetched {
+pub(super) struct Inputs {
+    /// The object.
     pub(super) object: RiskService,
-    pub(super) parent: Owner,
+    /// The owner of the service's objects: the object.
+    pub(super) owner: Owner,
     /// The Secret with the database's URL.
-    pub(super) database: Held,
-    /// The one with the cache's, where one is named.
-    pub(super) cache: Option<Held>,
-    /// What there is under the names that its objects have.
-    pub(super) live: BTreeMap<OwnedKind, DynamicObject>,
-    /// What tenants ask for; `None` until that is known.
+    pub(super) database: SecretState,
+    /// The Secret with the cache's URL, if the spec names one.
+    pub(super) cache: Option<SecretState>,
+    /// The objects that there are under the names of the service's objects.
+    pub(super) live: LiveObjects,
+    /// The demand of tenants. `None` until it is known.
     pub(super) demand: Option<Demand>,
 }
 
-/// What is known of a key of a Secret. What it holds is not kept.
+/// The state of a Secret that holds a URL. The URL itself is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    /// It is there: which Secret that is, and the ports of the URL in it.
-    There { uid: String, ports: BTreeSet<u16> },
-    /// There is no such Secret.
+pub(super) enum SecretState {
+    /// It has the key: the Secret's identity, and the ports in the URL.
+    Present {
+        /// The Secret's identity.
+        uid: String,
+        /// The ports in the URL.
+        ports: BTreeSet<u16>,
+    },
+    /// It does not exist.
     NoSecret,
-    /// The Secret has no such key.
+    /// It lacks the key.
     NoKey,
 }
 
-impl Fetched {
-    /// The Deployment, where there is one of its own.
-    pub(super) fn deployment(&self) -> Option<Deployment> {
-        let live = self.live.get(&OwnedKind::Deployment)?;
-        live.clone().try_parse().ok().filter(|_| self.parent.owns(live))
-    }
-
-    /// The name, which its objects have too.
-    pub(super) fn name(&self) -> String {
-        self.object.name_any()
-    }
-}
-
-pub(super) async fn fetch(
-    object: &RiskService,
-    context: &Context,
-) -> Result<Fetched, ServiceError> {
-    let namespace = object.namespace().unwrap_or_default();
-    let name = object.name_any();
-    // It has a name and an identity: it came from the server.
+/// Reads the inputs from the API server.
+pub(super) async fn fetch(object: &RiskService, context: &Context) -> Result<Inputs, ServiceError> {
+    let client = &context.client.0;
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    // The API server gave it a name and an identity.
     let reference = object.controller_owner_ref(&()).unwrap_or_default();
-    let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &namespace);
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+    let database = secret_state(&secrets, &object.spec.database_secret).await?;
     let cache = match &object.spec.cache_secret {
-        Some(key) => Some(held(&secrets, key).await?),
+        Some(key) => Some(secret_state(&secrets, key).await?),
         None => None,
     };
-    let mut fetched = Fetched {
-        object: object.clone(),
-        parent: Owner::new(reference, &namespace, &name, build::SERVER),
-        database: held(&secrets, &object.spec.database_secret).await?,
-        cache,
-        live: BTreeMap::new(),
-        demand: context.demand.borrow().clone(),
+    let migration = match &database {
+        SecretState::Present { uid, .. } => Some(names::migration(&name, &object.spec, uid)),
+        SecretState::NoSecret | SecretState::NoKey => None,
     };
-    for (kind, name) in build::places(&fetched) {
-        if let Some(live) = kind.get(&context.client.0, &namespace, &name).await? {
-            fetched.live.insert(kind, live);
-        }
-    }
-    Ok(fetched)
+    let live = LiveObjects::fetch(client, &namespace, names::all(&name, migration)).await?;
+    Ok(Inputs {
+        object: object.clone(),
+        owner: Owner::new(reference, &namespace, &name, SERVER),
+        database,
+        cache,
+        live,
+        demand: context.demand.borrow().clone(),
+    })
 }
 
-async fn held(secrets: &Api<Secret>, key: &SecretKey) -> Result<Held, ServiceError> {
-    let Some(secret) = secrets.get_opt(key.name.as_str()).await? else { return Ok(Held::NoSecret) };
+async fn secret_state(secrets: &Api<Secret>, key: &SecretKey) -> Result<SecretState, ServiceError> {
+    let Some(secret) = secrets.get_opt(key.name.as_str()).await? else {
+        return Ok(SecretState::NoSecret);
+    };
     let value = secret.data.as_ref().and_then(|data| data.get(&key.key));
-    Ok(value.map_or(Held::NoKey, |value| Held::There {
+    Ok(value.map_or(SecretState::NoKey, |value| SecretState::Present {
         uid: secret.uid().unwrap_or_default(),
         ports: ports::of_url(&String::from_utf8_lossy(&value.0)),
     }))

@@ -1,16 +1,21 @@
-//! `RiskService`: a running API, made of objects that the cluster knows.
+//! `RiskService`: a running API, made of objects that Kubernetes knows.
 //!
-//! What serves is never touched before what comes next is ready for it: the migration is a Job that must
-//! have gone well before the Deployment changes, and a new image takes the place of the old one pod by
-//! pod. It needs no database itself, because a new installation has none yet.
+//! Servers that run are never touched before their successors can: the migration is a Job that must
+//! succeed before the Deployment changes, and a new image replaces the old one pod by pod. This work
+//! needs no database, because a new installation has none yet.
 //!
-//! - [`demand`]: how many replicas tenants' limits ask for
-//! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the pipeline
+//! - [`demand`]: the number of replicas that tenants' limits require
+//! - [`names`]: the names of the objects; [`migration`]: the progress of the migration
+//! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation;
+//!   [`state`]: the conditions by what was applied
 
 mod apply;
 mod build;
 mod demand;
 mod fetch;
+mod migration;
+mod names;
+mod state;
 mod status;
 mod validate;
 
@@ -43,53 +48,47 @@ use kube::{
 use tokio::sync::watch;
 use tracing::Instrument;
 
-use self::{
-    apply::Applied,
-    demand::{Demand, Floor},
-    fetch::Fetched,
-    status::News,
-};
+use self::{demand::Demand, status::StatusInputs};
 use crate::{
     backoff::{self, Failures},
     client::SharedClient,
     health::Health,
-    owned::label_selector,
-    pod_diagnostics,
-    publish::InForce,
+    in_force::InForce,
+    owned::managed_by_selector,
     reason::Reason,
     system, tracing_spans,
     writer::{WriteError, Writer},
 };
 
-/// The kind, as metrics name it.
+/// The kind in metrics.
 const KIND: &str = "RiskService";
-/// Most that are worked on at once.
+/// The largest number of services that are worked on at once.
 const CONCURRENCY: u16 = 4;
-/// How often one is looked at although nothing seems to have changed.
+/// The interval between reconciliations while nothing changes.
 const RESYNC: Duration = Duration::from_mins(10);
-/// How often it is looked whether what a person has to do was done, where nothing tells.
+/// The interval while a service is not ready: some of what it waits for is not watched.
 const RECHECK: Duration = Duration::from_secs(10);
 
-/// What is watched: an object that cannot be read holds up no other.
+/// A watched object. One that cannot be parsed holds up no other.
 type Guarded = DeserializeGuard<RiskService>;
 
-/// What work on running APIs needs.
+/// The context of work on services.
 #[derive(Clone, Debug)]
 pub struct Context {
     client: SharedClient,
     writer: Writer,
     health: Health,
-    /// What tenants ask for; `None` until that is known.
+    /// The demand of tenants. `None` until it is known.
     demand: watch::Receiver<Option<Demand>>,
     failures: Arc<Failures>,
-    /// What was told of each object, by its identity; the watch brings it back later.
-    told: Arc<Mutex<HashMap<String, RiskServiceStatus>>>,
+    /// The last status written of each object, by its identity. The watch brings it back later.
+    written: Arc<Mutex<HashMap<String, RiskServiceStatus>>>,
 }
 
-/// Why work on a running API failed; it is tried again.
+/// Why work on a service failed; it is retried.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// Something was not written.
+    /// An object was not written.
     #[error(transparent)]
     Write(#[from] WriteError),
     /// The API server failed.
@@ -98,7 +97,7 @@ pub enum ServiceError {
 }
 
 impl Context {
-    /// What work on running APIs needs.
+    /// A context; it follows the demand of tenants.
     #[must_use]
     pub fn new(
         client: Client,
@@ -108,14 +107,14 @@ impl Context {
     ) -> Self {
         let (sender, demand) = watch::channel(None);
         tokio::spawn(follow_demand(in_force, sender));
-        let (failures, told) = <(Arc<_>, Arc<_>)>::default();
-        Self { client: SharedClient(client), writer, health, demand, failures, told }
+        let (failures, written) = <(Arc<_>, Arc<_>)>::default();
+        Self { client: SharedClient(client), writer, health, demand, failures, written }
     }
 
     /// Works until the program ends.
     pub async fn run(self) {
         let client = self.client.0.clone();
-        let ours = || watcher::Config::default().labels(&label_selector());
+        let ours = || watcher::Config::default().labels(&managed_by_selector());
         let changes = stream::unfold(self.demand.clone(), async |mut demand| {
             demand.changed().await.ok()?;
             Some(((), demand))
@@ -137,12 +136,12 @@ impl Context {
             .await;
     }
 
-    fn told(&self) -> MutexGuard<'_, HashMap<String, RiskServiceStatus>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn written(&self) -> MutexGuard<'_, HashMap<String, RiskServiceStatus>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Says what tenants ask for whenever that is something else than before.
+/// Updates the demand of tenants when the configuration in force changes it.
 async fn follow_demand(
     mut in_force: watch::Receiver<InForce>,
     demand: watch::Sender<Option<Demand>>,
@@ -160,7 +159,7 @@ async fn follow_demand(
 /// Fetch, validate, build, apply, status.
 async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Action, ServiceError> {
     let Ok(object) = &guarded.0 else {
-        // The definition refuses such objects; this one is older than the definition.
+        // It is older than the CRD's schema, which refuses such objects.
         context.health.metrics.failed(KIND, Reason::Invalid);
         return Ok(Action::await_change());
     };
@@ -174,60 +173,32 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
 
 async fn work(object: &RiskService, context: &Context) -> Result<Action, ServiceError> {
     if object.meta().deletion_timestamp.is_some() {
-        // Its objects are its own: they go with it.
-        context.told().remove(&object.uid().unwrap_or_default());
+        // Garbage collection deletes its objects.
+        context.written().remove(&object.uid().unwrap_or_default());
         return Ok(Action::await_change());
     }
-    let fetched = fetch::fetch(object, context).instrument(stage!("fetch")).await?;
-    let (news, is_change) = match validate::validate(&fetched) {
-        Ok(valid) => {
-            let plan = build::build(&valid);
-            let (fewest, floor) = (plan.fewest, plan.floor.clone());
-            let applying = apply::apply(&fetched, plan, context).instrument(stage!("apply"));
-            let applied = applying.await?;
-            let is_change = applied.is_change;
-            (news(&fetched, (fewest, floor), applied, context).await?, is_change)
+    let inputs = fetch::fetch(object, context).instrument(stage!("fetch")).await?;
+    let (status, has_changed) = match validate::validate(&inputs) {
+        Ok(service) => {
+            let objects = build::build(&service);
+            let applying = Box::pin(apply::apply(objects, &service, &inputs.live, context));
+            let applied = applying.instrument(stage!("apply")).await?;
+            let has_changed = applied.has_changed;
+            (StatusInputs::of(&service, applied, context).await?, has_changed)
         }
-        Err(ready_state) => {
-            let deployment = fetched.deployment();
-            (News { ready_state, deployment, floor: None, autoscaling: None, purge: None }, false)
-        }
+        Err(ready_state) => (StatusInputs::of_invalid(ready_state, &inputs)?, false),
     };
-    let telling = status::tell(object, &news, context, system::now());
-    telling.instrument(stage!("status")).await?;
+    let writing = status::write(object, &status, context, system::now());
+    writing.instrument(stage!("status")).await?;
     let metrics = &context.health.metrics;
-    metrics.reconciled(KIND, is_change);
-    let next = if news.ready_state.is_ready() {
+    metrics.reconciled(KIND, has_changed);
+    let next = if status.ready_state.is_ready() {
         RESYNC
     } else {
-        metrics.failed(KIND, news.ready_state.reason());
+        metrics.failed(KIND, status.ready_state.reason());
         RECHECK
     };
     Ok(Action::requeue(backoff::spread(next, system::jitter())))
-}
-
-/// What is to be told of what was applied. Where something is not well, pods are asked why.
-async fn news(
-    fetched: &Fetched,
-    (fewest, floor): (i32, Option<Floor>),
-    applied: Applied,
-    context: &Context,
-) -> Result<News, ServiceError> {
-    let why = async |labels: Option<String>| match labels {
-        Some(labels) => {
-            pod_diagnostics::of_pods(&context.client.0, &fetched.parent.namespace, &labels).await
-        }
-        None => Ok(None),
-    };
-    let ready_state = status::ready_state(&fetched.object.spec.image, fewest, &applied);
-    let doubtful = status::doubtful_pods(&ready_state, fetched);
-    let ready_state = ready_state.with(why(doubtful).await?.as_deref());
-    let mut purge = status::purge(applied.purge);
-    if let Some(fact) = purge.as_mut().filter(|fact| !fact.holds) {
-        fact.add(why(Some(build::purge_pods(fetched))).await?.as_deref());
-    }
-    let autoscaling = status::autoscaling(applied.autoscaler.as_ref());
-    Ok(News { ready_state, deployment: applied.deployment, floor, autoscaling, purge })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
@@ -235,6 +206,6 @@ fn retry(guarded: Arc<Guarded>, error: &ServiceError, context: Arc<Context>) -> 
     context.health.metrics.failed(KIND, Reason::ApiServerUnavailable);
     let delay = context.failures.next_delay(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
-    tracing::warn!(%error, %namespace, %name, ?delay, "failed to work on a service; it is tried again");
+    tracing::warn!(%error, %namespace, %name, ?delay, "failed to reconcile a service; retrying");
     Action::requeue(delay)
 }

@@ -1,62 +1,151 @@
-//! Whether an API can be run, and what a person would have to do.
+//! Whether a `RiskService` can run.
 
 use std::collections::BTreeSet;
 
-use assay_crds::SecretKey;
+use assay_crds::{ExposureSpec, HttpRouteSpec, IngressSpec, ScalingSpec, SecretKey};
+use kube::ResourceExt;
 
 use super::{
-    build,
-    fetch::{Fetched, Held},
+    demand::{ReplicaFloor, replica_floor},
+    fetch::{Inputs, SecretState},
+    names,
 };
-use crate::{conditions::ReadyState, reason::Reason};
+use crate::{
+    conditions::ReadyState,
+    egress::Egress,
+    owned::{OwnedKind, Owner},
+    pod::{PodDefaults, SecretFile},
+    ports,
+    reason::Reason,
+};
 
-/// Longest name: those of its objects are longer, and a label holds 63 characters.
-const LONGEST_NAME: usize = 40;
-
-/// What is known of an API that can be run.
-#[derive(Debug)]
-pub(super) struct Valid<'a> {
-    pub(super) fetched: &'a Fetched,
-    /// Ports of the database and the cache.
-    pub(super) ports: BTreeSet<u16>,
-    /// Which Secret holds the database's URL.
-    pub(super) database_uid: &'a str,
+/// A `RiskService` that can run.
+#[derive(Clone, Debug)]
+pub(super) struct ValidatedService {
+    /// Its name, and that of most of its objects.
+    pub(super) name: String,
+    /// The owner of its objects: itself, for the component of servers.
+    pub(super) owner: Owner,
+    /// The settings of its pods.
+    pub(super) pods: PodDefaults,
+    /// The Secret with the database's URL.
+    pub(super) database: SecretFile,
+    /// The Secret with the cache's URL.
+    pub(super) cache: Option<SecretFile>,
+    /// The name of the migration Job for this image and database.
+    pub(super) migration: String,
+    /// The ports that its pods reach.
+    pub(super) egress_ports: BTreeSet<u16>,
+    /// How it is reached from outside the cluster.
+    pub(super) exposure: Option<Exposure>,
+    /// How replicas are added.
+    pub(super) scaling: ScalingSpec,
+    /// The smallest number of replicas.
+    pub(super) min_replicas: i32,
+    /// The number of replicas that tenants' limits require. `None` until it is known.
+    pub(super) replica_floor: Option<ReplicaFloor>,
 }
 
-pub(super) fn validate(fetched: &Fetched) -> Result<Valid<'_>, ReadyState> {
-    let name = fetched.name();
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let starts_well = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
-    if name.len() > LONGEST_NAME || !starts_well || !name.bytes().all(plain) {
-        let message = format!(
-            "its Service has the same name, so that `{name}` may have up to {LONGEST_NAME} lowercase \
-             letters, digits and hyphens, a letter first: make another RiskService"
-        );
-        return Err(ReadyState::Stalled(Reason::Invalid, message));
+/// How a service is reached from outside the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Exposure {
+    /// The host name.
+    pub(super) host: String,
+    /// The object that routes requests.
+    pub(super) route: Route,
+}
+
+/// The object that routes requests to a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// A route of a Gateway.
+    HttpRoute(HttpRouteSpec),
+    /// An Ingress.
+    Ingress(IngressSpec),
+}
+
+impl Exposure {
+    /// The exposure that a spec describes. `None` where it names no way in, or two.
+    fn parse(spec: &ExposureSpec) -> Option<Self> {
+        let ExposureSpec { host, http_route, ingress } = spec.clone();
+        let route = match (http_route, ingress) {
+            (Some(route), None) => Route::HttpRoute(route),
+            (None, Some(ingress)) => Route::Ingress(ingress),
+            _ => return None,
+        };
+        Some(Self { host, route })
     }
-    let spec = &fetched.object.spec;
-    let (database_uid, mut ports) = held(&fetched.database, &spec.database_secret)?;
-    if let (Some(cache), Some(key)) = (&fetched.cache, &spec.cache_secret) {
-        ports.extend(held(cache, key)?.1);
+}
+
+/// Checks the inputs.
+pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> {
+    let (name, spec) = (inputs.object.name_any(), &inputs.object.spec);
+    if let Some(problem) = names::problem(&name) {
+        return Err(ReadyState::Stalled(Reason::Invalid, problem));
     }
-    let mut others = fetched.live.iter().filter(|(_, live)| !fetched.parent.owns(live));
-    if let Some((kind, _)) = others.find(|(kind, _)| build::wants(**kind, spec)) {
+    let invalid = |message: &str| ReadyState::Stalled(Reason::Invalid, message.to_owned());
+    let egress = Egress::parse(&spec.egress)
+        .ok_or_else(|| invalid("spec.egress.caBundle: name either a configMap or a secret"))?;
+    let exposure = match &spec.exposure {
+        Some(exposure) => Some(
+            Exposure::parse(exposure)
+                .ok_or_else(|| invalid("spec.exposure: name either an httpRoute or an ingress"))?,
+        ),
+        None => None,
+    };
+    let (database_uid, mut egress_ports) = present(&inputs.database, &spec.database_secret)?;
+    if let (Some(cache), Some(key)) = (&inputs.cache, &spec.cache_secret) {
+        egress_ports.extend(present(cache, key)?.1);
+    }
+    let has = |kind| match exposure.as_ref().map(|exposure| &exposure.route) {
+        Some(Route::HttpRoute(_)) => kind != OwnedKind::Ingress,
+        Some(Route::Ingress(_)) => kind != OwnedKind::HttpRoute,
+        None => kind != OwnedKind::HttpRoute && kind != OwnedKind::Ingress,
+    };
+    if let Some((kind, name)) = inputs.live.foreign(&inputs.owner, has) {
+        let kind = kind.resource().kind;
         let message = format!(
-            "a {} `{name}` is there that the operator did not make for it: delete that, or make another \
-             RiskService",
-            kind.resource().kind
+            "{kind} `{name}` was not created for this RiskService: delete it, or create a \
+             RiskService of another name"
         );
         return Err(ReadyState::Stalled(Reason::NameTaken, message));
     }
-    Ok(Valid { fetched, ports, database_uid })
+    egress_ports.extend(egress.ports());
+    egress_ports.extend(ports::of_collector(&spec.telemetry));
+    egress_ports.extend(inputs.demand.iter().flat_map(|demand| &demand.endpoint_ports));
+    let replica_floor = inputs.demand.as_ref().map(|demand| replica_floor(demand, &spec.scaling));
+    // Until the demand is known, the floor that was reported last holds.
+    let reported = inputs.object.status.as_ref().and_then(|status| status.replica_floor);
+    let floor = replica_floor.as_ref().map(|floor| floor.replicas).or(reported).unwrap_or(1);
+    Ok(ValidatedService {
+        owner: inputs.owner.clone(),
+        pods: PodDefaults {
+            image: spec.image.clone(),
+            pull_secrets: spec.image_pull_secrets.clone(),
+            egress,
+            telemetry: spec.telemetry.clone(),
+        },
+        database: SecretFile { name: "database", source: spec.database_secret.clone() },
+        cache: spec.cache_secret.clone().map(|source| SecretFile { name: "cache", source }),
+        migration: names::migration(&name, spec, database_uid),
+        egress_ports,
+        exposure,
+        scaling: spec.scaling.clone(),
+        min_replicas: floor.max(spec.scaling.min_replicas).min(spec.scaling.max_replicas),
+        replica_floor,
+        name,
+    })
 }
 
-fn held<'a>(held: &'a Held, key: &SecretKey) -> Result<(&'a str, BTreeSet<u16>), ReadyState> {
-    let message = match held {
-        Held::There { uid, ports } => return Ok((uid, ports.clone())),
-        // It may come at any moment, from whoever keeps Secrets.
-        Held::NoSecret => format!("there is no Secret `{}`", key.name),
-        Held::NoKey => format!("the Secret `{}` has no key `{}`", key.name, key.key),
+fn present<'a>(
+    state: &'a SecretState,
+    key: &SecretKey,
+) -> Result<(&'a str, BTreeSet<u16>), ReadyState> {
+    let message = match state {
+        SecretState::Present { uid, ports } => return Ok((uid, ports.clone())),
+        // It may be created at any moment.
+        SecretState::NoSecret => format!("Secret `{}` does not exist", key.name),
+        SecretState::NoKey => format!("Secret `{}` has no key `{}`", key.name, key.key),
     };
     Err(ReadyState::Waiting(Reason::SecretNotFound, message))
 }

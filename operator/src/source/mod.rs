@@ -1,21 +1,29 @@
-//! `IntelSource` and `ChainSource`: what fetches lists and follows chains, in the operator's namespace.
+//! `IntelSource` and `ChainSource`: the workloads that import lists and follow chains, in the
+//! operator's namespace.
 //!
-//! What a source says is published like every manifest; what is done about it here follows what is in
-//! force. Where it all stands is told by whoever tells of manifests: an object has one teller.
+//! The publisher stores what sources say, like every manifest; the workloads here follow what is in
+//! force. The publisher also writes the status of sources, because an object has one status writer:
+//! it gets the condition of the workload through [`Observed`].
 //!
-//! - [`known`]: what is known of sources beside what their objects say
-//! - [`build`]: the workloads
-//! - [`work`]: making them
-//! - [`status`]: what is told of sources
+//! - [`observed`]: the state of sources beside their specs
+//! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
+//!   their objects
+//! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`] and [`state`]
 
+mod apply;
 mod build;
+mod controller;
+mod fetch;
+mod kind;
+mod names;
 mod observed;
-mod status;
-mod work;
+mod state;
+mod task;
+mod validate;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_crds::{ChainSource, EgressSpec, IntelSource, SecretKey, TelemetrySpec};
+use assay_crds::{ChainSource, IntelSource};
 use assay_graph::GraphStore;
 use assay_store::Store;
 use assay_tenancy::{
@@ -25,30 +33,26 @@ use assay_tenancy::{
 use kube::Client;
 use tokio::sync::watch;
 
-pub(crate) use self::{
-    observed::Observed,
-    status::{chain_status, feed_status},
-};
+pub(crate) use self::{observed::Observed, state::WORKING};
 use crate::{
-    backoff::Failures, client::SharedClient, health::Health, publish::InForce, writer::Writer,
+    backoff::Failures,
+    client::SharedClient,
+    health::Health,
+    in_force::InForce,
+    pod::{PodDefaults, SecretFile},
+    writer::{WriteError, Writer},
 };
 
-/// What workloads are made of.
+/// The settings of all workloads.
 #[derive(Clone, Debug)]
-pub struct Workloads {
-    /// The image that holds `assay`.
-    pub image: String,
-    /// Secrets that let it be pulled.
-    pub image_pull_secrets: Vec<Name>,
-    /// The URL of the database, for a login that may ingest.
-    pub database_secret: SecretKey,
-    /// How they reach what is outside the cluster.
-    pub egress: EgressSpec,
-    /// Where they send what they tell about themselves.
-    pub telemetry: TelemetrySpec,
+pub(crate) struct WorkloadSettings {
+    /// The settings of their pods.
+    pub(crate) pods: PodDefaults,
+    /// The Secret with the database's URL, for a login that may ingest.
+    pub(crate) database: SecretFile,
 }
 
-/// The sources that are in force.
+/// The sources in force.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct DesiredSources {
     feeds: BTreeMap<Name, IntelSourceSpec>,
@@ -65,22 +69,31 @@ impl DesiredSources {
     }
 }
 
-/// What work on sources needs.
+/// Why work on a source failed; it is retried.
+#[derive(Debug, thiserror::Error)]
+enum SourceError {
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error("the API server failed: {0}")]
+    Server(#[from] kube::Error),
+}
+
+/// The context of work on sources.
 #[derive(Clone, Debug)]
-pub struct Context {
+struct Context {
     client: SharedClient,
     writer: Writer,
     health: Health,
-    /// Where workloads are.
+    /// The namespace of workloads.
     namespace: String,
-    /// What they are made of; `None` where there are to be none.
-    workloads: Option<Workloads>,
+    /// `None` where the operator creates no workloads.
+    settings: Option<WorkloadSettings>,
     desired: watch::Receiver<DesiredSources>,
-    known: watch::Sender<Observed>,
+    observed: watch::Sender<Observed>,
     failures: Arc<Failures>,
 }
 
-/// Looks after sources until the program ends, and says in `known` what is known of them.
+/// Works on sources until the program ends, and updates `observed`.
 #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
 pub(crate) async fn run(
     client: Client,
@@ -89,11 +102,11 @@ pub(crate) async fn run(
     writer: Writer,
     health: Health,
     namespace: String,
-    workloads: Option<Workloads>,
+    settings: Option<WorkloadSettings>,
     mut in_force: watch::Receiver<InForce>,
-    known: watch::Sender<Observed>,
+    observed: watch::Sender<Observed>,
 ) {
-    // Until something was published, every source would seem to be gone.
+    // Before the first publication no source is in force, and all workloads would be deleted.
     if in_force.changed().await.is_err() {
         return;
     }
@@ -102,9 +115,9 @@ pub(crate) async fn run(
         while in_force.changed().await.is_ok() {
             let now = DesiredSources::of(&in_force.borrow_and_update());
             sender.send_if_modified(|desired| {
-                let is_news = *desired != now;
+                let has_changed = *desired != now;
                 *desired = now;
-                is_news
+                has_changed
             });
         }
     };
@@ -113,15 +126,15 @@ pub(crate) async fn run(
         writer,
         health,
         namespace,
-        workloads,
+        settings,
         desired: desired.clone(),
-        known: known.clone(),
+        observed: observed.clone(),
         failures: Arc::default(),
     });
     tokio::join!(
         follow,
-        observed::look(store, graphs, desired, known),
-        work::run::<IntelSource>(Arc::clone(&context)),
-        work::run::<ChainSource>(context),
+        observed::poll(store, graphs, desired, observed),
+        controller::run::<IntelSource>(Arc::clone(&context)),
+        controller::run::<ChainSource>(context),
     );
 }

@@ -1,7 +1,11 @@
-//! What is known of sources beside what their objects say: how their workloads do, and what the store
-//! has of them.
+//! The state of sources beside their specs: the condition of their workloads, and what the store has
+//! of them.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use assay_engine::chain::ChainId;
 use assay_graph::{GraphError, GraphStore};
@@ -13,103 +17,118 @@ use tokio::{sync::watch, time::sleep};
 use super::DesiredSources;
 use crate::{backoff, conditions::ConditionState, system};
 
-/// How often the store is looked at. Telling of every block while a chain is ingested would be writing
-/// without end.
-const LOOK: Duration = Duration::from_secs(20);
+/// The interval between reads of the store. Reporting every block during a backfill would write
+/// statuses without end.
+const POLL_INTERVAL: Duration = Duration::from_secs(20);
 
-/// What is known of sources.
+/// The state of sources beside their specs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observed {
-    /// How the workload of each does.
+    /// The condition of the workload of each source.
     pub(crate) workloads: BTreeMap<(Kind, Name), ConditionState>,
-    /// What the store has of lists and label sets; `None` until it was looked at.
+    /// The lists and label sets in the store. `None` until the store was read.
     pub(crate) feeds: Option<BTreeMap<String, FeedState>>,
-    /// What it has of chains; `None` until it was looked at.
-    pub(crate) chains: Option<BTreeMap<String, Tip>>,
+    /// The newest blocks in the store, by chain. `None` until the store was read.
+    pub(crate) chains: Option<BTreeMap<String, LatestBlock>>,
 }
 
-/// What the store has of a list or label set.
+impl Observed {
+    /// Whether the store never held anything of a list or label set. `None` until it was read.
+    pub(super) fn is_new(&self, name: &Name) -> Option<bool> {
+        Some(!self.feeds.as_ref()?.contains_key(name.as_str()))
+    }
+
+    /// The lists and label sets that were ever imported.
+    pub(super) fn imported(&self) -> Option<BTreeSet<String>> {
+        self.feeds.as_ref().map(|feeds| feeds.keys().cloned().collect())
+    }
+}
+
+/// A list or label set in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FeedState {
-    /// When it was last obtained or confirmed unchanged.
+    /// When it was last fetched, changed or not.
     pub(crate) verified_at: Timestamp,
-    /// When what is in force was published.
+    /// When the publisher published it.
     pub(crate) published_at: Option<Timestamp>,
-    /// The SHA-256 of what is in force.
+    /// The SHA-256 of its content.
     pub(crate) digest: String,
-    /// How many entries are in force.
+    /// The number of its entries.
     pub(crate) entries: u64,
 }
 
-/// The newest block that was read.
+/// The newest block of a chain in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tip {
+pub(crate) struct LatestBlock {
     /// Its height.
     pub(crate) height: u64,
-    /// When it was made.
+    /// The time in its header.
     pub(crate) time: Timestamp,
 }
 
-/// Looks at the store, for ever. Where it cannot be read, what was known stays.
-pub(super) async fn look(
+/// Reads the store regularly until the program ends. While it cannot be read, the last state stays.
+pub(super) async fn poll(
     store: Arc<dyn Store>,
     graphs: Arc<dyn GraphStore>,
     mut desired: watch::Receiver<DesiredSources>,
-    known: watch::Sender<Observed>,
+    observed: watch::Sender<Observed>,
 ) {
     let mut seen = None;
     loop {
         let chains: Vec<String> =
             desired.borrow_and_update().chains.values().map(|spec| spec.chain.clone()).collect();
         match read(&*store, &*graphs, &chains, seen).await {
-            Ok((revision, feeds, tips)) => {
+            Ok((revision, feeds, blocks)) => {
                 seen = Some(revision);
-                known.send_if_modified(|known| {
-                    let before = (known.feeds.clone(), known.chains.clone());
-                    known.feeds = feeds.or_else(|| known.feeds.take());
-                    known.chains = Some(tips);
-                    before != (known.feeds.clone(), known.chains.clone())
+                observed.send_if_modified(|observed| {
+                    let before = (observed.feeds.clone(), observed.chains.clone());
+                    observed.feeds = feeds.or_else(|| observed.feeds.take());
+                    observed.chains = Some(blocks);
+                    before != (observed.feeds.clone(), observed.chains.clone())
                 });
             }
-            Err(error) => tracing::warn!(%error, "failed to look at what sources gave"),
+            Err(error) => {
+                tracing::warn!(%error, "failed to read the state of sources; retrying");
+            }
         }
         tokio::select! {
-            () = sleep(backoff::spread(LOOK, system::jitter())) => {}
+            () = sleep(backoff::spread(POLL_INTERVAL, system::jitter())) => {}
             changed = desired.changed() => if changed.is_err() { return },
         }
     }
 }
 
-/// The databases could not be read.
+/// Why the state of sources cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum ReadError {
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A graph failed.
     #[error(transparent)]
     Graph(#[from] GraphError),
 }
 
-/// What the store has of lists, where that changed since the generation that was seen, and of chains.
+/// The generation of lists, the lists and label sets by name if it is a new one, and the newest blocks by chain.
+type Read = (u64, Option<BTreeMap<String, FeedState>>, BTreeMap<String, LatestBlock>);
+
+/// The lists in the store, unless their generation is `seen`, and the newest blocks of chains.
 async fn read(
     store: &dyn Store,
     graphs: &dyn GraphStore,
     chains: &[String],
     seen: Option<u64>,
-) -> Result<(u64, Option<BTreeMap<String, FeedState>>, BTreeMap<String, Tip>), ReadError> {
-    let mut tips = BTreeMap::new();
+) -> Result<Read, ReadError> {
+    let mut blocks = BTreeMap::new();
     for name in chains {
         let Ok(chain) = name.parse::<ChainId>() else { continue };
         let Some(graph) = graphs.graph(chain).await? else { continue };
         if let Some(tip) = graph.tip().await? {
-            let tip = Tip { height: tip.block.height, time: tip.block.time };
-            tips.insert(name.clone(), tip);
+            let block = LatestBlock { height: tip.block.height, time: tip.block.time };
+            blocks.insert(name.clone(), block);
         }
     }
     let generation = store.revisions().await?.intel;
     if seen == Some(generation) {
-        return Ok((generation, None, tips));
+        return Ok((generation, None, blocks));
     }
     let intel = store.intel(None).await?;
     let midnight =
@@ -123,5 +142,5 @@ async fn read(
         };
         (source.id.as_str().to_owned(), state)
     });
-    Ok((intel.generation, Some(state.collect()), tips))
+    Ok((intel.generation, Some(state.collect()), blocks))
 }

@@ -39,7 +39,7 @@ fn a_deleted_tenant_can_come_back_with_its_keys_while_its_usage_is_kept() {
     platform.wait_for_answer(&text, 401);
     platform.wait_for_reason(&KEY, "TenantNotFound");
     let words = platform.status(&KEY)["conditions"][0]["message"].as_str().unwrap().to_owned();
-    assert!(words.contains("applied again before"), "{words}");
+    assert!(words.contains("recreate it before"), "{words}");
     // What its plan said is known without the plan.
     platform.cluster.kubectl(&["delete", "plan", "gold", "--timeout=60s"]);
     let folder = tempfile::tempdir().unwrap();
@@ -89,7 +89,7 @@ fn a_namespace_that_is_taken_away_suspends_its_keys_until_it_is_given_back() {
     platform.wait_for_reason(&KEY, "NamespaceNotAllowed");
     let conditions = platform.status(&KEY)["conditions"].clone();
     let words = conditions[0]["message"].as_str().unwrap();
-    assert!(words.contains("add it to `spec.namespaces` there"), "{words}");
+    assert!(words.contains("add the namespace to `spec.namespaces`"), "{words}");
     assert_eq!(conditions[1]["type"], "Stalled");
     let revoked = "SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL";
     assert_eq!(platform.postgres.query(revoked), "0", "that could not be taken back");

@@ -207,7 +207,10 @@ fn there_are_as_many_replicas_as_tenants_limits_ask_for() {
     platform.wait_for(&SERVICE, ".status.readyReplicas", "4");
     let words = platform.status(&SERVICE)["replicaFloorBecause"].clone();
     let words = words.as_str().unwrap();
-    assert!(words.starts_with("most is 1600/s for Tenant acme, 10 % of all "), "{words}");
+    assert!(
+        words.starts_with("highest limit 1600/s (Tenant acme); 10 % of all limits ("),
+        "{words}"
+    );
 
     platform.cluster.apply(&plan(60_000));
     let covered = ".status.conditions[?(@.type==\"LimitsCovered\")].reason";

@@ -69,7 +69,7 @@ fn callers_notice_nothing_of_what_happens_to_a_running_api() {
         restarts.trim().parse::<u32>().is_ok_and(|count| count > 1)
     });
     wait_at_most(PATIENCE, "what its pod complains of", || {
-        world.standing().1.contains("run `localhost/nothing:1`, 2 replicas answer; pod `assay-")
+        world.standing().1.contains("run `localhost/nothing:1`, 2 available; pod `assay-")
             && world.standing().1.ends_with(": Completed, exit code 0")
     });
     assert_eq!(world.standing().0, "RollingOut");
@@ -78,7 +78,7 @@ fn callers_notice_nothing_of_what_happens_to_a_running_api() {
     world.cluster.add_image("localhost/refuses:1", &[("/bin/false", "/bin/false")]);
     image("localhost/refuses:1");
     let message = world.wait_until_it_says("MigrationFailed");
-    assert!(message.contains("what served before goes on serving"), "{message}");
+    assert!(message.contains("earlier replicas keep serving"), "{message}");
     assert!(message.ends_with(": Error, exit code 1"), "{message}");
     assert_eq!(traffic.lost_in("a migration fails"), 0);
     image(concat!("assay/assay:", env!("CARGO_PKG_VERSION")));

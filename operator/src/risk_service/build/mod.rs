@@ -1,110 +1,95 @@
-//! What a running API consists of. Pure: the same object gives the same objects.
+//! The objects of a `RiskService`. Pure: the same service gives the same objects.
 //!
-//! - [`server`]: settings, Deployment, how many replicas there are
-//! - [`network`]: who reaches it, and whom it reaches
-//! - [`migration`]: the database before the Deployment
-//! - [`purge`]: what of the database is forgotten
+//! - [`server`]: settings, Deployment, autoscaler
+//! - [`network`]: Service, network policy, and the way in from outside
+//! - [`migration`]: the Job that migrates the database before the Deployment changes
+//! - [`purge`]: the `CronJob` that deletes expired records
 
 mod migration;
 mod network;
 mod purge;
 mod server;
 
-use assay_crds::RiskServiceSpec;
-
-pub(super) use self::migration::{Migration, migration, name as migration_name, version};
-pub(super) use self::purge::pods as purge_pods;
-use super::{
-    demand::{Floor, floor},
-    fetch::Fetched,
-    validate::Valid,
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    autoscaling::v2::HorizontalPodAutoscaler,
+    batch::v1::{CronJob, Job},
+    core::v1::{ConfigMap, Service},
+    networking::v1::{Ingress, NetworkPolicy},
+    policy::v1::PodDisruptionBudget,
 };
-use crate::owned::{OwnedKind, OwnedObject};
 
-/// What the objects are for, as labels say it.
+pub(super) use self::migration::MIGRATED_BY;
+use super::validate::ValidatedService;
+use crate::owned::HTTPRoute;
+
+/// The component of servers in labels.
 pub(super) const SERVER: &str = "server";
-/// What the Job before a new image is for.
+/// The component of the migration.
 const MIGRATION: &str = "migration";
-/// What the nightly Job is for.
-const PURGE: &str = "purge";
-/// Where the API listens in a pod, and what that is called.
+/// The component of the purge.
+pub(super) const PURGE: &str = "purge";
+/// The name and number of the API's port.
 const API: (&str, u16) = ("http", 8080);
-/// Where health and metrics listen.
+/// The name and number of the port for health and metrics.
 const ADMIN: (&str, u16) = ("admin", 9090);
 
-/// Everything that is to be there.
-#[derive(Debug)]
-pub(super) struct Plan {
-    /// What is there whatever becomes of the rest.
-    pub(super) common: Vec<OwnedObject>,
-    /// The migration, which comes before the server.
-    pub(super) migration: OwnedObject,
-    /// The server: its settings first, because what mounts them would wait for them.
-    pub(super) server: Vec<OwnedObject>,
-    /// What is not to be there any more.
-    pub(super) unwanted: Vec<OwnedKind>,
-    /// Fewest replicas that tenants' limits ask for; `None` until that is known.
-    pub(super) floor: Option<Floor>,
-    /// Fewest replicas that there are to be.
-    pub(super) fewest: i32,
+/// The objects of a `RiskService`.
+#[derive(Clone, Debug)]
+pub(super) struct ServiceObjects {
+    /// The objects that do not depend on the database's schema.
+    pub(super) common: CommonObjects,
+    /// Migrates the database; it must succeed before the server objects change.
+    pub(super) migration: Job,
+    /// The objects that need the database's schema.
+    pub(super) server: ServerObjects,
 }
 
-pub(super) fn build(valid: &Valid<'_>) -> Plan {
-    let fetched = valid.fetched;
-    let scaling = &fetched.object.spec.scaling;
-    let floor = fetched.demand.as_ref().map(|demand| floor(demand, scaling));
-    let told = fetched.object.status.as_ref().and_then(|status| status.replica_floor);
-    // Until it is known what tenants ask for, what was known before holds.
-    let replicas = floor.as_ref().map(|floor| floor.replicas).or(told).unwrap_or(1);
-    let fewest = replicas.max(scaling.min_replicas).min(scaling.max_replicas);
-    let migration = migration::job(valid);
-    let settings = server::settings(fetched);
-    let deployment = server::deployment(fetched, &settings, &migration.name);
-    let mut common = vec![
-        network::service(fetched),
-        network::policy(valid),
-        server::disruption_budget(fetched),
-        server::autoscaler(fetched, fewest),
-    ];
-    common.extend(network::exposure(fetched));
-    let exposed = [OwnedKind::Ingress, OwnedKind::HttpRoute];
-    let spec = &fetched.object.spec;
-    Plan {
-        common,
-        migration,
-        server: vec![settings, deployment, purge::cron_job(fetched)],
-        unwanted: exposed.into_iter().filter(|kind| !wants(*kind, spec)).collect(),
-        floor,
-        fewest,
+/// The objects that do not depend on the database's schema.
+#[derive(Clone, Debug)]
+pub(super) struct CommonObjects {
+    pub(super) service: Service,
+    pub(super) network_policy: NetworkPolicy,
+    pub(super) disruption_budget: PodDisruptionBudget,
+    pub(super) autoscaler: HorizontalPodAutoscaler,
+    /// `None`: neither of the two kinds is to exist.
+    pub(super) route: Option<RouteObject>,
+}
+
+/// The object that routes requests from outside the cluster. Only one of the two kinds is to exist.
+#[derive(Clone, Debug)]
+pub(super) enum RouteObject {
+    HttpRoute(Box<HTTPRoute>),
+    Ingress(Box<Ingress>),
+}
+
+/// The objects that need the database's schema.
+#[derive(Clone, Debug)]
+pub(super) struct ServerObjects {
+    /// The settings. They come first: pods that mount them would wait for them.
+    pub(super) settings: ConfigMap,
+    pub(super) deployment: Deployment,
+    pub(super) purge: CronJob,
+}
+
+/// Builds the objects of a service.
+pub(super) fn build(service: &ValidatedService) -> ServiceObjects {
+    let settings = server::settings_text(service);
+    ServiceObjects {
+        common: CommonObjects {
+            service: network::service(service),
+            network_policy: network::policy(service),
+            disruption_budget: server::disruption_budget(service),
+            autoscaler: server::autoscaler(service),
+            route: service.exposure.as_ref().map(|exposure| network::route(exposure, service)),
+        },
+        migration: migration::job(service),
+        server: ServerObjects {
+            deployment: server::deployment(service, &settings),
+            settings: server::settings(service, settings),
+            purge: purge::cron_job(service),
+        },
     }
-}
-
-/// Whether an API is to have such a owned.
-pub(super) fn wants(kind: OwnedKind, spec: &RiskServiceSpec) -> bool {
-    let exposure = spec.exposure.as_ref();
-    match kind {
-        OwnedKind::Ingress => exposure.is_some_and(|exposure| exposure.ingress.is_some()),
-        OwnedKind::HttpRoute => exposure.is_some_and(|exposure| exposure.http_route.is_some()),
-        _ => true,
-    }
-}
-
-/// Where objects are, or would be.
-pub(super) fn places(fetched: &Fetched) -> Vec<(OwnedKind, String)> {
-    let kinds = [
-        OwnedKind::ConfigMap,
-        OwnedKind::Service,
-        OwnedKind::NetworkPolicy,
-        OwnedKind::PodDisruptionBudget,
-        OwnedKind::HorizontalPodAutoscaler,
-        OwnedKind::Ingress,
-        OwnedKind::HttpRoute,
-        OwnedKind::Deployment,
-    ];
-    let named = kinds.into_iter().map(|kind| (kind, fetched.name()));
-    let purge = (OwnedKind::CronJob, purge::name(fetched));
-    let migration = migration::name(fetched).map(|name| (OwnedKind::Job, name));
-    named.chain([purge]).chain(migration).collect()
 }
 
 #[cfg(test)]

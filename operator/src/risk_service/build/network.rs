@@ -1,79 +1,100 @@
-//! Who reaches a server, and whom it reaches.
+//! The network of a service: who reaches it, and whom it reaches.
 
-use serde_json::{Value, json};
-
-use super::{ADMIN, API, MIGRATION, PURGE, SERVER};
-use crate::{
-    egress,
-    owned::{OwnedKind, OwnedObject},
-    ports,
-    risk_service::{fetch::Fetched, validate::Valid},
+use k8s_openapi::{
+    api::{
+        core::v1::{Service, ServicePort, ServiceSpec},
+        networking::v1::{
+            HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule,
+            IngressServiceBackend, IngressSpec, IngressTLS, NetworkPolicy, ServiceBackendPort,
+        },
+    },
+    apimachinery::pkg::util::intstr::IntOrString,
 };
 
-/// The port of the Service.
+use super::{ADMIN, API, MIGRATION, PURGE, RouteObject, SERVER};
+use crate::{
+    network_policy,
+    owned::{BackendRef, HTTPRoute, HttpRouteRule, HttpRouteSpec, ParentRef},
+    risk_service::validate::{Exposure, Route, ValidatedService},
+};
+
+/// The Service's port for the API.
 const PORT: u16 = 80;
 
-pub(super) fn service(fetched: &Fetched) -> OwnedObject {
-    let port = |(name, target): (&str, u16), port: u16| json!({"name": name, "port": port, "targetPort": target, "protocol": "TCP"});
-    let content = json!({"spec": {
-        "type": "ClusterIP",
-        "selector": fetched.parent.selector(),
-        "ports": [port(API, PORT), port(ADMIN, ADMIN.1)],
-    }});
-    OwnedObject::new(&fetched.parent, OwnedKind::Service, &fetched.name(), &[], content)
+/// The address of the API and of health and metrics in the cluster.
+pub(super) fn service(service: &ValidatedService) -> Service {
+    let port = |(name, target): (&str, u16), number: u16| ServicePort {
+        name: Some(name.to_owned()),
+        port: number.into(),
+        target_port: Some(IntOrString::Int(target.into())),
+        protocol: Some("TCP".to_owned()),
+        ..ServicePort::default()
+    };
+    Service {
+        metadata: service.owner.metadata(&service.name),
+        spec: Some(ServiceSpec {
+            type_: Some("ClusterIP".to_owned()),
+            selector: Some(service.owner.match_labels()),
+            ports: Some(vec![port(API, PORT), port(ADMIN, ADMIN.1)]),
+            ..ServiceSpec::default()
+        }),
+        status: None,
+    }
 }
 
-/// For servers and for the Jobs beside them: in to the two ports, out to names and to what the Secrets and chain sources name. Where that is
-/// cannot be said: it may move, and names are not addresses.
-pub(super) fn policy(valid: &Valid<'_>) -> OwnedObject {
-    let fetched = valid.fetched;
-    let port = |protocol: &str, port: u16| json!({"protocol": protocol, "port": port});
-    let mut out = valid.ports.clone();
-    out.extend(egress::ports(&fetched.object.spec.egress));
-    out.extend(ports::of_collector(&fetched.object.spec.telemetry));
-    out.extend(fetched.demand.iter().flat_map(|demand| &demand.endpoint_ports));
-    let out: Vec<Value> = out.into_iter().map(|number| port("TCP", number)).collect();
-    let names = json!({
-        "to": [{"namespaceSelector": {}}],
-        "ports": [port("UDP", 53), port("TCP", 53)],
-    });
-    let content = json!({"spec": {
-        "podSelector": fetched.parent.selector_of(&[SERVER, MIGRATION, PURGE]),
-        "policyTypes": ["Ingress", "Egress"],
-        "ingress": [{"ports": [port("TCP", API.1), port("TCP", ADMIN.1)]}],
-        "egress": [names, {"ports": out}],
-    }});
-    OwnedObject::new(&fetched.parent, OwnedKind::NetworkPolicy, &fetched.name(), &[], content)
+/// The network policy of servers and of the Jobs beside them: others reach the two ports; they reach
+/// the ports of the database, the cache, proxies, the collector and chain endpoints.
+pub(super) fn policy(service: &ValidatedService) -> NetworkPolicy {
+    let pods = service.owner.selector_of(&[SERVER, MIGRATION, PURGE]);
+    let spec = network_policy::spec(pods, &[API.1, ADMIN.1], service.egress_ports.clone());
+    NetworkPolicy { metadata: service.owner.metadata(&service.name), spec: Some(spec) }
 }
 
-/// The way in from outside the cluster, where there is to be one.
-pub(super) fn exposure(fetched: &Fetched) -> Option<OwnedObject> {
-    let exposure = fetched.object.spec.exposure.as_ref()?;
-    let (host, name) = (&exposure.host, fetched.name());
-    if let Some(route) = &exposure.http_route {
-        let mut gateway = json!({"name": route.gateway});
-        if let (Some(namespace), Some(fields)) = (&route.gateway_namespace, gateway.as_object_mut())
-        {
-            fields.insert("namespace".into(), json!(namespace));
+/// The object that routes requests from outside the cluster.
+pub(super) fn route(exposure: &Exposure, service: &ValidatedService) -> RouteObject {
+    let metadata = service.owner.metadata(&service.name);
+    match &exposure.route {
+        Route::HttpRoute(route) => {
+            let gateway = ParentRef {
+                name: route.gateway.to_string(),
+                namespace: route.gateway_namespace.as_ref().map(ToString::to_string),
+            };
+            let backend = BackendRef { name: service.name.clone(), port: Some(PORT) };
+            let spec = HttpRouteSpec {
+                parent_refs: vec![gateway],
+                hostnames: vec![exposure.host.clone()],
+                rules: vec![HttpRouteRule { backend_refs: vec![backend] }],
+            };
+            RouteObject::HttpRoute(Box::new(HTTPRoute { metadata, spec }))
         }
-        let content = json!({"spec": {
-            "parentRefs": [gateway],
-            "hostnames": [host],
-            "rules": [{"backendRefs": [{"name": name, "port": PORT}]}],
-        }});
-        return Some(OwnedObject::new(&fetched.parent, OwnedKind::HttpRoute, &name, &[], content));
+        Route::Ingress(ingress) => {
+            let hosts = || Some(vec![exposure.host.clone()]);
+            let tls = ingress
+                .tls_secret
+                .as_ref()
+                .map(|secret| IngressTLS { hosts: hosts(), secret_name: Some(secret.to_string()) });
+            let spec = IngressSpec {
+                ingress_class_name: ingress.class_name.as_ref().map(ToString::to_string),
+                tls: tls.map(|tls| vec![tls]),
+                rules: Some(vec![IngressRule {
+                    host: Some(exposure.host.clone()),
+                    http: Some(HTTPIngressRuleValue { paths: vec![path(service)] }),
+                }]),
+                default_backend: None,
+            };
+            RouteObject::Ingress(Box::new(Ingress { metadata, spec: Some(spec), status: None }))
+        }
     }
-    let ingress = exposure.ingress.as_ref()?;
-    let backend = json!({"service": {"name": name, "port": {"name": API.0}}});
-    let path = json!({"path": "/", "pathType": "Prefix", "backend": backend});
-    let mut spec = json!({"rules": [{"host": host, "http": {"paths": [path]}}]});
-    if let Some(fields) = spec.as_object_mut() {
-        let class = ingress.class_name.as_ref();
-        fields.extend(class.map(|class| ("ingressClassName".into(), json!(class))));
-        let tls = ingress.tls_secret.as_ref();
-        let tls = tls.map(|secret| json!([{"hosts": [host], "secretName": secret}]));
-        fields.extend(tls.map(|tls| ("tls".into(), tls)));
+}
+
+fn path(service: &ValidatedService) -> HTTPIngressPath {
+    let port = ServiceBackendPort { name: Some(API.0.to_owned()), number: None };
+    HTTPIngressPath {
+        path: Some("/".to_owned()),
+        path_type: "Prefix".to_owned(),
+        backend: IngressBackend {
+            service: Some(IngressServiceBackend { name: service.name.clone(), port: Some(port) }),
+            resource: None,
+        },
     }
-    let content = json!({"spec": spec});
-    Some(OwnedObject::new(&fetched.parent, OwnedKind::Ingress, &name, &[], content))
 }

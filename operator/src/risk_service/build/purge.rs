@@ -1,68 +1,54 @@
-//! Forgetting what is older than it is kept, once a day.
+//! The `CronJob` that deletes records that are older than plans keep them, once a day.
 
-use serde_json::json;
+use k8s_openapi::api::batch::v1::CronJob;
 
 use super::PURGE;
 use crate::{
-    jobs::{Schedule, each_time, once},
-    owned::{OwnedKind, OwnedObject, Owner, hash},
-    pod::{DATA, Pod, Restart, SecretFile},
-    risk_service::fetch::Fetched,
+    jobs::{Schedule, cron_job_spec, job_spec},
+    owned::digest,
+    pod::{DATA, PodSettings, RestartPolicy},
+    risk_service::{names, validate::ValidatedService},
 };
 
-/// Longest time for one run, in seconds.
-const LONGEST: u32 = 3600;
-/// How late a run may still begin, in seconds: before the next one would.
-const LATEST_START: u32 = 43_200;
+/// The longest time for one run with its retries, in seconds.
+const DEADLINE_SECONDS: u32 = 3600;
+/// How late a run may still start, in seconds: before the next one would.
+const STARTING_DEADLINE_SECONDS: i64 = 43_200;
 
-/// What it is called.
-pub(super) fn name(fetched: &Fetched) -> String {
-    format!("{}-purge", fetched.name())
-}
-
-/// Not among the server's pods, which are chosen by their labels.
-fn parent(fetched: &Fetched) -> Owner {
-    let Owner { reference, namespace, .. } = &fetched.parent;
-    Owner::new(reference.clone(), namespace, &fetched.name(), PURGE)
-}
-
-/// The labels of its pods.
-pub(in crate::risk_service) fn pods(fetched: &Fetched) -> String {
-    parent(fetched).pods()
-}
-
-pub(super) fn cron_job(fetched: &Fetched) -> OwnedObject {
-    let spec = &fetched.object.spec;
-    let parent = parent(fetched);
-    let database = SecretFile::new("database", &spec.database_secret);
-    let pod = Pod {
-        image: &spec.image,
-        pull_secrets: &spec.image_pull_secrets,
+/// The purge.
+pub(super) fn cron_job(service: &ValidatedService) -> CronJob {
+    // The server's selector must not match its pods.
+    let owner = service.owner.of(PURGE);
+    let pod = PodSettings {
+        defaults: &service.pods,
         arguments: vec![
             "purge".into(),
             format!("--data-dir={DATA}"),
-            format!("--database-url-file={}", database.path()),
+            format!("--database-url-file={}", service.database.path()),
         ],
-        secrets: vec![database],
+        secrets: vec![&service.database],
         config_map: None,
-        egress: &spec.egress,
-        telemetry: &spec.telemetry,
-        restart: Restart::Never,
+        restart: RestartPolicy::Never,
         grace_seconds: 30,
         requests: ["50m", "64Mi"],
     };
     let schedule = Schedule {
-        when: &at_night(&parent.namespace, &fetched.name()),
-        latest_start: LATEST_START,
+        cron: nightly(owner.namespace(), &service.name),
+        starting_deadline_seconds: STARTING_DEADLINE_SECONDS,
         is_suspended: false,
     };
-    let content = json!({"spec": each_time(&schedule, &once(&pod, &parent, LONGEST), &parent)});
-    OwnedObject::new(&parent, OwnedKind::CronJob, &name(fetched), &[], content)
+    let job = job_spec(&pod, &owner, DEADLINE_SECONDS);
+    CronJob {
+        metadata: owner.metadata(&names::purge(&service.name)),
+        spec: Some(cron_job_spec(schedule, job, &owner)),
+        status: None,
+    }
 }
 
-/// At night, each at a minute of its own: many on one machine should not come at once.
-fn at_night(namespace: &str, name: &str) -> String {
-    let number = u64::from_str_radix(&hash(&[namespace, name]), 16).unwrap_or(0);
+/// A cron expression for some minute between 01:00 and 05:00, which differs between services: many
+/// on one database should not start at once.
+fn nightly(namespace: &str, name: &str) -> String {
+    let number = u64::from_str_radix(&digest(&[namespace, name]), 16).unwrap_or(0);
     format!("{} {} * * *", number % 60, 1 + number / 60 % 4)
 }
 
@@ -71,11 +57,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_a_minute_of_its_own_at_night() {
-        assert_eq!(at_night("ns", "api"), at_night("ns", "api"), "nothing depends on the moment");
-        assert_ne!(at_night("ns", "api"), at_night("other", "api"));
+    fn each_service_has_a_minute_of_its_own_at_night() {
+        assert_eq!(nightly("ns", "api"), nightly("ns", "api"), "it does not depend on the time");
+        assert_ne!(nightly("ns", "api"), nightly("other", "api"));
         for name in ["a", "b", "c"] {
-            let schedule = at_night("ns", name);
+            let schedule = nightly("ns", name);
             let mut parts = schedule.split(' ');
             let mut number = || parts.next().unwrap().parse::<u32>().unwrap();
             assert!(number() < 60 && (1..=4).contains(&number()), "{schedule}");

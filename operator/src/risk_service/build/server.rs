@@ -1,154 +1,221 @@
-//! The server: its settings, its pods, and how many there are.
+//! The server: its settings, its pods, and their number.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::{
+        apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment},
+        autoscaling::v2::{
+            CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec,
+            MetricIdentifier, MetricSpec, MetricTarget, PodsMetricSource, ResourceMetricSource,
+        },
+        core::v1::{
+            ConfigMap, ContainerPort, HTTPGetAction, PodSpec, PodTemplateSpec, Probe,
+            TopologySpreadConstraint,
+        },
+        policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec},
+    },
+    apimachinery::pkg::{api::resource::Quantity, util::intstr::IntOrString},
+};
 
 use super::{ADMIN, API, migration::MIGRATED_BY};
 use crate::{
-    egress,
-    owned::{OwnedKind, OwnedObject, hash},
-    pod::{CONFIG, DATA, Pod, Restart, SecretFile},
-    risk_service::fetch::Fetched,
+    owned::digest,
+    pod::{CONFIG, DATA, PodSettings, RestartPolicy},
+    risk_service::validate::ValidatedService,
 };
 
 /// The key of the settings in their `ConfigMap`, and the file's name.
 const FILE: &str = "assay.toml";
-/// Noted on pods, so that other settings make other pods.
+/// The annotation on pods with the digest of the settings: other settings replace the pods.
 const SETTINGS: &str = "assay.dev/settings";
-/// What servers call how many requests are under way.
+/// The metric of servers for requests in flight.
 const IN_FLIGHT: &str = "assay_http_requests_in_flight";
-/// How long a server goes on accepting after the signal to stop, in seconds: as long as it may take
-/// until nobody sends new connections any more.
-const DRAIN: u32 = 5;
-/// Longest time for requests under way, in seconds.
-const GRACE: u32 = 30;
-/// Time for what is written last, in seconds: the store and Redis may each let a server wait.
-const LAST_WORDS: u32 = 15;
-/// How long a pod may take to load lists and labels: looks, and seconds between them.
-const STARTUP: (u32, u32) = (150, 2);
+/// How long a server goes on accepting connections after the signal to stop, in seconds: until load
+/// balancers know that it leaves.
+const DRAIN_SECONDS: u32 = 5;
+/// The longest time for requests in flight, in seconds.
+const GRACE_SECONDS: u32 = 30;
+/// The longest time for the last writes to the store and to Redis, in seconds.
+const FLUSH_SECONDS: u32 = 15;
+/// How long a pod may take to load lists and labels: attempts, and seconds between them.
+const STARTUP: (i32, i32) = (150, 2);
 
-/// The Secrets of a server: the database's URL, and the cache's.
-fn secrets(fetched: &Fetched) -> (SecretFile, Option<SecretFile>) {
-    let spec = &fetched.object.spec;
-    let cache = spec.cache_secret.as_ref().map(|key| SecretFile::new("cache", key));
-    (SecretFile::new("database", &spec.database_secret), cache)
-}
-
-/// The settings. Lists and chains are fetched by workloads of their own, once for all servers.
-pub(super) fn settings(fetched: &Fetched) -> OwnedObject {
-    let (database, cache) = secrets(fetched);
+/// The content of the settings. Lists and chains are fetched by workloads of their own, once for all
+/// servers.
+pub(super) fn settings_text(service: &ValidatedService) -> String {
     let mut lines = vec![
         ("listen", format!("0.0.0.0:{}", API.1)),
         ("admin-listen", format!("0.0.0.0:{}", ADMIN.1)),
         ("data-dir", DATA.to_owned()),
-        ("database-url-file", database.path()),
+        ("database-url-file", service.database.path()),
         ("feeds", "off".to_owned()),
         ("log-format", "json".to_owned()),
-        ("drain-delay", format!("{DRAIN}s")),
-        ("shutdown-grace", format!("{GRACE}s")),
+        ("drain-delay", format!("{DRAIN_SECONDS}s")),
+        ("shutdown-grace", format!("{GRACE_SECONDS}s")),
     ];
-    if let Some(cache) = cache {
+    if let Some(cache) = &service.cache {
         lines.push(("redis-url-file", cache.path()));
-        let authorities = egress::certificates_file(&fetched.object.spec.egress);
-        lines.extend(authorities.map(|path| ("redis-ca-file", path)));
+        lines.extend(service.pods.egress.ca_file().map(|path| ("redis-ca-file", path)));
     }
     let lines: Vec<String> =
         lines.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
-    let text = lines.join("\n") + "\n";
-    let content = json!({"data": {FILE: text}});
-    OwnedObject::new(&fetched.parent, OwnedKind::ConfigMap, &fetched.name(), &[], content)
+    lines.join("\n") + "\n"
 }
 
-pub(super) fn deployment(
-    fetched: &Fetched,
-    settings: &OwnedObject,
-    migration: &str,
-) -> OwnedObject {
-    let spec = &fetched.object.spec;
-    let (database, cache) = secrets(fetched);
-    let name = fetched.name();
-    let pod = Pod {
-        image: &spec.image,
-        pull_secrets: &spec.image_pull_secrets,
+/// The `ConfigMap` with the settings.
+pub(super) fn settings(service: &ValidatedService, text: String) -> ConfigMap {
+    ConfigMap {
+        metadata: service.owner.metadata(&service.name),
+        data: Some(BTreeMap::from([(FILE.to_owned(), text)])),
+        ..ConfigMap::default()
+    }
+}
+
+/// The Deployment of servers. The autoscaler owns the number of replicas.
+pub(super) fn deployment(service: &ValidatedService, settings: &str) -> Deployment {
+    let owner = &service.owner;
+    let mut metadata = owner.metadata(&service.name);
+    metadata.annotations = Some(annotation(MIGRATED_BY, service.migration.clone()));
+    let mut template_metadata = owner.template_metadata();
+    template_metadata.annotations = Some(annotation(SETTINGS, digest(&[settings])));
+    Deployment {
+        metadata,
+        spec: Some(DeploymentSpec {
+            revision_history_limit: Some(3),
+            progress_deadline_seconds: Some(STARTUP.0 * STARTUP.1 + 60),
+            strategy: Some(DeploymentStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: Some(RollingUpdateDeployment {
+                    max_unavailable: Some(IntOrString::Int(0)),
+                    max_surge: Some(IntOrString::Int(1)),
+                }),
+            }),
+            selector: owner.selector(),
+            template: PodTemplateSpec {
+                metadata: Some(template_metadata),
+                spec: Some(pod(service)),
+            },
+            ..DeploymentSpec::default()
+        }),
+        status: None,
+    }
+}
+
+fn annotation(name: &str, value: String) -> BTreeMap<String, String> {
+    BTreeMap::from([(name.to_owned(), value)])
+}
+
+fn pod(service: &ValidatedService) -> PodSpec {
+    let settings = PodSettings {
+        defaults: &service.pods,
         arguments: vec!["serve".into(), format!("--config={CONFIG}/{FILE}")],
-        secrets: [database].into_iter().chain(cache).collect(),
-        config_map: Some(&name),
-        egress: &spec.egress,
-        telemetry: &spec.telemetry,
-        restart: Restart::Always,
-        // The server drains by itself, so that nothing has to happen before the signal.
-        grace_seconds: DRAIN + GRACE + LAST_WORDS,
+        secrets: [&service.database].into_iter().chain(&service.cache).collect(),
+        config_map: Some(&service.name),
+        restart: RestartPolicy::Always,
+        // The server drains by itself: no hook has to run before the signal.
+        grace_seconds: DRAIN_SECONDS + GRACE_SECONDS + FLUSH_SECONDS,
         requests: ["250m", "512Mi"],
     };
-    let port =
-        |(name, port): (&str, u16)| json!({"name": name, "containerPort": port, "protocol": "TCP"});
-    let container = json!({
-        "ports": [port(API), port(ADMIN)],
-        "startupProbe": probe("/healthz", STARTUP.1, STARTUP.0),
-        "readinessProbe": probe("/readyz", 2, 2),
-        "livenessProbe": probe("/healthz", 10, 6),
-    });
-    let spread = |key: &str| {
-        json!({
-            "maxSkew": 1,
-            "topologyKey": key,
-            "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": {"matchLabels": fetched.parent.selector()},
-            "matchLabelKeys": ["pod-template-hash"],
-        })
+    let mut pod = settings.spec();
+    for container in &mut pod.containers {
+        container.ports = Some([API, ADMIN].map(container_port).into());
+        container.startup_probe = Some(probe("/healthz", STARTUP.1, STARTUP.0));
+        container.readiness_probe = Some(probe("/readyz", 2, 2));
+        container.liveness_probe = Some(probe("/healthz", 10, 6));
+    }
+    let spread = |key: &str| TopologySpreadConstraint {
+        max_skew: 1,
+        topology_key: key.to_owned(),
+        when_unsatisfiable: "ScheduleAnyway".to_owned(),
+        label_selector: Some(service.owner.selector()),
+        match_label_keys: Some(vec!["pod-template-hash".to_owned()]),
+        ..TopologySpreadConstraint::default()
     };
-    let more = json!({"topologySpreadConstraints":
-        [spread("topology.kubernetes.io/zone"), spread("kubernetes.io/hostname")]});
-    // How many replicas there are the autoscaler decides, which owns that field.
-    let content = json!({"spec": {
-        "revisionHistoryLimit": 3,
-        "progressDeadlineSeconds": STARTUP.0 * STARTUP.1 + 60,
-        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
-        "selector": {"matchLabels": fetched.parent.selector()},
-        "template": {
-            "metadata": {
-                "labels": fetched.parent.labels,
-                "annotations": {SETTINGS: hash(&[&settings.body().to_string()])},
+    let keys = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
+    pod.topology_spread_constraints = Some(keys.map(spread).into());
+    pod
+}
+
+fn container_port((name, number): (&str, u16)) -> ContainerPort {
+    ContainerPort {
+        name: Some(name.to_owned()),
+        container_port: number.into(),
+        protocol: Some("TCP".to_owned()),
+        ..ContainerPort::default()
+    }
+}
+
+fn probe(path: &str, period_seconds: i32, failures: i32) -> Probe {
+    Probe {
+        http_get: Some(HTTPGetAction {
+            path: Some(path.to_owned()),
+            port: IntOrString::String(ADMIN.0.to_owned()),
+            ..HTTPGetAction::default()
+        }),
+        period_seconds: Some(period_seconds),
+        timeout_seconds: Some(2),
+        failure_threshold: Some(failures),
+        ..Probe::default()
+    }
+}
+
+/// The autoscaler: adds replicas by their use of CPU, and by requests in flight where the spec says
+/// how many.
+pub(super) fn autoscaler(service: &ValidatedService) -> HorizontalPodAutoscaler {
+    let scaling = &service.scaling;
+    let cpu = MetricSpec {
+        type_: "Resource".to_owned(),
+        resource: Some(ResourceMetricSource {
+            name: "cpu".to_owned(),
+            target: MetricTarget {
+                type_: "Utilization".to_owned(),
+                average_utilization: Some(scaling.cpu_percent),
+                ..MetricTarget::default()
             },
-            "spec": pod.spec(container, more),
-        },
-    }});
-    let noted = [(MIGRATED_BY, migration)];
-    OwnedObject::new(&fetched.parent, OwnedKind::Deployment, &name, &noted, content)
-}
-
-fn probe(path: &str, every: u32, failures: u32) -> Value {
-    json!({
-        "httpGet": {"path": path, "port": ADMIN.0},
-        "periodSeconds": every,
-        "timeoutSeconds": 2,
-        "failureThreshold": failures,
-    })
-}
-
-pub(super) fn autoscaler(fetched: &Fetched, fewest: i32) -> OwnedObject {
-    let (scaling, name) = (&fetched.object.spec.scaling, fetched.name());
-    let cpu = json!({"type": "Utilization", "averageUtilization": scaling.cpu_percent});
-    let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": cpu}});
-    let in_flight = scaling.requests_in_flight.map(|most| {
-        let target = json!({"type": "AverageValue", "averageValue": most.to_string()});
-        json!({"type": "Pods", "pods": {"metric": {"name": IN_FLIGHT}, "target": target}})
+        }),
+        ..MetricSpec::default()
+    };
+    let in_flight = scaling.requests_in_flight.map(|most| MetricSpec {
+        type_: "Pods".to_owned(),
+        pods: Some(PodsMetricSource {
+            metric: MetricIdentifier { name: IN_FLIGHT.to_owned(), selector: None },
+            target: MetricTarget {
+                type_: "AverageValue".to_owned(),
+                average_value: Some(Quantity(most.to_string())),
+                ..MetricTarget::default()
+            },
+        }),
+        ..MetricSpec::default()
     });
-    let metrics: Vec<Value> = [cpu].into_iter().chain(in_flight).collect();
-    let content = json!({"spec": {
-        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
-        "minReplicas": fewest,
-        "maxReplicas": scaling.max_replicas,
-        "metrics": metrics,
-    }});
-    OwnedObject::new(&fetched.parent, OwnedKind::HorizontalPodAutoscaler, &name, &[], content)
+    HorizontalPodAutoscaler {
+        metadata: service.owner.metadata(&service.name),
+        spec: Some(HorizontalPodAutoscalerSpec {
+            scale_target_ref: CrossVersionObjectReference {
+                api_version: Some("apps/v1".to_owned()),
+                kind: "Deployment".to_owned(),
+                name: service.name.clone(),
+            },
+            min_replicas: Some(service.min_replicas),
+            max_replicas: scaling.max_replicas,
+            metrics: Some([cpu].into_iter().chain(in_flight).collect()),
+            behavior: None,
+        }),
+        status: None,
+    }
 }
 
-pub(super) fn disruption_budget(fetched: &Fetched) -> OwnedObject {
-    let content = json!({"spec": {
-        "maxUnavailable": 1,
-        "selector": {"matchLabels": fetched.parent.selector()},
-        // A pod that serves nobody must not keep a node from being emptied.
-        "unhealthyPodEvictionPolicy": "AlwaysAllow",
-    }});
-    OwnedObject::new(&fetched.parent, OwnedKind::PodDisruptionBudget, &fetched.name(), &[], content)
+/// The disruption budget: one server at a time may be evicted.
+pub(super) fn disruption_budget(service: &ValidatedService) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        metadata: service.owner.metadata(&service.name),
+        spec: Some(PodDisruptionBudgetSpec {
+            max_unavailable: Some(IntOrString::Int(1)),
+            selector: Some(service.owner.selector()),
+            // A pod that is not ready must not keep a node from being drained.
+            unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
+            ..PodDisruptionBudgetSpec::default()
+        }),
+        status: None,
+    }
 }

@@ -1,12 +1,12 @@
-//! What is told of a `Tenant`.
+//! The status of a `Tenant`.
 
 use assay_crds::status::{EffectiveLimit, TenantStatus};
 use assay_tenancy::Name;
 
-use crate::publish::StatusContext;
+use super::context::StatusContext;
 
-/// The status about a tenant: the limits that hold now, and where each comes from.
-pub(crate) fn status(name: &Name, context: &StatusContext<'_>) -> TenantStatus {
+/// The status of a tenant: its limits in force, and the object that sets each.
+pub(super) fn status(name: &Name, context: &StatusContext<'_>) -> TenantStatus {
     let Some(tenant) = context.in_force.directory.tenants.get(name) else {
         return TenantStatus::default();
     };

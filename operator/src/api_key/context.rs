@@ -1,0 +1,88 @@
+//! The context of work on keys, and why it fails.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use assay_crds::{ApiKey, status::ApiKeyStatus};
+use assay_engine::facts::Environment;
+use assay_store::{Store, StoreError};
+use kube::Client;
+use tokio::sync::watch;
+
+use crate::{
+    backoff::Failures,
+    client::SharedClient,
+    health::Health,
+    in_force::InForce,
+    reason::Reason,
+    writer::{WriteError, Writer},
+};
+
+/// The context of work on keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub(super) client: SharedClient,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) environment: Environment,
+    pub(super) writer: Writer,
+    pub(super) health: Health,
+    pub(super) in_force: watch::Receiver<InForce>,
+    pub(super) failures: Arc<Failures>,
+    /// The last status written of each object, by its identity. The watch brings it back later.
+    written: Arc<Mutex<HashMap<String, ApiKeyStatus>>>,
+}
+
+impl Context {
+    /// A context.
+    pub(crate) fn new(
+        client: Client,
+        store: Arc<dyn Store>,
+        environment: Environment,
+        writer: Writer,
+        health: Health,
+        in_force: watch::Receiver<InForce>,
+    ) -> Self {
+        let client = SharedClient(client);
+        let (failures, written) = <(Arc<_>, Arc<_>)>::default();
+        Self { client, store, environment, writer, health, in_force, failures, written }
+    }
+
+    pub(super) fn written(&self) -> MutexGuard<'_, HashMap<String, ApiKeyStatus>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the status written of an object if the watch brought it back.
+    pub(super) fn forget_written(&self, object: &ApiKey, identity: &str) {
+        let mut written = self.written();
+        if written.get(identity).is_some_and(|status| object.status.as_ref() == Some(status)) {
+            written.remove(identity);
+        }
+    }
+}
+
+/// Why work on a key failed; it is retried.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum KeyError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error("the API server failed: {0}")]
+    Server(#[from] kube::Error),
+    #[error("the Lease is lost: nothing is written")]
+    NotLeader,
+}
+
+impl KeyError {
+    /// The reason in metrics and in the condition.
+    pub(super) fn reason(&self) -> Reason {
+        match self {
+            // Ids are unique: somebody put the key of another object into the Secret.
+            Self::Store(error) if error.is_unique_violation() => Reason::KeyTaken,
+            Self::Store(_) => Reason::StoreUnavailable,
+            Self::Write(_) | Self::Server(_) | Self::NotLeader => Reason::ApiServerUnavailable,
+        }
+    }
+}

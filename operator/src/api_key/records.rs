@@ -1,0 +1,35 @@
+//! The records of an object's keys in the store.
+
+use assay_crds::{ApiKey, RotationSpec};
+use assay_store::control::KeyRecord;
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+/// The name that the store has for the keys of an object. People name the keys that they create by
+/// hand in another way.
+pub(super) fn name(object: &ApiKey) -> String {
+    format!("ApiKey {}/{}", object.namespace().unwrap_or_default(), object.name_any())
+}
+
+/// The active key that stays active for longest: keys that were replaced end before it.
+pub(super) fn latest<'a>(
+    records: impl IntoIterator<Item = &'a KeyRecord>,
+    now: Timestamp,
+) -> Option<&'a KeyRecord> {
+    let active = records.into_iter().filter(|record| record.is_good(now));
+    active.max_by_key(|record| (record.expires_at.is_none(), record.expires_at, record.created_at))
+}
+
+/// When a key is replaced by its schedule.
+pub(super) fn rotates_at(rotation: &RotationSpec, record: &KeyRecord) -> Option<Timestamp> {
+    later(record.created_at, rotation.every?.seconds())
+}
+
+/// When a key that is replaced now expires.
+pub(super) fn overlap_ends(rotation: &RotationSpec, now: Timestamp) -> Timestamp {
+    later(now, rotation.overlap.seconds()).unwrap_or(now)
+}
+
+fn later(time: Timestamp, seconds: u64) -> Option<Timestamp> {
+    time.checked_add(SignedDuration::from_secs(i64::try_from(seconds).ok()?)).ok()
+}

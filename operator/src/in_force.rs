@@ -1,0 +1,17 @@
+//! The configuration in force: the content of the store, as the rest of the operator needs it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use assay_engine::policy::Policy;
+use assay_tenancy::{Directory, Name, manifest::RateLimitSpec};
+
+/// The configuration in force.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InForce {
+    /// Tenants with their plans, policies and limits; sources.
+    pub(crate) directory: Arc<Directory<Policy>>,
+    /// The namespaces that may hold the keys of each tenant.
+    pub(crate) namespaces: Arc<BTreeMap<Name, Vec<Name>>>,
+    /// The rate limits by name.
+    pub(crate) rate_limits: Arc<BTreeMap<Name, RateLimitSpec>>,
+}

@@ -1,0 +1,121 @@
+//! The object that owns others, and the metadata that they share.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference,
+};
+use kube::ResourceExt;
+
+use crate::writer::MANAGER;
+
+const NAME: &str = "app.kubernetes.io/name";
+const INSTANCE: &str = "app.kubernetes.io/instance";
+const COMPONENT: &str = "app.kubernetes.io/component";
+/// The label with the application that an object is part of.
+pub(crate) const PART_OF: &str = "app.kubernetes.io/part-of";
+/// The label with the program that manages an object.
+pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// The object that owns others, and the component that these are.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    reference: OwnerReference,
+    namespace: String,
+    instance: String,
+    component: &'static str,
+}
+
+impl Owner {
+    /// The owner of the objects of a component of `instance`, which are in `namespace`.
+    pub(crate) fn new(
+        reference: OwnerReference,
+        namespace: &str,
+        instance: &str,
+        component: &'static str,
+    ) -> Self {
+        let (namespace, instance) = (namespace.to_owned(), instance.to_owned());
+        Self { reference, namespace, instance, component }
+    }
+
+    /// The same owner for another component.
+    pub(crate) fn of(&self, component: &'static str) -> Self {
+        Self { component, ..self.clone() }
+    }
+
+    /// The namespace of its objects.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The labels of its objects, and of their pods.
+    pub(crate) fn labels(&self) -> BTreeMap<String, String> {
+        let mut labels = self.selected(&[NAME, INSTANCE, COMPONENT]);
+        labels.extend([(PART_OF, "assay"), (MANAGED_BY, MANAGER)].map(owned));
+        labels
+    }
+
+    /// The metadata of an object of that name.
+    pub(crate) fn metadata(&self, name: &str) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some(self.namespace.clone()),
+            labels: Some(self.labels()),
+            owner_references: Some(vec![self.reference.clone()]),
+            ..ObjectMeta::default()
+        }
+    }
+
+    /// The metadata of a template of its pods, or of Jobs.
+    pub(crate) fn template_metadata(&self) -> ObjectMeta {
+        ObjectMeta { labels: Some(self.labels()), ..ObjectMeta::default() }
+    }
+
+    /// The labels that select its pods. A Deployment's selector can never change.
+    pub(crate) fn match_labels(&self) -> BTreeMap<String, String> {
+        self.selected(&[NAME, INSTANCE, COMPONENT])
+    }
+
+    /// The selector of its pods.
+    pub(crate) fn selector(&self) -> LabelSelector {
+        LabelSelector { match_labels: Some(self.match_labels()), match_expressions: None }
+    }
+
+    /// The selector of the pods of several components of the same instance.
+    pub(crate) fn selector_of(&self, components: &[&str]) -> LabelSelector {
+        let components = components.iter().map(|component| (*component).to_owned());
+        LabelSelector {
+            match_labels: Some(self.selected(&[NAME, INSTANCE])),
+            match_expressions: Some(vec![LabelSelectorRequirement {
+                key: COMPONENT.to_owned(),
+                operator: "In".to_owned(),
+                values: Some(components.collect()),
+            }]),
+        }
+    }
+
+    /// The label selector of its pods as a query parameter.
+    pub(crate) fn pod_query(&self) -> String {
+        let pairs = self.match_labels().into_iter().map(|(name, value)| format!("{name}={value}"));
+        pairs.collect::<Vec<_>>().join(",")
+    }
+
+    /// Whether an object is one of its objects.
+    pub(crate) fn owns(&self, object: &impl ResourceExt) -> bool {
+        object.owner_references().iter().any(|owner| owner.uid == self.reference.uid)
+    }
+
+    fn selected(&self, names: &[&str]) -> BTreeMap<String, String> {
+        let all = [(NAME, "assay"), (INSTANCE, &*self.instance), (COMPONENT, self.component)];
+        all.into_iter().filter(|(name, _)| names.contains(name)).map(owned).collect()
+    }
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+/// The label selector of all objects that the operator creates.
+pub(crate) fn managed_by_selector() -> String {
+    format!("{MANAGED_BY}={MANAGER}")
+}

@@ -1,0 +1,50 @@
+//! The inputs of statuses.
+
+use std::collections::BTreeMap;
+
+use assay_tenancy::Name;
+use jiff::Timestamp;
+
+use crate::{in_force::InForce, source::Observed};
+
+/// The inputs of the statuses of all objects.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StatusContext<'a> {
+    /// The configuration in force.
+    pub(super) in_force: &'a InForce,
+    /// The number of tenants by plan and policy.
+    pub(super) tenant_counts: &'a TenantCounts,
+    /// The state of sources.
+    pub(super) observed: &'a Observed,
+    /// The time.
+    pub(super) now: Timestamp,
+}
+
+/// The number of tenants by plan and policy.
+#[derive(Debug, Default)]
+pub(super) struct TenantCounts {
+    plans: BTreeMap<Name, u32>,
+    policies: BTreeMap<Name, u32>,
+}
+
+impl TenantCounts {
+    /// Counts the tenants in force.
+    pub(super) fn of(in_force: &InForce) -> Self {
+        let mut counts = Self::default();
+        for tenant in in_force.directory.tenants.values() {
+            *counts.plans.entry(tenant.plan.name.clone()).or_default() += 1;
+            *counts.policies.entry(tenant.policy_name.clone()).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The number of tenants on a plan.
+    pub(super) fn on_plan(&self, name: &Name) -> u32 {
+        self.plans.get(name).copied().unwrap_or(0)
+    }
+
+    /// The number of tenants with a policy.
+    pub(super) fn with_policy(&self, name: &Name) -> u32 {
+        self.policies.get(name).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,75 @@
+//! The workload that imports a list or label set.
+
+use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec};
+
+use super::database_arguments;
+use crate::{
+    jobs::{Schedule, cron_job_spec, job_spec},
+    pod::{PodSettings, RestartPolicy},
+    source::{
+        names,
+        task::{Import, ImportFormat},
+        validate::ValidatedSource,
+    },
+};
+
+/// The longest time for one import with its retries, in seconds.
+const DEADLINE_SECONDS: u32 = 3600;
+/// How late an import may still start, in seconds.
+const STARTING_DEADLINE_SECONDS: i64 = 1800;
+
+/// Imports on the schedule, one import at a time.
+pub(super) fn cron_job(import: &Import, source: &ValidatedSource) -> CronJob {
+    let schedule = Schedule {
+        cron: import.schedule.clone(),
+        starting_deadline_seconds: STARTING_DEADLINE_SECONDS,
+        is_suspended: import.is_suspended,
+    };
+    CronJob {
+        metadata: source.owner.metadata(&source.object_name),
+        spec: Some(cron_job_spec(schedule, job(import, source), &source.owner)),
+        status: None,
+    }
+}
+
+/// Imports once, at once: until then the store has nothing of the source.
+pub(super) fn first_job(import: &Import, source: &ValidatedSource) -> Job {
+    Job {
+        metadata: source.owner.metadata(&names::first_job(&source.object_name)),
+        spec: Some(job(import, source)),
+        status: None,
+    }
+}
+
+fn job(import: &Import, source: &ValidatedSource) -> JobSpec {
+    let pod = PodSettings {
+        defaults: &source.pods,
+        arguments: arguments(import, source),
+        secrets: vec![&source.database],
+        config_map: None,
+        restart: RestartPolicy::Never,
+        grace_seconds: 30,
+        requests: ["100m", "256Mi"],
+    };
+    job_spec(&pod, &source.owner, DEADLINE_SECONDS)
+}
+
+fn arguments(import: &Import, source: &ValidatedSource) -> Vec<String> {
+    let (kind, format, accept_digest) = match &import.format {
+        ImportFormat::Sanctions { name, accept_digest } => {
+            ("sanctions", name, accept_digest.as_ref())
+        }
+        ImportFormat::Labels { name } => ("labels", name, None),
+    };
+    let mut arguments = vec![
+        "ingest".to_owned(),
+        kind.to_owned(),
+        format!("--format={format}"),
+        format!("--source={}", import.source),
+    ];
+    arguments.extend(accept_digest.map(|digest| format!("--accept-digest={digest}")));
+    arguments.extend(database_arguments(source));
+    // After this, no URL is taken for a flag.
+    arguments.extend(["--".to_owned(), import.location.clone()]);
+    arguments
+}

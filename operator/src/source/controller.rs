@@ -1,0 +1,194 @@
+//! The controller of a kind of sources: fetch, validate, build, apply, report.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use assay_tenancy::Name;
+use futures_util::{StreamExt, stream};
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    batch::v1::{CronJob, Job},
+    networking::v1::NetworkPolicy,
+};
+use kube::{
+    Api, Resource, ResourceExt,
+    core::PartialObjectMeta,
+    runtime::{
+        Controller,
+        controller::{Action, Config},
+        watcher,
+    },
+};
+use tokio::sync::watch;
+
+use super::{
+    Context, DesiredSources, Observed, SourceError, WorkloadSettings, apply, build, fetch,
+    kind::Source, state, task::Idle, validate,
+};
+use crate::{
+    backoff,
+    conditions::ConditionState,
+    owned::{Owner, managed_by_selector},
+    pod_diagnostics,
+    reason::Reason,
+    system, tracing_spans,
+    writer::WriteError,
+};
+
+/// The kind of this work in metrics, beside that of publishing.
+const WORKLOAD: &str = "Workload";
+/// The largest number of sources that are worked on at once.
+const CONCURRENCY: u16 = 4;
+/// The interval between reconciliations while nothing changes.
+const RESYNC: Duration = Duration::from_mins(10);
+/// The interval while a workload does not work, or a Job runs.
+const RECHECK: Duration = Duration::from_secs(10);
+
+/// Works on the sources of a kind until the program ends.
+pub(super) async fn run<K: Source>(context: Arc<Context>) {
+    let client = context.client.0.clone();
+    let namespace = &context.namespace;
+    let ours = || watcher::Config::default().labels(&managed_by_selector());
+    let changes = stream::unfold(Triggers::new(&context), Triggers::next);
+    let policies = Api::<PartialObjectMeta<NetworkPolicy>>::namespaced(client.clone(), namespace);
+    Controller::new(Api::<PartialObjectMeta<K>>::all(client.clone()), watcher::Config::default())
+        .with_config(Config::default().concurrency(CONCURRENCY))
+        .owns(Api::<PartialObjectMeta<CronJob>>::namespaced(client.clone(), namespace), ours())
+        .owns(Api::<PartialObjectMeta<Job>>::namespaced(client.clone(), namespace), ours())
+        .owns(policies, ours())
+        .owns(Api::<PartialObjectMeta<Deployment>>::namespaced(client, namespace), ours())
+        .reconcile_all_on(changes)
+        .run(reconcile::<K>, retry::<K>, context)
+        .for_each(|_| std::future::ready(()))
+        .await;
+}
+
+/// Triggers the reconciliation of all sources when the sources in force change, or the set of
+/// sources that were ever imported.
+struct Triggers {
+    desired: watch::Receiver<DesiredSources>,
+    observed: watch::Receiver<Observed>,
+    imported: Option<BTreeSet<String>>,
+}
+
+impl Triggers {
+    fn new(context: &Context) -> Self {
+        let (desired, observed) = (context.desired.clone(), context.observed.subscribe());
+        Self { desired, observed, imported: None }
+    }
+
+    async fn next(mut self) -> Option<((), Self)> {
+        loop {
+            tokio::select! {
+                changed = self.desired.changed() => {
+                    changed.ok()?;
+                    return Some(((), self));
+                }
+                changed = self.observed.changed() => changed.ok()?,
+            }
+            let imported = self.observed.borrow_and_update().imported();
+            if imported != self.imported {
+                self.imported = imported;
+                return Some(((), self));
+            }
+        }
+    }
+}
+
+/// The result of work on a source.
+struct Outcome {
+    condition: ConditionState,
+    has_changed: bool,
+    /// Whether the cluster may not tell when the condition changes.
+    needs_recheck: bool,
+}
+
+impl Outcome {
+    fn idle(idle: &Idle, has_changed: bool) -> Self {
+        Self { condition: state::idle(idle), has_changed, needs_recheck: false }
+    }
+}
+
+async fn reconcile<K: Source>(
+    object: Arc<PartialObjectMeta<K>>,
+    context: Arc<Context>,
+) -> Result<Action, SourceError> {
+    if !context.writer.may_write() {
+        return Err(WriteError::NotLeader.into());
+    }
+    let Ok(name) = object.name_any().parse::<Name>() else { return Ok(Action::await_change()) };
+    let key = (K::KIND, name.clone());
+    if object.metadata.deletion_timestamp.is_some() {
+        // Garbage collection deletes its objects.
+        context.observed.send_if_modified(|observed| observed.workloads.remove(&key).is_some());
+        context.failures.reset(object.metadata.uid.as_ref());
+        return Ok(Action::await_change());
+    }
+    // While an object is refused, the source that was in force before stays.
+    let Some(spec) = K::desired(&context.desired.borrow(), &name) else {
+        return Ok(Action::requeue(RESYNC));
+    };
+    let outcome = match &context.settings {
+        None => Outcome::idle(&Idle::NoSettings, false),
+        Some(settings) => {
+            let reference = object.controller_owner_ref(&()).unwrap_or_default();
+            let owner = Owner::new(reference, &context.namespace, name.as_str(), K::COMPONENT);
+            let working = work::<K>(&name, spec, owner, settings, &context);
+            tracing_spans::reconciling(WORKLOAD, &*object, Box::pin(working)).await?
+        }
+    };
+    let Outcome { condition, has_changed, needs_recheck } = outcome;
+    context.observed.send_if_modified(|observed| {
+        let before = observed.workloads.insert(key, condition.clone());
+        before.as_ref() != Some(&condition)
+    });
+    context.health.metrics.reconciled(WORKLOAD, has_changed);
+    context.failures.reset(object.metadata.uid.as_ref());
+    let next = if needs_recheck { RECHECK } else { RESYNC };
+    Ok(Action::requeue(backoff::spread(next, system::jitter())))
+}
+
+async fn work<K: Source>(
+    name: &Name,
+    spec: K::Spec,
+    owner: Owner,
+    settings: &WorkloadSettings,
+    context: &Context,
+) -> Result<Outcome, SourceError> {
+    let inputs = fetch::fetch::<K>(name, spec, owner, settings, context).await?;
+    let source = match validate::validate::<K>(&inputs) {
+        Ok(source) => source,
+        Err(idle) => {
+            let has_changed = idle.deletes_workload()
+                && apply::delete(&inputs.owner, &inputs.live, context).await?;
+            return Ok(Outcome::idle(&idle, has_changed));
+        }
+    };
+    let objects = build::build(&source);
+    let applied = Box::pin(apply::apply(objects, &source, &inputs.live, context)).await?;
+    let has_changed = applied.has_changed();
+    if source.task.is_suspended() {
+        return Ok(Outcome::idle(&Idle::Suspended, has_changed));
+    }
+    let workload = applied.workload();
+    let condition = state::of_workload(workload, None);
+    if condition.holds && !state::has_running_jobs(workload) {
+        return Ok(Outcome { condition, has_changed, needs_recheck: false });
+    }
+    let (client, namespace) = (&context.client.0, source.owner.namespace());
+    let diagnosis = pod_diagnostics::of_pods(client, namespace, &source.owner.pod_query()).await?;
+    let condition = state::of_workload(workload, diagnosis.as_deref());
+    Ok(Outcome { condition, has_changed, needs_recheck: true })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
+fn retry<K: Source>(
+    object: Arc<PartialObjectMeta<K>>,
+    error: &SourceError,
+    context: Arc<Context>,
+) -> Action {
+    context.health.metrics.failed(WORKLOAD, Reason::ApiServerUnavailable);
+    let delay = context.failures.next_delay(object.uid());
+    let (kind, name) = (K::KIND.as_str(), object.name_any());
+    tracing::warn!(%error, kind, %name, ?delay, "failed to reconcile a source; retrying");
+    Action::requeue(delay)
+}

@@ -1,0 +1,55 @@
+//! The inputs of work on a source.
+
+use std::collections::BTreeSet;
+
+use assay_tenancy::Name;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+
+use super::{Context, SourceError, WorkloadSettings, kind::Source};
+use crate::{
+    owned::{LiveObjects, Owner},
+    ports,
+};
+
+/// The URL whose port is assumed while the Secret with the database's URL does not exist.
+const USUAL_DATABASE: &str = "postgres://database";
+
+/// The inputs of work on a source.
+#[derive(Debug)]
+pub(super) struct Inputs<'a, S> {
+    /// The source's name.
+    pub(super) name: &'a Name,
+    /// The source as it is in force.
+    pub(super) spec: S,
+    /// Whether the store never held anything of the source. `None` until the store was read.
+    pub(super) is_new: Option<bool>,
+    /// The owner of the source's objects: the source.
+    pub(super) owner: Owner,
+    /// The objects that there are under the names of the source's objects.
+    pub(super) live: LiveObjects,
+    /// The ports of the database.
+    pub(super) database_ports: BTreeSet<u16>,
+    /// The settings of workloads.
+    pub(super) settings: &'a WorkloadSettings,
+}
+
+/// Reads the inputs from the API server.
+pub(super) async fn fetch<'a, K: Source>(
+    name: &'a Name,
+    spec: K::Spec,
+    owner: Owner,
+    settings: &'a WorkloadSettings,
+    context: &Context,
+) -> Result<Inputs<'a, K::Spec>, SourceError> {
+    let (client, namespace) = (&context.client.0, &*context.namespace);
+    let live = LiveObjects::fetch(client, namespace, K::object_names(name.as_str())).await?;
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let key = &settings.database.source;
+    let secret = secrets.get_opt(key.name.as_str()).await?;
+    let url = secret.as_ref().and_then(|secret| secret.data.as_ref()?.get(&key.key));
+    let url = url.map(|url| String::from_utf8_lossy(&url.0).into_owned());
+    let database_ports = ports::of_url(url.as_deref().unwrap_or(USUAL_DATABASE));
+    let is_new = context.observed.borrow().is_new(name);
+    Ok(Inputs { name, spec, is_new, owner, live, database_ports, settings })
+}

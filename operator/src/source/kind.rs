@@ -1,0 +1,124 @@
+//! The two kinds of sources.
+
+use std::fmt::Debug;
+
+use assay_crds::{ChainSource, IntelSource};
+use assay_tenancy::{
+    Name,
+    manifest::{ChainMode, ChainProtocol, ChainSourceSpec, IntelFormat, IntelSourceSpec, Kind},
+};
+use kube::Resource;
+
+use super::{
+    DesiredSources, names,
+    task::{Endpoint, Follow, Idle, Import, ImportFormat, Task},
+};
+use crate::{owned::OwnedKind, pod::SecretFile};
+
+/// A kind of sources. Only the metadata of its objects is watched: their specs come from the store,
+/// once they are in force.
+pub(super) trait Source:
+    Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static
+{
+    /// The kind.
+    const KIND: Kind;
+    /// The component of its objects in labels and names.
+    const COMPONENT: &'static str;
+    /// The kind's spec.
+    type Spec: Debug + Send + Sync;
+
+    /// The source of that name, if it is in force.
+    fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec>;
+
+    /// The kinds and names of the objects that a source may have.
+    fn object_names(name: &str) -> Vec<(OwnedKind, String)>;
+
+    /// The task of its workload. `is_new`: whether the store never held anything of the source, if
+    /// that is known.
+    fn task(name: &Name, spec: &Self::Spec, is_new: Option<bool>) -> Result<Task, Idle>;
+}
+
+impl Source for IntelSource {
+    const KIND: Kind = Kind::IntelSource;
+    const COMPONENT: &'static str = "intel";
+    type Spec = IntelSourceSpec;
+
+    fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec> {
+        desired.feeds.get(name).cloned()
+    }
+
+    fn object_names(name: &str) -> Vec<(OwnedKind, String)> {
+        let name = names::workload(Self::COMPONENT, name);
+        vec![
+            (OwnedKind::Job, names::first_job(&name)),
+            (OwnedKind::NetworkPolicy, name.clone()),
+            (OwnedKind::CronJob, name),
+        ]
+    }
+
+    fn task(name: &Name, spec: &Self::Spec, is_new: Option<bool>) -> Result<Task, Idle> {
+        if !spec.location.contains("://") {
+            return Err(Idle::File);
+        }
+        Ok(Task::Import(Import {
+            source: name.clone(),
+            format: import_format(spec),
+            location: spec.location.clone(),
+            schedule: spec.schedule.clone(),
+            is_suspended: spec.suspended,
+            has_first_job: is_new == Some(true) && !spec.suspended,
+        }))
+    }
+}
+
+fn import_format(spec: &IntelSourceSpec) -> ImportFormat {
+    let accept_digest = || spec.accept_digest.clone();
+    let sanctions = |name| ImportFormat::Sanctions { name, accept_digest: accept_digest() };
+    let labels = |name| ImportFormat::Labels { name };
+    match spec.format {
+        IntelFormat::OfacAdvanced => sanctions("ofac-advanced"),
+        IntelFormat::OfacEnhanced => sanctions("ofac-enhanced"),
+        IntelFormat::ListingsCsv => sanctions("csv"),
+        IntelFormat::ListingsJsonl => sanctions("jsonl"),
+        IntelFormat::Tagpack => labels("tagpack"),
+        IntelFormat::Explorer => labels("explorer"),
+        IntelFormat::LabelsCsv => labels("csv"),
+        IntelFormat::LabelsJsonl => labels("jsonl"),
+    }
+}
+
+impl Source for ChainSource {
+    const KIND: Kind = Kind::ChainSource;
+    const COMPONENT: &'static str = "chain";
+    type Spec = ChainSourceSpec;
+
+    fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec> {
+        desired.chains.get(name).cloned()
+    }
+
+    fn object_names(name: &str) -> Vec<(OwnedKind, String)> {
+        let name = names::workload(Self::COMPONENT, name);
+        vec![(OwnedKind::NetworkPolicy, name.clone()), (OwnedKind::Deployment, name)]
+    }
+
+    fn task(_: &Name, spec: &Self::Spec, _: Option<bool>) -> Result<Task, Idle> {
+        if spec.mode == ChainMode::OnDemand {
+            return Err(Idle::OnDemand);
+        }
+        let credentials = || spec.credentials_secret.clone();
+        let endpoint = match spec.protocol {
+            ChainProtocol::Rpc => Endpoint::Rpc {
+                cookie: credentials().map(|source| SecretFile { name: "credentials", source }),
+            },
+            ChainProtocol::Esplora => Endpoint::Esplora,
+        };
+        Ok(Task::Follow(Follow {
+            chain: spec.chain.clone(),
+            endpoint,
+            url: spec.endpoint.clone(),
+            start_height: spec.start_height,
+            is_test_network: spec.test_network,
+            is_suspended: spec.suspended,
+        }))
+    }
+}

@@ -1,0 +1,151 @@
+//! The task of a source's workload, or why it has none that runs.
+
+use std::fmt;
+
+use assay_tenancy::Name;
+
+use crate::{owned::OwnedKind, pod::SecretFile, reason::Reason};
+
+/// The task of a workload.
+#[derive(Clone, Debug)]
+pub(super) enum Task {
+    /// Import a list or label set on a schedule.
+    Import(Import),
+    /// Follow a chain.
+    Follow(Follow),
+}
+
+/// The import of a list or label set.
+#[derive(Clone, Debug)]
+pub(super) struct Import {
+    /// The source's name in the store.
+    pub(super) source: Name,
+    /// The format.
+    pub(super) format: ImportFormat,
+    /// The URL.
+    pub(super) location: String,
+    /// A cron expression, in UTC.
+    pub(super) schedule: String,
+    /// Whether no import starts for now.
+    pub(super) is_suspended: bool,
+    /// Whether it is imported at once, besides: the store has nothing of it yet.
+    pub(super) has_first_job: bool,
+}
+
+/// The format of a list or label set, by its name on the command line.
+#[derive(Clone, Debug)]
+pub(super) enum ImportFormat {
+    /// A sanctions list, and the digest of the file that is accepted although it is implausible.
+    Sanctions { name: &'static str, accept_digest: Option<String> },
+    /// A label set.
+    Labels { name: &'static str },
+}
+
+/// Following a chain.
+#[derive(Clone, Debug)]
+pub(super) struct Follow {
+    /// The chain.
+    pub(super) chain: String,
+    /// The endpoint's protocol.
+    pub(super) endpoint: Endpoint,
+    /// The endpoint's URL.
+    pub(super) url: String,
+    /// The height of the first block.
+    pub(super) start_height: u64,
+    /// Whether the node may be of a test network.
+    pub(super) is_test_network: bool,
+    /// Whether no block is read for now.
+    pub(super) is_suspended: bool,
+}
+
+/// The protocol of a chain's endpoint.
+#[derive(Clone, Debug)]
+pub(super) enum Endpoint {
+    /// A node's JSON-RPC, and the file with its credentials.
+    Rpc { cookie: Option<SecretFile> },
+    /// An Esplora server.
+    Esplora,
+}
+
+/// Why a source has no workload that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Idle {
+    /// The operator has no settings for workloads.
+    NoSettings,
+    /// The list is a file on some machine.
+    File,
+    /// Histories are fetched on demand.
+    OnDemand,
+    /// The source is suspended.
+    Suspended,
+    /// An object of a desired name belongs to another owner.
+    NameTaken { kind: String, name: String, namespace: String },
+}
+
+impl Idle {
+    /// The reason in the condition.
+    pub(super) const fn reason(&self) -> Reason {
+        match self {
+            Self::NoSettings => Reason::NoWorkloads,
+            Self::File | Self::OnDemand | Self::Suspended => Reason::NothingToRun,
+            Self::NameTaken { .. } => Reason::NameTaken,
+        }
+    }
+
+    /// Whether a workload that exists is deleted.
+    pub(super) const fn deletes_workload(&self) -> bool {
+        matches!(self, Self::File | Self::OnDemand)
+    }
+}
+
+impl fmt::Display for Idle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSettings => formatter.write_str(
+                "the operator was started without --image and --database-secret: servers that run \
+                 with `--feeds on` fetch the source",
+            ),
+            Self::File => formatter.write_str(
+                "a file is on one machine only: import it there, by a server with `--feeds on` or \
+                 by `assay ingest`",
+            ),
+            Self::OnDemand => {
+                formatter.write_str("servers fetch histories on demand: no workload is needed")
+            }
+            Self::Suspended => formatter.write_str("the source is suspended"),
+            Self::NameTaken { kind, name, namespace } => write!(
+                formatter,
+                "{kind} `{name}` in namespace `{namespace}` was not created for this source: delete it"
+            ),
+        }
+    }
+}
+
+impl Task {
+    /// Whether nothing is fetched for now.
+    pub(super) const fn is_suspended(&self) -> bool {
+        match self {
+            Self::Import(import) => import.is_suspended,
+            Self::Follow(follow) => follow.is_suspended,
+        }
+    }
+
+    /// The URL that it fetches from.
+    pub(super) fn url(&self) -> &str {
+        match self {
+            Self::Import(import) => &import.location,
+            Self::Follow(follow) => &follow.url,
+        }
+    }
+
+    /// Whether its workload has an object of a kind.
+    pub(super) const fn has(&self, kind: OwnedKind) -> bool {
+        match kind {
+            OwnedKind::NetworkPolicy => true,
+            OwnedKind::CronJob => matches!(self, Self::Import(_)),
+            OwnedKind::Job => matches!(self, Self::Import(import) if import.has_first_job),
+            OwnedKind::Deployment => matches!(self, Self::Follow(_)),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Whether the workload of a source can run.
+
+use std::collections::BTreeSet;
+
+use super::{
+    fetch::Inputs,
+    kind::Source,
+    names,
+    task::{Idle, Task},
+};
+use crate::{
+    owned::Owner,
+    pod::{PodDefaults, SecretFile},
+    ports,
+};
+
+/// A source whose workload can run.
+#[derive(Clone, Debug)]
+pub(super) struct ValidatedSource {
+    /// The name of its objects.
+    pub(super) object_name: String,
+    /// The owner of its objects: the source.
+    pub(super) owner: Owner,
+    /// The settings of its pods.
+    pub(super) pods: PodDefaults,
+    /// The Secret with the database's URL.
+    pub(super) database: SecretFile,
+    /// The ports that its pods reach.
+    pub(super) egress_ports: BTreeSet<u16>,
+    /// The task of its workload.
+    pub(super) task: Task,
+}
+
+/// Checks the inputs.
+pub(super) fn validate<K: Source>(inputs: &Inputs<'_, K::Spec>) -> Result<ValidatedSource, Idle> {
+    let task = K::task(inputs.name, &inputs.spec, inputs.is_new)?;
+    if let Some((kind, name)) = inputs.live.foreign(&inputs.owner, |kind| task.has(kind)) {
+        let namespace = inputs.owner.namespace().to_owned();
+        return Err(Idle::NameTaken { kind: kind.resource().kind, name, namespace });
+    }
+    let pods = &inputs.settings.pods;
+    let mut egress_ports = ports::of_url(task.url());
+    if task.url().starts_with("http://") {
+        // The server may redirect to https.
+        egress_ports.extend(ports::of_url("https://redirected"));
+    }
+    egress_ports.extend(&inputs.database_ports);
+    egress_ports.extend(pods.egress.ports());
+    egress_ports.extend(ports::of_collector(&pods.telemetry));
+    Ok(ValidatedSource {
+        object_name: names::workload(K::COMPONENT, inputs.name.as_str()),
+        owner: inputs.owner.clone(),
+        pods: pods.clone(),
+        database: inputs.settings.database.clone(),
+        egress_ports,
+        task,
+    })
+}
