@@ -5,7 +5,7 @@
 //! - `Stalled`: there only while a person has to do something; its message says what.
 
 use assay_tenancy::{
-    Name, Period,
+    Period,
     manifest::{Counts, LimitName, Per},
 };
 use jiff::Timestamp;
@@ -137,7 +137,7 @@ status! {
         /// The visible part of the key.
         key_id: Option<String>,
         /// The Secret that holds it.
-        secret_name: Option<Name>,
+        secret_name: Option<String>,
         /// When it was made.
         created_at: Option<Timestamp>,
         /// From when on it is refused by itself.

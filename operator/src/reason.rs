@@ -44,8 +44,10 @@ reasons! {
     AboveCeiling,
     /// Limits of which one can never be reached, or two for the same.
     LimitsContradict,
-    /// A field says what cannot be.
+    /// A field has a value that is not allowed.
     Invalid,
+    /// The name is longer than names of Assay may be, or has other characters.
+    InvalidName,
     /// It would make wrong what is in force.
     BreaksOthers,
     /// It is to go, but something in force needs it.

@@ -116,7 +116,7 @@ fn status(
         let previous = latest(others, now);
         ApiKeyStatus {
             key_id: Some(record.id.to_string()),
-            secret_name: secret::name(&inputs.object).parse().ok(),
+            secret_name: Some(secret::name(&inputs.object)),
             created_at: Some(record.created_at),
             expires_at: record.expires_at,
             rotates_at: rotates_at(&inputs.object.spec.rotation, record),

@@ -1,9 +1,6 @@
-//! What is done to objects and keys around a change of the store: kept before, let go after.
+//! Finalizers around a change of the store, and the keys of tenants that can no longer be restored.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::BTreeSet;
 
 use assay_store::Store;
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -12,17 +9,17 @@ use jiff::Timestamp;
 use super::{
     RoundError,
     build::Stored,
-    fetch::{Caches, ObjectKey, WatchedObject, has_finalizer, is_deleted},
+    fetch::{Caches, NamedObjects, ObjectKey, Uid, WatchedObject, has_finalizer, is_deleted, uid},
     former,
     validate::Validated,
 };
 use crate::writer::Writer;
 
-/// Most writes under way at once.
+/// The largest number of writes at once.
 const CONCURRENCY: usize = 16;
 
-/// Writes of which a few are under way at once. No more than those are there either: one takes ten
-/// kilobytes, and there may be thousands to do.
+/// Writes of which a few run at once. No more than those exist either: one takes ten kilobytes, and
+/// there may be thousands.
 #[derive(Debug)]
 pub(super) struct BoundedWrites<F: Future> {
     running: FuturesUnordered<F>,
@@ -30,24 +27,24 @@ pub(super) struct BoundedWrites<F: Future> {
 }
 
 impl<F: Future> BoundedWrites<F> {
-    /// None yet.
+    /// No writes.
     pub(super) fn new() -> Self {
         Self { running: FuturesUnordered::new(), done: Vec::new() }
     }
 
-    /// Waits until there is room for another one.
+    /// Waits until another write may start.
     pub(super) async fn wait_for_slot(&mut self) {
         while self.running.len() >= CONCURRENCY {
             self.done.extend(self.running.next().await);
         }
     }
 
-    /// Begins another one.
+    /// Starts a write.
     pub(super) fn push(&mut self, write: F) {
         self.running.push(write);
     }
 
-    /// What came of each, once all are done.
+    /// The results of all writes, once they are done.
     pub(super) async fn finish(mut self) -> Vec<F::Output> {
         while let Some(done) = self.running.next().await {
             self.done.push(done);
@@ -56,89 +53,85 @@ impl<F: Future> BoundedWrites<F> {
     }
 }
 
-/// Sees to it that no object goes before its rows do; says of which ones that is sure. With the others
-/// it is to be tried again.
+/// Adds the finalizer to all objects that lack it, and gives the objects that have it now.
 pub(super) async fn add_finalizers(
     writer: &Writer,
     caches: &Caches,
-    objects: &BTreeMap<ObjectKey, Arc<WatchedObject>>,
+    objects: &NamedObjects,
 ) -> BTreeSet<ObjectKey> {
-    let mut finalized: BTreeSet<ObjectKey> = objects
-        .iter()
-        .filter(|(_, object)| has_finalizer(object))
-        .map(|(key, _)| key.clone())
-        .collect();
+    let with_finalizer = objects.iter().filter(|(_, object)| has_finalizer(object));
+    let mut finalized: BTreeSet<ObjectKey> = with_finalizer.map(|(key, _)| key.clone()).collect();
     let mut all = BoundedWrites::new();
     for (key, object) in objects {
         if !is_deleted(object) && !has_finalizer(object) {
             all.wait_for_slot().await;
-            all.push(set_finalizer(writer, caches, key, object, true));
+            let setting = set_finalizer(writer, caches, key, object, true);
+            all.push(async move { setting.await.then(|| key.clone()) });
         }
     }
-    let done = all.finish().await;
-    finalized.extend(done.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key));
+    finalized.extend(all.finish().await.into_iter().flatten());
     finalized
 }
 
-/// Lets objects go that were deleted and that nothing in force needs; says with which ones that failed.
+/// Removes the finalizer from deleted objects that nothing in force needs, and gives those with which
+/// that failed.
 pub(super) async fn remove_finalizers(
     writer: &Writer,
     caches: &Caches,
-    objects: &BTreeMap<ObjectKey, Arc<WatchedObject>>,
+    objects: &NamedObjects,
     validated: &Validated,
-) -> Vec<ObjectKey> {
+) -> Vec<Uid> {
     let mut all = BoundedWrites::new();
     for (key, object) in objects {
         if is_deleted(object) && has_finalizer(object) && validated.is_gone(key) {
             all.wait_for_slot().await;
-            all.push(set_finalizer(writer, caches, key, object, false));
+            let setting = set_finalizer(writer, caches, key, object, false);
+            all.push(async move { (!setting.await).then(|| uid(object)) });
         }
     }
-    let done = all.finish().await;
-    done.into_iter().filter(|(_, is_set)| !is_set).map(|(key, _)| key).collect()
+    all.finish().await.into_iter().flatten().collect()
 }
 
-/// Puts the finalizer on an object or takes it away, and says whether it is as it should be.
+/// Adds or removes the finalizer of an object, and says whether it is as desired.
 async fn set_finalizer(
     writer: &Writer,
     caches: &Caches,
-    key: &ObjectKey,
+    (kind, name): &ObjectKey,
     object: &WatchedObject,
-    there: bool,
-) -> (ObjectKey, bool) {
-    let Some((api, resource)) = caches.of(key.0) else { return (key.clone(), false) };
-    let is_set = match writer.finalizer(api, object, resource, there).await {
+    is_present: bool,
+) -> bool {
+    let Some((api, resource)) = caches.of(*kind) else { return false };
+    match writer.finalizer(api, object, resource, is_present).await {
         Ok(_) => true,
-        // Without the object there is nothing to take away, and nothing that could be published.
-        Err(error) if error.is_not_found() => !there,
+        // An object that is gone has no finalizer, and cannot be published.
+        Err(error) if error.is_not_found() => !is_present,
         Err(error) => {
-            let (kind, name) = (key.0.as_str(), &key.1);
-            tracing::warn!(%error, kind, %name, "failed to set the finalizer");
+            let kind = kind.as_str();
+            tracing::warn!(%error, kind, %name, "failed to set the finalizer; retrying");
             false
         }
-    };
-    (key.clone(), is_set)
+    }
 }
 
-/// Ends every key of tenants that were deleted so long ago that they cannot come back, and says whether
-/// there was one: a tenant of the same name that comes later is another one.
+/// Revokes all keys of deleted tenants that can no longer be restored, and says whether there were any:
+/// a tenant of the same name that is created later is another one.
 pub(super) async fn revoke_keys_of_expired_tenants(
     store: &dyn Store,
     writer: &Writer,
     stored: &Stored,
     now: Timestamp,
 ) -> Result<bool, RoundError> {
-    let forgotten = former::expired(&stored.specs, now);
-    let mut any = false;
+    let expired = former::expired(&stored.specs, now);
+    let mut has_changed = false;
     for record in &stored.keys {
-        if !forgotten.contains(&record.tenant) || !record.is_good(now) {
+        if !expired.contains(&record.tenant) || !record.is_good(now) {
             continue;
         }
         if !writer.may_write() {
             return Err(RoundError::NotLeader);
         }
         store.revoke_key(&record.id, now).await?;
-        any = true;
+        has_changed = true;
     }
-    Ok(any)
+    Ok(has_changed)
 }

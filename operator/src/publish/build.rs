@@ -1,4 +1,4 @@
-//! From what is to be in force to what changes in the store.
+//! The content of the store, and its changes.
 
 use assay_manifests::Specs;
 use assay_store::{
@@ -8,19 +8,19 @@ use assay_store::{
 
 use super::fetch::ObjectKey;
 
-/// What is stored, as of a revision.
+/// The content of the store at a revision.
 #[derive(Debug)]
 pub(super) struct Stored {
-    /// How often it changed.
+    /// The revision.
     pub(super) revision: u64,
-    /// What the manifests say.
+    /// The manifests.
     pub(super) specs: Specs,
-    /// Every key.
+    /// The keys.
     pub(super) keys: Vec<KeyRecord>,
 }
 
 impl Stored {
-    /// What is stored now.
+    /// Reads the store.
     pub(super) async fn read(store: &dyn Store) -> Result<Self, StoreError> {
         let control = store.control().await?;
         let spec = |record: ManifestRecord| ((record.kind, record.name), record.spec);
@@ -32,21 +32,23 @@ impl Stored {
     }
 }
 
-/// What changes in the store.
+/// The changes of the store.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
+    /// The manifests that are new or differ.
     pub(super) put: Vec<ManifestRecord>,
+    /// The manifests that go.
     pub(super) removed: Vec<ObjectKey>,
 }
 
 impl Changes {
-    /// Whether nothing does.
+    /// Whether nothing changes.
     pub(super) fn is_empty(&self) -> bool {
         self.put.is_empty() && self.removed.is_empty()
     }
 }
 
-/// What changes where that is to be stored.
+/// The changes that make the store hold the desired manifests.
 pub(super) fn changes(stored: &Stored, desired: Specs) -> Changes {
     let gone = stored.specs.keys().filter(|key| !desired.contains_key(*key));
     let removed = gone.cloned().collect();

@@ -1,15 +1,15 @@
-//! The objects, as the API server has them.
+//! The objects of published kinds, as the API server has them.
 //!
-//! What a `spec` says stays as it is: whether it can be read is found out with everything else, and one
-//! object that cannot holds up no other.
+//! Specs are not parsed here: they are checked together with everything else, and an object that cannot
+//! be parsed holds up no other.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_crds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
-use assay_tenancy::{Name, manifest::Kind};
+use assay_tenancy::{InvalidName, Name, manifest::Kind};
 use futures_util::StreamExt;
 use kube::{
-    Api, Client, Resource, ResourceExt,
+    Api, Client, ResourceExt,
     api::ApiResource,
     core::Object,
     runtime::{
@@ -22,15 +22,40 @@ use tokio::sync::Notify;
 
 use crate::compact::CompactJson;
 
-/// An object whose `spec` nobody looked at, as small as it can be held.
+/// An object as the watch has it, in little memory.
 pub(super) type WatchedObject = Object<CompactJson, CompactJson>;
-/// What an object is called.
+/// The kind and the name of an object.
 pub(super) type ObjectKey = (Kind, Name);
-/// What of an object concerns the operator: its identity, generation, whether it is to go, and whether
-/// it is kept.
-pub(super) type Stamp = (String, i64, bool, bool);
+/// The parts of an object that a round depends on: its generation, whether it is deleted, and whether it
+/// has the finalizer.
+pub(super) type Stamp = (i64, bool, bool);
+/// The identity of an object, which no other object ever has.
+pub(super) type Uid = String;
 
-/// The objects of one kind.
+/// The objects of all published kinds.
+#[derive(Debug, Default)]
+pub(super) struct Objects {
+    /// The objects that the store can hold.
+    pub(super) named: NamedObjects,
+    /// The objects whose names the store cannot hold.
+    pub(super) misnamed: Vec<Misnamed>,
+}
+
+/// Objects by kind and name.
+pub(super) type NamedObjects = BTreeMap<ObjectKey, Arc<WatchedObject>>;
+
+/// An object whose name the store cannot hold: names of objects are longer and have dots.
+#[derive(Debug)]
+pub(super) struct Misnamed {
+    /// Its kind.
+    pub(super) kind: Kind,
+    /// The object.
+    pub(super) object: Arc<WatchedObject>,
+    /// Why its name is refused.
+    pub(super) problem: InvalidName,
+}
+
+/// The watch of one kind.
 struct Cache {
     kind: Kind,
     resource: ApiResource,
@@ -38,7 +63,7 @@ struct Cache {
     store: Store<WatchedObject>,
 }
 
-/// The objects of every kind that is published.
+/// The watches of all published kinds.
 pub(super) struct Caches {
     caches: Vec<Cache>,
     changed: Arc<Notify>,
@@ -51,7 +76,7 @@ impl std::fmt::Debug for Caches {
 }
 
 impl Caches {
-    /// Begins to watch.
+    /// Starts the watches.
     pub(super) fn start(client: &Client) -> Self {
         let changed = Arc::new(Notify::new());
         let kinds = [
@@ -83,66 +108,73 @@ impl Caches {
         Self { caches: caches.into(), changed }
     }
 
-    /// Waits until everything was listed once.
+    /// Waits until every watch has listed all objects.
     pub(super) async fn wait_until_complete(&self) {
         for cache in &self.caches {
-            // It fails where the watch ended, which it does with the program only.
+            // It fails only where the watch ended, which runs as long as the program.
             let _ = cache.store.wait_until_ready().await;
         }
     }
 
-    /// Waits until something changed.
+    /// Waits for a change of any object.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Everything.
-    pub(super) fn objects(&self) -> BTreeMap<ObjectKey, Arc<WatchedObject>> {
-        let of_kind = |cache: &Cache| {
-            let kind = cache.kind;
-            let named = move |object: Arc<WatchedObject>| Some(((kind, name(&object)?), object));
-            cache.store.state().into_iter().filter_map(named)
-        };
-        self.caches.iter().flat_map(of_kind).collect()
+    /// All objects.
+    pub(super) fn objects(&self) -> Objects {
+        let mut objects = Objects::default();
+        for cache in &self.caches {
+            for object in cache.store.state() {
+                let name = object.metadata.name.as_deref().unwrap_or_default();
+                match name.parse::<Name>() {
+                    Ok(name) => drop(objects.named.insert((cache.kind, name), object)),
+                    Err(problem) => {
+                        objects.misnamed.push(Misnamed { kind: cache.kind, object, problem });
+                    }
+                }
+            }
+        }
+        objects
     }
 
-    /// How objects of a kind are written.
+    /// The API of a kind.
     pub(super) fn of(&self, kind: Kind) -> Option<(&Api<WatchedObject>, &ApiResource)> {
         let cache = self.caches.iter().find(|cache| cache.kind == kind)?;
         Some((&cache.api, &cache.resource))
     }
 }
 
-/// What of every object concerns the operator.
-pub(super) fn stamps(
-    objects: &BTreeMap<ObjectKey, Arc<WatchedObject>>,
-) -> BTreeMap<ObjectKey, Stamp> {
-    let stamp = |object: &WatchedObject| {
-        let meta = object.meta();
-        let uid = meta.uid.clone().unwrap_or_default();
-        (uid, meta.generation.unwrap_or(0), is_deleted(object), has_finalizer(object))
-    };
-    objects.iter().map(|(key, object)| (key.clone(), stamp(object))).collect()
+impl Objects {
+    /// The stamps of all objects, by identity. Two equal results need one round.
+    pub(super) fn stamps(&self) -> BTreeMap<Uid, Stamp> {
+        let misnamed = self.misnamed.iter().map(|misnamed| &misnamed.object);
+        let stamp = |object: &Arc<WatchedObject>| {
+            let generation = object.metadata.generation.unwrap_or(0);
+            (uid(object), (generation, is_deleted(object), has_finalizer(object)))
+        };
+        self.named.values().chain(misnamed).map(stamp).collect()
+    }
 }
 
-/// Lets go of what nobody asks for.
+/// Drops fields that are not needed.
 fn strip_unused(object: &mut WatchedObject) {
     object.types = None;
     object.metadata.managed_fields = None;
     object.metadata.annotations = None;
 }
 
-/// The name of an object, where it is one that manifests can have.
-fn name(object: &WatchedObject) -> Option<Name> {
-    object.metadata.name.as_deref()?.parse().ok()
+/// The identity of an object.
+pub(super) fn uid(object: &WatchedObject) -> Uid {
+    object.metadata.uid.clone().unwrap_or_default()
 }
 
-/// Whether an object is to go.
+/// Whether an object is deleted, and only its finalizers keep it.
 pub(super) fn is_deleted(object: &WatchedObject) -> bool {
     object.metadata.deletion_timestamp.is_some()
 }
 
-/// Whether the operator keeps an object until its rows are gone.
+/// Whether an object has the finalizer of the operator.
 pub(super) fn has_finalizer(object: &WatchedObject) -> bool {
     object.finalizers().iter().any(|name| name == crate::writer::FINALIZER)
 }

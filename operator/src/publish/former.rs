@@ -1,4 +1,4 @@
-//! Tenants that go: what stands in their place while what is recorded of them is kept.
+//! Deleted tenants: the manifest in their place, while their records are kept.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Notes who goes, and forgets who is back. So in one transaction a tenant's keys are refused and it is
-/// known for how long what is recorded of it is kept.
+/// Adds a manifest for each tenant that goes, and removes those of tenants that are back. So one
+/// transaction refuses a tenant's keys and sets how long its records are kept.
 pub(super) fn record(stored: &Specs, settled: &mut Settled, now: Timestamp) {
     let is_there =
         |settled: &Settled, name: &Name| settled.specs.contains_key(&(Kind::Tenant, name.clone()));
@@ -30,7 +30,7 @@ pub(super) fn record(stored: &Specs, settled: &mut Settled, now: Timestamp) {
     }
 }
 
-/// The former tenants that cannot come back any more.
+/// The deleted tenants that can no longer be restored.
 pub(super) fn expired(stored: &Specs, now: Timestamp) -> BTreeSet<Name> {
     let is_past = |name: &Name| {
         let former: Option<FormerTenantSpec> = read(stored, Kind::FormerTenant, name);
@@ -44,7 +44,7 @@ fn names(specs: &Specs, desired: Kind) -> Vec<Name> {
     of_kind.map(|(_, name)| name.clone()).collect()
 }
 
-/// How long the plan that a tenant is on keeps what is recorded.
+/// How long the plan of a tenant keeps its records.
 fn retention(stored: &Specs, tenant: &Name) -> RetentionSpec {
     let tenant: Option<TenantSpec> = read(stored, Kind::Tenant, tenant);
     let plan: Option<PlanSpec> = tenant.and_then(|tenant| read(stored, Kind::Plan, &tenant.plan));
@@ -84,7 +84,7 @@ mod tests {
         ])
     }
 
-    /// What is stored after a wish about `acme`.
+    /// The store after a change of `acme`.
     fn after(stored: &Specs, wish: Option<Value>, now: Timestamp) -> Specs {
         let wishes = Wishes::from([(key(Kind::Tenant, "acme"), wish)]);
         let mut settled = settle(stored, &wishes).unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_is_noted_with_what_its_plan_said_and_needs_the_plan_no_more() {
+    fn a_deleted_tenant_is_recorded_with_its_plans_retention_and_needs_the_plan_no_more() {
         let gone = after(&stored(), None, at(7));
         let former = json!({
             "leftAt": "1970-01-01T00:00:07Z", "retention": {"checks": "10s", "usage": "1m"},
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn who_is_back_is_no_former_tenant() {
+    fn a_restored_tenant_is_no_former_tenant() {
         let gone = after(&stored(), None, at(7));
         let tenant = stored().remove(&key(Kind::Tenant, "acme"));
         assert_eq!(after(&gone, tenant, at(9)), stored());
     }
 
     #[test]
-    fn who_cannot_come_back_is_forgotten() {
+    fn a_tenant_that_cannot_be_restored_is_expired() {
         let gone = after(&stored(), None, at(7));
         assert_eq!(expired(&gone, at(66)), BTreeSet::new());
         assert_eq!(expired(&gone, at(67)), BTreeSet::from(["acme".parse().unwrap()]));

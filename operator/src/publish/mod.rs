@@ -1,9 +1,13 @@
-//! Everything that is a manifest on a laptop too, together, to the store: what it says is right or wrong
-//! only together, and a change is one transaction.
+//! The publisher: all objects that are manifests, together, to the store. Whether they are valid depends
+//! on each other, and a change is one transaction.
 //!
-//! A round looks at everything; rounds come one after the other, as soon as something changed. Only
-//! what was deleted while the operator kept it (its finalizer) goes from the store: that an object is
-//! not there says nothing, as while a cluster is being restored.
+//! A round covers all objects; rounds follow each other as soon as something changed. Rows of the store
+//! are deleted only for an object that was deleted while it had the operator's finalizer: that an object
+//! does not exist proves nothing, as while a cluster is being restored.
+//!
+//! - [`fetch`]: the watches; [`build`]: the store's content, and its changes
+//! - [`validate`]: the objects that can be in force; [`former`]: tenants that were deleted
+//! - [`apply`]: finalizers and keys; [`status`]: statuses
 
 mod apply;
 mod build;
@@ -28,34 +32,34 @@ use tokio::{
 };
 use tracing::Instrument;
 
-use self::fetch::{Caches, ObjectKey, Stamp};
+use self::fetch::{Caches, Stamp, Uid, is_deleted, uid};
 use crate::{
-    backoff, health::Health, in_force::InForce, reason::Reason, source::Observed, system,
-    tracing_spans, writer::Writer,
+    backoff, compact::CompactJson, health::Health, in_force::InForce, reason::Reason,
+    source::Observed, system, tracing_spans, writer::Writer,
 };
 
-/// How long a round waits for what comes with what it was woken by.
+/// How long a round waits for changes that come together with the first one.
 const DEBOUNCE: Duration = Duration::from_millis(10);
-/// How often everything is looked at although nothing seems to have changed.
+/// The interval between rounds while nothing changes.
 const RESYNC: Duration = Duration::from_mins(10);
 
-/// Publishes what the objects say.
+/// Publishes objects to the store.
 #[derive(Debug)]
-pub struct Publisher {
+pub(crate) struct Publisher {
     caches: Caches,
     store: Arc<dyn Store>,
     writer: Writer,
     health: Health,
     in_force: watch::Sender<InForce>,
-    /// What is known of sources beside what their objects say.
+    /// The state of sources.
     observed: watch::Receiver<Observed>,
-    /// What was written of each object; the watch brings it back later.
-    written: HashMap<ObjectKey, status::WrittenStatus>,
-    /// Objects about which nothing could be written, and when to try again.
-    retries: BTreeMap<ObjectKey, (u32, Instant)>,
+    /// The last status written of each object. The watch brings it back later.
+    written: HashMap<Uid, CompactJson>,
+    /// The objects of which a write failed: the number of failures, and when to try again.
+    retries: BTreeMap<Uid, (u32, Instant)>,
 }
 
-/// Why a round came to nothing.
+/// Why a round failed.
 #[derive(Debug, thiserror::Error)]
 enum RoundError {
     #[error(transparent)]
@@ -65,8 +69,7 @@ enum RoundError {
 }
 
 impl Publisher {
-    /// A publisher that says in `in_force` what is so, and reports the state of sources as it is `observed`.
-    #[must_use]
+    /// A publisher that updates `in_force`, and reports the state of sources as `observed`.
     pub(crate) fn new(
         client: &Client,
         store: Arc<dyn Store>,
@@ -88,19 +91,19 @@ impl Publisher {
     }
 
     /// Publishes until the program ends.
-    pub async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         self.caches.wait_until_complete().await;
-        let mut published: Option<BTreeMap<ObjectKey, Stamp>> = None;
+        let mut published: Option<BTreeMap<Uid, Stamp>> = None;
         let mut failures = 0;
         let mut resync = Instant::now() + RESYNC;
         loop {
             let objects = self.caches.objects();
             self.forget_written(&objects);
-            let stamps = fetch::stamps(&objects);
+            let stamps = objects.stamps();
             drop(objects);
-            let due = Instant::now() >= resync
+            let is_due = Instant::now() >= resync
                 || self.retries.values().any(|(_, at)| *at <= Instant::now());
-            if published.as_ref() != Some(&stamps) || due {
+            if published.as_ref() != Some(&stamps) || is_due {
                 if Instant::now() >= resync {
                     resync = Instant::now() + backoff::spread(RESYNC, system::jitter());
                     self.written.clear();
@@ -112,10 +115,10 @@ impl Publisher {
                         published = Some(stamps);
                         self.health.metrics.publish_seconds.observe(begun.elapsed().as_secs_f64());
                     }
-                    // Somebody else changed something: look again.
+                    // Somebody else changed the store meanwhile.
                     Err(RoundError::Store(StoreError::Conflict)) => continue,
                     Err(error) => {
-                        tracing::warn!(%error, "failed to publish");
+                        tracing::warn!(%error, "failed to publish; retrying");
                         self.report_store_failure().await;
                         self.health.metrics.failed("Publication", Reason::StoreUnavailable);
                         sleep(backoff::delay(failures, system::jitter())).await;
@@ -129,14 +132,13 @@ impl Publisher {
             tokio::select! {
                 () = self.caches.changed() => sleep(DEBOUNCE).await,
                 () = sleep_until(wake) => published = None,
-                // It ends with the program.
+                // The sender lives as long as the program.
                 Ok(()) = self.observed.changed() => published = None,
             }
         }
     }
 
-    /// When the next limit that holds until a time stops holding, or the next tenant that was deleted
-    /// is forgotten.
+    /// When the next rate limit with an end ends, or the next deleted tenant can no longer be restored.
     fn next_change_in_time(&self) -> Option<Instant> {
         let now = system::now();
         let in_force = self.in_force.borrow();
@@ -149,11 +151,11 @@ impl Publisher {
         Some(Instant::now() + wait.min(RESYNC))
     }
 
-    /// Sees to it that an object is looked at again although nothing changes: later each time.
-    fn postpone(&mut self, key: ObjectKey) {
-        let failures = self.retries.get(&key).map_or(0, |(failures, _)| failures + 1);
+    /// Schedules a retry for an object: later after each failure.
+    fn postpone(&mut self, uid: Uid) {
+        let failures = self.retries.get(&uid).map_or(0, |(failures, _)| failures + 1);
         let delay = backoff::delay(failures, system::jitter());
-        self.retries.insert(key, (failures, Instant::now() + delay));
+        self.retries.insert(uid, (failures, Instant::now() + delay));
     }
 
     async fn round(&mut self) -> Result<(), RoundError> {
@@ -161,11 +163,11 @@ impl Publisher {
             return Err(RoundError::NotLeader);
         }
         let objects = self.caches.objects();
-        let adding = apply::add_finalizers(&self.writer, &self.caches, &objects);
-        let finalized = adding.instrument(stage!("keep")).await;
-        for (key, object) in &objects {
-            if !fetch::is_deleted(object) && !finalized.contains(key) {
-                self.postpone(key.clone());
+        let adding = apply::add_finalizers(&self.writer, &self.caches, &objects.named);
+        let finalized = adding.instrument(stage!("finalizers")).await;
+        for (key, object) in &objects.named {
+            if !is_deleted(object) && !finalized.contains(key) {
+                self.postpone(uid(object));
             }
         }
         let now = system::now();
@@ -175,7 +177,7 @@ impl Publisher {
         if apply::revoke_keys_of_expired_tenants(&*self.store, &self.writer, &stored, now).await? {
             stored = build::Stored::read(&*self.store).await?;
         }
-        let mut validated = validate::validate(&stored.specs, &objects, &finalized, now);
+        let mut validated = validate::validate(&stored.specs, &objects.named, &finalized, now);
         let specs = validated.take_specs();
         let changes = specs.map(|specs| build::changes(&stored, specs)).unwrap_or_default();
         if !changes.is_empty() {
@@ -185,8 +187,9 @@ impl Publisher {
         if let Some(in_force) = validated.take_in_force() {
             self.in_force.send_replace(in_force);
         }
-        for key in apply::remove_finalizers(&self.writer, &self.caches, &objects, &validated).await
-        {
+        let removing =
+            apply::remove_finalizers(&self.writer, &self.caches, &objects.named, &validated);
+        for key in removing.await {
             self.postpone(key);
         }
         self.write_statuses(&objects, &finalized, &validated).instrument(stage!("status")).await;
@@ -207,7 +210,7 @@ impl Publisher {
             }
             match self.store.put_manifests(put, removed, expected, system::now()).await {
                 Ok(()) => break,
-                // Keys count as changes too: what was found holds while the manifests are the same.
+                // Keys change the revision too: the result is valid while the manifests are the same.
                 Err(StoreError::Conflict) => {
                     let current = build::Stored::read(&*self.store).await?;
                     if current.specs != stored.specs {

@@ -1,4 +1,4 @@
-//! Which objects are right, and which would break what is there.
+//! The objects that can be in force together, and why the others cannot.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,52 +14,52 @@ use assay_tenancy::{
 use jiff::Timestamp;
 
 use super::{
-    fetch::{ObjectKey, WatchedObject, has_finalizer, is_deleted},
+    fetch::{NamedObjects, ObjectKey, has_finalizer, is_deleted},
     former,
 };
 use crate::in_force::InForce;
 
-/// What was found.
+/// The manifests that can be in force.
 #[derive(Debug)]
 pub(super) struct Validated {
-    /// Which wishes are not in force, and why; otherwise what is wrong with what is stored.
+    /// The objects that are refused, and why; or the problems of the store itself.
     pub(super) outcome: Result<BTreeMap<ObjectKey, Refusal>, Vec<Problem>>,
-    /// What there is from now on.
+    /// The manifests from now on.
     names: BTreeSet<ObjectKey>,
-    /// What it says, until somebody takes it.
+    /// Their specs, until they are taken.
     specs: Specs,
-    /// What is in force.
+    /// The configuration in force, until it is taken.
     in_force: Option<InForce>,
 }
 
 impl Validated {
-    /// Why what an object says is not in force.
+    /// Why an object is refused.
     pub(super) fn refusal(&self, key: &ObjectKey) -> Option<&Refusal> {
         self.outcome.as_ref().ok()?.get(key)
     }
 
-    /// Whether an object is no longer needed by anything in force.
+    /// Whether nothing in force needs an object any more.
     pub(super) fn is_gone(&self, key: &ObjectKey) -> bool {
         self.outcome.is_ok() && !self.names.contains(key)
     }
 
-    /// What is to be stored, handed over: with many tenants it is large. `None` where nothing can be
-    /// changed, as what is stored is wrong by itself.
+    /// Takes the specs to store: with many tenants they are large. `None` if nothing can be changed,
+    /// because the store itself has problems.
     pub(super) fn take_specs(&mut self) -> Option<Specs> {
         self.outcome.is_ok().then(|| std::mem::take(&mut self.specs))
     }
 
-    /// What is in force, handed over.
+    /// Takes the configuration in force.
     pub(super) fn take_in_force(&mut self) -> Option<InForce> {
         self.in_force.take()
     }
 }
 
-/// Looks at everything together. An object is wished for once the operator keeps it, and wished
-/// away when it is deleted: what the operator never kept was never stored.
+/// Checks all objects together. An object is desired once it has the finalizer, and is to go when it is
+/// deleted: an object that never had the finalizer was never stored.
 pub(super) fn validate(
     stored: &Specs,
-    objects: &BTreeMap<ObjectKey, Arc<WatchedObject>>,
+    objects: &NamedObjects,
     finalized: &BTreeSet<ObjectKey>,
     now: Timestamp,
 ) -> Validated {
@@ -87,12 +87,12 @@ pub(super) fn validate(
     }
 }
 
-/// What is in force, of what was found.
+/// The configuration in force.
 fn in_force(resolved: Resolved<Policy>) -> InForce {
     let Resolved { directory, manifests } = resolved;
     let (mut namespaces, mut rate_limits) = <(BTreeMap<_, _>, BTreeMap<_, _>)>::default();
     for Manifest { kind, name, spec, .. } in manifests.into_values() {
-        // All of them were read a moment ago.
+        // All of them were parsed a moment ago.
         match kind {
             Kind::Tenant => {
                 let spec = serde_json::from_value::<TenantSpec>(spec);

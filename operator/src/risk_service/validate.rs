@@ -81,7 +81,7 @@ impl Exposure {
 pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> {
     let (name, spec) = (inputs.object.name_any(), &inputs.object.spec);
     if let Some(problem) = names::problem(&name) {
-        return Err(ReadyState::Stalled(Reason::Invalid, problem));
+        return Err(ReadyState::Stalled(Reason::InvalidName, problem));
     }
     let invalid = |message: &str| ReadyState::Stalled(Reason::Invalid, message.to_owned());
     let egress = Egress::parse(&spec.egress)

@@ -86,6 +86,35 @@ fn what_is_wrong_says_so_and_what_was_right_stays_in_force() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
+fn a_name_that_the_store_cannot_hold_is_reported_and_holds_up_no_other() {
+    let platform = Platform::start();
+    let named = |name: &str| GOLD.replace("name: gold", &format!("name: {name}"));
+    let long = "p".repeat(64);
+    let tenant = tenant("acme", "gold");
+    let key = key("back.end", "acme");
+    platform.cluster.apply(&[&named("my.plan"), &named(&long), GOLD, &tenant, &key].concat());
+    platform.wait_for_reason(&["tenant", "acme"], "Published");
+    for name in ["my.plan", &long] {
+        platform.wait_for_reason(&["plan", name], "InvalidName");
+        let message = platform.message(&["plan", name]);
+        assert!(message.ends_with("with a letter or digit first and last"), "{message}");
+        assert!(message.contains(name), "{message}");
+        let status = platform.status(&["plan", name]);
+        assert_eq!(status["observedGeneration"], 1);
+        assert_eq!(status["conditions"][1]["type"], "Stalled");
+        let plan = platform.cluster.get(&["plan", name]);
+        assert!(plan["metadata"].get("finalizers").is_none(), "it holds no row of the store");
+    }
+    let events = ["events", "--for=plan/my.plan", "--no-headers"];
+    wait_until("an event", || platform.cluster.try_kubectl(&events).stdout.contains("InvalidName"));
+    // Secrets may have such names.
+    platform.wait_for_reason(&["apikey", "back.end"], "KeyReady");
+    assert_eq!(platform.status(&["apikey", "back.end"])["secretName"], "back.end");
+    ok(platform.cluster.try_kubectl(&["delete", "plan", "my.plan", "--timeout=60s"]));
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
 fn sources_are_published_and_what_no_schema_can_know_is_told() {
     let platform = Platform::start();
     let source = |schedule: &str, chain: &str| {

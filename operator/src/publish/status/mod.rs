@@ -13,23 +13,21 @@ mod risk_policy;
 mod source;
 mod tenant;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
-use kube::Resource;
+use assay_tenancy::manifest::Kind;
+use kube::{Resource, ResourceExt};
 use tokio::time::Instant;
 
 use self::{
     context::{StatusContext, TenantCounts},
     object_status::ObjectStatus,
-    ready::ready_state,
+    ready::{misnamed, ready_state},
 };
 use super::{
     Publisher,
     apply::BoundedWrites,
-    fetch::{ObjectKey, WatchedObject, is_deleted},
+    fetch::{ObjectKey, Objects, Uid, WatchedObject, is_deleted, uid},
     validate::Validated,
 };
 use crate::{
@@ -38,19 +36,12 @@ use crate::{
     system,
 };
 
-/// A status that was written, and the identity of its object.
-#[derive(Clone, Debug)]
-pub(super) struct WrittenStatus {
-    uid: Option<String>,
-    status: CompactJson,
-}
-
 /// A status to write.
 struct StatusUpdate {
-    key: ObjectKey,
+    kind: Kind,
     object: Arc<WatchedObject>,
     status: ObjectStatus,
-    /// The state to report as an event: its reason is another one than before.
+    /// The state to report as an event.
     event: Option<ReadyState>,
 }
 
@@ -58,7 +49,7 @@ impl Publisher {
     /// Writes the status of every object whose status changed.
     pub(super) async fn write_statuses(
         &mut self,
-        objects: &BTreeMap<ObjectKey, Arc<WatchedObject>>,
+        objects: &Objects,
         finalized: &BTreeSet<ObjectKey>,
         validated: &Validated,
     ) {
@@ -70,44 +61,62 @@ impl Publisher {
             observed: &observed,
             now: system::now(),
         };
-        self.retries.retain(|key, _| objects.contains_key(key));
+        let existing: BTreeSet<Uid> = objects.stamps().into_keys().collect();
+        self.retries.retain(|uid, _| existing.contains(uid));
         let mut updates = Vec::new();
-        for (key, object) in objects {
-            let is_postponed = self.retries.get(key).is_some_and(|(_, at)| *at > Instant::now());
+        for (key, object) in &objects.named {
             let is_going = is_deleted(object) && validated.is_gone(key);
-            if is_postponed || is_going || !finalized.contains(key) {
+            if is_going || !finalized.contains(key) {
                 continue;
             }
-            let Some(before) = self.before(key, object) else { continue };
-            let ready_state = ready_state(key, object, validated);
+            let Some(before) = self.before(key.0, object) else { continue };
+            let state = ready_state(key, object, validated);
+            let status = before.next(key, object.metadata.generation, &state, &context);
+            updates.extend(self.update(key.0, object, &before, status, state));
+        }
+        for object in &objects.misnamed {
+            let (kind, state, object) = (object.kind, misnamed(&object.problem), &object.object);
+            let Some(before) = self.before(kind, object) else { continue };
             let generation = object.metadata.generation;
-            let status = before.next(key, generation, &ready_state, &context);
-            let has_changed = before != status;
-            self.health.metrics.reconciled(key.0.as_str(), has_changed);
-            if !ready_state.is_ready() {
-                self.health.metrics.failed(key.0.as_str(), ready_state.reason());
-            }
-            if has_changed {
-                let old_reason = ready_reason(before.conditions());
-                let is_new_reason = old_reason != Some(ready_state.reason().as_str());
-                let event = (is_new_reason && !ready_state.is_ready()).then_some(ready_state);
-                let (key, object) = (key.clone(), Arc::clone(object));
-                updates.push(StatusUpdate { key, object, status, event });
-            }
+            let status = before.with_ready_state(generation, &state, context.now);
+            updates.extend(self.update(kind, object, &before, status, state));
         }
         let mut all = BoundedWrites::new();
         for update in updates {
             all.wait_for_slot().await;
             all.push(self.write(update));
         }
-        for (key, written) in all.finish().await {
+        for (uid, written) in all.finish().await {
             if let Some(written) = written {
-                self.retries.remove(&key);
-                self.written.insert(key, written);
+                self.retries.remove(&uid);
+                self.written.insert(uid, written);
             } else {
-                self.postpone(key);
+                self.postpone(uid);
             }
         }
+    }
+
+    /// Counts a reconciliation, and gives the update if the status changed.
+    fn update(
+        &self,
+        kind: Kind,
+        object: &Arc<WatchedObject>,
+        before: &ObjectStatus,
+        status: ObjectStatus,
+        state: ReadyState,
+    ) -> Option<StatusUpdate> {
+        if self.retries.get(&uid(object)).is_some_and(|(_, at)| *at > Instant::now()) {
+            return None;
+        }
+        let has_changed = *before != status;
+        self.health.metrics.reconciled(kind.as_str(), has_changed);
+        if !state.is_ready() {
+            self.health.metrics.failed(kind.as_str(), state.reason());
+        }
+        let is_new_reason = ready_reason(before.conditions()) != Some(state.reason().as_str());
+        let event = (is_new_reason && !state.is_ready()).then_some(state);
+        let object = Arc::clone(object);
+        has_changed.then_some(StatusUpdate { kind, object, status, event })
     }
 
     /// Reports a failure of the store on the objects that changed since. The others are in force as
@@ -116,43 +125,48 @@ impl Publisher {
         let failure = ReadyState::store_unavailable();
         let now = system::now();
         let mut all = BoundedWrites::new();
-        for (key, object) in self.caches.objects() {
-            let Some(before) = self.before(&key, &object) else { continue };
+        for ((kind, _), object) in self.caches.objects().named {
+            let Some(before) = self.before(kind, &object) else { continue };
             let has_changed = before.observed_generation() != object.metadata.generation;
-            let status = before.with_ready_state(&failure, now);
+            let status = before.with_ready_state(None, &failure, now);
             if !is_deleted(&object) && has_changed && status != before {
                 all.wait_for_slot().await;
-                all.push(self.write(StatusUpdate { key, object, status, event: None }));
+                all.push(self.write(StatusUpdate { kind, object, status, event: None }));
             }
         }
         let written = all.finish().await;
-        self.written.extend(written.into_iter().filter_map(|(key, written)| Some((key, written?))));
+        self.written.extend(written.into_iter().filter_map(|(uid, written)| Some((uid, written?))));
     }
 
     /// Forgets the written statuses that the watch brought back.
-    pub(super) fn forget_written(&mut self, objects: &BTreeMap<ObjectKey, Arc<WatchedObject>>) {
-        self.written.retain(|key, written| {
-            let object = objects.get(key);
-            object.is_some_and(|object| object.status.as_ref() != Some(&written.status))
-        });
+    pub(super) fn forget_written(&mut self, objects: &Objects) {
+        let misnamed = objects.misnamed.iter().map(|misnamed| &misnamed.object);
+        let mut ahead = std::mem::take(&mut self.written);
+        for object in objects.named.values().chain(misnamed) {
+            let uid = uid(object);
+            if let Some(status) =
+                ahead.remove(&uid).filter(|old| object.status.as_ref() != Some(old))
+            {
+                self.written.insert(uid, status);
+            }
+        }
     }
 
     /// The status of an object as it was last written.
-    fn before(&self, key: &ObjectKey, object: &WatchedObject) -> Option<ObjectStatus> {
-        let written = self.written.get(key).filter(|written| written.uid == object.metadata.uid);
-        let status = written.map(|written| &written.status).or(object.status.as_ref());
-        ObjectStatus::read(key.0, status)
+    fn before(&self, kind: Kind, object: &WatchedObject) -> Option<ObjectStatus> {
+        ObjectStatus::read(kind, self.written.get(&uid(object)).or(object.status.as_ref()))
     }
 
-    async fn write(&self, update: StatusUpdate) -> (ObjectKey, Option<WrittenStatus>) {
-        let StatusUpdate { key, object, status, event } = update;
-        let Some((api, resource)) = self.caches.of(key.0) else { return (key, None) };
+    async fn write(&self, update: StatusUpdate) -> (Uid, Option<CompactJson>) {
+        let StatusUpdate { kind, object, status, event } = update;
+        let uid = uid(&object);
+        let Some((api, resource)) = self.caches.of(kind) else { return (uid, None) };
         match self.writer.status(api, &*object, resource, &status).await {
             Err(error) if error.is_not_found() => {}
             Err(error) => {
-                let (kind, name) = (key.0.as_str(), &key.1);
+                let (kind, name) = (kind.as_str(), object.name_any());
                 tracing::warn!(%error, kind, %name, "failed to write a status; retrying");
-                return (key, None);
+                return (uid, None);
             }
             Ok(()) => {
                 if let Some(state) = event {
@@ -162,11 +176,7 @@ impl Publisher {
                 }
             }
         }
-        let uid = object.metadata.uid.clone();
-        match serde_json::to_value(&status) {
-            Ok(status) => (key, Some(WrittenStatus { uid, status: CompactJson::from(&status) })),
-            // It was written a moment ago, from the same value.
-            Err(_) => (key, None),
-        }
+        // It was serialised a moment ago.
+        (uid, serde_json::to_value(&status).ok().map(|status| CompactJson::from(&status)))
     }
 }

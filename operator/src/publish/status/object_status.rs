@@ -91,12 +91,17 @@ impl ObjectStatus {
         next
     }
 
-    /// The same status with other conditions about the state of the object. The generation stays:
-    /// the newest one was not read yet.
-    pub(super) fn with_ready_state(&self, ready_state: &ReadyState, now: Timestamp) -> Self {
+    /// The same status with conditions about a state, and about a generation. Without one they are about
+    /// an object whose newest generation was not checked yet.
+    pub(super) fn with_ready_state(
+        &self,
+        generation: Option<i64>,
+        ready_state: &ReadyState,
+        now: Timestamp,
+    ) -> Self {
         let mut next = self.clone();
-        let conditions = conditions(ready_state, self.conditions(), None, now);
-        next.set(self.observed_generation(), conditions);
+        let conditions = conditions(ready_state, self.conditions(), generation, now);
+        next.set(generation.or(self.observed_generation()), conditions);
         next
     }
 
@@ -142,7 +147,7 @@ mod tests {
         });
         let before = ObjectStatus::read(Kind::Plan, Some(&CompactJson::from(&text))).unwrap();
         let failed = ReadyState::Waiting(Reason::StoreUnavailable, "down".into());
-        let after = json!(before.with_ready_state(&failed, Timestamp::UNIX_EPOCH));
+        let after = json!(before.with_ready_state(None, &failed, Timestamp::UNIX_EPOCH));
         assert_eq!((&after["observedGeneration"], &after["tenants"]), (&json!(3), &json!(7)));
         assert_eq!(after["conditions"][0]["reason"], "StoreUnavailable");
         assert!(after["conditions"][0].get("observedGeneration").is_none());

@@ -1,5 +1,7 @@
 //! Whether the spec of an object is in force.
 
+use assay_tenancy::InvalidName;
+
 use crate::{
     conditions::ReadyState,
     publish::{
@@ -36,4 +38,9 @@ pub(super) fn ready_state(
             (None, _) => words,
         },
     )
+}
+
+/// The state of an object whose name the store cannot hold.
+pub(super) fn misnamed(problem: &InvalidName) -> ReadyState {
+    ReadyState::Stalled(Reason::InvalidName, format!("metadata.name: {problem}"))
 }
