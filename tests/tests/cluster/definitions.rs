@@ -61,8 +61,10 @@ fn defaults_are_filled_in_and_columns_shown() {
 #[ignore = "needs Kubernetes"]
 fn the_manifests_that_come_with_assay_are_good_in_a_cluster() {
     let cluster = cluster();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/service/manifests");
+    let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
+    let folders = ["service", "sample"].map(|name| format!("--filename={crates}/{name}/manifests"));
+    let [built_in, sample] = &folders;
     let applied =
-        cluster.kubectl(&["apply", "--dry-run=server", "--validate=strict", "-f", folder]);
+        cluster.kubectl(&["apply", "--dry-run=server", "--validate=strict", built_in, sample]);
     assert!(applied.lines().count() >= 7, "{applied}");
 }
