@@ -1,7 +1,7 @@
 //! Why something is as it is: a closed set of words, for conditions, events and metrics.
 
 use assay_manifests::Refusal;
-use assay_tenancy::manifest::Kind;
+use assay_tenancy::Cause;
 
 /// Declares the reasons, each with the word that people and alerts see.
 macro_rules! reasons {
@@ -105,54 +105,115 @@ reasons! {
 }
 
 impl Reason {
-    /// Why a wish was refused.
+    /// The reason of an object that is refused; `is_deleted`: whether it was to go.
     #[must_use]
-    pub fn of(kind: Kind, is_removal: bool, refusal: &Refusal) -> Self {
-        if refusal.breaks.is_some() {
-            return if is_removal { Self::InUse } else { Self::BreaksOthers };
-        }
-        let path = refusal.problem.path.as_str();
-        match (kind, path) {
-            (Kind::Tenant, "spec.plan") | (Kind::RateLimit, "spec.target.plan") => {
-                Self::PlanNotFound
-            }
-            (Kind::Tenant, "spec.policy") => Self::PolicyNotFound,
-            (Kind::RateLimit, "spec.target.tenant") => Self::TenantNotFound,
-            (Kind::RateLimit | Kind::Plan, "spec.limits") => Self::LimitsContradict,
-            (Kind::RateLimit, _) if path.ends_with("].requests") => Self::AboveCeiling,
-            (Kind::RateLimit, _) if path.ends_with("].name") => Self::LimitNotFound,
-            _ => Self::Invalid,
+    pub(crate) const fn of(refusal: &Refusal, is_deleted: bool) -> Self {
+        match (&refusal.breaks, refusal.problem.cause) {
+            (Some(_), _) if is_deleted => Self::InUse,
+            (Some(_), _) => Self::BreaksOthers,
+            (None, Cause::InvalidValue) => Self::Invalid,
+            (None, Cause::PlanNotFound) => Self::PlanNotFound,
+            (None, Cause::PolicyNotFound) => Self::PolicyNotFound,
+            (None, Cause::TenantNotFound) => Self::TenantNotFound,
+            (None, Cause::LimitNotFound) => Self::LimitNotFound,
+            (None, Cause::AboveCeiling) => Self::AboveCeiling,
+            (None, Cause::LimitsContradict) => Self::LimitsContradict,
         }
     }
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 mod tests {
-    use assay_tenancy::FieldProblem;
+    use assay_manifests::{Specs, Wishes, settle};
+    use assay_tenancy::manifest::Kind;
+    use serde_json::{Value, json};
 
     use super::*;
 
+    fn plan(limits: Value) -> Value {
+        json!({"displayName": "Gold", "apiAccess": true, "limits": limits})
+    }
+
+    fn daily(ceiling: u64) -> Value {
+        json!([{
+            "name": "daily", "requests": 10, "window": "1d", "counts": "checks",
+            "ceiling": ceiling,
+        }])
+    }
+
+    fn tenant(plan: &str, policy: &str) -> Value {
+        json!({"displayName": "Acme", "plan": plan, "policy": policy})
+    }
+
+    fn rate_limit(target: Value, limits: Value) -> Value {
+        json!({"target": target, "limits": limits})
+    }
+
+    /// The reason of a refused change of `stored`. Without a spec the object is deleted.
+    fn reason(
+        stored: &[(Kind, &str, Value)],
+        (kind, name): (Kind, &str),
+        spec: Option<Value>,
+    ) -> Reason {
+        let key = |kind, name: &str| (kind, name.parse().unwrap());
+        let stored = stored.iter().map(|(kind, name, spec)| (key(*kind, name), spec.clone()));
+        let stored: Specs = stored.collect();
+        let is_deleted = spec.is_none();
+        let settled = settle(&stored, &Wishes::from([(key(kind, name), spec)])).unwrap();
+        Reason::of(&settled.refused[&key(kind, name)], is_deleted)
+    }
+
+    fn stored() -> Vec<(Kind, &'static str, Value)> {
+        vec![
+            (Kind::Plan, "gold", plan(daily(100))),
+            (Kind::RiskPolicy, "default", json!({})),
+            (Kind::Tenant, "acme", tenant("gold", "default")),
+        ]
+    }
+
     #[test]
-    fn a_refusal_has_a_word_of_its_own() {
-        let refusal = |path: &str, breaks: Option<&str>| Refusal {
-            problem: FieldProblem { path: path.into(), message: String::new() },
-            breaks: breaks.map(str::to_owned),
-        };
-        for (kind, removal, refusal, reason) in [
-            (Kind::Tenant, false, refusal("spec.plan", None), Reason::PlanNotFound),
+    fn a_problem_of_an_object_has_the_reason_of_its_cause() {
+        let gold = || json!({"plan": "gold"});
+        let one = |name: &str, requests: u64| json!([{"name": name, "requests": requests}]);
+        let twice = json!([{"name": "daily", "requests": 20}, {"name": "daily", "requests": 30}]);
+        let same = ["a", "b"]
+            .map(|name| json!({"name": name, "requests": 5, "window": "1d", "counts": "checks"}));
+        for (kind, spec, expected) in [
+            (Kind::Tenant, tenant("silver", "default"), Reason::PlanNotFound),
+            (Kind::Tenant, tenant("gold", "strict"), Reason::PolicyNotFound),
+            (Kind::Tenant, tenant("no name", "default"), Reason::Invalid),
             (
                 Kind::RateLimit,
-                false,
-                refusal("spec.limits[1].requests", None),
-                Reason::AboveCeiling,
+                rate_limit(json!({"plan": "silver"}), one("daily", 20)),
+                Reason::PlanNotFound,
             ),
-            (Kind::RateLimit, false, refusal("spec.limits[0].name", None), Reason::LimitNotFound),
-            (Kind::Plan, false, refusal("spec.limits", None), Reason::LimitsContradict),
-            (Kind::RiskPolicy, false, refusal("spec.trace.hops", None), Reason::Invalid),
-            (Kind::Plan, true, refusal("spec.plan", Some("Tenant a")), Reason::InUse),
-            (Kind::Plan, false, refusal("spec.plan", Some("Tenant a")), Reason::BreaksOthers),
+            (
+                Kind::RateLimit,
+                rate_limit(json!({"tenant": "other"}), one("daily", 20)),
+                Reason::TenantNotFound,
+            ),
+            (Kind::RateLimit, rate_limit(gold(), one("weekly", 20)), Reason::LimitNotFound),
+            (Kind::RateLimit, rate_limit(gold(), one("daily", 101)), Reason::AboveCeiling),
+            (Kind::RateLimit, rate_limit(gold(), one("daily", 0)), Reason::Invalid),
+            (Kind::RateLimit, rate_limit(gold(), twice), Reason::LimitsContradict),
+            (Kind::Plan, plan(json!(same)), Reason::LimitsContradict),
+            (Kind::Plan, plan(json!([])), Reason::Invalid),
+            (Kind::RiskPolicy, json!({"trace": {"hops": 0}}), Reason::Invalid),
         ] {
-            assert_eq!(Reason::of(kind, removal, &refusal), reason);
+            let found = reason(&stored(), (kind, "new"), Some(spec.clone()));
+            assert_eq!(found, expected, "{} {spec}", kind.as_str());
         }
+    }
+
+    #[test]
+    fn a_change_that_others_forbid_has_a_reason_of_its_own() {
+        let gold = (Kind::Plan, "gold");
+        assert_eq!(reason(&stored(), gold, None), Reason::InUse);
+        let raised = json!([{"name": "daily", "requests": 50}]);
+        let mut raised =
+            vec![(Kind::RateLimit, "more", rate_limit(json!({"plan": "gold"}), raised))];
+        raised.extend(stored());
+        assert_eq!(reason(&raised, gold, Some(plan(daily(20)))), Reason::BreaksOthers);
     }
 }

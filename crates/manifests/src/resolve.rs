@@ -31,10 +31,8 @@ pub fn resolve(documents: &[Document]) -> Result<Resolved<Policy>, Vec<Problem>>
                 }
             }
             Policy::compile(spec).map_err(|problems| {
-                let field = |problem: PolicyProblem| FieldProblem {
-                    path: problem.path,
-                    message: problem.message,
-                };
+                let field =
+                    |problem: PolicyProblem| FieldProblem::invalid(problem.path, problem.message);
                 problems.into_iter().map(field).collect()
             })
         })?;
@@ -60,7 +58,7 @@ fn unreadable_chains(resolved: &Resolved<Policy>, documents: &[Document]) -> Vec
         Some(Problem {
             origin: manifest.map(|manifest| manifest.origin.clone()).unwrap_or_default(),
             manifest: Some(format!("ChainSource {}", feed.name)),
-            field: FieldProblem { path: "spec.chain".into(), message },
+            field: FieldProblem::invalid("spec.chain", message),
         })
     });
     let mut problems: Vec<Problem> = wrong.collect();

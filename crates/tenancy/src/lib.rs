@@ -20,4 +20,4 @@ pub mod schema;
 pub use directory::Directory;
 pub use name::{InvalidName, Name};
 pub use period::{InvalidPeriod, Period};
-pub use resolve::{FieldProblem, Manifests, Problem, Resolved, resolve};
+pub use resolve::{Cause, FieldProblem, Manifests, Problem, Resolved, resolve};

@@ -82,7 +82,7 @@ impl<T> Manifest<T> {
         Problem {
             origin: self.origin.clone(),
             manifest: Some(format!("{} {}", self.kind.as_str(), self.name)),
-            field: FieldProblem { path: path.into(), message: message.into() },
+            field: FieldProblem::invalid(path, message),
         }
     }
 
@@ -102,7 +102,7 @@ impl Manifest<Value> {
         let problem = |path: &str, message: String| Problem {
             origin: document.origin.clone(),
             manifest: None,
-            field: FieldProblem { path: path.into(), message },
+            field: FieldProblem::invalid(path, message),
         };
         let frame: Frame = serde_path_to_error::deserialize(&document.content)
             .map_err(|error| problem(&error.path().to_string(), error.inner().to_string()))?;

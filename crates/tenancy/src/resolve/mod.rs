@@ -20,7 +20,7 @@ pub(crate) use plan::{
     LARGEST_FLOOR_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_REQUESTS,
     MOST_SCREEN_ROWS,
 };
-pub use problem::{FieldProblem, Problem};
+pub use problem::{Cause, FieldProblem, Problem};
 
 use crate::{
     Directory, Name,

@@ -1,6 +1,6 @@
 //! The rules of plans.
 
-use super::Problem;
+use super::{Cause, Problem};
 use crate::{
     Period,
     directory::{Limit, Plan},
@@ -103,7 +103,8 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         })
         .collect();
     if let Some(message) = contradiction(&limits) {
-        require(false, "spec.limits", message);
+        let problem = plan.problem("spec.limits", message);
+        problems.push(problem.because(Cause::LimitsContradict));
     }
     Plan {
         name: plan.name.clone(),

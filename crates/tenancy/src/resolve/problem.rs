@@ -1,25 +1,62 @@
-//! What can be wrong with manifests.
+//! Problems of manifests.
 
 use std::fmt;
 
-/// What is wrong with one field.
+/// The kind of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// The field has a value that is not allowed, whatever other manifests say.
+    InvalidValue,
+    /// The field names a plan that does not exist.
+    PlanNotFound,
+    /// The field names a risk policy that does not exist.
+    PolicyNotFound,
+    /// The field names a tenant that does not exist.
+    TenantNotFound,
+    /// The field names a limit that the plan does not have.
+    LimitNotFound,
+    /// The number is above the ceiling that the plan sets.
+    AboveCeiling,
+    /// One limit can never be reached because of another, or two are about the same.
+    LimitsContradict,
+}
+
+/// A problem of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldProblem {
+    /// The kind of the problem.
+    pub cause: Cause,
     /// The field, such as `spec.limits[0].requests`.
     pub path: String,
-    /// What is wrong and what would be right.
+    /// The value's problem, and what is allowed.
     pub message: String,
 }
 
-/// What is wrong with one manifest.
+impl FieldProblem {
+    /// A field whose value is not allowed.
+    #[must_use]
+    pub fn invalid(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { cause: Cause::InvalidValue, path: path.into(), message: message.into() }
+    }
+}
+
+/// A problem of one manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where the manifest comes from.
     pub origin: String,
-    /// Its kind and name, where they could be read.
+    /// The manifest's kind and name, if they could be read.
     pub manifest: Option<String>,
-    /// What is wrong.
+    /// The field.
     pub field: FieldProblem,
+}
+
+impl Problem {
+    /// The same problem of another kind.
+    pub(crate) const fn because(mut self, cause: Cause) -> Self {
+        self.field.cause = cause;
+        self
+    }
 }
 
 impl fmt::Display for Problem {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Problem,
+    Cause, Problem,
     plan::{MOST_REQUESTS, contradiction},
 };
 use crate::{
@@ -25,7 +25,8 @@ pub(super) fn check<P>(
                 let found = tenants.iter().find(|other| other.name == *tenant);
                 if found.is_none() {
                     let message = format!("there is no tenant `{tenant}`");
-                    problems.push(rate_limit.problem("spec.target.tenant", message));
+                    let problem = rate_limit.problem("spec.target.tenant", message);
+                    problems.push(problem.because(Cause::TenantNotFound));
                 }
                 found.map(|tenant| &tenant.spec.plan)
             }
@@ -34,7 +35,8 @@ pub(super) fn check<P>(
             Some((_, Some(plan))) => check_numbers(rate_limit, plan, problems),
             Some((name, None)) if rate_limit.spec.target == RateLimitTarget::Plan(name.clone()) => {
                 let message = format!("there is no plan `{name}`");
-                problems.push(rate_limit.problem("spec.target.plan", message));
+                let problem = rate_limit.problem("spec.target.plan", message);
+                problems.push(problem.because(Cause::PlanNotFound));
             }
             // A tenant without a plan has its own problem.
             Some((_, None)) | None => {}
@@ -49,7 +51,8 @@ fn check_numbers(rate_limit: &Manifest<RateLimitSpec>, plan: &Plan, problems: &m
         let path = format!("spec.limits[{index}]");
         let Some(limit) = changed.iter_mut().find(|limit| limit.name == number.name) else {
             let message = format!("plan `{}` has no limit `{}`", plan.name, number.name);
-            problems.push(rate_limit.problem(&format!("{path}.name"), message));
+            let problem = rate_limit.problem(&format!("{path}.name"), message);
+            problems.push(problem.because(Cause::LimitNotFound));
             continue;
         };
         let of_tenant = matches!(rate_limit.spec.target, RateLimitTarget::Tenant(_));
@@ -67,12 +70,14 @@ fn check_numbers(rate_limit: &Manifest<RateLimitSpec>, plan: &Plan, problems: &m
                 "{} is above the ceiling of plan `{}` ({})",
                 number.requests, plan.name, limit.ceiling
             );
-            problems.push(rate_limit.problem(&format!("{path}.requests"), message));
+            let problem = rate_limit.problem(&format!("{path}.requests"), message);
+            problems.push(problem.because(Cause::AboveCeiling));
         }
         limit.requests = number.requests;
     }
     if let Some(message) = contradiction(&changed) {
-        problems.push(rate_limit.problem("spec.limits", message));
+        let problem = rate_limit.problem("spec.limits", message);
+        problems.push(problem.because(Cause::LimitsContradict));
     }
 }
 
@@ -93,7 +98,8 @@ fn check_overlaps(rate_limits: &[Manifest<RateLimitSpec>], problems: &mut Vec<Pr
                     number.name, other.name, other.origin
                 );
                 let path = format!("spec.limits[{index}].name");
-                problems.push(rate_limit.problem(&path, message));
+                let problem = rate_limit.problem(&path, message);
+                problems.push(problem.because(Cause::LimitsContradict));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Manifests, Problem};
+use super::{Cause, Manifests, Problem};
 use crate::{
     Directory, Name,
     directory::{Override, Tenant},
@@ -17,19 +17,19 @@ pub(super) fn check<P>(
     problems: &mut Vec<Problem>,
 ) -> Option<Tenant<P>> {
     // What is there but broken has a problem of its own.
-    let mut missing = |kind: Kind, name: &Name, path: &str| {
+    let mut missing = |kind: Kind, name: &Name, path: &str, cause: Cause| {
         if !manifests.contains_key(&(kind, name.clone())) {
             let message = format!("there is no {} `{name}`", kind.as_str());
-            problems.push(tenant.problem(path, message));
+            problems.push(tenant.problem(path, message).because(cause));
         }
     };
     let plan = directory.plans.get(&tenant.spec.plan);
     if plan.is_none() {
-        missing(Kind::Plan, &tenant.spec.plan, "spec.plan");
+        missing(Kind::Plan, &tenant.spec.plan, "spec.plan", Cause::PlanNotFound);
     }
     let policy = directory.policies.get(&tenant.spec.policy);
     if policy.is_none() {
-        missing(Kind::RiskPolicy, &tenant.spec.policy, "spec.policy");
+        missing(Kind::RiskPolicy, &tenant.spec.policy, "spec.policy", Cause::PolicyNotFound);
     }
     let (plan, policy) = (plan?, policy?);
     Some(Tenant {

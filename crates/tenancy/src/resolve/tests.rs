@@ -15,9 +15,7 @@ use crate::{
 fn compile(spec: Value, mandatory: &[Mandatory]) -> Result<u64, Vec<FieldProblem>> {
     match spec["level"].as_u64() {
         Some(level) if level < 10 => Ok(level + 10 * mandatory.len() as u64),
-        _ => {
-            Err(vec![FieldProblem { path: "level".into(), message: "must be from 0 to 9".into() }])
-        }
+        _ => Err(vec![FieldProblem::invalid("level", "must be from 0 to 9")]),
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn ready_state(
     let Some(refusal) = refusal else {
         return ReadyState::Ready(Reason::Published, "what it says is in force".into());
     };
-    let reason = Reason::of(key.0, is_deleted(object), refusal);
+    let reason = Reason::of(refusal, is_deleted(object));
     let words = format!("{}: {}", refusal.problem.path, refusal.problem.message);
     ReadyState::Stalled(
         reason,
