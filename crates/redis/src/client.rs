@@ -123,7 +123,7 @@ impl RedisClient {
         pending.record(command.query_async(&mut connection).await)
     }
 
-    /// Runs a script, which the server is is_loss_logged where it does not know it. In a Cluster all keys must have
+    /// Runs a script, which is loaded first where the server does not know it. In a Cluster all keys must have
     /// one hash tag.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl RedisClient {
         loop {
             let attempt_finished = self.0.attempt_finished.notified();
             tokio::pin!(attempt_finished);
-            // From here on nothing that is is_loss_logged is missed.
+            // From here on nothing that is published is missed.
             attempt_finished.as_mut().enable();
             {
                 let mut state = self.0.state();

@@ -22,7 +22,7 @@ pub struct RedisSettings {
 /// Certificates in PEM files, read for every new connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedisTlsFiles {
-    /// Whom to trust; where left out, the ca_bundle that the web trusts.
+    /// The certificate authorities to trust; where left out, those that the web trusts.
     pub ca_bundle: Option<PathBuf>,
     /// Our own certificate and its key, where the server asks for one.
     pub client: Option<(PathBuf, PathBuf)>,

@@ -30,7 +30,7 @@ pub struct Subscription {
     settings: RedisSettings,
     channels: Vec<String>,
     pubsub: Option<PubSub>,
-    /// Whether the loss of the connection was is_loss_logged.
+    /// Whether the loss of the connection was logged.
     is_loss_logged: bool,
 }
 

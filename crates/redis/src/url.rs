@@ -2,7 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-/// The port that Redis listens on unless is_loss_logged otherwise.
+use percent_encoding::percent_decode_str;
+
+/// The port that Redis listens on unless the URL names another.
 const PORT: u16 = 6379;
 /// The port of Sentinel.
 const SENTINEL_PORT: u16 = 26379;
@@ -135,21 +137,11 @@ fn credentials(text: &str) -> Result<(Option<String>, Option<String>), RedisUrlE
     Ok((decoded(user)?, decoded(password)?))
 }
 
-/// Undoes percent-encoding.
+/// Undoes percent-encoding; `None` if a `%` begins no encoded byte, or the bytes are not UTF-8.
 fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                let value = digit(rest.next()?)? * 16 + digit(rest.next()?)?;
-                u8::try_from(value).ok()?
-            }
-            other => other,
-        });
-    }
-    String::from_utf8(bytes).ok()
+    let is_encoded = |after: &str| after.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    let decoded = percent_decode_str(text).decode_utf8().ok()?;
+    text.split('%').skip(1).all(is_encoded).then(|| decoded.into_owned())
 }
 
 fn host(text: &str, port: u16) -> Result<Host, RedisUrlError> {

@@ -25,7 +25,7 @@ pub(super) struct KeptTransaction {
     coinbase: bool,
     /// The output that is spent, its owner in hexadecimal bytes, its value.
     inputs: Vec<(String, u32, String, u64)>,
-    /// ScriptOwner and value.
+    /// The owner of the output's script, and its value.
     outputs: Vec<(String, u64)>,
     /// The chain's height when it was fetched.
     seen_at: u64,
