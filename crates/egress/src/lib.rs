@@ -1,39 +1,42 @@
-//! The way out: which proxy a request goes by, and whose certificates are believed, as the environment
-//! says.
+//! HTTP egress: the proxy that a request takes, the CA bundle that its server is verified against, and the
+//! trace that it belongs to.
 //!
-//! `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` mean what they mean to other programs, in
-//! either case. A proxy is asked to `CONNECT`, whatever the URL, and what this machine itself answers is
-//! never asked of it. `SSL_CERT_FILE` names certificates in PEM that are believed in the place of the
-//! web's authorities.
+//! The environment decides, as for other programs: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`
+//! in either letter case, and `SSL_CERT_FILE` for a CA bundle in PEM that replaces the system roots. A proxy
+//! is used by `CONNECT`, whatever the URL's scheme; loopback addresses are never reached through it.
 
 mod trace_parent;
 
 use std::{
-    env, fs, io,
-    net::IpAddr,
+    env, fmt, fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
+use hyper_util::client::proxy::matcher::Matcher;
 use ureq::{
     Proxy,
     config::ConfigBuilder,
+    http::Uri,
     tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem},
     typestate::AgentScope,
 };
 
 pub use trace_parent::TraceParent;
 
-/// Names the certificates that are believed.
-const CERTIFICATES: &str = "SSL_CERT_FILE";
+/// Names the CA bundle.
+const CA_BUNDLE: &str = "SSL_CERT_FILE";
+/// Hosts that no proxy is asked for.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
-/// Why the environment names no way out.
+/// Why the environment's proxies or CA bundle cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
-    /// A proxy is no URL of one.
+    /// A variable names no proxy.
     #[error("{0} names no proxy: write it as http://HOST:PORT")]
     Proxy(&'static str),
-    /// The certificates cannot be read.
-    #[error("failed to read the certificates of {CERTIFICATES} in {path}: {source}")]
+    /// The CA bundle cannot be read.
+    #[error("failed to read the CA bundle {path}, which {CA_BUNDLE} names: {source}")]
     Read {
         /// The file.
         path: PathBuf,
@@ -41,52 +44,52 @@ pub enum EgressError {
         #[source]
         source: io::Error,
     },
-    /// The file holds none, or something else.
-    #[error("{path}, which {CERTIFICATES} names, holds no certificates in PEM")]
-    Certificates {
+    /// The CA bundle holds no certificate, or something else than PEM.
+    #[error("{path}, which {CA_BUNDLE} names, holds no certificates in PEM")]
+    NoCertificates {
         /// The file.
         path: PathBuf,
     },
 }
 
-/// The way out.
-#[derive(Clone, Debug, Default)]
+/// Proxies and CA bundle for requests to other servers.
+#[derive(Clone, Default)]
 pub struct EgressSettings {
     /// The proxy for `https` URLs.
     https: Option<String>,
     /// The proxy for `http` URLs.
     http: Option<String>,
-    /// The proxy for either, where it has none of its own.
+    /// The proxy for URLs whose scheme has none of its own.
     all: Option<String>,
-    /// What is reached without one.
-    direct: Vec<String>,
-    /// The certificates that are believed.
-    certificates: Option<PathBuf>,
+    /// Matches the hosts that are reached through a proxy, if there is one.
+    proxied: Option<Arc<Matcher>>,
+    /// The CA bundle that replaces the system roots.
+    ca_bundle: Option<PathBuf>,
 }
 
 impl EgressSettings {
-    /// The way out that the environment names.
+    /// The settings that the environment names.
     #[must_use]
     pub fn from_environment() -> Self {
         let value = |name: &str| {
             let found = env::var(name).or_else(|_| env::var(name.to_ascii_lowercase()));
             found.ok().filter(|value| !value.trim().is_empty())
         };
-        let direct = value("NO_PROXY").unwrap_or_default();
         Self {
             https: value("HTTPS_PROXY"),
             http: value("HTTP_PROXY"),
             all: value("ALL_PROXY"),
-            direct: direct.split(',').map(|entry| entry.trim().to_ascii_lowercase()).collect(),
-            certificates: env::var_os(CERTIFICATES).filter(|path| !path.is_empty()).map(Into::into),
+            proxied: hosts_except(&value("NO_PROXY").unwrap_or_default()),
+            ca_bundle: env::var_os(CA_BUNDLE).filter(|path| !path.is_empty()).map(Into::into),
         }
     }
 
-    /// Whether it can be gone: better said when a program starts than at its first request.
+    /// Checks that the proxies are URLs and that the CA bundle can be read. Programs call this when they
+    /// start, so that a mistake is not first seen in a failing request.
     ///
     /// # Errors
     ///
-    /// Where a proxy or the certificates cannot be used.
+    /// If a proxy or the CA bundle cannot be used.
     pub fn check(&self) -> Result<(), EgressError> {
         let named =
             [("HTTPS_PROXY", &self.https), ("HTTP_PROXY", &self.http), ("ALL_PROXY", &self.all)];
@@ -95,11 +98,11 @@ impl EgressSettings {
                 return Err(EgressError::Proxy(name));
             }
         }
-        self.certificates.as_deref().map(read).transpose()?;
+        self.ca_bundle.as_deref().map(read).transpose()?;
         Ok(())
     }
 
-    /// An agent that asks `url` goes this way.
+    /// Configures an agent for requests to the server of `url`.
     #[must_use]
     pub fn configure(
         &self,
@@ -107,70 +110,42 @@ impl EgressSettings {
         url: &str,
     ) -> ConfigBuilder<AgentScope> {
         let agent = agent.proxy(self.proxy(url).and_then(|proxy| Proxy::new(proxy).ok()));
-        let Some(path) = &self.certificates else { return agent };
-        // Where they are gone since they were checked, nobody is believed.
+        let Some(path) = &self.ca_bundle else { return agent };
+        // A bundle that has disappeared since `check` leaves no root: every server is refused.
         let roots: RootCerts = read(path).unwrap_or_default().into();
         agent.tls_config(TlsConfig::builder().root_certs(roots).build())
     }
 
-    /// The proxy by which a URL is asked.
+    /// The proxy for a URL.
     fn proxy(&self, url: &str) -> Option<&str> {
-        let (scheme, rest) = url.split_once("://")?;
-        let own = if scheme == "https" { &self.https } else { &self.http };
+        let url: Uri = url.parse().ok()?;
+        let own = if url.scheme_str() == Some("https") { &self.https } else { &self.http };
         let proxy = own.as_deref().or(self.all.as_deref())?;
-        (!self.is_direct(&host(rest).to_ascii_lowercase())).then_some(proxy)
-    }
-
-    /// Whether a host is reached without a proxy.
-    fn is_direct(&self, host: &str) -> bool {
-        let address: Option<IpAddr> = host.parse().ok();
-        let is_own = host == "localhost" || address.is_some_and(|address| address.is_loopback());
-        is_own || self.direct.iter().any(|entry| means(entry, host, address))
+        self.proxied.as_ref()?.intercept(&url).map(|_| proxy)
     }
 }
 
-/// The host of what stands behind a URL's scheme.
-fn host(rest: &str) -> &str {
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
-    if let Some(inside) = place.strip_prefix('[') {
-        return inside.split(']').next().unwrap_or_default();
+impl fmt::Debug for EgressSettings {
+    /// Without the proxies, whose URLs may hold passwords.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("EgressSettings")
+            .field("ca_bundle", &self.ca_bundle)
+            .finish_non_exhaustive()
     }
-    place.split(':').next().unwrap_or_default()
 }
 
-/// Whether an entry of `NO_PROXY` means a host: everything, a network, an address, or a name and what is
-/// below it.
-fn means(entry: &str, host: &str, address: Option<IpAddr>) -> bool {
-    if entry == "*" {
-        return true;
+/// A matcher of all hosts but those of a `NO_PROXY` list; `None` if the list excludes every host.
+fn hosts_except(no_proxy: &str) -> Option<Arc<Matcher>> {
+    let entries: Vec<&str> = no_proxy.split(',').map(str::trim).collect();
+    if entries.contains(&"*") {
+        return None;
     }
-    if let Some(address) = address {
-        return match entry.split_once('/') {
-            Some((network, length)) => {
-                let (network, length) = (network.parse().ok(), length.parse().ok());
-                network.zip(length).is_some_and(|(network, length)| holds(network, length, address))
-            }
-            None => entry.parse() == Ok(address),
-        };
-    }
-    let name = entry.trim_start_matches('*').trim_start_matches('.');
-    let below = host.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
-    !name.is_empty() && (host == name || below)
-}
-
-/// Whether a network holds an address.
-fn holds(network: IpAddr, length: u32, address: IpAddr) -> bool {
-    let common = match (network, address) {
-        (IpAddr::V4(network), IpAddr::V4(address)) => {
-            (network.to_bits() ^ address.to_bits()).leading_zeros()
-        }
-        (IpAddr::V6(network), IpAddr::V6(address)) => {
-            (network.to_bits() ^ address.to_bits()).leading_zeros()
-        }
-        _ => return false,
-    };
-    common >= length
+    // `*.example` is written as `.example` too; the matcher knows only the latter.
+    let entries = entries.iter().map(|entry| entry.strip_prefix('*').unwrap_or(entry));
+    let all: Vec<&str> = entries.chain([LOOPBACK]).collect();
+    // The matcher decides on hosts only: which proxy is used depends on the URL's scheme.
+    Some(Arc::new(Matcher::builder().all("http://proxy.invalid").no(all.join(",")).build()))
 }
 
 fn read(path: &Path) -> Result<Vec<Certificate<'static>>, EgressError> {
@@ -181,11 +156,11 @@ fn read(path: &Path) -> Result<Vec<Certificate<'static>>, EgressError> {
         match item {
             Ok(PemItem::Certificate(certificate)) => certificates.push(certificate),
             Ok(_) => {}
-            Err(_) => return Err(EgressError::Certificates { path: path.to_owned() }),
+            Err(_) => return Err(EgressError::NoCertificates { path: path.to_owned() }),
         }
     }
     if certificates.is_empty() {
-        return Err(EgressError::Certificates { path: path.to_owned() });
+        return Err(EgressError::NoCertificates { path: path.to_owned() });
     }
     Ok(certificates)
 }
@@ -194,11 +169,11 @@ fn read(path: &Path) -> Result<Vec<Certificate<'static>>, EgressError> {
 mod tests {
     use super::*;
 
-    fn egress(direct: &str) -> EgressSettings {
+    fn egress(no_proxy: &str) -> EgressSettings {
         EgressSettings {
             https: Some("http://secure:3128".into()),
             http: Some("http://plain:3128".into()),
-            direct: direct.split(',').map(str::to_owned).collect(),
+            proxied: hosts_except(no_proxy),
             ..EgressSettings::default()
         }
     }
@@ -208,18 +183,25 @@ mod tests {
         let named = egress("");
         assert_eq!(named.proxy("https://lists.example/own.csv"), Some("http://secure:3128"));
         assert_eq!(named.proxy("http://node.example:8332"), Some("http://plain:3128"));
-        let all = EgressSettings { all: Some("http://all:1".into()), ..EgressSettings::default() };
+        let all = EgressSettings {
+            all: Some("http://all:1".into()),
+            proxied: hosts_except(""),
+            ..EgressSettings::default()
+        };
         assert_eq!(all.proxy("https://lists.example"), Some("http://all:1"));
         assert_eq!(EgressSettings::default().proxy("https://lists.example"), None);
     }
 
     #[test]
-    fn what_is_near_is_reached_without_one() {
-        for (direct, url, is_direct) in [
+    fn loopback_addresses_and_the_hosts_of_no_proxy_are_reached_directly() {
+        for (no_proxy, url, is_direct) in [
             ("", "http://localhost:8332", true),
             ("", "http://127.0.0.1:8332/wallet", true),
             ("", "http://[::1]:8332", true),
             ("*", "https://lists.example", true),
+            ("*", "http://10.20.30.40:8332", true),
+            (" lists.example , .svc", "http://node.chains.svc", true),
+            ("", "http://10.20.30.40:8332", false),
             ("lists.example", "https://LISTS.example/own.csv", true),
             ("lists.example", "https://eu.lists.example", true),
             (".example", "https://user:pass@lists.example:8443", true),
@@ -232,19 +214,19 @@ mod tests {
             ("fd00::/8", "http://[fd00::1]:80", true),
             ("10.0.0.0/8", "https://lists.example", false),
         ] {
-            assert_eq!(egress(direct).proxy(url).is_none(), is_direct, "{direct} {url}");
+            assert_eq!(egress(no_proxy).proxy(url).is_none(), is_direct, "{no_proxy} {url}");
         }
     }
 
     #[test]
-    fn what_cannot_be_used_says_what_would_be_right() {
+    fn a_proxy_or_ca_bundle_that_cannot_be_used_is_refused_with_the_right_form() {
         let wrong =
             EgressSettings { http: Some("ftp://proxy".into()), ..EgressSettings::default() };
         let said = wrong.check().unwrap_err().to_string();
         assert_eq!(said, "HTTP_PROXY names no proxy: write it as http://HOST:PORT");
         let file = tempfile::NamedTempFile::new().unwrap();
-        let certificates = Some(file.path().to_owned());
-        let empty = EgressSettings { certificates, ..EgressSettings::default() };
+        let ca_bundle = Some(file.path().to_owned());
+        let empty = EgressSettings { ca_bundle, ..EgressSettings::default() };
         let said = empty.check().unwrap_err().to_string();
         assert!(
             said.ends_with("which SSL_CERT_FILE names, holds no certificates in PEM"),
