@@ -44,7 +44,8 @@ async fn main() {
     );
     let connect = || RedisClient::new(RedisSettings::new(redis.url().parse().expect("a place")));
     let (leasing, counting) = (connect(), connect());
-    let shared = SharedLimits::begin(store, leasing.clone(), "bench").await.expect("shared limits");
+    let shared =
+        SharedLimits::begin(&*store, leasing.clone(), "bench").await.expect("shared limits");
     let limiter = Arc::new(shared.limiter());
     let counter = Arc::new(redis::Script::new(COUNTER));
 

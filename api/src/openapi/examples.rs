@@ -194,7 +194,7 @@ pub(crate) fn account_response() -> Value {
             id: "2f8VnJ3kQx1".into(),
             name: "back end".into(),
             scopes: vec![Scope::Check.to_string(), Scope::AdminRead.to_string()],
-            state: KeyState::Good.as_str().into(),
+            state: KeyState::Active.as_str().into(),
             created_at: Timestamp::from_second(1_767_225_600).unwrap_or_default(),
             expires_at: None,
             revoked_at: None,

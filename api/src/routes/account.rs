@@ -114,7 +114,7 @@ pub struct AccountKey {
     pub name: String,
     /// What it may be used for.
     pub scopes: Vec<String>,
-    /// `good`, `expired` or `revoked`.
+    /// `active`, `expired` or `revoked`.
     pub state: String,
     /// When it was made.
     pub created_at: Timestamp,

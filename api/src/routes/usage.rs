@@ -106,7 +106,7 @@ pub async fn show_usage(
             key: charged.key.to_string(),
             plan: charged.plan.to_string(),
             operation: Operation::as_str(charged.operation).to_owned(),
-            outcome: charged.outcome,
+            outcome: charged.verdict,
             count,
         })
         .collect();

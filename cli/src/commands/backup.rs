@@ -8,7 +8,7 @@ use std::{
 
 use assay_database::sqlite::private_directory;
 use assay_service::revocations::{self, RevocationError};
-use assay_store::{SqliteStore, Store};
+use assay_store::{ControlStore, SqliteStore, Store};
 use clap::Args;
 
 use super::{Context, Done, Failure, output, serve};
@@ -97,7 +97,7 @@ pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Don
 
 /// Lets no key live that is known, or may have been, revoked since the store was backed up.
 pub(super) async fn reconcile(
-    store: &dyn Store,
+    store: &dyn ControlStore,
     list: &revocations::Revocations,
     trust_keys: bool,
     now: jiff::Timestamp,

@@ -20,7 +20,7 @@ use assay_service::{
     chains::{self, reader::Chains},
     manifests,
 };
-use assay_store::{Store, control::ManifestRecord};
+use assay_store::{ControlStore, Store, control::ManifestRecord};
 use assay_tenancy::{Directory, manifest::Document};
 use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
@@ -119,7 +119,7 @@ fn end_of_day(day: Date) -> Result<Timestamp, Failure> {
 }
 
 /// What the stored manifests say together.
-pub(super) async fn directory(store: &dyn Store) -> Result<Directory<Policy>, Failure> {
+pub(super) async fn directory(store: &dyn ControlStore) -> Result<Directory<Policy>, Failure> {
     let control = store.control().await?;
     let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
     Ok(manifests::resolve(&documents).map_err(manifests::ApplyError::Problems)?.directory)

@@ -6,7 +6,7 @@ use assay_service::{
     dead_keys,
     keys::{Grant, issue},
 };
-use assay_store::{Store, control::KeyRecord};
+use assay_store::{ControlStore, Store, control::KeyRecord};
 use assay_tenancy::{
     Name, Period,
     key::{ApiKey, KeyId, Scope},
@@ -192,7 +192,7 @@ async fn rotate(
         .iter()
         .find(|record| record.id == args.id)
         .ok_or_else(|| Failure::Input(format!("there is no key `{}`", args.id)))?;
-    if !old.is_good(now) {
+    if !old.is_active(now) {
         return Err(Failure::Input(format!(
             "key `{}` is revoked or expired: make a new one with `assay keys create`",
             args.id
@@ -218,7 +218,7 @@ async fn rotate(
     show(&key, &record, args.json, now)
 }
 
-async fn list(args: &ListArgs, store: &dyn Store, now: Timestamp) -> Result<Done, Failure> {
+async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Result<Done, Failure> {
     let control = store.control().await?;
     let chosen: Vec<KeyView<'_>> = control
         .keys

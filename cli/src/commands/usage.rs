@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use assay_store::{
-    Store, StoreError,
+    ControlStore, StoreError,
     control::{KeyRecord, ManifestRecord},
     usage::{Purge, UsageCount},
 };
@@ -83,7 +83,7 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, F
             charged.key.to_string(),
             charged.plan.to_string(),
             charged.operation.as_str().to_owned(),
-            charged.outcome.clone(),
+            charged.verdict.clone(),
             count.to_string(),
         ]
     });
@@ -99,7 +99,7 @@ fn row(UsageCount { charged, count }: &UsageCount) -> Value {
         "key": charged.key.as_str(),
         "plan": charged.plan,
         "operation": charged.operation.as_str(),
-        "outcome": charged.outcome,
+        "outcome": charged.verdict,
         "count": count,
     })
 }
@@ -116,7 +116,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
             checks_before: Timestamp::MAX,
             usage_before: Date::MAX,
         };
-        let purged = store.purge(&everything).await?;
+        let purged = store.purge_tenant(&everything).await?;
         writeln!(output, "{tenant}: {} answers, {} rows of usage", purged.checks, purged.usage)?;
         if directory.former_tenants.contains_key(tenant) {
             forget(tenant, &*store, context).await?;
@@ -136,7 +136,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
     for (name, retention) in tenants.chain(former).filter(|(name, _)| is_chosen(name)) {
         let is_forgotten = |former: &FormerTenantSpec| former.is_forgotten(now);
         let forgotten = directory.former_tenants.get(name).is_some_and(is_forgotten);
-        let purged = store.purge(&older(name, retention, forgotten, now)).await?;
+        let purged = store.purge_tenant(&older(name, retention, forgotten, now)).await?;
         writeln!(
             output,
             "{name}: {} answers older than {}, {} rows of usage older than {}",
@@ -148,7 +148,12 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
         }
     }
     if args.tenant.is_none() {
-        let fetched = store.purge_common(earlier(now, COMMON_RETENTION)).await?;
+        let before = earlier(now, COMMON_RETENTION);
+        let fetched = store.purge_fetched(before).await?;
+        store.purge_usage_writers(before).await?;
+        if let Some(coordination) = store.coordination() {
+            coordination.purge_quotas().await?;
+        }
         writeln!(output, "on demand: {fetched} fetched texts older than {COMMON_RETENTION}")?;
     }
     Ok(Done::Well)
@@ -162,7 +167,7 @@ fn older(name: &Name, retention: RetentionSpec, forgotten: bool, now: Timestamp)
 }
 
 /// Forgets a tenant that was deleted: its keys are revoked, and it cannot come back.
-async fn forget(name: &Name, store: &dyn Store, context: &Context) -> Result<(), Failure> {
+async fn forget(name: &Name, store: &dyn ControlStore, context: &Context) -> Result<(), Failure> {
     let now = context.clock.now();
     loop {
         let control = store.control().await?;
@@ -172,12 +177,12 @@ async fn forget(name: &Name, store: &dyn Store, context: &Context) -> Result<(),
         if !control.manifests.iter().any(is_former) {
             return Ok(());
         }
-        let good = |key: &&KeyRecord| key.tenant == *name && key.is_good(now);
+        let good = |key: &&KeyRecord| key.tenant == *name && key.is_active(now);
         for key in control.keys.iter().filter(good) {
             store.revoke_key(&key.id, now).await?;
             context.revocations().note(&key.id, now)?;
         }
-        let revision = store.revisions().await?.control;
+        let revision = store.control().await?.revision;
         let former = [(Kind::FormerTenant, name.clone())];
         match store.put_manifests(&[], &former, revision, now).await {
             Err(StoreError::Conflict) => {}

@@ -18,7 +18,7 @@ use assay_service::{
     keys::{Grant, issue},
     manifests::{self, ApplyError},
 };
-use assay_store::{Store, StoreError, control::KeyRecord, intel::LabelImport};
+use assay_store::{ControlStore, StoreError, control::KeyRecord, intel::LabelImport};
 use assay_system::Clock;
 use assay_tenancy::{
     Name,
@@ -170,7 +170,7 @@ fn hex_digest(text: &str) -> String {
 
 /// The keys kept in the data directory, or new ones for tenants without.
 async fn keys(
-    store: &dyn Store,
+    store: &dyn ControlStore,
     directory: &Path,
     now: Timestamp,
 ) -> Result<Vec<SampleKey>, LoadError> {
@@ -187,7 +187,7 @@ async fn keys(
         .filter_map(|line| {
             let (tenant, key) = line.split_once(' ')?;
             let key: ApiKey = key.parse().ok()?;
-            let good = |record: &&KeyRecord| record.id == *key.id() && record.is_good(now);
+            let good = |record: &&KeyRecord| record.id == *key.id() && record.is_active(now);
             control.keys.iter().find(good)?;
             Some(SampleKey { tenant: tenant.parse().ok()?, key })
         })

@@ -64,7 +64,7 @@ impl Access {
     ///
     /// Why the caller is denied by now.
     pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
-        let record = self.keys.get(&caller.key).filter(|record| record.is_good(now));
+        let record = self.keys.get(&caller.key).filter(|record| record.is_active(now));
         self.admit(record.ok_or(Denied::InvalidKey)?, scope)
     }
 
@@ -86,7 +86,7 @@ impl Access {
         let expected = record.map_or(KeyHash::from_bytes([0; 32]), |record| record.hash);
         let matches = expected == hash;
         let record =
-            record.filter(|record| matches && record.is_good(now)).ok_or(Denied::InvalidKey)?;
+            record.filter(|record| matches && record.is_active(now)).ok_or(Denied::InvalidKey)?;
         self.admit(record, scope)
     }
 

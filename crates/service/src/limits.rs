@@ -10,9 +10,11 @@ use assay_limiter::{
 };
 use assay_redis::RedisClient;
 use assay_store::{
-    Store, StoreError,
-    quotas::{QuotaCell, QuotaGrant, QuotaRequest, QuotaReturn},
-    seats::Seated,
+    Coordination, Store, StoreError,
+    coordination::{
+        quotas::{QuotaCounter, QuotaGrant, QuotaRequest, QuotaReturn},
+        slots::SlotLease,
+    },
 };
 use tokio::{
     task::JoinHandle,
@@ -28,7 +30,7 @@ const MARGIN: u64 = 2_000_000;
 /// Limits kept together with other servers, and what runs beside them.
 pub struct SharedLimits {
     shared: SharedLimiter,
-    store: Arc<dyn Store>,
+    coordination: Arc<dyn Coordination>,
     holder: String,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -42,22 +44,22 @@ impl fmt::Debug for SharedLimits {
 impl SharedLimits {
     /// Begins to keep limits together with others; `None` where the store is embedded and has one
     /// server.
-    pub async fn begin(store: Arc<dyn Store>, client: RedisClient, prefix: &str) -> Option<Self> {
-        store.shared()?;
+    pub async fn begin(store: &dyn Store, client: RedisClient, prefix: &str) -> Option<Self> {
+        let coordination = store.coordination()?;
         warn_of_eviction(&client).await;
         let scripts = Arc::new(RedisScripts::new(client, prefix));
         let short = RedisTokenStore::new(scripts, assay_system::random_u64(), MARGIN);
-        if let Err(error) = short.open(&StoreEpochs(Arc::clone(&store))).await {
+        if let Err(error) = short.open(&StoreEpochs(Arc::clone(&coordination))).await {
             tracing::warn!(%error, "limits begin without Redis; they are drawn from it once it answers");
         }
-        let long = DatabaseTokenStore(Arc::clone(&store));
+        let long = DatabaseTokenStore(Arc::clone(&coordination));
         let shared =
             SharedLimiter::new(Arc::new(short), Arc::new(long), LimiterSettings::default());
         let holder =
             format!("{:016x}{:016x}", assay_system::random_u64(), assay_system::random_u64());
         let seats = SlotHeartbeat {
             shared: shared.clone(),
-            store: Arc::clone(&store),
+            coordination: Arc::clone(&coordination),
             holder: holder.clone(),
         };
         let kept = shared.clone();
@@ -65,7 +67,7 @@ impl SharedLimits {
             tokio::spawn(seats.run()),
             tokio::spawn(async move { kept.run_maintenance().await }),
         ];
-        Some(Self { shared, store, holder, tasks })
+        Some(Self { shared, coordination, holder, tasks })
     }
 
     /// The limiter.
@@ -80,9 +82,7 @@ impl SharedLimits {
             task.abort();
         }
         self.shared.shutdown().await;
-        if let Some(seats) = self.store.shared()
-            && let Err(error) = seats.release_seat(&self.holder).await
-        {
+        if let Err(error) = self.coordination.release_slot(&self.holder).await {
             tracing::warn!(%error, "failed to give the seat up; it ends by itself");
         }
     }
@@ -144,19 +144,18 @@ impl ScriptRunner for RedisScripts {
 }
 
 /// The database remembers which counters in Redis there ever were.
-struct StoreEpochs(Arc<dyn Store>);
+struct StoreEpochs(Arc<dyn Coordination>);
 
 #[async_trait::async_trait]
 impl EpochRegistry for StoreEpochs {
     async fn is_first(&self, bucket: &str) -> Result<bool, BoxError> {
-        let shared = self.0.shared().ok_or("the store is embedded")?;
-        Ok(shared.first_epoch(bucket).await?)
+        Ok(self.0.first_epoch(bucket).await?)
     }
 }
 
 /// Long windows, in the database.
 #[derive(Debug)]
-struct DatabaseTokenStore(Arc<dyn Store>);
+struct DatabaseTokenStore(Arc<dyn Coordination>);
 
 #[async_trait::async_trait]
 impl TokenStore for DatabaseTokenStore {
@@ -166,8 +165,6 @@ impl TokenStore for DatabaseTokenStore {
         request: &LeaseRequest,
     ) -> Result<LeaseGrant, TokenStoreError> {
         let unreachable = |error: StoreError| TokenStoreError::Unreachable(Box::new(error));
-        let embedded = || TokenStoreError::InvalidResponse("the store is embedded".into());
-        let shared = self.0.shared().ok_or_else(embedded)?;
         let subject = subject.to_string();
         let (mut requests, mut returns) = (Vec::new(), Vec::new());
         for window in &request.windows {
@@ -178,28 +175,28 @@ impl TokenStore for DatabaseTokenStore {
                     window.window_seconds
                 ))
             })?;
-            let quota = QuotaCell {
-                payer: subject.clone(),
+            let counter = QuotaCounter {
+                subject: subject.clone(),
                 limit: window.limit.to_string(),
                 window_seconds: seconds,
             };
             if let Some(returned) = &window.returned {
                 returns.push(QuotaReturn {
-                    cell: quota.clone(),
+                    counter: counter.clone(),
                     window_number: returned.window,
                     count: returned.tokens,
                 });
             }
             requests.push(QuotaRequest {
-                cell: quota,
+                counter,
                 allowed: window.allowed,
-                want: window.requested,
+                wanted: window.requested,
             });
         }
         if !returns.is_empty() {
-            shared.give_back(&returns).await.map_err(unreachable)?;
+            self.0.give_back(&returns).await.map_err(unreachable)?;
         }
-        let grants = shared.reserve(&requests).await.map_err(unreachable)?;
+        let grants = self.0.reserve(&requests).await.map_err(unreachable)?;
         if grants.len() != request.windows.len() {
             return Err(TokenStoreError::InvalidResponse(format!("{} grants", grants.len())));
         }
@@ -224,7 +221,7 @@ fn window_grant(newest: u64, grant: QuotaGrant) -> WindowGrant {
 /// Holds a seat, and looks at the others.
 struct SlotHeartbeat {
     shared: SharedLimiter,
-    store: Arc<dyn Store>,
+    coordination: Arc<dyn Coordination>,
     holder: String,
 }
 
@@ -254,23 +251,22 @@ impl SlotHeartbeat {
     /// Renews the seat, or claims one.
     async fn look(&self, own: Option<ReplicaSlot>) -> Result<SlotView, StoreError> {
         let lease = Duration::from_micros(HELD);
-        let Some(seats) = self.store.shared() else { return Ok(SlotView::default()) };
         let asked_at = self.shared.local_now();
         if own.is_some() {
-            let seated = seats.renew_seat(&self.holder, lease).await?;
-            if seated.has_seat {
-                return Ok(self.view(&seated, asked_at, own));
+            let renewed = self.coordination.renew_slot(&self.holder, lease).await?;
+            if renewed.is_held {
+                return Ok(self.view(&renewed, asked_at, own));
             }
         }
         let asked_at = self.shared.local_now();
-        let seated = seats.claim_seat(&self.holder, lease).await?;
-        Ok(self.view(&seated, asked_at, None))
+        let claimed = self.coordination.claim_slot(&self.holder, lease).await?;
+        Ok(self.view(&claimed, asked_at, None))
     }
 
-    fn view(&self, seated: &Seated, asked_at: u64, own: Option<ReplicaSlot>) -> SlotView {
-        let now = seated.seating.now;
+    fn view(&self, slot: &SlotLease, asked_at: u64, own: Option<ReplicaSlot>) -> SlotView {
+        let now = slot.registry.now;
         let (mut held, mut ended) = (0, Vec::new());
-        for expiry in &seated.seating.expiries {
+        for expiry in &slot.registry.expiries {
             match u64::try_from(now.duration_since(*expiry).as_micros()) {
                 Ok(ago) if *expiry <= now => ended.push(ago),
                 _ => held += 1,
@@ -279,7 +275,7 @@ impl SlotHeartbeat {
         let claimed_at = own.map_or_else(|| self.shared.local_now(), |own| own.claimed_at);
         // A clock that runs slow by a thousandth takes the seat for held too long by as much.
         let until = asked_at.saturating_add(HELD - HELD / 1000 - 1);
-        let own = seated.has_seat.then_some(ReplicaSlot { claimed_at, until });
-        SlotView { total: seated.seating.total, held, ended, asked_at, own }
+        let own = slot.is_held.then_some(ReplicaSlot { claimed_at, until });
+        SlotView { total: slot.registry.total, held, ended, asked_at, own }
     }
 }

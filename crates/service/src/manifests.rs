@@ -7,7 +7,7 @@ use std::{
 };
 
 pub use assay_manifests::resolve;
-use assay_store::{Store, StoreError, control::ManifestRecord};
+use assay_store::{ControlStore, StoreError, control::ManifestRecord};
 use assay_tenancy::{
     Manifests, Problem,
     manifest::{Document, Kind, Manifest},
@@ -183,7 +183,7 @@ pub enum ApplyError {
 ///
 /// Where anything is wrong with the manifests or the store fails.
 pub async fn apply(
-    store: &dyn Store,
+    store: &dyn ControlStore,
     documents: Vec<Document>,
     now: Timestamp,
 ) -> Result<Vec<(ManifestRecord, Applied)>, ApplyError> {
@@ -244,8 +244,8 @@ fn overlay(stored: &[Document], added: &[Document]) -> Result<Manifests, Vec<Pro
 /// # Errors
 ///
 /// Where the store fails.
-pub async fn seed(store: &dyn Store, now: Timestamp) -> Result<(), ApplyError> {
-    if store.revisions().await?.control > 0 {
+pub async fn seed(store: &dyn ControlStore, now: Timestamp) -> Result<(), ApplyError> {
+    if store.control().await?.revision > 0 {
         return Ok(());
     }
     let documents = READY.iter().filter_map(|(name, text)| parse(name, text).ok()).flatten();

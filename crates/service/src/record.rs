@@ -10,7 +10,7 @@ use std::{
 
 use assay_engine::score::Verdict;
 use assay_store::{
-    Store, StoreError,
+    StoreError, UsageStore,
     usage::{Charged, KeptCheck, Operation, UsageBatch, UsageCount},
 };
 use assay_tenancy::Name;
@@ -75,7 +75,7 @@ impl Recorder {
             key: caller.key.clone(),
             plan: caller.tenant.plan.name.clone(),
             operation,
-            outcome: verdict.as_str().to_owned(),
+            verdict: verdict.as_str().to_owned(),
         };
         *self.lock().usage.entry(charged).or_default() += 1;
     }
@@ -126,7 +126,7 @@ impl Recorder {
     /// # Errors
     ///
     /// Where the store fails.
-    pub async fn write(&self, store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
+    pub async fn write(&self, store: &dyn UsageStore, now: Timestamp) -> Result<u64, StoreError> {
         let unsettled = self.writing.write().await;
         // What was sent before, if anything, and what came since.
         for _ in 0..2 {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use assay_intel::IntelSnapshot;
-use assay_store::{Store, StoreError, control::ManifestRecord};
+use assay_store::{ControlStore, Store, StoreError, control::ManifestRecord};
 use assay_tenancy::{Problem, manifest::Document};
 use tokio::{
     sync::Notify,
@@ -37,7 +37,7 @@ fn join(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-pub(super) async fn load_access(store: &dyn Store) -> Result<Access, LoadError> {
+pub(super) async fn load_access(store: &dyn ControlStore) -> Result<Access, LoadError> {
     let control = store.control().await?;
     let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
     let directory = manifests::resolve(&documents).map_err(LoadError::Manifests)?.directory;

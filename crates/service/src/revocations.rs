@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_store::{Store, StoreError};
+use assay_store::{ControlStore, StoreError};
 use assay_tenancy::key::KeyId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,11 @@ impl Revocations {
     /// # Errors
     ///
     /// Where the list cannot be read or the store fails.
-    pub async fn enforce(&self, store: &dyn Store, now: Timestamp) -> Result<u64, RevocationError> {
+    pub async fn enforce(
+        &self,
+        store: &dyn ControlStore,
+        now: Timestamp,
+    ) -> Result<u64, RevocationError> {
         let entries = self.read()?;
         if entries.is_empty() {
             return Ok(0);
@@ -100,7 +104,7 @@ impl Revocations {
         let mut revoked = 0;
         for Entry { key, dead_from } in entries {
             let known = control.keys.iter().find(|record| record.id.as_str() == key);
-            let Some(record) = known.filter(|record| record.is_good(now)) else { continue };
+            let Some(record) = known.filter(|record| record.is_active(now)) else { continue };
             let knows_its_end = record.expires_at.is_some_and(|expires| expires <= dead_from);
             if !knows_its_end {
                 store.revoke_key(&record.id, now).await?;
@@ -136,9 +140,9 @@ impl Revocations {
 /// # Errors
 ///
 /// Where the store fails.
-pub async fn revoke_all(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
+pub async fn revoke_all(store: &dyn ControlStore, now: Timestamp) -> Result<u64, StoreError> {
     let mut revoked = 0;
-    for record in store.control().await?.keys.iter().filter(|record| record.is_good(now)) {
+    for record in store.control().await?.keys.iter().filter(|record| record.is_active(now)) {
         store.revoke_key(&record.id, now).await?;
         revoked += 1;
     }

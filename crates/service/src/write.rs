@@ -67,7 +67,7 @@ async fn write_key_use(service: &Service) {
     if used.is_empty() {
         return;
     }
-    if let Err(error) = service.databases.store.touch_keys(&used).await {
+    if let Err(error) = service.databases.store.record_key_use(&used).await {
         for (key, at) in &used {
             service.key_use.note(key, *at);
         }

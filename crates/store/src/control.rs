@@ -1,4 +1,4 @@
-//! Manifests and API keys, as they go in and out of a store.
+//! Manifests and API keys.
 
 use assay_engine::facts::Environment;
 use assay_tenancy::{
@@ -6,28 +6,86 @@ use assay_tenancy::{
     key::{ApiKey, KeyEnvironment, KeyHash, KeyId, Scope},
     manifest::{API_VERSION, Document, Kind},
 };
+use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+
+use crate::StoreError;
+
+/// The store of manifests and API keys.
+#[async_trait]
+pub trait ControlStore: std::fmt::Debug + Send + Sync {
+    /// All manifests and keys.
+    async fn control(&self) -> Result<Control, StoreError>;
+
+    /// Adds or replaces manifests, and removes others. Removing a manifest that does not exist is no error.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Conflict`] if the control revision is no longer `expected`: resolve the manifests again.
+    async fn put_manifests(
+        &self,
+        manifests: &[ManifestRecord],
+        removed: &[(Kind, Name)],
+        expected: u64,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// All keys of one tenant, revoked and expired ones included, in order of creation.
+    async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError>;
+
+    /// The keys with this name, revoked and expired ones included, in order of creation.
+    async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError>;
+
+    /// Adds a key. In the same transaction, the key that it replaces gets an expiry time.
+    async fn add_key(
+        &self,
+        key: &KeyRecord,
+        replaces: Option<(&KeyId, Timestamp)>,
+    ) -> Result<(), StoreError>;
+
+    /// Changes the scopes and the expiry time of a key.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownKey`] if there is no such key.
+    async fn update_key(
+        &self,
+        id: &KeyId,
+        scopes: &[Scope],
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError>;
+
+    /// Revokes a key. A revoked key keeps its first revocation time.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownKey`] if there is no such key.
+    async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError>;
+
+    /// Records when keys were last used. The control revision does not change.
+    async fn record_key_use(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
+}
 
 /// All manifests and keys.
 #[derive(Clone, Debug)]
 pub struct Control {
-    /// How often they changed.
+    /// The control revision.
     pub revision: u64,
-    /// Every manifest.
+    /// All manifests.
     pub manifests: Vec<ManifestRecord>,
-    /// Every key, revoked and expired ones included.
+    /// All keys, revoked and expired ones included.
     pub keys: Vec<KeyRecord>,
 }
 
 /// A stored manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManifestRecord {
-    /// What it describes.
+    /// The kind.
     pub kind: Kind,
-    /// Its name.
+    /// The name.
     pub name: Name,
-    /// What it says.
+    /// The specification.
     pub spec: Value,
 }
 
@@ -47,46 +105,46 @@ impl ManifestRecord {
     }
 }
 
-/// What is kept of an API key: never the key itself.
+/// A stored API key: its hash and its properties, never the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// The visible part.
+    /// The visible part of the key.
     pub id: KeyId,
-    /// Whose it is.
+    /// The tenant that the key belongs to.
     pub tenant: Name,
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     pub name: String,
-    /// The hash.
+    /// SHA-256 of the key.
     pub hash: KeyHash,
-    /// What it may be used for.
+    /// The scopes.
     pub scopes: Vec<Scope>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// From when on it is refused by itself.
+    /// Expiry time. `None`: the key does not expire.
     pub expires_at: Option<Timestamp>,
-    /// From when on it is refused because somebody said so.
+    /// Revocation time.
     pub revoked_at: Option<Timestamp>,
-    /// When it was last used, within a minute.
+    /// Time of the last use, to the minute.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// What a key is good for at a time.
+/// The state of a key at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
-    /// It lets its owner in.
-    Good,
-    /// Its time is over.
+    /// The API accepts the key.
+    Active,
+    /// The expiry time has passed.
     Expired,
-    /// Somebody said that it is refused.
+    /// The key was revoked.
     Revoked,
 }
 
 impl KeyState {
-    /// The state in a word.
+    /// The identifier in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Good => "good",
+            Self::Active => "active",
             Self::Expired => "expired",
             Self::Revoked => "revoked",
         }
@@ -94,38 +152,38 @@ impl KeyState {
 }
 
 impl KeyRecord {
-    /// What the key is at `now`.
+    /// The state at `now`.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> KeyState {
-        match (self.revoked_at, self.is_good(now)) {
+        match (self.revoked_at, self.is_active(now)) {
             (Some(_), _) => KeyState::Revoked,
-            (None, true) => KeyState::Good,
+            (None, true) => KeyState::Active,
             (None, false) => KeyState::Expired,
         }
     }
 
-    /// Whether the key is good at `now`.
+    /// Whether the key is neither revoked nor expired at `now`.
     #[must_use]
-    pub fn is_good(&self, now: Timestamp) -> bool {
+    pub fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|expires| now < expires)
     }
 }
 
-/// What a key is to be good for.
+/// The properties of a key to be created.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// Whose it is.
+    /// The tenant that the key belongs to.
     pub tenant: Name,
-    /// What its owner calls it.
+    /// The name that its owner gives it.
     pub name: String,
-    /// What it may be used for.
+    /// The scopes.
     pub scopes: Vec<Scope>,
-    /// From when on it is refused by itself.
+    /// Expiry time. `None`: the key does not expire.
     pub expires_at: Option<Timestamp>,
 }
 
 impl Grant {
-    /// The record of a key that is to be good for this.
+    /// The record of `key`, created at `now` with these properties.
     #[must_use]
     pub fn record(self, key: &ApiKey, now: Timestamp) -> KeyRecord {
         KeyRecord {
@@ -142,7 +200,7 @@ impl Grant {
     }
 }
 
-/// Where keys of an installation are good.
+/// The environment in which keys of an installation are valid.
 #[must_use]
 pub const fn key_environment(environment: Environment) -> KeyEnvironment {
     match environment {

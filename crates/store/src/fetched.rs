@@ -1,17 +1,37 @@
-//! What was fetched of single addresses and transactions on demand, kept so that nothing is fetched
-//! twice.
+//! History that was fetched on demand, of single addresses and transactions, kept so that it is fetched once.
 
 use assay_engine::chain::ChainId;
+use async_trait::async_trait;
 use jiff::Timestamp;
 
-/// What a fetched text is of.
+use crate::StoreError;
+
+/// The store of fetched history.
+#[async_trait]
+pub trait FetchedStore: std::fmt::Debug + Send + Sync {
+    /// The records under these keys, in any order. Keys without a record are missing in the answer.
+    async fn fetched(
+        &self,
+        chain: ChainId,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<Fetched>, StoreError>;
+
+    /// Stores records. Each replaces the record with the same key.
+    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError>;
+
+    /// Deletes records that were fetched before a moment. Returns how many.
+    async fn purge_fetched(&self, before: Timestamp) -> Result<u64, StoreError>;
+}
+
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FetchedKind {
     /// A transaction, by its identifier.
     Transaction,
-    /// An address's history so far, by the address.
+    /// The history of an address so far, by the address.
     History,
-    /// Which transactions spend a transaction's outputs, by its identifier.
+    /// The transactions that spend the outputs of a transaction, by its identifier.
     Spends,
 }
 
@@ -27,16 +47,16 @@ impl FetchedKind {
     }
 }
 
-/// A fetched text.
+/// A record of fetched history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// Its chain.
+    /// The chain.
     pub chain: ChainId,
-    /// What it is of.
+    /// The kind.
     pub kind: FetchedKind,
-    /// The identifier or address.
+    /// The transaction identifier or address.
     pub key: String,
-    /// The text: JSON, in whoever keeps it's own form.
+    /// The content: JSON in the form of the program that fetched it.
     pub content: String,
     /// When it was fetched.
     pub fetched_at: Timestamp,

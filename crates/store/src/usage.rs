@@ -1,72 +1,101 @@
-//! What was charged and what was answered, as they go in and out of a store.
+//! Charges and kept checks.
 
 use assay_tenancy::{Name, key::KeyId};
+use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
-/// How often something was charged on one day.
+use crate::StoreError;
+
+/// The store of charges and kept checks.
+#[async_trait]
+pub trait UsageStore: std::fmt::Debug + Send + Sync {
+    /// Adds a batch of charges. A batch that was added before changes nothing.
+    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError>;
+
+    /// Charges from one day to another, both included, by tenant and day.
+    async fn usage(
+        &self,
+        tenant: Option<&Name>,
+        from: Date,
+        to: Date,
+    ) -> Result<Vec<UsageCount>, StoreError>;
+
+    /// Keeps the answers of checks.
+    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError>;
+
+    /// A kept check of a tenant.
+    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError>;
+
+    /// Deletes charges and checks of one tenant that are older than its plan keeps them.
+    async fn purge_tenant(&self, purge: &Purge) -> Result<Purged, StoreError>;
+
+    /// Forgets writers that have added no batch since `before`. Returns how many.
+    async fn purge_usage_writers(&self, before: Timestamp) -> Result<u64, StoreError>;
+}
+
+/// The number of charges of one kind on one day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageCount {
-    /// What was charged.
+    /// The kind.
     pub charged: Charged,
-    /// How often.
+    /// The number.
     pub count: u64,
 }
 
-/// Counts that are written together: once, however often they are sent.
+/// Charges that are added together, and once, however often the batch is sent.
 ///
-/// A writer numbers its batches upwards from 1 and sends none before it knows that the one before was
-/// written. So it can send a batch again whose answer was lost: the store remembers the last number of
-/// each writer.
+/// A writer numbers its batches upwards from 1 and sends each only after the one before was stored. The store
+/// remembers the last number of each writer, so that a batch can be sent again when its answer was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageBatch {
-    /// Whoever writes it, by a number that is drawn for its life.
+    /// The writer: a number drawn at the start of its process.
     pub writer: u128,
-    /// Its place among the writer's batches.
+    /// The number of the batch.
     pub number: u64,
-    /// When it was made.
+    /// When the batch was made.
     pub made_at: Timestamp,
-    /// The counts.
+    /// The charges.
     pub counts: Vec<UsageCount>,
 }
 
 impl UsageBatch {
-    /// The writer, as stores write it.
+    /// The writer as databases store it.
     pub(crate) fn writer_text(&self) -> String {
         format!("{:032x}", self.writer)
     }
 }
 
-/// What is counted together.
+/// A kind of charges: those that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Charged {
-    /// Who asked.
+    /// The tenant.
     pub tenant: Name,
     /// The UTC day.
     pub day: Date,
-    /// With which key.
+    /// The key.
     pub key: KeyId,
-    /// On which plan.
+    /// The plan.
     pub plan: Name,
-    /// How it was asked.
+    /// The operation.
     pub operation: Operation,
     /// The verdict.
-    pub outcome: String,
+    pub verdict: String,
 }
 
-/// How an address was asked for.
+/// An operation that is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// One address.
+    /// A check of one address.
     Check,
-    /// One row of many.
+    /// One row of a screening.
     Screen,
 }
 
 impl Operation {
-    /// Every operation.
+    /// All operations.
     pub const ALL: [Self; 2] = [Self::Check, Self::Screen];
 
-    /// The identifier used in answers.
+    /// The identifier in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -76,35 +105,35 @@ impl Operation {
     }
 }
 
-/// An answer that is kept.
+/// The kept answer of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptCheck {
-    /// Names it.
+    /// The check's identifier.
     pub id: String,
-    /// Whose it is.
+    /// The tenant that asked.
     pub tenant: Name,
-    /// When it was given.
+    /// When the answer was given.
     pub made_at: Timestamp,
-    /// The answer, as JSON text.
+    /// The answer: JSON text.
     pub answer: String,
 }
 
-/// What of a tenant's is older than its plan keeps it.
+/// How old data of a tenant must be to be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purge {
-    /// Whose.
+    /// The tenant.
     pub tenant: Name,
-    /// Answers given before.
+    /// Checks from before this time are deleted.
     pub checks_before: Timestamp,
-    /// Usage of days before.
+    /// Charges of days before this one are deleted.
     pub usage_before: Date,
 }
 
-/// What was deleted.
+/// The number of rows that a purge deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
-    /// Answers.
+    /// Checks.
     pub checks: u64,
-    /// Rows of usage.
+    /// Rows of charges.
     pub usage: u64,
 }

@@ -357,7 +357,7 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     assert!(store.add_key(&key(1), None).await.is_err(), "an id is given once");
 
     let revision = store.revisions().await.unwrap().control;
-    store.touch_keys(&[(key(1).id, at(7)), (key(1).id, at(3))]).await.unwrap();
+    store.record_key_use(&[(key(1).id, at(7)), (key(1).id, at(3))]).await.unwrap();
     assert_eq!(store.control().await.unwrap().keys[0].last_used_at, Some(at(7)));
     assert_eq!(store.revisions().await.unwrap().control, revision, "use is not a change");
 
@@ -369,7 +369,7 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     assert_eq!(store.keys_of(&"nobody".parse().unwrap()).await.unwrap(), []);
 
     let before = store.revisions().await.unwrap().control;
-    store.regrant_key(&key(1).id, &[Scope::Usage], Some(at(20))).await.unwrap();
+    store.update_key(&key(1).id, &[Scope::Usage], Some(at(20))).await.unwrap();
     assert!(store.revisions().await.unwrap().control > before, "servers hear of it");
     let regranted = store.control().await.unwrap().keys[0].clone();
     assert_eq!((regranted.scopes, regranted.expires_at), (vec![Scope::Usage], Some(at(20))));
@@ -378,13 +378,13 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     store.revoke_key(&key(1).id, at(9)).await.unwrap();
     let revoked = store.control().await.unwrap().keys[0].clone();
     assert_eq!(revoked.revoked_at, Some(at(8)), "what was revoked stays so");
-    assert!(!revoked.is_good(at(9)));
+    assert!(!revoked.is_active(at(9)));
     assert_eq!(store.keys_named("back end").await.unwrap(), [revoked, others]);
     assert_eq!(store.keys_named("front end").await.unwrap(), []);
     let unknown: KeyId = "00000000000".parse().unwrap();
     for error in [
         store.revoke_key(&unknown, at(9)).await.unwrap_err(),
-        store.regrant_key(&unknown, &[], None).await.unwrap_err(),
+        store.update_key(&unknown, &[], None).await.unwrap_err(),
     ] {
         assert!(matches!(error, StoreError::UnknownKey(id) if id == unknown));
     }
@@ -394,8 +394,8 @@ async fn a_rotated_key_overlaps_its_successor(store: Arc<dyn Store>) {
     store.add_key(&key(1), None).await.unwrap();
     store.add_key(&key(2), Some((&key(1).id, at(60)))).await.unwrap();
     let keys = store.control().await.unwrap().keys;
-    assert!(keys[0].is_good(at(59)) && !keys[0].is_good(at(60)));
-    assert!(keys[1].is_good(at(60)));
+    assert!(keys[0].is_active(at(59)) && !keys[0].is_active(at(60)));
+    assert!(keys[1].is_active(at(60)));
     store.add_key(&key(3), Some((&key(1).id, at(90)))).await.unwrap();
     assert_eq!(store.control().await.unwrap().keys[0].expires_at, Some(at(60)), "never later");
     let unknown: KeyId = "00000000000".parse().unwrap();
@@ -446,7 +446,7 @@ async fn rows_come_in_the_order_of_their_bytes(store: Arc<dyn Store>) {
     let count = |outcome| UsageCount { charged: charged("a", 1, outcome), count: 1 };
     store.add_usage(&batch(&outcomes.map(count))).await.unwrap();
     let found = store.usage(None, date(2026, 1, 1), date(2026, 1, 1)).await.unwrap();
-    let found: Vec<_> = found.iter().map(|count| count.charged.outcome.as_str()).collect();
+    let found: Vec<_> = found.iter().map(|count| count.charged.verdict.as_str()).collect();
     assert_eq!(found, ["B", "Z", "a", "b", "~", "\u{fc}"]);
 
     // Bitcoin's old addresses are of both cases.

@@ -43,7 +43,7 @@ pub(super) async fn apply(
     let has_updates = !updates.is_empty();
     for update in updates {
         writable(context)?;
-        context.store.regrant_key(&update.id, &update.scopes, update.expires_at).await?;
+        context.store.update_key(&update.id, &update.scopes, update.expires_at).await?;
         context.health.metrics.wrote("store");
         report(inputs, context, update_event, &update.id).await;
     }
@@ -91,7 +91,7 @@ pub(super) async fn revoke(
     if !has_finalizer(inputs) {
         return Ok(());
     }
-    for record in inputs.records.iter().filter(|record| record.is_good(now)) {
+    for record in inputs.records.iter().filter(|record| record.is_active(now)) {
         writable(context)?;
         context.store.revoke_key(&record.id, now).await?;
         context.health.metrics.wrote("store");

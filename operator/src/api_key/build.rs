@@ -149,7 +149,7 @@ fn action(
         Some(record)
             if record.hash == held.hash()
                 && record.tenant == key.grant.tenant
-                && record.is_good(now) =>
+                && record.is_active(now) =>
         {
             if is_rotation_due(key, record, now) {
                 issue(key, Some(record.id.clone()), now, numbers)
@@ -186,7 +186,7 @@ fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
     let milliseconds = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
     let suspended = suspended(key, now);
     let latest = latest(&key.records, now).or(suspended).map(|record| record.id.clone());
-    let active = key.records.iter().filter(|record| record.is_good(now)).chain(suspended);
+    let active = key.records.iter().filter(|record| record.is_active(now)).chain(suspended);
     let updates = active.filter_map(|record| {
         let is_replaced = latest.as_ref() != Some(&record.id);
         let end = record.expires_at.filter(|_| is_replaced);
@@ -206,12 +206,13 @@ fn suspended(key: &ValidatedKey, now: Timestamp) -> Option<&KeyRecord> {
     let newest = key.records.iter().max_by_key(|record| record.created_at)?;
     let is_held = newest.id == *held.id() && newest.hash == held.hash();
     let is_allowed = key.grant.expires_at.is_none_or(|expires| now < expires);
-    (is_held && is_allowed && newest.revoked_at.is_none() && !newest.is_good(now)).then_some(newest)
+    (is_held && is_allowed && newest.revoked_at.is_none() && !newest.is_active(now))
+        .then_some(newest)
 }
 
 /// The end of all active keys. None is revoked: they may be allowed again.
 fn suspensions(records: &[KeyRecord], now: Timestamp) -> Vec<GrantUpdate> {
-    let active = records.iter().filter(|record| record.is_good(now));
+    let active = records.iter().filter(|record| record.is_active(now));
     let ended = active.map(|record| GrantUpdate {
         id: record.id.clone(),
         scopes: record.scopes.clone(),

@@ -16,7 +16,7 @@ pub(super) fn latest<'a>(
     records: impl IntoIterator<Item = &'a KeyRecord>,
     now: Timestamp,
 ) -> Option<&'a KeyRecord> {
-    let active = records.into_iter().filter(|record| record.is_good(now));
+    let active = records.into_iter().filter(|record| record.is_active(now));
     active.max_by_key(|record| (record.expires_at.is_none(), record.expires_at, record.created_at))
 }
 

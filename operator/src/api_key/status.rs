@@ -109,7 +109,7 @@ fn status(
     // While nothing may change, the status still describes the key that was issued before.
     let current = match &applied.current {
         Some(id) => find(id.as_str()),
-        None => before.key_id.as_deref().and_then(find).filter(|record| record.is_good(now)),
+        None => before.key_id.as_deref().and_then(find).filter(|record| record.is_active(now)),
     };
     let mut status = current.map_or_else(ApiKeyStatus::default, |record| {
         let others = applied.records.iter().filter(|other| other.id != record.id);

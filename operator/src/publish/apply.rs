@@ -124,7 +124,7 @@ pub(super) async fn revoke_keys_of_expired_tenants(
     let expired = former::expired(&stored.specs, now);
     let mut has_changed = false;
     for record in &stored.keys {
-        if !expired.contains(&record.tenant) || !record.is_good(now) {
+        if !expired.contains(&record.tenant) || !record.is_active(now) {
             continue;
         }
         if !writer.may_write() {

@@ -187,7 +187,7 @@ fn an_old_backup_does_not_revive_a_revoked_key() {
     assert!(restored.stdout.contains("2 keys revoked by the list"), "{}", restored.stdout);
     let of = |key: &str| states(&server)[id(key)].clone();
     assert_eq!((of(&revoked), of(&rotated)), ("revoked".into(), "revoked".into()));
-    assert_eq!(of(&caller.key), "good");
+    assert_eq!(of(&caller.key), "active");
 
     // Whatever put the old database there, a server does not take its dead keys for good.
     let directory = server.directory();
@@ -208,5 +208,5 @@ fn an_old_backup_does_not_revive_a_revoked_key() {
     assert!(states(&server).values().all(|state| state == "revoked"));
     let trusted = server.assay(&["restore", "copy.sqlite", "--trust-keys"]).ok();
     assert!(trusted.stdout.contains("the keys are trusted"), "{}", trusted.stdout);
-    assert!(states(&server).values().all(|state| state == "good"));
+    assert!(states(&server).values().all(|state| state == "active"));
 }

@@ -110,7 +110,7 @@ fn a_tenant_sees_its_own_settings_and_keys_and_no_secret() {
     let console = named("console");
     assert_eq!(console["id"], id(&ours.key).as_str());
     assert_eq!(console["scopes"], json!(["check", "admin:read"]));
-    assert_eq!((&console["state"], &console["expires_at"]), (&json!("good"), &Value::Null));
+    assert_eq!((&console["state"], &console["expires_at"]), (&json!("active"), &Value::Null));
     assert!(console["last_used_at"].is_string(), "this very request used it");
     let old = named("old");
     assert_eq!((&old["state"], &old["last_used_at"]), (&json!("revoked"), &Value::Null));

@@ -3,14 +3,14 @@
 use std::{io::Write, net::SocketAddr};
 
 use assay_sample::{self, SampleKey};
-use assay_store::Store;
+use assay_store::ControlStore;
 
 use crate::commands::{Context, Failure, output};
 
 /// Says where the server listens and, for the sample, what to try.
 pub(super) async fn greet(
     context: &Context,
-    store: &dyn Store,
+    store: &dyn ControlStore,
     keys: &[SampleKey],
     api: SocketAddr,
     admin: SocketAddr,

@@ -85,7 +85,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         snapshot_age: settings.max_snapshot_age,
     };
     let limits = match &redis {
-        Some((link, prefix)) => SharedLimits::begin(Arc::clone(&store), link.clone(), prefix).await,
+        Some((link, prefix)) => SharedLimits::begin(&*store, link.clone(), prefix).await,
         None => None,
     };
     let limiter = limits.as_ref().map(SharedLimits::limiter).unwrap_or_default();

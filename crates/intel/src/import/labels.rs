@@ -10,7 +10,7 @@ use std::{
 use assay_engine::{chain::ChainId, names::SourceId};
 use assay_input::{Conditions, Fetched, InputLimits, Spooled, fetch};
 use assay_store::{
-    Store,
+    IntelStore,
     intel::{FetchConditions, LabelChange, LabelImport},
 };
 use clap::ValueEnum;
@@ -115,7 +115,7 @@ pub enum LabelOutcome {
 ///
 /// Where they cannot be got or read, or the store fails. Nothing changed then.
 pub async fn import(
-    store: &dyn Store,
+    store: &dyn IntelStore,
     request: &LabelRequest,
     now: Timestamp,
     progress: impl Fn() + Send + 'static,

@@ -14,7 +14,7 @@ use assay_input::{
     Conditions, FetchError, Fetched, Hashing, InputLimits, SpoolError, Spooled, UnpackError, fetch,
 };
 use assay_store::{
-    Store, StoreError,
+    IntelStore, StoreError,
     intel::{FetchConditions, PublicationImport, PublicationRecord},
 };
 use clap::ValueEnum;
@@ -228,7 +228,7 @@ pub struct Provenance {
 ///
 /// Where it cannot be got or read, is refused, or the store fails.
 pub async fn import(
-    store: &dyn Store,
+    store: &dyn IntelStore,
     request: &ImportRequest,
     now: Timestamp,
 ) -> Result<ImportOutcome, ImportError> {
@@ -299,7 +299,7 @@ fn read_publication(
 ///
 /// Where it is refused or the store fails.
 pub async fn record(
-    store: &dyn Store,
+    store: &dyn IntelStore,
     publication: &Publication,
     provenance: &Provenance,
     options: &ImportOptions,

@@ -22,7 +22,7 @@ use jiff::civil::Date;
 pub use labels::{LabelIndex, LabelIndexBuilder};
 
 use assay_store::{
-    Store, StoreError,
+    IntelStore, StoreError,
     intel::{Intel, LabelReading},
 };
 
@@ -47,7 +47,7 @@ impl IntelSnapshot {
     /// # Errors
     ///
     /// Where the store fails.
-    pub async fn load(store: &dyn Store, previous: Option<&Self>) -> Result<Self, StoreError> {
+    pub async fn load(store: &dyn IntelStore, previous: Option<&Self>) -> Result<Self, StoreError> {
         let known = previous.map(|previous| previous.labels.generation());
         let mut builder = LabelIndexBuilder::default();
         let mut each = |label| builder.add(label);

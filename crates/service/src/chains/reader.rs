@@ -142,7 +142,8 @@ fn on_demand(
     let bound = Duration::from_secs(spec.time_bound.seconds());
     match location::histories(chain, &spec.endpoint, bound, test_networks) {
         Ok(histories) => {
-            Some(Arc::new(OnDemand::new(chain, Arc::clone(&databases.store), histories, bound)))
+            let store = Arc::clone(&databases.store);
+            Some(Arc::new(OnDemand::new(chain, store, histories, bound)))
         }
         Err(error) => {
             tracing::error!(%chain, %error, "a chain cannot be read on demand");

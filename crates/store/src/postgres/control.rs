@@ -4,19 +4,114 @@ use std::collections::BTreeMap;
 
 use assay_tenancy::{
     Name,
-    key::{KeyId, Scope},
+    key::{self, KeyId},
     manifest::Kind,
 };
+use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{PgConnection, postgres::PgRow};
 
+use super::{
+    PostgresStore,
+    scope::{self, Scope},
+};
 use crate::{
     StoreError,
-    control::{Control, KeyRecord, ManifestRecord},
+    control::{Control, ControlStore, KeyRecord, ManifestRecord},
     row, value,
 };
 
-pub(super) async fn load(read: &mut PgConnection) -> Result<Control, StoreError> {
+#[async_trait]
+impl ControlStore for PostgresStore {
+    async fn control(&self) -> Result<Control, StoreError> {
+        let asking = async {
+            let mut transaction = self.read_in(Scope::Directory).await?;
+            load(&mut transaction).await
+        };
+        self.database.control.with_timeout(asking).await
+    }
+
+    async fn put_manifests(
+        &self,
+        manifests: &[ManifestRecord],
+        removed: &[(Kind, Name)],
+        expected: u64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let working = async {
+            let mut transaction = self.change().await?;
+            put_manifests(&mut transaction, manifests, removed, expected, at).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
+        let working = async {
+            let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
+            keys_of(&mut transaction, tenant).await
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
+        let working = async {
+            let mut transaction = self.read_in(Scope::Directory).await?;
+            keys_named(&mut transaction, name).await
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn add_key(
+        &self,
+        key: &KeyRecord,
+        replaces: Option<(&KeyId, Timestamp)>,
+    ) -> Result<(), StoreError> {
+        let working = async {
+            let mut transaction = self.change().await?;
+            scope::enter(&mut transaction, Scope::Tenant(&key.tenant)).await?;
+            add_key(&mut transaction, key, replaces).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn update_key(
+        &self,
+        id: &KeyId,
+        scopes: &[key::Scope],
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let working = async {
+            let mut transaction = self.change().await?;
+            scope::enter(&mut transaction, Scope::Directory).await?;
+            update_key(&mut transaction, id, scopes, expires_at).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
+        let working = async {
+            let mut transaction = self.change().await?;
+            scope::enter(&mut transaction, Scope::Directory).await?;
+            revoke_key(&mut transaction, id, at).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn record_key_use(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        let asking = async {
+            let mut transaction = self.write_in(Scope::Record).await?;
+            record_key_use(&mut transaction, used).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.database.control.with_timeout(asking).await
+    }
+}
+
+async fn load(read: &mut PgConnection) -> Result<Control, StoreError> {
     let revision = revision(read).await?;
     let manifests: Vec<PgRow> =
         sqlx::query("SELECT kind, name, spec FROM manifests ORDER BY kind, name")
@@ -31,10 +126,7 @@ pub(super) async fn load(read: &mut PgConnection) -> Result<Control, StoreError>
     row::control::control(revision, &manifests, &keys)
 }
 
-pub(super) async fn keys_of(
-    read: &mut PgConnection,
-    tenant: &Name,
-) -> Result<Vec<KeyRecord>, StoreError> {
+async fn keys_of(read: &mut PgConnection, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
     let keys = sqlx::query(
         "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
          FROM api_keys WHERE tenant = $1 ORDER BY created_at, id",
@@ -45,10 +137,7 @@ pub(super) async fn keys_of(
     keys.iter().map(row::control::key).collect()
 }
 
-pub(super) async fn keys_named(
-    read: &mut PgConnection,
-    name: &str,
-) -> Result<Vec<KeyRecord>, StoreError> {
+async fn keys_named(read: &mut PgConnection, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
     let keys: Vec<PgRow> = sqlx::query(
         "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
          FROM api_keys WHERE name = $1 ORDER BY created_at, id",
@@ -64,7 +153,7 @@ async fn revision(read: &mut PgConnection) -> Result<u64, StoreError> {
     row::control::revision(&row)
 }
 
-pub(super) async fn put_manifests(
+async fn put_manifests(
     write: &mut PgConnection,
     manifests: &[ManifestRecord],
     removed: &[(Kind, Name)],
@@ -98,7 +187,7 @@ pub(super) async fn put_manifests(
     count_change(write).await
 }
 
-pub(super) async fn add_key(
+async fn add_key(
     write: &mut PgConnection,
     key: &KeyRecord,
     replaces: Option<(&KeyId, Timestamp)>,
@@ -139,10 +228,10 @@ async fn changed_key(write: &mut PgConnection, id: &KeyId, rows: u64) -> Result<
     count_change(write).await
 }
 
-pub(super) async fn regrant_key(
+async fn update_key(
     write: &mut PgConnection,
     id: &KeyId,
-    scopes: &[Scope],
+    scopes: &[key::Scope],
     expires_at: Option<Timestamp>,
 ) -> Result<(), StoreError> {
     let changed = sqlx::query("UPDATE api_keys SET scopes = $1, expires_at = $2 WHERE id = $3")
@@ -154,11 +243,7 @@ pub(super) async fn regrant_key(
     changed_key(write, id, changed.rows_affected()).await
 }
 
-pub(super) async fn revoke_key(
-    write: &mut PgConnection,
-    id: &KeyId,
-    at: Timestamp,
-) -> Result<(), StoreError> {
+async fn revoke_key(write: &mut PgConnection, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
     let changed =
         sqlx::query("UPDATE api_keys SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2")
             .bind(value::milliseconds(at))
@@ -170,7 +255,7 @@ pub(super) async fn revoke_key(
 
 /// Changes no counter, and so runs beside other writers. Rows are locked in the order of their ids:
 /// two programs that note the same keys wait for each other and never in a circle.
-pub(super) async fn touch_keys(
+async fn record_key_use(
     write: &mut PgConnection,
     used: &[(KeyId, Timestamp)],
 ) -> Result<(), StoreError> {

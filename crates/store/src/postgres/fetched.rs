@@ -2,17 +2,51 @@
 
 use std::collections::BTreeMap;
 
+use assay_database::postgres::WRITE;
 use assay_engine::chain::ChainId;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{PgConnection, Row};
 
+use super::PostgresStore;
 use crate::{
     StoreError,
-    fetched::{Fetched, FetchedKind},
+    fetched::{Fetched, FetchedKind, FetchedStore},
     value,
 };
 
-pub(super) async fn read(
+#[async_trait]
+impl FetchedStore for PostgresStore {
+    async fn fetched(
+        &self,
+        chain: ChainId,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        read(&mut *self.database.reads.acquire().await?, chain, kind, keys).await
+    }
+
+    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
+        let working = async {
+            let mut transaction = self.database.reads.begin(WRITE).await?;
+            keep(&mut transaction, records).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn purge_fetched(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let working = async {
+            let mut transaction = self.write().await?;
+            let purged = purge(&mut transaction, before).await?;
+            transaction.commit().await?;
+            Ok(purged)
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+}
+
+async fn read(
     read: &mut PgConnection,
     chain: ChainId,
     kind: FetchedKind,
@@ -42,7 +76,7 @@ pub(super) async fn read(
 
 /// Keeps texts in one statement. Each key once, as PostgreSQL demands, and in one order, so that
 /// programs that fetch the same never wait for each other in a circle.
-pub(super) async fn keep(write: &mut PgConnection, records: &[Fetched]) -> Result<(), StoreError> {
+async fn keep(write: &mut PgConnection, records: &[Fetched]) -> Result<(), StoreError> {
     let last: BTreeMap<_, _> = records
         .iter()
         .map(|record| ((record.chain.as_str(), record.kind.as_str(), &*record.key), record))
@@ -70,7 +104,7 @@ pub(super) async fn keep(write: &mut PgConnection, records: &[Fetched]) -> Resul
 }
 
 /// Deletes what was fetched before a moment. What is just being fetched anew stays, and is not waited for.
-pub(super) async fn purge(write: &mut PgConnection, before: Timestamp) -> Result<u64, StoreError> {
+async fn purge(write: &mut PgConnection, before: Timestamp) -> Result<u64, StoreError> {
     let purged = sqlx::query(
         "DELETE FROM fetched WHERE (chain, kind, key) IN (
              SELECT chain, kind, key FROM fetched WHERE fetched_at < $1 FOR UPDATE SKIP LOCKED)",

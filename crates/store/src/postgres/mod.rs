@@ -7,41 +7,24 @@
 mod control;
 mod fetched;
 mod intel;
-mod labels;
 mod quotas;
 mod roles;
 mod schema;
 mod scope;
-mod seats;
+mod slots;
 mod usage;
+
+use std::sync::Arc;
 
 use assay_database::{
     ChangeSubscription,
     postgres::{DatabaseAddress, PostgresDatabase, READ, WRITE},
 };
-use assay_engine::{
-    address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
-};
-use assay_tenancy::{
-    Name,
-    key::{self, KeyId},
-    manifest::Kind,
-};
+use assay_engine::facts::Environment;
 use async_trait::async_trait;
-use jiff::{Timestamp, civil::Date};
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
-use crate::{
-    Revisions, Shared, Store, StoreError,
-    control::{Control, KeyRecord, ManifestRecord},
-    fetched::{Fetched, FetchedKind},
-    intel::{
-        FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
-        PublicationImport, RecordedHistory, RecordedLabel, Suppression,
-    },
-    row,
-    usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount},
-};
+use crate::{Coordination, Revisions, Store, StoreError, row};
 pub use roles::{Roles, sql as roles_sql};
 use scope::Scope;
 
@@ -193,284 +176,8 @@ impl Store for PostgresStore {
         Some(self.database.subscribe())
     }
 
-    fn shared(&self) -> Option<&dyn Shared> {
-        Some(self)
-    }
-
-    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
-        let loading = async {
-            let mut transaction = self.read().await?;
-            let intel = intel::load(&mut transaction).await?;
-            Ok::<_, StoreError>((transaction, intel))
-        };
-        let (mut transaction, intel) = self.database.control.with_timeout(loading).await?;
-        if let Some(reading) = labels
-            && reading.known != Some(intel.label_generation)
-        {
-            labels::standing(&mut transaction, &self.database.control, reading.each).await?;
-        }
-        Ok(intel)
-    }
-
-    async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError> {
-        let asking = async {
-            let mut transaction = self.read().await?;
-            intel::history(&mut transaction, source).await
-        };
-        self.database.control.with_timeout(asking).await
-    }
-
-    async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            intel::record_publication(&mut transaction, &import).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            let change = labels::record(&mut transaction, &import).await?;
-            transaction.commit().await?;
-            Ok(change)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn labels(
-        &self,
-        filter: &LabelFilter,
-        each: &mut (dyn FnMut(RecordedLabel) + Send),
-    ) -> Result<(), StoreError> {
-        let working =
-            async { labels::all(&mut *self.database.control.acquire().await?, filter, each).await };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            let withdrawn = labels::suppress(&mut transaction, suppression).await?;
-            transaction.commit().await?;
-            Ok(withdrawn)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn lift_suppressions(
-        &self,
-        source: &SourceId,
-        address: &CanonicalAddress,
-        at: Timestamp,
-    ) -> Result<u64, StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            let lifted = labels::lift(&mut transaction, source, address, at).await?;
-            transaction.commit().await?;
-            Ok(lifted)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
-        let working =
-            async { labels::suppressions(&mut *self.database.control.acquire().await?).await };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn fetch_conditions(
-        &self,
-        source: &SourceId,
-        url: &str,
-    ) -> Result<FetchConditions, StoreError> {
-        let asking = async {
-            intel::fetch_conditions(&mut *self.database.control.acquire().await?, source, url).await
-        };
-        self.database.control.with_timeout(asking).await
-    }
-
-    async fn confirm_fetch(
-        &self,
-        source: &SourceId,
-        at: Timestamp,
-        fetched: Option<&(String, FetchConditions)>,
-    ) -> Result<(), StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            intel::confirm_fetch(&mut transaction, source, at, fetched).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn control(&self) -> Result<Control, StoreError> {
-        let asking = async {
-            let mut transaction = self.read_in(Scope::Directory).await?;
-            control::load(&mut transaction).await
-        };
-        self.database.control.with_timeout(asking).await
-    }
-
-    async fn put_manifests(
-        &self,
-        manifests: &[ManifestRecord],
-        removed: &[(Kind, Name)],
-        expected: u64,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            control::put_manifests(&mut transaction, manifests, removed, expected, at).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
-        let working = async {
-            let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
-            control::keys_of(&mut transaction, tenant).await
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
-        let working = async {
-            let mut transaction = self.read_in(Scope::Directory).await?;
-            control::keys_named(&mut transaction, name).await
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn add_key(
-        &self,
-        key: &KeyRecord,
-        replaces: Option<(&KeyId, Timestamp)>,
-    ) -> Result<(), StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            scope::enter(&mut transaction, Scope::Tenant(&key.tenant)).await?;
-            control::add_key(&mut transaction, key, replaces).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn regrant_key(
-        &self,
-        id: &KeyId,
-        scopes: &[key::Scope],
-        expires_at: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            scope::enter(&mut transaction, Scope::Directory).await?;
-            control::regrant_key(&mut transaction, id, scopes, expires_at).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
-        let working = async {
-            let mut transaction = self.change().await?;
-            scope::enter(&mut transaction, Scope::Directory).await?;
-            control::revoke_key(&mut transaction, id, at).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        let asking = async {
-            let mut transaction = self.write_in(Scope::Record).await?;
-            control::touch_keys(&mut transaction, used).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_timeout(asking).await
-    }
-
-    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
-        let asking = async {
-            let mut transaction = self.write_in(Scope::Record).await?;
-            if usage::is_new(&mut transaction, batch).await? {
-                usage::add(&mut transaction, &batch.counts).await?;
-            }
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_timeout(asking).await
-    }
-
-    async fn usage(
-        &self,
-        tenant: Option<&Name>,
-        from: Date,
-        to: Date,
-    ) -> Result<Vec<UsageCount>, StoreError> {
-        let working = async {
-            let mut transaction = self.read_in(tenant.map_or(Scope::Report, Scope::Tenant)).await?;
-            usage::between(&mut transaction, tenant, from, to).await
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
-        let asking = async {
-            let mut transaction = self.write_in(Scope::Record).await?;
-            usage::keep(&mut transaction, checks).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_timeout(asking).await
-    }
-
-    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
-        let asking = async {
-            let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
-            usage::kept(&mut transaction, tenant, id).await
-        };
-        self.database.control.with_timeout(asking).await
-    }
-
-    async fn fetched(
-        &self,
-        chain: ChainId,
-        kind: FetchedKind,
-        keys: &[String],
-    ) -> Result<Vec<Fetched>, StoreError> {
-        fetched::read(&mut *self.database.reads.acquire().await?, chain, kind, keys).await
-    }
-
-    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
-        let working = async {
-            let mut transaction = self.database.reads.begin(WRITE).await?;
-            fetched::keep(&mut transaction, records).await?;
-            Ok(transaction.commit().await?)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        let working = async {
-            let mut transaction = self.write_in(Scope::Tenant(&purge.tenant)).await?;
-            let purged = usage::purge(&mut transaction, purge).await?;
-            transaction.commit().await?;
-            Ok(purged)
-        };
-        self.database.control.with_liveness_probe(working).await
-    }
-
-    async fn purge_common(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let working = async {
-            let mut transaction = self.write().await?;
-            let fetched = fetched::purge(&mut transaction, before).await?;
-            usage::purge_writers(&mut transaction, before).await?;
-            quotas::purge(&mut transaction).await?;
-            transaction.commit().await?;
-            Ok(fetched)
-        };
-        self.database.control.with_liveness_probe(working).await
+    fn coordination(&self) -> Option<Arc<dyn Coordination>> {
+        Some(Arc::new(self.clone()))
     }
 
     async fn close(&self) {

@@ -3,17 +3,17 @@
 use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
 use async_trait::async_trait;
-use sqlx::{PgConnection, postgres::PgRow};
+use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
 use crate::{
     StoreError,
-    quotas::{QuotaCell, QuotaGrant, QuotaRequest, QuotaReturn, Quotas},
+    coordination::quotas::{QuotaCounter, QuotaGrant, QuotaRequest, QuotaReturn, QuotaStore},
     row::Columns,
     value,
 };
 
-/// Rows are inserted, and so locked, in the order of their keys: programs that ask for the same cells
+/// Rows are inserted, and so locked, in the order of their keys: programs that ask for the same counters
 /// never wait for each other in a circle. A row that is there is locked and read anew before anything is
 /// added to it; `excluded.granted` is what is wanted, as far as it is allowed at all. The time that is
 /// left is read after all waiting: too little, if anything.
@@ -67,33 +67,43 @@ const PURGE: &str = "
       AND q.window_seconds = ended.window_seconds AND q.window_number = ended.window_number";
 
 #[async_trait]
-impl Quotas for PostgresStore {
+impl QuotaStore for PostgresStore {
     async fn reserve(&self, requests: &[QuotaRequest]) -> Result<Vec<QuotaGrant>, StoreError> {
-        let mut cells: BTreeMap<&QuotaCell, &QuotaRequest> = BTreeMap::new();
+        let mut counters: BTreeMap<&QuotaCounter, &QuotaRequest> = BTreeMap::new();
         for request in requests {
-            cells.entry(&request.cell).or_insert(request);
+            counters.entry(&request.counter).or_insert(request);
         }
-        let Columned { payers, limits, seconds } = columned(cells.keys().copied());
+        let Columned { subjects, limits, seconds } = columned(counters.keys().copied());
         let reserving = async {
             let query = sqlx::query(RESERVE)
-                .bind(payers)
+                .bind(subjects)
                 .bind(limits)
                 .bind(seconds)
-                .bind(cells.values().map(|asked| value::signed(asked.allowed)).collect::<Vec<_>>())
-                .bind(cells.values().map(|asked| value::signed(asked.want)).collect::<Vec<_>>());
+                .bind(
+                    counters
+                        .values()
+                        .map(|request| value::signed(request.allowed))
+                        .collect::<Vec<_>>(),
+                )
+                .bind(
+                    counters
+                        .values()
+                        .map(|request| value::signed(request.wanted))
+                        .collect::<Vec<_>>(),
+                );
             Ok::<_, StoreError>(
                 query.fetch_all(&mut *self.database.control.acquire().await?).await?,
             )
         };
         let rows = self.database.control.with_timeout(reserving).await?;
-        let mut grants: BTreeMap<QuotaCell, QuotaGrant> =
+        let mut grants: BTreeMap<QuotaCounter, QuotaGrant> =
             rows.iter().map(grant).collect::<Result<_, _>>()?;
         requests
             .iter()
             .map(|request| {
-                let grant = grants
-                    .get_mut(&request.cell)
-                    .ok_or_else(|| StoreError::unreadable("quota_windows", "a cell is missing"))?;
+                let grant = grants.get_mut(&request.counter).ok_or_else(|| {
+                    StoreError::unreadable("quota_windows", "a counter is missing")
+                })?;
                 let answer = *grant;
                 // Asked for again, it was given already.
                 grant.granted = 0;
@@ -103,15 +113,16 @@ impl Quotas for PostgresStore {
     }
 
     async fn give_back(&self, returns: &[QuotaReturn]) -> Result<(), StoreError> {
-        let mut sums: BTreeMap<(&QuotaCell, u64), u64> = BTreeMap::new();
-        for QuotaReturn { cell, window_number, count } in returns {
-            let sum = sums.entry((cell, *window_number)).or_default();
+        let mut sums: BTreeMap<(&QuotaCounter, u64), u64> = BTreeMap::new();
+        for QuotaReturn { counter, window_number, count } in returns {
+            let sum = sums.entry((counter, *window_number)).or_default();
             *sum = sum.saturating_add(*count);
         }
-        let Columned { payers, limits, seconds } = columned(sums.keys().map(|(cell, _)| *cell));
+        let Columned { subjects, limits, seconds } =
+            columned(sums.keys().map(|(counter, _)| *counter));
         let giving = async {
             sqlx::query(GIVE_BACK)
-                .bind(payers)
+                .bind(subjects)
                 .bind(limits)
                 .bind(seconds)
                 .bind(sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>())
@@ -136,38 +147,42 @@ impl Quotas for PostgresStore {
         };
         Ok(self.database.control.with_timeout(noting).await?.rows_affected() == 1)
     }
+
+    async fn purge_quotas(&self) -> Result<u64, StoreError> {
+        let working = async {
+            let mut transaction = self.write().await?;
+            let purged = sqlx::query(PURGE).execute(&mut *transaction).await?;
+            transaction.commit().await?;
+            Ok(purged.rows_affected())
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
 }
 
-/// Deletes windows that ended long ago.
-pub(super) async fn purge(write: &mut PgConnection) -> Result<(), StoreError> {
-    sqlx::query(PURGE).execute(write).await?;
-    Ok(())
-}
-
-/// Cells, column by column.
+/// Counters, column by column.
 struct Columned<'a> {
-    payers: Vec<&'a str>,
+    subjects: Vec<&'a str>,
     limits: Vec<&'a str>,
     seconds: Vec<i64>,
 }
 
-fn columned<'a>(cells: impl Iterator<Item = &'a QuotaCell> + Clone) -> Columned<'a> {
+fn columned<'a>(counters: impl Iterator<Item = &'a QuotaCounter> + Clone) -> Columned<'a> {
     Columned {
-        payers: cells.clone().map(|cell| &*cell.payer).collect(),
-        limits: cells.clone().map(|cell| &*cell.limit).collect(),
-        seconds: cells.map(|cell| i64::from(cell.window_seconds.get())).collect(),
+        subjects: counters.clone().map(|counter| &*counter.subject).collect(),
+        limits: counters.clone().map(|counter| &*counter.limit).collect(),
+        seconds: counters.map(|counter| i64::from(counter.window_seconds.get())).collect(),
     }
 }
 
-fn grant(row: &PgRow) -> Result<(QuotaCell, QuotaGrant), StoreError> {
+fn grant(row: &PgRow) -> Result<(QuotaCounter, QuotaGrant), StoreError> {
     let number =
         |column: &'static str| Ok::<_, StoreError>(value::unsigned(column, row.integer(column)?)?);
     let window_seconds = u32::try_from(row.integer("window_seconds")?)
         .ok()
         .and_then(NonZeroU32::new)
         .ok_or_else(|| StoreError::unreadable("quota_windows.window_seconds", "no such length"))?;
-    let cell = QuotaCell {
-        payer: row.text("payer")?.to_owned(),
+    let counter = QuotaCounter {
+        subject: row.text("payer")?.to_owned(),
         limit: row.text("limit_name")?.to_owned(),
         window_seconds,
     };
@@ -177,5 +192,5 @@ fn grant(row: &PgRow) -> Result<(QuotaCell, QuotaGrant), StoreError> {
         remaining: number("remaining")?,
         until_end: Duration::from_micros(number("until_end")?),
     };
-    Ok((cell, grant))
+    Ok((counter, grant))
 }

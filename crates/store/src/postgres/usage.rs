@@ -4,21 +4,87 @@
 use std::collections::BTreeMap;
 
 use assay_tenancy::Name;
+use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::PgConnection;
 
+use super::{PostgresStore, scope::Scope};
 use crate::{
     StoreError, row,
-    usage::{Charged, KeptCheck, Purge, Purged, UsageBatch, UsageCount},
+    usage::{Charged, KeptCheck, Purge, Purged, UsageBatch, UsageCount, UsageStore},
     value,
 };
 
+#[async_trait]
+impl UsageStore for PostgresStore {
+    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
+        let asking = async {
+            let mut transaction = self.write_in(Scope::Record).await?;
+            if is_new(&mut transaction, batch).await? {
+                add(&mut transaction, &batch.counts).await?;
+            }
+            Ok(transaction.commit().await?)
+        };
+        self.database.control.with_timeout(asking).await
+    }
+
+    async fn usage(
+        &self,
+        tenant: Option<&Name>,
+        from: Date,
+        to: Date,
+    ) -> Result<Vec<UsageCount>, StoreError> {
+        let working = async {
+            let mut transaction = self.read_in(tenant.map_or(Scope::Report, Scope::Tenant)).await?;
+            between(&mut transaction, tenant, from, to).await
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
+        let asking = async {
+            let mut transaction = self.write_in(Scope::Record).await?;
+            keep(&mut transaction, checks).await?;
+            Ok(transaction.commit().await?)
+        };
+        self.database.control.with_timeout(asking).await
+    }
+
+    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
+        let asking = async {
+            let mut transaction = self.read_in(Scope::Tenant(tenant)).await?;
+            kept(&mut transaction, tenant, id).await
+        };
+        self.database.control.with_timeout(asking).await
+    }
+
+    async fn purge_tenant(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        let working = async {
+            let mut transaction = self.write_in(Scope::Tenant(&purge.tenant)).await?;
+            let purged = purge_tenant(&mut transaction, purge).await?;
+            transaction.commit().await?;
+            Ok(purged)
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    async fn purge_usage_writers(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let working = async {
+            let mut transaction = self.write().await?;
+            let purged = sqlx::query("DELETE FROM usage_writers WHERE written_at < $1")
+                .bind(value::milliseconds(before))
+                .execute(&mut *transaction)
+                .await?;
+            transaction.commit().await?;
+            Ok(purged.rows_affected())
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+}
+
 /// Notes a batch as written; false where it was noted before. Where the one who sent it first is just
 /// being committed, that is waited for.
-pub(super) async fn is_new(
-    write: &mut PgConnection,
-    batch: &UsageBatch,
-) -> Result<bool, StoreError> {
+async fn is_new(write: &mut PgConnection, batch: &UsageBatch) -> Result<bool, StoreError> {
     let noted = sqlx::query(
         "INSERT INTO usage_writers (writer, batch, written_at) VALUES ($1, $2, $3)
          ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at
@@ -34,7 +100,7 @@ pub(super) async fn is_new(
 
 /// Adds counts in one statement. Each row once, as PostgreSQL demands; and in one order, so that
 /// programs that count the same never wait for each other in a circle.
-pub(super) async fn add(write: &mut PgConnection, counts: &[UsageCount]) -> Result<(), StoreError> {
+async fn add(write: &mut PgConnection, counts: &[UsageCount]) -> Result<(), StoreError> {
     let mut sums: BTreeMap<&Charged, u64> = BTreeMap::new();
     for UsageCount { charged, count } in counts {
         let sum = sums.entry(charged).or_default();
@@ -46,7 +112,7 @@ pub(super) async fn add(write: &mut PgConnection, counts: &[UsageCount]) -> Resu
         text(|charged| charged.key.as_str()),
         text(|charged| charged.plan.as_str()),
         text(|charged| charged.operation.as_str()),
-        text(|charged| &charged.outcome),
+        text(|charged| &charged.verdict),
     ];
     let days: Vec<String> = sums.keys().map(|charged| charged.day.to_string()).collect();
     let numbers: Vec<i64> = sums.values().map(|sum| value::signed(*sum)).collect();
@@ -69,7 +135,7 @@ pub(super) async fn add(write: &mut PgConnection, counts: &[UsageCount]) -> Resu
     Ok(())
 }
 
-pub(super) async fn between(
+async fn between(
     read: &mut PgConnection,
     tenant: Option<&Name>,
     from: Date,
@@ -88,7 +154,7 @@ pub(super) async fn between(
     rows.iter().map(row::usage::count).collect()
 }
 
-pub(super) async fn keep(write: &mut PgConnection, checks: &[KeptCheck]) -> Result<(), StoreError> {
+async fn keep(write: &mut PgConnection, checks: &[KeptCheck]) -> Result<(), StoreError> {
     // In one order, as usage is. The conflict names no column: that would need the right to read answers.
     let mut checks: Vec<&KeptCheck> = checks.iter().collect();
     checks.sort_by(|one, other| one.id.cmp(&other.id));
@@ -110,7 +176,7 @@ pub(super) async fn keep(write: &mut PgConnection, checks: &[KeptCheck]) -> Resu
     Ok(())
 }
 
-pub(super) async fn kept(
+async fn kept(
     read: &mut PgConnection,
     tenant: &Name,
     id: &str,
@@ -123,7 +189,7 @@ pub(super) async fn kept(
     row.map(|row| row::usage::check(&row, tenant, id)).transpose()
 }
 
-pub(super) async fn purge(write: &mut PgConnection, purge: &Purge) -> Result<Purged, StoreError> {
+async fn purge_tenant(write: &mut PgConnection, purge: &Purge) -> Result<Purged, StoreError> {
     // Two purges of one tenant would meet the same rows in different orders.
     sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended('assay purge ' || $1, 0))")
         .bind(purge.tenant.as_str())
@@ -142,16 +208,4 @@ pub(super) async fn purge(write: &mut PgConnection, purge: &Purge) -> Result<Pur
         .await?
         .rows_affected();
     Ok(Purged { checks, usage })
-}
-
-/// Forgets writers that wrote nothing since a moment: none of them will send a batch again.
-pub(super) async fn purge_writers(
-    write: &mut PgConnection,
-    before: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM usage_writers WHERE written_at < $1")
-        .bind(value::milliseconds(before))
-        .execute(write)
-        .await?;
-    Ok(())
 }

@@ -21,7 +21,7 @@ pub(crate) fn count(row: &impl Columns) -> Result<UsageCount, StoreError> {
                 .into_iter()
                 .find(|known| known.as_str() == operation)
                 .ok_or_else(|| StoreError::unreadable("usage.operation", operation))?,
-            outcome: row.text("outcome")?.to_owned(),
+            verdict: row.text("outcome")?.to_owned(),
         },
         count: value::unsigned("usage.count", row.integer("count")?)?,
     })

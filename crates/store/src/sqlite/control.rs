@@ -5,18 +5,82 @@ use assay_tenancy::{
     key::{KeyId, Scope},
     manifest::Kind,
 };
+use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
+use super::SqliteStore;
 use crate::{
     StoreError,
-    control::{Control, KeyRecord, ManifestRecord},
+    control::{Control, ControlStore, KeyRecord, ManifestRecord},
     row, value,
 };
 
+#[async_trait]
+impl ControlStore for SqliteStore {
+    async fn control(&self) -> Result<Control, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        load(&mut transaction).await
+    }
+
+    async fn put_manifests(
+        &self,
+        manifests: &[ManifestRecord],
+        removed: &[(Kind, Name)],
+        expected: u64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        put_manifests(&mut transaction, manifests, removed, expected, at).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
+        keys_of(&self.pool, tenant).await
+    }
+
+    async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        keys_named(&mut transaction, name).await
+    }
+
+    async fn add_key(
+        &self,
+        key: &KeyRecord,
+        replaces: Option<(&KeyId, Timestamp)>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        add_key(&mut transaction, key, replaces).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn update_key(
+        &self,
+        id: &KeyId,
+        scopes: &[Scope],
+        expires_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        update_key(&mut transaction, id, scopes, expires_at).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        revoke_key(&mut transaction, id, at).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn record_key_use(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        record_key_use(&mut transaction, used).await?;
+        Ok(transaction.commit().await?)
+    }
+}
+
 type Write<'a> = Transaction<'a, Sqlite>;
 
-pub(super) async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
+async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
     let revision = revision(read).await?;
     let manifests = sqlx::query("SELECT kind, name, spec FROM manifests ORDER BY kind, name")
         .fetch_all(&mut **read)
@@ -30,10 +94,7 @@ pub(super) async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
     row::control::control(revision, &manifests, &keys)
 }
 
-pub(super) async fn keys_of(
-    pool: &SqlitePool,
-    tenant: &Name,
-) -> Result<Vec<KeyRecord>, StoreError> {
+async fn keys_of(pool: &SqlitePool, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
     let keys = sqlx::query(
         "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
          FROM api_keys WHERE tenant = ? ORDER BY created_at, id",
@@ -44,10 +105,7 @@ pub(super) async fn keys_of(
     keys.iter().map(row::control::key).collect()
 }
 
-pub(super) async fn keys_named(
-    read: &mut Write<'_>,
-    name: &str,
-) -> Result<Vec<KeyRecord>, StoreError> {
+async fn keys_named(read: &mut Write<'_>, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
     let keys = sqlx::query(
         "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
          FROM api_keys WHERE name = ? ORDER BY created_at, id",
@@ -64,7 +122,7 @@ async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
     row::control::revision(&row)
 }
 
-pub(super) async fn put_manifests(
+async fn put_manifests(
     write: &mut Write<'_>,
     manifests: &[ManifestRecord],
     removed: &[(Kind, Name)],
@@ -97,7 +155,7 @@ pub(super) async fn put_manifests(
     count_change(write).await
 }
 
-pub(super) async fn add_key(
+async fn add_key(
     write: &mut Write<'_>,
     key: &KeyRecord,
     replaces: Option<(&KeyId, Timestamp)>,
@@ -138,7 +196,7 @@ async fn changed_key(write: &mut Write<'_>, id: &KeyId, rows: u64) -> Result<(),
     count_change(write).await
 }
 
-pub(super) async fn regrant_key(
+async fn update_key(
     write: &mut Write<'_>,
     id: &KeyId,
     scopes: &[Scope],
@@ -153,11 +211,7 @@ pub(super) async fn regrant_key(
     changed_key(write, id, changed.rows_affected()).await
 }
 
-pub(super) async fn revoke_key(
-    write: &mut Write<'_>,
-    id: &KeyId,
-    at: Timestamp,
-) -> Result<(), StoreError> {
+async fn revoke_key(write: &mut Write<'_>, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
     let changed =
         sqlx::query("UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?")
             .bind(value::milliseconds(at))
@@ -167,7 +221,7 @@ pub(super) async fn revoke_key(
     changed_key(write, id, changed.rows_affected()).await
 }
 
-pub(super) async fn touch_keys(
+async fn record_key_use(
     write: &mut Write<'_>,
     used: &[(KeyId, Timestamp)],
 ) -> Result<(), StoreError> {

@@ -1,19 +1,47 @@
 //! What was fetched on demand, in `SQLite`.
 
 use assay_engine::chain::ChainId;
+use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Row, Sqlite, SqlitePool, Transaction};
 
+use super::SqliteStore;
 use crate::{
     StoreError,
-    fetched::{Fetched, FetchedKind},
+    fetched::{Fetched, FetchedKind, FetchedStore},
     value,
 };
+
+#[async_trait]
+impl FetchedStore for SqliteStore {
+    async fn fetched(
+        &self,
+        chain: ChainId,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        read(&self.pool, chain, kind, keys).await
+    }
+
+    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        keep(&mut transaction, records).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn purge_fetched(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let purged = sqlx::query("DELETE FROM fetched WHERE fetched_at < ?")
+            .bind(value::milliseconds(before))
+            .execute(&self.pool)
+            .await?;
+        Ok(purged.rows_affected())
+    }
+}
 
 /// Keys of one statement: far below what `SQLite` allows.
 const KEYS: usize = 500;
 
-pub(super) async fn read(
+async fn read(
     pool: &SqlitePool,
     chain: ChainId,
     kind: FetchedKind,
@@ -44,10 +72,7 @@ pub(super) async fn read(
     Ok(found)
 }
 
-pub(super) async fn keep(
-    write: &mut Transaction<'_, Sqlite>,
-    records: &[Fetched],
-) -> Result<(), StoreError> {
+async fn keep(write: &mut Transaction<'_, Sqlite>, records: &[Fetched]) -> Result<(), StoreError> {
     for Fetched { chain, kind, key, content, fetched_at } in records {
         sqlx::query(
             "INSERT INTO fetched (chain, kind, key, content, fetched_at) VALUES (?, ?, ?, ?, ?)
@@ -62,16 +87,4 @@ pub(super) async fn keep(
         .await?;
     }
     Ok(())
-}
-
-/// Deletes what was fetched before a moment.
-pub(super) async fn purge(
-    write: &mut Transaction<'_, Sqlite>,
-    before: Timestamp,
-) -> Result<u64, StoreError> {
-    let purged = sqlx::query("DELETE FROM fetched WHERE fetched_at < ?")
-        .bind(value::milliseconds(before))
-        .execute(&mut **write)
-        .await?;
-    Ok(purged.rows_affected())
 }

@@ -4,45 +4,28 @@
 mod control;
 mod fetched;
 mod intel;
-mod labels;
 mod schema;
 mod usage;
 
 use std::{
     fs::{self, OpenOptions},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use assay_database::{
     ChangeSubscription, DatabaseError,
     sqlite::{options, pool, private_directory},
 };
-use assay_engine::{
-    address::CanonicalAddress, chain::ChainId, facts::Environment, names::SourceId,
-};
-use assay_tenancy::{
-    Name,
-    key::{KeyId, Scope},
-    manifest::Kind,
-};
+use assay_engine::facts::Environment;
 use async_trait::async_trait;
-use jiff::{Timestamp, civil::Date};
+use jiff::Timestamp;
 use sqlx::{
     Sqlite, SqlitePool, Transaction,
     sqlite::{SqliteJournalMode, SqliteSynchronous},
 };
 
-use crate::{
-    Revisions, Shared, Store, StoreError,
-    control::{Control, KeyRecord, ManifestRecord},
-    fetched::{Fetched, FetchedKind},
-    intel::{
-        FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
-        PublicationImport, RecordedHistory, RecordedLabel, Suppression,
-    },
-    row,
-    usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount},
-};
+use crate::{Coordination, Revisions, Store, StoreError, row};
 
 /// The database's file in its data directory.
 const FILE_NAME: &str = "assay.sqlite";
@@ -193,203 +176,8 @@ impl Store for SqliteStore {
         None
     }
 
-    fn shared(&self) -> Option<&dyn Shared> {
+    fn coordination(&self) -> Option<Arc<dyn Coordination>> {
         None
-    }
-
-    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        let intel = intel::load(&mut transaction).await?;
-        if let Some(reading) = labels
-            && reading.known != Some(intel.label_generation)
-        {
-            labels::standing(&mut transaction, reading.each).await?;
-        }
-        Ok(intel)
-    }
-
-    async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        intel::history(&mut transaction, source).await
-    }
-
-    async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        intel::record_publication(&mut transaction, &import).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
-        let mut transaction = self.write().await?;
-        let change = labels::record(&mut transaction, &import).await?;
-        transaction.commit().await?;
-        Ok(change)
-    }
-
-    async fn labels(
-        &self,
-        filter: &LabelFilter,
-        each: &mut (dyn FnMut(RecordedLabel) + Send),
-    ) -> Result<(), StoreError> {
-        labels::all(&self.pool, filter, each).await
-    }
-
-    async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
-        let mut transaction = self.write().await?;
-        let withdrawn = labels::suppress(&mut transaction, suppression).await?;
-        transaction.commit().await?;
-        Ok(withdrawn)
-    }
-
-    async fn lift_suppressions(
-        &self,
-        source: &SourceId,
-        address: &CanonicalAddress,
-        at: Timestamp,
-    ) -> Result<u64, StoreError> {
-        let mut transaction = self.write().await?;
-        let lifted = labels::lift(&mut transaction, source, address, at).await?;
-        transaction.commit().await?;
-        Ok(lifted)
-    }
-
-    async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
-        labels::suppressions(&self.pool).await
-    }
-
-    async fn fetch_conditions(
-        &self,
-        source: &SourceId,
-        url: &str,
-    ) -> Result<FetchConditions, StoreError> {
-        intel::fetch_conditions(&self.pool, source, url).await
-    }
-
-    async fn confirm_fetch(
-        &self,
-        source: &SourceId,
-        at: Timestamp,
-        fetched: Option<&(String, FetchConditions)>,
-    ) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        intel::confirm_fetch(&mut transaction, source, at, fetched).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn control(&self) -> Result<Control, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        control::load(&mut transaction).await
-    }
-
-    async fn put_manifests(
-        &self,
-        manifests: &[ManifestRecord],
-        removed: &[(Kind, Name)],
-        expected: u64,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        control::put_manifests(&mut transaction, manifests, removed, expected, at).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
-        control::keys_of(&self.pool, tenant).await
-    }
-
-    async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        control::keys_named(&mut transaction, name).await
-    }
-
-    async fn add_key(
-        &self,
-        key: &KeyRecord,
-        replaces: Option<(&KeyId, Timestamp)>,
-    ) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        control::add_key(&mut transaction, key, replaces).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn regrant_key(
-        &self,
-        id: &KeyId,
-        scopes: &[Scope],
-        expires_at: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        control::regrant_key(&mut transaction, id, scopes, expires_at).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        control::revoke_key(&mut transaction, id, at).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        control::touch_keys(&mut transaction, used).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        if usage::is_new(&mut transaction, batch).await? {
-            usage::add(&mut transaction, &batch.counts).await?;
-        }
-        Ok(transaction.commit().await?)
-    }
-
-    async fn usage(
-        &self,
-        tenant: Option<&Name>,
-        from: Date,
-        to: Date,
-    ) -> Result<Vec<UsageCount>, StoreError> {
-        usage::between(&self.pool, tenant, from, to).await
-    }
-
-    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        usage::keep(&mut transaction, checks).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
-        usage::kept(&self.pool, tenant, id).await
-    }
-
-    async fn fetched(
-        &self,
-        chain: ChainId,
-        kind: FetchedKind,
-        keys: &[String],
-    ) -> Result<Vec<Fetched>, StoreError> {
-        fetched::read(&self.pool, chain, kind, keys).await
-    }
-
-    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
-        let mut transaction = self.write().await?;
-        fetched::keep(&mut transaction, records).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    async fn purge(&self, purge: &Purge) -> Result<Purged, StoreError> {
-        let mut transaction = self.write().await?;
-        let purged = usage::purge(&mut transaction, purge).await?;
-        transaction.commit().await?;
-        Ok(purged)
-    }
-
-    async fn purge_common(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut transaction = self.write().await?;
-        let fetched = fetched::purge(&mut transaction, before).await?;
-        usage::purge_writers(&mut transaction, before).await?;
-        transaction.commit().await?;
-        Ok(fetched)
     }
 
     async fn close(&self) {

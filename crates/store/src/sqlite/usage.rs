@@ -1,19 +1,66 @@
 //! Usage and kept answers in `SQLite`.
 
 use assay_tenancy::Name;
+use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
+use super::SqliteStore;
 use crate::{
     StoreError, row,
-    usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount},
+    usage::{KeptCheck, Purge, Purged, UsageBatch, UsageCount, UsageStore},
     value,
 };
+
+#[async_trait]
+impl UsageStore for SqliteStore {
+    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        if is_new(&mut transaction, batch).await? {
+            add(&mut transaction, &batch.counts).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn usage(
+        &self,
+        tenant: Option<&Name>,
+        from: Date,
+        to: Date,
+    ) -> Result<Vec<UsageCount>, StoreError> {
+        between(&self.pool, tenant, from, to).await
+    }
+
+    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
+        let mut transaction = self.write().await?;
+        keep(&mut transaction, checks).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
+        kept(&self.pool, tenant, id).await
+    }
+
+    async fn purge_tenant(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        let mut transaction = self.write().await?;
+        let purged = purge_tenant(&mut transaction, purge).await?;
+        transaction.commit().await?;
+        Ok(purged)
+    }
+
+    async fn purge_usage_writers(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let purged = sqlx::query("DELETE FROM usage_writers WHERE written_at < ?")
+            .bind(value::milliseconds(before))
+            .execute(&self.pool)
+            .await?;
+        Ok(purged.rows_affected())
+    }
+}
 
 type Write<'a> = Transaction<'a, Sqlite>;
 
 /// Notes a batch as written; false where it was noted before.
-pub(super) async fn is_new(write: &mut Write<'_>, batch: &UsageBatch) -> Result<bool, StoreError> {
+async fn is_new(write: &mut Write<'_>, batch: &UsageBatch) -> Result<bool, StoreError> {
     let noted = sqlx::query(
         "INSERT INTO usage_writers (writer, batch, written_at) VALUES (?, ?, ?)
          ON CONFLICT DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at
@@ -27,7 +74,7 @@ pub(super) async fn is_new(write: &mut Write<'_>, batch: &UsageBatch) -> Result<
     Ok(noted.rows_affected() == 1)
 }
 
-pub(super) async fn add(write: &mut Write<'_>, counts: &[UsageCount]) -> Result<(), StoreError> {
+async fn add(write: &mut Write<'_>, counts: &[UsageCount]) -> Result<(), StoreError> {
     for UsageCount { charged, count } in counts {
         sqlx::query(
             "INSERT INTO usage (tenant, day, key_id, plan, operation, outcome, count)
@@ -39,7 +86,7 @@ pub(super) async fn add(write: &mut Write<'_>, counts: &[UsageCount]) -> Result<
         .bind(charged.key.as_str())
         .bind(charged.plan.as_str())
         .bind(charged.operation.as_str())
-        .bind(&charged.outcome)
+        .bind(&charged.verdict)
         .bind(value::signed(*count))
         .execute(&mut **write)
         .await?;
@@ -47,7 +94,7 @@ pub(super) async fn add(write: &mut Write<'_>, counts: &[UsageCount]) -> Result<
     Ok(())
 }
 
-pub(super) async fn between(
+async fn between(
     pool: &SqlitePool,
     tenant: Option<&Name>,
     from: Date,
@@ -66,7 +113,7 @@ pub(super) async fn between(
     rows.iter().map(row::usage::count).collect()
 }
 
-pub(super) async fn keep(write: &mut Write<'_>, checks: &[KeptCheck]) -> Result<(), StoreError> {
+async fn keep(write: &mut Write<'_>, checks: &[KeptCheck]) -> Result<(), StoreError> {
     for check in checks {
         sqlx::query(
             "INSERT INTO checks (id, tenant, made_at, answer) VALUES (?, ?, ?, ?)
@@ -82,11 +129,7 @@ pub(super) async fn keep(write: &mut Write<'_>, checks: &[KeptCheck]) -> Result<
     Ok(())
 }
 
-pub(super) async fn kept(
-    pool: &SqlitePool,
-    tenant: &Name,
-    id: &str,
-) -> Result<Option<KeptCheck>, StoreError> {
+async fn kept(pool: &SqlitePool, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
     let row = sqlx::query("SELECT made_at, answer FROM checks WHERE id = ? AND tenant = ?")
         .bind(id)
         .bind(tenant.as_str())
@@ -95,7 +138,7 @@ pub(super) async fn kept(
     row.map(|row| row::usage::check(&row, tenant, id)).transpose()
 }
 
-pub(super) async fn purge(write: &mut Write<'_>, purge: &Purge) -> Result<Purged, StoreError> {
+async fn purge_tenant(write: &mut Write<'_>, purge: &Purge) -> Result<Purged, StoreError> {
     let checks = sqlx::query("DELETE FROM checks WHERE tenant = ? AND made_at < ?")
         .bind(purge.tenant.as_str())
         .bind(value::milliseconds(purge.checks_before))
@@ -109,16 +152,4 @@ pub(super) async fn purge(write: &mut Write<'_>, purge: &Purge) -> Result<Purged
         .await?
         .rows_affected();
     Ok(Purged { checks, usage })
-}
-
-/// Forgets writers that wrote nothing since a moment: none of them will send a batch again.
-pub(super) async fn purge_writers(
-    write: &mut Write<'_>,
-    before: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM usage_writers WHERE written_at < ?")
-        .bind(value::milliseconds(before))
-        .execute(&mut **write)
-        .await?;
-    Ok(())
 }

@@ -11,7 +11,7 @@ use assay_engine::{
     taxonomy::Category,
 };
 use assay_store::{
-    PostgresStore, Store, StoreError,
+    ControlStore, IntelStore, PostgresStore, Store, StoreError, UsageStore,
     intel::{LabelChange, LabelReading},
     usage::UsageCount,
 };
@@ -246,7 +246,7 @@ async fn what_programs_count_adds_up_whatever_their_order() {
             }
             tokio::spawn(async move {
                 store.add_usage(&batch(&counts)).await?;
-                store.touch_keys(&used).await
+                store.record_key_use(&used).await
             })
         })
         .collect();
@@ -272,7 +272,7 @@ async fn what_is_counted_does_not_wait_for_an_import() {
     let count = UsageCount { charged: charged("a", 1, "allow"), count: 1 };
     let work = async {
         store.add_usage(&batch(&[count])).await?;
-        store.touch_keys(&[(key(1).id, at(1))]).await?;
+        store.record_key_use(&[(key(1).id, at(1))]).await?;
         read(&store).await;
         store.control().await
     };

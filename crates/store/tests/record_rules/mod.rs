@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 
-pub(crate) fn charged(tenant: &str, day: i8, outcome: &str) -> Charged {
+pub(crate) fn charged(tenant: &str, day: i8, verdict: &str) -> Charged {
     Charged {
         tenant: tenant.parse().unwrap(),
         day: date(2026, 1, day),
         key: key(1).id,
         plan: "business".parse().unwrap(),
         operation: Operation::Check,
-        outcome: outcome.into(),
+        verdict: verdict.into(),
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn usage_adds_up(store: Arc<dyn Store>) {
         checks_before: at(0),
         usage_before: date(2026, 1, 3),
     };
-    assert_eq!(store.purge(&purge).await.unwrap(), Purged { checks: 0, usage: 1 });
+    assert_eq!(store.purge_tenant(&purge).await.unwrap(), Purged { checks: 0, usage: 1 });
     assert_eq!(of(None, 1, 9).await, [count(later, 1), count(b, 1)]);
 }
 
@@ -67,7 +67,7 @@ pub(crate) async fn usage_that_is_sent_again_counts_once(store: Arc<dyn Store>) 
     send(1, 2, 1_000).await;
     assert_eq!(sum().await, 1_110, "each writer has numbers of its own");
     // Writers are forgotten by age: the first one wrote last at minute 2, the second one at minute 1.
-    store.purge_common(at(2)).await.unwrap();
+    store.purge_usage_writers(at(2)).await.unwrap();
     send(1, 2, 1_000).await;
     assert_eq!(sum().await, 1_110, "the first one is remembered");
     send(2, 1, 100).await;
@@ -91,8 +91,8 @@ pub(crate) async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
         checks_before: at(minute),
         usage_before: date(2026, 1, 1),
     };
-    assert_eq!(store.purge(&purge(5)).await.unwrap().checks, 0);
-    assert_eq!(store.purge(&purge(6)).await.unwrap().checks, 1);
+    assert_eq!(store.purge_tenant(&purge(5)).await.unwrap().checks, 0);
+    assert_eq!(store.purge_tenant(&purge(6)).await.unwrap().checks, 1);
     assert_eq!(store.kept_check(&ours, "1").await.unwrap(), None);
 }
 
@@ -125,8 +125,8 @@ pub(crate) async fn what_was_fetched_is_kept_by_chain_kind_and_key(store: Arc<dy
     assert_eq!(found[1], fetched("btc", kind, "0001", "{}", 1));
     assert_eq!(store.fetched(btc, FetchedKind::History, &keys).await.unwrap(), []);
     // What is older than it is kept goes.
-    assert_eq!(store.purge_common(at(1)).await.unwrap(), 0);
-    assert_eq!(store.purge_common(at(3)).await.unwrap(), 1_200, "of minute 1 and of minute 2");
+    assert_eq!(store.purge_fetched(at(1)).await.unwrap(), 0);
+    assert_eq!(store.purge_fetched(at(3)).await.unwrap(), 1_200, "of minute 1 and of minute 2");
     let left = store.fetched(btc, kind, &keys).await.unwrap();
     assert_eq!(left, [fetched("btc", kind, "0000", "[4]", 5)]);
     assert_eq!(store.fetched(btc, FetchedKind::Spends, &keys).await.unwrap().len(), 1);

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use assay_database::DatabaseError;
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::{chain::ChainId, facts::Environment};
-use assay_store::{PostgresStore, Store, StoreError, fetched::FetchedKind};
+use assay_store::{
+    ControlStore, FetchedStore, PostgresStore, Store, StoreError, fetched::FetchedKind,
+};
 use sqlx::{Connection, Executor, PgConnection, Row};
 
 use crate::{PATIENCE, backends::server::Server};
@@ -81,8 +83,8 @@ async fn checks_that_read_chains_do_not_hold_up_limits_and_revocations() {
     // Nothing of this waits for a reader: the lock is still held.
     store.revisions().await.unwrap();
     store.control().await.unwrap();
-    let limits = store.shared().unwrap();
-    assert!(limits.claim_seat("one", PATIENCE).await.unwrap().has_seat);
+    let limits = store.coordination().unwrap();
+    assert!(limits.claim_slot("one", PATIENCE).await.unwrap().is_held);
     lock.rollback().await.unwrap();
     for reading in reading {
         // Those that waited too long for a place were told so.

@@ -5,11 +5,10 @@ use std::{collections::BTreeMap, env};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_graph::{GraphStore, WriterOptions};
 use assay_store::{
-    PostgresStore, Store, StoreError,
+    ControlStore, FetchedStore, IntelStore, PostgresStore, QuotaStore, SlotStore, Store,
+    StoreError, UsageStore,
     fetched::{Fetched, FetchedKind},
     postgres::Roles,
-    quotas::Quotas,
-    seats::Seats,
     usage::{Charged, KeptCheck, Operation, Purge, UsageBatch, UsageCount},
 };
 use assay_tenancy::{
@@ -113,7 +112,7 @@ fn charged(number: usize) -> Charged {
         key: key(key_id(number, 0), "any").id,
         plan: "business".parse().unwrap(),
         operation: Operation::Check,
-        outcome: "allow".into(),
+        verdict: "allow".into(),
     }
 }
 
@@ -286,9 +285,9 @@ async fn each_program_does_its_task_with_its_role() {
     let (serve, control) = (database.store("serve").await, database.store("control").await);
     let ingest = database.store("ingest").await;
 
-    serve.touch_keys(&[(key(0, "any").id, at(5))]).await.unwrap();
+    serve.record_key_use(&[(key(0, "any").id, at(5))]).await.unwrap();
     serve.revoke_key(&key(1, "any").id, at(6)).await.unwrap();
-    control.regrant_key(&key(2, "any").id, &[Scope::Usage], Some(at(9))).await.unwrap();
+    control.update_key(&key(2, "any").id, &[Scope::Usage], Some(at(9))).await.unwrap();
     let fetched = Fetched {
         chain: "btc".parse().unwrap(),
         kind: FetchedKind::History,
@@ -298,9 +297,9 @@ async fn each_program_does_its_task_with_its_role() {
     };
     serve.keep_fetched(std::slice::from_ref(&fetched)).await.unwrap();
     serve.keep_fetched(&[fetched]).await.unwrap();
-    assert!(serve.claim_seat("one", PATIENCE).await.unwrap().has_seat);
-    assert!(serve.renew_seat("one", PATIENCE).await.unwrap().has_seat);
-    serve.release_seat("one").await.unwrap();
+    assert!(serve.claim_slot("one", PATIENCE).await.unwrap().is_held);
+    assert!(serve.renew_slot("one", PATIENCE).await.unwrap().is_held);
+    serve.release_slot("one").await.unwrap();
     serve.reserve(&[]).await.unwrap();
     assert!(serve.first_epoch("bucket").await.unwrap());
     serve.intel(None).await.unwrap();
@@ -312,9 +311,11 @@ async fn each_program_does_its_task_with_its_role() {
     ingest.suppressions().await.unwrap();
 
     let purge = Purge { tenant: tenant(3), checks_before: at(10), usage_before: date(2026, 1, 2) };
-    let purged = control.purge(&purge).await.unwrap();
+    let purged = control.purge_tenant(&purge).await.unwrap();
     assert_eq!((purged.checks, purged.usage), (u64::try_from(CHECKS).unwrap(), 1));
-    assert_eq!(control.purge_common(at(1)).await.unwrap(), 1, "what was fetched");
+    assert_eq!(control.purge_fetched(at(1)).await.unwrap(), 1);
+    control.purge_usage_writers(at(1)).await.unwrap();
+    control.purge_quotas().await.unwrap();
     let keys = control.control().await.unwrap().keys;
     let of = |number: u64| keys.iter().find(|found| found.id == key(number, "any").id).unwrap();
     assert_eq!((of(0).last_used_at, of(1).revoked_at), (Some(at(5)), Some(at(6))));

@@ -17,7 +17,7 @@ mod made_chain;
 mod migrations;
 mod quotas;
 mod reach;
-mod seats;
+mod slots;
 mod tls;
 mod watch;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
-use assay_store::{PostgresStore, Store, StoreError};
+use assay_store::{ControlStore, PostgresStore, Store, StoreError};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tokio::sync::Barrier;
 

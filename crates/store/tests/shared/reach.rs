@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, pin::pin, sync::Arc, time::D
 use assay_database::DatabaseError;
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
-use assay_store::{PostgresStore, Store, StoreError};
+use assay_store::{ControlStore, PostgresStore, Store, StoreError};
 use futures_util::future::{Either, join_all, select};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tempfile::TempDir;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use assay_database::ChangeSubscription;
 use assay_engine::facts::Environment;
 use assay_graph::{GraphStore, WriterOptions};
-use assay_store::{PostgresStore, Store};
+use assay_store::{ControlStore, IntelStore, PostgresStore, Store};
 use sqlx::{Connection, Executor, PgConnection, Row, postgres::PgListener};
 
 use crate::{
@@ -95,7 +95,7 @@ async fn what_was_rolled_back_and_what_changes_no_counter_is_not_told() {
     let count = "UPDATE installation SET control_revision = control_revision + 100";
     change.execute(count).await.unwrap();
     change.rollback().await.unwrap();
-    writer.touch_keys(&[(key(1, "acme").id, at(1))]).await.unwrap();
+    writer.record_key_use(&[(key(1, "acme").id, at(1))]).await.unwrap();
     // Notifications come in the order of the commits: were there one before this, it would come first.
     writer.add_key(&key(1, "acme"), None).await.unwrap();
     assert_eq!(next_told(&mut listener).await, "control 1");

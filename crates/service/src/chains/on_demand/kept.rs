@@ -8,7 +8,7 @@ use assay_engine::{
     utxo::{OutPoint, ScriptOwner, Txid},
 };
 use assay_store::{
-    Store, StoreError,
+    FetchedStore, StoreError,
     fetched::{Fetched, FetchedKind},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -98,7 +98,7 @@ impl KeptTransaction {
 /// What is kept of one chain.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<'a> {
-    pub(super) store: &'a dyn Store,
+    pub(super) store: &'a dyn FetchedStore,
     pub(super) chain: ChainId,
     pub(super) now: Timestamp,
     /// How long ago what may change may have been fetched.

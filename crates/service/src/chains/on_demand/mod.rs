@@ -30,7 +30,7 @@ use assay_engine::{
     utxo::{ScriptOwner, Txid},
 };
 use assay_intel::IntelSnapshot;
-use assay_store::{Store, StoreError};
+use assay_store::{FetchedStore, StoreError};
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -47,7 +47,7 @@ const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
 #[derive(Debug)]
 pub struct OnDemand {
     chain: ChainId,
-    store: Arc<dyn Store>,
+    store: Arc<dyn FetchedStore>,
     histories: Arc<dyn Histories>,
     bound: Duration,
     tip: Mutex<Option<(ReportedTip, Timestamp)>>,
@@ -58,7 +58,7 @@ impl OnDemand {
     #[must_use]
     pub fn new(
         chain: ChainId,
-        store: Arc<dyn Store>,
+        store: Arc<dyn FetchedStore>,
         histories: Arc<dyn Histories>,
         bound: Duration,
     ) -> Self {

@@ -1,4 +1,4 @@
-//! Seats in PostgreSQL. Each call is one statement, by the server's clock.
+//! Slots of replicas in PostgreSQL: the table `seats`. Each call is one statement, by the server's clock.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use sqlx::{AssertSqlSafe, postgres::PgRow};
 use super::PostgresStore;
 use crate::{
     StoreError,
+    coordination::slots::{SlotLease, SlotRegistry, SlotStore},
     row::Columns,
-    seats::{Seated, Seating, Seats},
     value,
 };
 
-/// The server's time in microseconds, once for the whole statement. It is read before anything waits for
-/// a lock: so a lease can come out shorter than asked for, never longer.
+/// The server's time in microseconds, once for the whole statement. It is read before the statement waits for
+/// a lock, so that a lease can be shorter than requested, never longer.
 const CLOCK: &str = "clock AS MATERIALIZED
     (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now)";
-/// The holder's own seat, renewed.
+/// The holder's own slot, renewed.
 const RENEWED: &str = "renewed AS
     (UPDATE seats SET expires_at = greatest(expires_at, clock.now + $2) FROM clock
      WHERE holder = $1 AND expires_at > clock.now RETURNING seats.*)";
-/// The lowest free seat. One that another program is just taking is passed over.
+/// The lowest free slot. One that another program is claiming is skipped.
 const CLAIMED: &str = "free AS
     (SELECT number FROM seats, clock
      WHERE (holder IS NULL OR expires_at <= clock.now) AND NOT EXISTS (SELECT FROM renewed)
@@ -29,25 +29,25 @@ const CLAIMED: &str = "free AS
     claimed AS
     (UPDATE seats SET holder = $1, claimed_at = clock.now, expires_at = clock.now + $2
      FROM free, clock WHERE seats.number = free.number RETURNING seats.*)";
-/// All seats, with what this statement changed.
+/// All slots, as this statement leaves them.
 const ALL: &str = "SELECT clock.now, own.number IS NOT NULL AS is_own,
         coalesce(own.expires_at, seats.expires_at) AS expires_at
     FROM clock CROSS JOIN seats LEFT JOIN own ON own.number = seats.number ORDER BY seats.number";
 
 #[async_trait]
-impl Seats for PostgresStore {
-    async fn claim_seat(&self, holder: &str, lease: Duration) -> Result<Seated, StoreError> {
+impl SlotStore for PostgresStore {
+    async fn claim_slot(&self, holder: &str, lease: Duration) -> Result<SlotLease, StoreError> {
         let own = "own AS (SELECT * FROM renewed UNION ALL SELECT * FROM claimed)";
         let query = format!("WITH {CLOCK}, {RENEWED}, {CLAIMED}, {own} {ALL}");
         self.ask(query, holder, lease).await
     }
 
-    async fn renew_seat(&self, holder: &str, lease: Duration) -> Result<Seated, StoreError> {
+    async fn renew_slot(&self, holder: &str, lease: Duration) -> Result<SlotLease, StoreError> {
         let own = "own AS (SELECT * FROM renewed)";
         self.ask(format!("WITH {CLOCK}, {RENEWED}, {own} {ALL}"), holder, lease).await
     }
 
-    async fn release_seat(&self, holder: &str) -> Result<(), StoreError> {
+    async fn release_slot(&self, holder: &str) -> Result<(), StoreError> {
         let query = format!(
             "WITH {CLOCK} UPDATE seats SET expires_at = clock.now FROM clock
              WHERE holder = $1 AND expires_at > clock.now"
@@ -67,7 +67,7 @@ impl PostgresStore {
         query: String,
         holder: &str,
         lease: Duration,
-    ) -> Result<Seated, StoreError> {
+    ) -> Result<SlotLease, StoreError> {
         let lease = i64::try_from(lease.as_micros()).unwrap_or(i64::MAX / 2);
         let asking = async {
             let query = sqlx::query(AssertSqlSafe(query)).bind(holder).bind(lease);
@@ -75,22 +75,22 @@ impl PostgresStore {
                 query.fetch_all(&mut *self.database.control.acquire().await?).await?,
             )
         };
-        seated(&self.database.control.with_timeout(asking).await?)
+        slot_lease(&self.database.control.with_timeout(asking).await?)
     }
 }
 
-fn seated(rows: &[PgRow]) -> Result<Seated, StoreError> {
+fn slot_lease(rows: &[PgRow]) -> Result<SlotLease, StoreError> {
     let Some(first) = rows.first() else {
         return Err(StoreError::unreadable("seats", "there is none"));
     };
     let now = value::microseconds("seats.now", first.integer("now")?)?;
-    let mut has_seat = false;
+    let mut is_held = false;
     let mut expiries = Vec::new();
     for row in rows {
-        has_seat |= row.flag("is_own")?;
+        is_held |= row.flag("is_own")?;
         let expires_at = row.optional_integer("expires_at")?;
         expiries.extend(value::optional_microseconds("seats.expires_at", expires_at)?);
     }
     let total = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-    Ok(Seated { has_seat, seating: Seating { now, total, expiries } })
+    Ok(SlotLease { is_held, registry: SlotRegistry { now, total, expiries } })
 }

@@ -1,19 +1,19 @@
-//! Labels and their withdrawals in PostgreSQL.
+//! Labels and their withdrawals in `SQLite`.
 
-use assay_database::postgres::Connections;
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    evidence::{AddressLabel, Label, SourceKind},
+    evidence::{AddressLabel, SourceKind},
     names::{ListId, SourceId},
     taxonomy::Category,
 };
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
-use sqlx::{AssertSqlSafe, PgConnection, Row};
+use sqlx::{QueryBuilder, Row, Sqlite, SqlitePool};
 
-use super::intel::{
-    change_data, confirm_fetch, insert_publication, note_fetched, publications, upsert_source,
+use super::listings::{
+    Write, change_data, confirm_fetch, insert_publication, note_fetched, publications,
+    upsert_source,
 };
 use crate::{
     StoreError,
@@ -27,43 +27,41 @@ use crate::{
     value,
 };
 
-/// Labels that are inserted by one statement: enough that a million of them is not a question of how
-/// far away the server is.
-const BATCH: usize = 5_000;
+/// Rows that are inserted by one statement.
+const BATCH: usize = 500;
 
 /// Hands out every label that stands.
 pub(super) async fn standing(
-    read: &mut PgConnection,
-    connections: &Connections,
+    read: &mut Write<'_>,
     each: &mut LabelSink<'_>,
 ) -> Result<(), StoreError> {
     let query = format!(
         "SELECT {COLUMNS} FROM labels WHERE recorded_to IS NULL AND NOT {WITHDRAWN}
          ORDER BY chain, address, source, id"
     );
-    let mut rows = sqlx::query(AssertSqlSafe(query)).fetch(read);
-    while let Some(row) = connections.next_part(rows.try_next()).await? {
+    let mut rows = sqlx::query(sqlx::AssertSqlSafe(query)).fetch(&mut **read);
+    while let Some(row) = rows.try_next().await? {
         each(row::labels::address_label(&row)?);
     }
     Ok(())
 }
 
 pub(super) async fn all(
-    read: &mut PgConnection,
+    pool: &SqlitePool,
     filter: &LabelFilter,
     each: &mut (dyn FnMut(RecordedLabel) + Send),
 ) -> Result<(), StoreError> {
     let query = format!(
         "SELECT {COLUMNS}, recorded_from, recorded_to FROM labels
-         WHERE ($1::text IS NULL OR source = $1) AND ($2::text IS NULL OR chain = $2)
-           AND ($3 OR recorded_to IS NULL)
+         WHERE (?1 IS NULL OR source = ?1) AND (?2 IS NULL OR chain = ?2)
+           AND (?3 OR recorded_to IS NULL)
          ORDER BY chain, address, source, id"
     );
-    let mut rows = sqlx::query(AssertSqlSafe(query))
+    let mut rows = sqlx::query(sqlx::AssertSqlSafe(query))
         .bind(filter.source.as_ref().map(SourceId::as_str))
         .bind(filter.chain.map(ChainId::as_str))
         .bind(filter.history)
-        .fetch(read);
+        .fetch(pool);
     while let Some(row) = rows.try_next().await? {
         each(row::labels::recorded(&row)?);
     }
@@ -71,7 +69,7 @@ pub(super) async fn all(
 }
 
 pub(super) async fn record(
-    write: &mut PgConnection,
+    write: &mut Write<'_>,
     import: &LabelImport,
 ) -> Result<Option<LabelChange>, StoreError> {
     upsert_source(write, &import.source, SourceKind::Labels, import.sample, import.at).await?;
@@ -88,99 +86,85 @@ pub(super) async fn record(
 }
 
 /// Ends the recorded labels that the import lacks, and records those that are new.
-async fn replace(
-    write: &mut PgConnection,
-    import: &LabelImport,
-) -> Result<LabelChange, StoreError> {
+async fn replace(write: &mut Write<'_>, import: &LabelImport) -> Result<LabelChange, StoreError> {
     let recorded = recorded(write, &import.source).await?;
     let Replacement { begun, ended, change } = recorded.replace_by(&import.labels);
-    sqlx::query("UPDATE labels SET recorded_to = $1 WHERE id = ANY($2)")
-        .bind(value::milliseconds(import.at))
-        .bind(&ended)
-        .execute(&mut *write)
-        .await?;
+    for id in &ended {
+        sqlx::query("UPDATE labels SET recorded_to = ? WHERE id = ?")
+            .bind(value::milliseconds(import.at))
+            .bind(id)
+            .execute(&mut **write)
+            .await?;
+    }
     for batch in begun.chunks(BATCH) {
         insert(write, batch, import.at).await?;
     }
     Ok(change)
 }
 
-async fn recorded(read: &mut PgConnection, source: &SourceId) -> Result<Recorded, StoreError> {
+async fn recorded(read: &mut Write<'_>, source: &SourceId) -> Result<Recorded, StoreError> {
     let mut found = Recorded::default();
     let mut rows =
-        sqlx::query("SELECT id, fingerprint FROM labels WHERE source = $1 AND recorded_to IS NULL")
+        sqlx::query("SELECT id, fingerprint FROM labels WHERE source = ? AND recorded_to IS NULL")
             .bind(source.as_str())
-            .fetch(read);
+            .fetch(&mut **read);
     while let Some(row) = rows.try_next().await? {
         found.add(&row)?;
     }
     Ok(found)
 }
 
-/// Inserts labels in their order, so that their ids are in it too.
 async fn insert(
-    write: &mut PgConnection,
+    write: &mut Write<'_>,
     batch: &[(&AddressLabel, Fingerprint)],
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let addresses = || batch.iter().map(|(label, _)| &label.address);
-    let labels = || batch.iter().map(|(label, _)| &label.label);
-    let text = |text: fn(&Label) -> &str| labels().map(text).collect::<Vec<&str>>();
-    let optional =
-        |text: fn(&Label) -> Option<&str>| labels().map(text).collect::<Vec<Option<&str>>>();
-    let days = |day: fn(&Label) -> Option<jiff::civil::Date>| {
-        labels().map(|label| day(label).map(|day| day.to_string())).collect::<Vec<_>>()
-    };
-    let query = format!(
-        "INSERT INTO labels (recorded_from, {COLUMNS}, fingerprint)
-         SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-             $7::text[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::text[],
-             $13::text[], $14::text[], $15::text[], $16::text[], $17::bytea[])"
-    );
-    sqlx::query(AssertSqlSafe(query))
-        .bind(value::milliseconds(at))
-        .bind(text(|label| label.source.as_str()))
-        .bind(addresses().map(|address| address.chain().as_str()).collect::<Vec<_>>())
-        .bind(addresses().map(CanonicalAddress::as_str).collect::<Vec<_>>())
-        .bind(text(|label| label.category.as_str()))
-        .bind(optional(|label| label.entity.as_deref()))
-        .bind(text(|label| label.tier.as_str()))
-        .bind(labels().map(|label| i64::from(label.confidence.percent())).collect::<Vec<_>>())
-        .bind(text(|label| &label.upstream))
-        .bind(optional(|label| label.author.as_deref()))
-        .bind(optional(|label| label.term.as_deref()))
-        .bind(optional(|label| label.cites_list.as_ref().map(ListId::as_str)))
-        .bind(optional(|label| label.reason.as_deref()))
-        .bind(optional(|label| label.reference.as_deref()))
-        .bind(days(|label| label.valid_from))
-        .bind(days(|label| label.valid_until))
-        .bind(batch.iter().map(|(_, print)| &print[..]).collect::<Vec<_>>())
-        .execute(write)
-        .await?;
+    let mut query: QueryBuilder<Sqlite> =
+        QueryBuilder::new(format!("INSERT INTO labels ({COLUMNS}, fingerprint, recorded_from) "));
+    query.push_values(batch, |mut row, (AddressLabel { address, label }, print)| {
+        row.push_bind(label.source.as_str())
+            .push_bind(address.chain().as_str())
+            .push_bind(address.as_str())
+            .push_bind(label.category.as_str())
+            .push_bind(label.entity.as_deref())
+            .push_bind(label.tier.as_str())
+            .push_bind(label.confidence.percent())
+            .push_bind(&*label.upstream)
+            .push_bind(label.author.as_deref())
+            .push_bind(label.term.as_deref())
+            .push_bind(label.cites_list.as_ref().map(ListId::as_str))
+            .push_bind(label.reason.as_deref())
+            .push_bind(label.reference.as_deref())
+            .push_bind(label.valid_from.map(|day| day.to_string()))
+            .push_bind(label.valid_until.map(|day| day.to_string()))
+            .push_bind(&print[..])
+            .push_bind(value::milliseconds(at));
+    });
+    query.build().execute(&mut **write).await?;
     Ok(())
 }
 
 pub(super) async fn suppress(
-    write: &mut PgConnection,
+    write: &mut Write<'_>,
     suppression: &Suppression,
 ) -> Result<u64, StoreError> {
     let Suppression { source, address, category, author, reason, at, lifted_at: _ } = suppression;
     let category = category.map(Category::as_str);
     let withdrawn: i64 = sqlx::query(
-        "SELECT count(*) FROM labels WHERE recorded_to IS NULL AND source = $1 AND chain = $2
-             AND address = $3 AND ($4::text IS NULL OR category = $4)",
+        "SELECT count(*) FROM labels WHERE recorded_to IS NULL AND source = ?1 AND chain = ?2
+             AND address = ?3 AND (?4 IS NULL OR category = ?4)",
     )
     .bind(source.as_str())
     .bind(address.chain().as_str())
     .bind(address.as_str())
     .bind(category)
-    .fetch_one(&mut *write)
+    .fetch_one(&mut **write)
     .await?
     .try_get(0)?;
     sqlx::query(
         "INSERT INTO label_suppressions
              (source, chain, address, category, author, reason, suppressed_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+         VALUES (?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(source.as_str())
     .bind(address.chain().as_str())
@@ -189,7 +173,7 @@ pub(super) async fn suppress(
     .bind(author)
     .bind(reason)
     .bind(value::milliseconds(*at))
-    .execute(&mut *write)
+    .execute(&mut **write)
     .await?;
     let what = format!("suppressed {address} {}", category.unwrap_or("*"));
     changed(write, source, &what).await?;
@@ -197,20 +181,20 @@ pub(super) async fn suppress(
 }
 
 pub(super) async fn lift(
-    write: &mut PgConnection,
+    write: &mut Write<'_>,
     source: &SourceId,
     address: &CanonicalAddress,
     at: Timestamp,
 ) -> Result<u64, StoreError> {
     let lifted = sqlx::query(
-        "UPDATE label_suppressions SET lifted_at = $1
-         WHERE lifted_at IS NULL AND source = $2 AND chain = $3 AND address = $4",
+        "UPDATE label_suppressions SET lifted_at = ?
+         WHERE lifted_at IS NULL AND source = ? AND chain = ? AND address = ?",
     )
     .bind(value::milliseconds(at))
     .bind(source.as_str())
     .bind(address.chain().as_str())
     .bind(address.as_str())
-    .execute(&mut *write)
+    .execute(&mut **write)
     .await?
     .rows_affected();
     if lifted > 0 {
@@ -219,24 +203,20 @@ pub(super) async fn lift(
     Ok(lifted)
 }
 
-pub(super) async fn suppressions(read: &mut PgConnection) -> Result<Vec<Suppression>, StoreError> {
+pub(super) async fn suppressions(pool: &SqlitePool) -> Result<Vec<Suppression>, StoreError> {
     let rows = sqlx::query(
         "SELECT source, chain, address, category, author, reason, suppressed_at, lifted_at
          FROM label_suppressions ORDER BY id",
     )
-    .fetch_all(read)
+    .fetch_all(pool)
     .await?;
     rows.iter().map(row::labels::suppression).collect()
 }
 
 /// Counts a change of labels.
-async fn changed(
-    write: &mut PgConnection,
-    source: &SourceId,
-    what: &str,
-) -> Result<(), StoreError> {
+async fn changed(write: &mut Write<'_>, source: &SourceId, what: &str) -> Result<(), StoreError> {
     sqlx::query("UPDATE installation SET label_generation = label_generation + 1")
-        .execute(&mut *write)
+        .execute(&mut **write)
         .await?;
     change_data(write, source, what).await
 }

@@ -1,4 +1,4 @@
-//! Sources, publications, listings and labels in `SQLite`.
+//! Sources, publications and listings in `SQLite`.
 
 use assay_engine::{
     evidence::{ListingEntry, SourceKind, history::Presence},

@@ -1,0 +1,15 @@
+//! What the replicas of a service share to enforce limits together.
+//!
+//! - [`slots`]: which replicas run, and the share of every limit that each may spend on its own
+//! - [`quotas`]: what was granted of limits with long windows
+
+pub mod quotas;
+pub mod slots;
+
+pub use quotas::QuotaStore;
+pub use slots::SlotStore;
+
+/// A store through which several servers coordinate.
+pub trait Coordination: SlotStore + QuotaStore {}
+
+impl<T: SlotStore + QuotaStore> Coordination for T {}

@@ -1,0 +1,50 @@
+//! Slots of replicas: each running replica holds one, and may spend a fixed share of every limit, the
+//! fallback allowance, without asking anybody.
+//!
+//! Nothing else may grant what the holder of a slot can still spend. All times here are by the database's
+//! clock; to a server, whose own clock may be wrong, only differences between them have a meaning.
+//!
+//! Until its lease expires, a slot is not given to another replica. A server that computes the expiry by its
+//! own clock, from a moment before it sent the request, never computes it too late.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::StoreError;
+
+/// All slots at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotRegistry {
+    /// The moment.
+    pub now: Timestamp,
+    /// The number of slots.
+    pub total: u32,
+    /// When the lease of each slot that was ever held expires or expired.
+    pub expiries: Vec<Timestamp>,
+}
+
+/// The answer to a claim or renewal of a slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotLease {
+    /// Whether the holder has a slot now.
+    pub is_held: bool,
+    /// All slots, the holder's included.
+    pub registry: SlotRegistry,
+}
+
+/// The store of replica slots. Each call is one statement.
+#[async_trait]
+pub trait SlotStore: std::fmt::Debug + Send + Sync {
+    /// Claims the lowest free slot (never held, or expired) for `lease`. A holder that has one already gets
+    /// the same slot, renewed: a claim can be repeated after a lost answer.
+    async fn claim_slot(&self, holder: &str, lease: Duration) -> Result<SlotLease, StoreError>;
+
+    /// Extends the lease of a slot to `lease` from now. An expired slot is not renewed: it must be claimed
+    /// again.
+    async fn renew_slot(&self, holder: &str, lease: Duration) -> Result<SlotLease, StoreError>;
+
+    /// Releases a slot: others can claim it at once. In windows that are running, its share counts as spent.
+    async fn release_slot(&self, holder: &str) -> Result<(), StoreError>;
+}

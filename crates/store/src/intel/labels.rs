@@ -1,0 +1,139 @@
+//! What importing a label set records, and suppressions of labels.
+
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    evidence::AddressLabel,
+    names::{ListId, SourceId},
+    taxonomy::Category,
+};
+use jiff::{Timestamp, civil::Date};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::FetchConditions;
+
+/// An import of all labels of a source.
+#[derive(Clone, Debug)]
+pub struct LabelImport {
+    /// The source.
+    pub source: SourceId,
+    /// Whether the data is a demo.
+    pub sample: bool,
+    /// Date of issue.
+    pub published_on: Date,
+    /// SHA-256 of the content.
+    pub digest: String,
+    /// The format's name.
+    pub format: String,
+    /// The file or URL.
+    pub origin: String,
+    /// The URL that it was fetched from and the validators of the answer; `None` for a file.
+    pub fetched: Option<(String, FetchConditions)>,
+    /// The labels.
+    pub labels: Vec<AddressLabel>,
+    /// Further results of the import, as JSON.
+    pub report: serde_json::Value,
+    /// The time of the import.
+    pub at: Timestamp,
+}
+
+/// The numbers of labels that an import changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LabelChange {
+    /// New labels.
+    pub added: u64,
+    /// Labels that ended.
+    pub removed: u64,
+    /// Labels that stay as they were.
+    pub unchanged: u64,
+}
+
+/// Receives labels one by one.
+pub type LabelSink<'a> = dyn FnMut(AddressLabel) + Send + 'a;
+
+/// A request for the labels in force.
+#[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
+pub struct LabelReading<'a> {
+    /// The generation of labels that the caller has: if it is the current one, no labels are handed out.
+    pub known: Option<u64>,
+    /// Receives them.
+    pub each: &'a mut LabelSink<'a>,
+}
+
+/// A decision that a label, or everything that a source says of an address, no longer counts. It holds
+/// whatever later imports say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppression {
+    /// The source of the labels.
+    pub source: SourceId,
+    /// The address.
+    pub address: CanonicalAddress,
+    /// The category; `None` for all.
+    pub category: Option<Category>,
+    /// The person who decided.
+    pub author: String,
+    /// The reason.
+    pub reason: String,
+    /// The time of the decision.
+    pub at: Timestamp,
+    /// When the suppression was lifted.
+    pub lifted_at: Option<Timestamp>,
+}
+
+/// A recorded label and the time for which it is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedLabel {
+    /// The label.
+    pub label: AddressLabel,
+    /// Begin of the record.
+    pub recorded_from: Timestamp,
+    /// End of the record; `None` if it has not ended.
+    pub recorded_to: Option<Timestamp>,
+}
+
+/// A filter of recorded labels.
+#[derive(Clone, Debug, Default)]
+pub struct LabelFilter {
+    /// Only labels of this source.
+    pub source: Option<SourceId>,
+    /// Only labels of this chain.
+    pub chain: Option<ChainId>,
+    /// Ended labels too.
+    pub history: bool,
+}
+
+/// A hash of everything that a label says: two labels with the same fingerprint are the same.
+pub(crate) type Fingerprint = [u8; 16];
+
+/// The fingerprint of a label.
+pub(crate) fn fingerprint(AddressLabel { address, label }: &AddressLabel) -> Fingerprint {
+    let days = [label.valid_from, label.valid_until].map(|day| day.map(|day| day.to_string()));
+    let texts = [
+        Some(label.source.as_str()),
+        Some(address.chain().as_str()),
+        Some(address.as_str()),
+        Some(label.category.as_str()),
+        label.entity.as_deref(),
+        Some(label.tier.as_str()),
+        Some(&label.upstream),
+        label.author.as_deref(),
+        label.term.as_deref(),
+        label.cites_list.as_ref().map(ListId::as_str),
+        label.reason.as_deref(),
+        label.reference.as_deref(),
+        days[0].as_deref(),
+        days[1].as_deref(),
+    ];
+    let mut hash = Sha256::new();
+    hash.update([label.confidence.percent()]);
+    for text in texts {
+        // The length first, so that no two sequences of texts look alike.
+        let length = text.map_or(u64::MAX, |text| text.len() as u64);
+        hash.update(length.to_be_bytes());
+        hash.update(text.unwrap_or_default());
+    }
+    let mut print = Fingerprint::default();
+    print.iter_mut().zip(hash.finalize()).for_each(|(byte, hashed)| *byte = hashed);
+    print
+}

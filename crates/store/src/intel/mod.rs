@@ -1,0 +1,124 @@
+//! Sources, publications, listings and labels.
+//!
+//! - `publications`: what importing a sanctions list records
+//! - `labels`: what importing a label set records, and suppressions of labels
+
+mod labels;
+mod publications;
+
+use assay_engine::{
+    address::CanonicalAddress,
+    evidence::{Listing, SourceKind, SourceState},
+    facts::Environment,
+    names::SourceId,
+};
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+pub(crate) use labels::{Fingerprint, fingerprint};
+pub use labels::{
+    LabelChange, LabelFilter, LabelImport, LabelReading, LabelSink, RecordedLabel, Suppression,
+};
+pub use publications::{
+    FetchConditions, PublicationImport, PublicationRecord, RecordedHistory, RowId,
+};
+
+use crate::StoreError;
+
+/// The store of sources, publications, listings and labels.
+#[async_trait]
+pub trait IntelStore: std::fmt::Debug + Send + Sync {
+    /// Everything that checks need: sources, recorded listings and, if `labels` are asked for, every label in
+    /// force, one by one, in the order of their addresses. All of it is of one moment.
+    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError>;
+
+    /// The recorded history of one source, to plan an import against.
+    async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError>;
+
+    /// Records a planned publication.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Conflict`] if anything changed since the plan was made: plan again.
+    async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError>;
+
+    /// Replaces the labels of a source. `None` if the digest is that of the newest import: then only the
+    /// fetch is recorded.
+    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError>;
+
+    /// Hands recorded labels to `each`, suppressed ones included, in the order of chain and address.
+    async fn labels(
+        &self,
+        filter: &LabelFilter,
+        each: &mut (dyn FnMut(RecordedLabel) + Send),
+    ) -> Result<(), StoreError>;
+
+    /// Suppresses labels. Returns how many recorded labels that concerns now.
+    async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError>;
+
+    /// Lifts the suppressions of a source's labels of an address. Returns how many.
+    async fn lift_suppressions(
+        &self,
+        source: &SourceId,
+        address: &CanonicalAddress,
+        at: Timestamp,
+    ) -> Result<u64, StoreError>;
+
+    /// All suppressions, lifted ones included, in order.
+    async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError>;
+
+    /// The validators of the last answer with which a source was fetched from `url`.
+    async fn fetch_conditions(
+        &self,
+        source: &SourceId,
+        url: &str,
+    ) -> Result<FetchConditions, StoreError>;
+
+    /// Records that the newest publication of a source was confirmed unchanged, and the validators of the
+    /// answer if it was fetched again.
+    async fn confirm_fetch(
+        &self,
+        source: &SourceId,
+        at: Timestamp,
+        fetched: Option<&(String, FetchConditions)>,
+    ) -> Result<(), StoreError>;
+}
+
+/// Everything that checks need.
+#[derive(Clone, Debug)]
+pub struct Intel {
+    /// Whether the data is real or a demo.
+    pub environment: Environment,
+    /// The intel revision: the number of changes of sources, listings and labels.
+    pub generation: u64,
+    /// Identifies the data. Two stores into which the same was imported in the same order have the same
+    /// revision.
+    pub data_revision: String,
+    /// All sources, by name.
+    pub sources: Vec<SourceState>,
+    /// All recorded listings, ended ones included.
+    pub listings: Vec<Listing>,
+    /// The number of changes of labels.
+    pub label_generation: u64,
+}
+
+/// Refuses listings for a source of labels, and the other way round: one kind must not replace the other.
+pub(crate) fn expect_kind(
+    source: &SourceId,
+    held: String,
+    given: SourceKind,
+) -> Result<(), StoreError> {
+    if held == kind_text(given) {
+        return Ok(());
+    }
+    Err(StoreError::OtherKind { source_name: source.to_string(), held, given: kind_text(given) })
+}
+
+/// The identifier of a kind of source in databases.
+pub(crate) const fn kind_text(kind: SourceKind) -> &'static str {
+    match kind {
+        SourceKind::Sanctions => "sanctions",
+        SourceKind::Labels => "labels",
+        SourceKind::Chain => "chain",
+    }
+}

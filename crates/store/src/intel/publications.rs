@@ -1,0 +1,73 @@
+//! What importing a sanctions list records.
+
+use assay_engine::{
+    evidence::{
+        ListingEntry,
+        history::{Presence, PublicationRef, SourceHistory},
+    },
+    names::SourceId,
+};
+use jiff::Timestamp;
+
+/// The row of a listing.
+pub type RowId = i64;
+
+/// The recorded history of a source at one intel revision.
+#[derive(Clone, Debug)]
+pub struct RecordedHistory {
+    /// The intel revision.
+    pub generation: u64,
+    /// Publications and listings.
+    pub history: SourceHistory<RowId>,
+}
+
+/// A planned import of a publication.
+#[derive(Clone, Debug)]
+pub struct PublicationImport {
+    /// The intel revision at which the plan was made.
+    pub planned_at_generation: u64,
+    /// The source.
+    pub source: SourceId,
+    /// Whether the data is a demo.
+    pub sample: bool,
+    /// The publication.
+    pub publication: PublicationRecord,
+    /// Whether it is the newest of its source: then the source counts as verified now.
+    pub newest: bool,
+    /// Recorded listings that end.
+    pub ended: Vec<RowId>,
+    /// Listings that begin.
+    pub begun: Vec<(ListingEntry, Presence)>,
+    /// The URL that it was fetched from and the validators of the answer; `None` for a file.
+    pub fetched: Option<(String, FetchConditions)>,
+    /// The time of the import.
+    pub at: Timestamp,
+}
+
+/// The properties of a publication.
+#[derive(Clone, Debug)]
+pub struct PublicationRecord {
+    /// Date of issue, and the position in the source's history.
+    pub reference: PublicationRef,
+    /// SHA-256 of the content.
+    pub digest: String,
+    /// SHA-256 of the file as fetched.
+    pub file_digest: String,
+    /// The format's name.
+    pub format: String,
+    /// The file or URL.
+    pub origin: String,
+    /// The number of addresses.
+    pub entries: u64,
+    /// What the import changed, as JSON.
+    pub report: serde_json::Value,
+}
+
+/// The validators of an HTTP answer (RFC 9110), to ask for a newer one only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FetchConditions {
+    /// The entity tag.
+    pub etag: Option<String>,
+    /// The time of the last modification, as the server wrote it.
+    pub last_modified: Option<String>,
+}
