@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_engine::{assessment::AssessedSource, facts::Environment, judge_sources, judge_tip};
-use assay_service::{Caller, chains::trace::tips};
+use assay_service::Caller;
 use assay_telemetry::stage;
 use axum::{
     Json,
@@ -34,11 +34,12 @@ pub async fn list_sources(
     let intel = app.service.intel();
     let now = app.service.clock.now();
     let mut sources = judge_sources(intel.sources(), &caller.tenant.policy, now);
-    match tips(&app.service.chains()).instrument(stage!("read_tips")).await {
+    let chains = app.service.chains();
+    match chains.latest_blocks().instrument(stage!("read_tips")).await {
         Ok(tips) => sources.extend(
             tips.iter().filter_map(|(chain, tip)| judge_tip(*chain, intel.environment(), tip, now)),
         ),
-        Err(error) => tracing::error!(%error, "failed to read the newest blocks"),
+        Err(error) => tracing::error!(%error, "failed to read the latest blocks"),
     }
     Json(SourcesResponse {
         sources,

@@ -17,7 +17,7 @@ use assay_engine::{
 };
 use assay_intel::IntelSnapshot;
 use assay_service::{
-    chains::{self, reader::Chains},
+    chains::{self, registry::Chains},
     manifests,
 };
 use assay_store::{ControlStore, Store, control::ManifestRecord};

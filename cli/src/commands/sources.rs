@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use assay_engine::{assessment::AssessedSource, judge_sources, judge_tip};
-use assay_service::chains::{reader::Chains, trace::tips};
+use assay_service::chains::registry::Chains;
 use clap::Args;
 
 use super::{
@@ -32,7 +32,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
     let now = context.clock.now();
     let mut sources = judge_sources(&intel.sources, &policy, now);
     let chains = Chains::of(&databases, &directory(&**store).await?).await?;
-    let tips = tips(&chains).await?;
+    let tips = chains.latest_blocks().await?;
     let tips =
         tips.iter().filter_map(|(chain, tip)| judge_tip(*chain, intel.environment, tip, now));
     sources.extend(tips);

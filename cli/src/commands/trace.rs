@@ -13,7 +13,7 @@ use assay_engine::{
 };
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
-    reader::Chains,
+    registry::Chains,
     trace::{TraceView, trace},
 };
 use clap::{Args, ValueEnum};

@@ -43,7 +43,7 @@ impl ChainWatch {
         };
         *manifests = access.revision;
         for (chain, graph) in chains.graphs() {
-            let seen = self.look(&mut tips, chain, &**graph, service).await;
+            let seen = self.look(&mut tips, chain, graph, service).await;
             if let Err(error) = seen {
                 // What came in is not known: nothing is repeated until it is.
                 tips.remove(&chain);

@@ -56,7 +56,7 @@ pub use write::write_regularly;
 
 use assay_system::Clock;
 
-use crate::chains::reader::Chains;
+use crate::chains::registry::Chains;
 
 /// The state that all requests share.
 #[derive(Debug)]

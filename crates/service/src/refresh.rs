@@ -164,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Bounds, Databases, chains::reader::ChainReader};
+    use crate::{Bounds, Databases};
 
     /// Looks that are taken while somebody asks for one every millisecond, for a second.
     #[tokio::test(start_paused = true)]
@@ -230,10 +230,7 @@ mod tests {
         store.put_manifests(&[first], &[], 0, at).await.unwrap();
         let service = service(folder.path(), &store).await;
         let refresher = Refresher::new(Arc::clone(&service), Duration::from_secs(1));
-        let reader = || match service.chains().reader(ChainId::BTC) {
-            Some(ChainReader::OnDemand(reader)) => Arc::clone(reader),
-            other => panic!("{other:?}"),
-        };
+        let reader = || Arc::clone(service.chains().on_demand(ChainId::BTC).unwrap());
         let before = reader();
         store.put_manifests(&[source("ltc", "http://127.0.0.1:1/")], &[], 1, at).await.unwrap();
         refresher.refresh().await.unwrap();

@@ -1,23 +1,29 @@
 //! Chains: where blocks come from, and what they show of an address.
 //!
-//! - [`reader`]: the chains that can be read now, ingested or on demand
-//! - [`trace`]: a subject's flows, over whichever reader its chain has
-//! - [`on_demand`]: histories of single addresses, fetched when they are asked for
+//! - [`reader`]: the contract of chain readers
+//! - [`graph`]: a reader of ingested blocks
+//! - [`on_demand`]: a reader of histories that are fetched address by address
+//! - [`registry`]: the chains that can be read now, with their readers
+//! - [`trace`]: tracing a subject, whichever reader its chain has
 //! - [`follower`]: following chains while the server runs
+//!
+//! Each builds on those above it.
 
 pub mod follower;
+pub mod graph;
 pub mod on_demand;
 pub mod reader;
+pub mod registry;
 pub mod trace;
 
 use assay_engine::{address::CanonicalAddress, facts::Facts, policy::Policy};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-use reader::Chains;
+use registry::Chains;
 use trace::TraceView;
 
-/// What is known of a subject from lists, labels and its chain.
+/// The facts about a subject from lists, labels and its chain.
 pub async fn facts(
     chains: &Chains,
     intel: &IntelSnapshot,

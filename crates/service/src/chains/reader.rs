@@ -1,19 +1,19 @@
-//! The chains that can be read now.
+//! The contract of chain readers: what a chain shows of a subject, whatever the chain is read from.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::fmt::Debug;
 
-use assay_chain::{TestNetworks, location};
-use assay_engine::{chain::ChainId, facts::Environment, policy::Policy};
-use assay_graph::{Graph, GraphError};
-use assay_store::StoreError;
-use assay_tenancy::{
-    Directory,
-    manifest::{ChainMode, ChainSourceSpec},
+use assay_engine::{
+    address::CanonicalAddress,
+    evidence::{ActivityFacts, AssetActivity, ChainFacts, ChainState, Tip, Unavailable},
+    policy::Policy,
+    trace::TraceRules,
+    utxo::{History, Statistics},
 };
-use sha2::{Digest, Sha256};
-
-use super::on_demand::OnDemand;
-use crate::Databases;
+use assay_graph::GraphError;
+use assay_intel::IntelSnapshot;
+use assay_store::StoreError;
+use async_trait::async_trait;
+use jiff::Timestamp;
 
 /// A chain could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -26,128 +26,76 @@ pub enum ReadError {
     Graph(#[from] GraphError),
 }
 
-/// How a chain is read.
+/// A question for the flows of a subject.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceRequest<'a> {
+    /// The address.
+    pub subject: &'a CanonicalAddress,
+    /// The bounds of the trace.
+    pub rules: TraceRules,
+    /// The policy that says which listings and labels end a flow.
+    pub policy: &'a Policy,
+    /// Listings and labels.
+    pub intel: &'a IntelSnapshot,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// What a chain shows of a subject.
 #[derive(Clone, Debug)]
-pub enum ChainReader {
-    /// From a graph into which its blocks were ingested.
-    Graph(Arc<dyn Graph>),
-    /// From an API, address by address.
-    OnDemand(Arc<OnDemand>),
+pub struct Traced {
+    /// The facts for the assessment.
+    pub state: ChainState,
+    /// Identifies the state of the chain; `None` if the chain was not read.
+    pub revision: Option<String>,
 }
 
-/// Every chain that can be read.
-#[derive(Clone, Debug, Default)]
-pub struct Chains {
-    readers: BTreeMap<ChainId, ChainReader>,
-    /// The source of each chain that has one, whether it gave anything yet or not.
-    declared: BTreeMap<ChainId, ChainSourceSpec>,
-    /// Names what is followed and how: another set may answer otherwise.
-    revision: Arc<str>,
+impl Traced {
+    pub(super) fn facts(facts: ChainFacts, revision: String) -> Self {
+        Self { state: ChainState::Followed(Box::new(facts)), revision: Some(revision) }
+    }
+
+    pub(super) const fn unavailable(reason: Unavailable) -> Self {
+        Self { state: ChainState::Unavailable(reason), revision: None }
+    }
+
+    pub(super) const fn not_followed() -> Self {
+        Self { state: ChainState::NotFollowed, revision: None }
+    }
 }
 
-impl Chains {
-    /// The chains that a store has graphs of, and those whose source is read on demand. A graph goes
-    /// before.
+/// A chain as a source of flows.
+#[async_trait]
+pub trait ChainReader: Debug + Send + Sync {
+    /// Traces the flows of a subject. A chain of which nothing is known is no error: the answer says so.
     ///
     /// # Errors
     ///
-    /// Where the store fails.
-    pub async fn of(
-        databases: &Databases,
-        directory: &Directory<Policy>,
-    ) -> Result<Self, ReadError> {
-        Self::default().renewed(databases, directory).await
-    }
+    /// If the database fails.
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError>;
 
-    /// The same as they are now. A reader whose source says what it said is kept, with what it knows.
+    /// The latest block that was ingested. `None` if there is none yet, or the reader ingests no blocks.
     ///
     /// # Errors
     ///
-    /// Where the store fails.
-    pub async fn renewed(
-        &self,
-        databases: &Databases,
-        directory: &Directory<Policy>,
-    ) -> Result<Self, ReadError> {
-        let sample = databases.store.environment().await? == Environment::Sample;
-        let mut readers = BTreeMap::new();
-        let mut declared = BTreeMap::new();
-        let mut revision = Sha256::new();
-        for feed in directory.chains.values().filter(|feed| !feed.spec.suspended) {
-            let spec = &feed.spec;
-            let Ok(chain) = spec.chain.parse::<ChainId>() else { continue };
-            declared.insert(chain, spec.clone());
-            revision.update(format!("{spec:?}"));
-            if spec.mode == ChainMode::OnDemand
-                && let Some(reader) =
-                    self.kept(chain, spec).or_else(|| on_demand(chain, spec, databases, sample))
-            {
-                readers.insert(chain, ChainReader::OnDemand(reader));
-            }
-        }
-        for chain in databases.graphs.chains().await? {
-            if let Some(graph) = databases.graphs.graph(chain).await? {
-                revision.update(format!("graph of {chain}"));
-                readers.insert(chain, ChainReader::Graph(graph));
-            }
-        }
-        let revision = hex::encode(revision.finalize()).into();
-        Ok(Self { readers, declared, revision })
-    }
-
-    /// The reader of a source that says what it said.
-    fn kept(&self, chain: ChainId, spec: &ChainSourceSpec) -> Option<Arc<OnDemand>> {
-        match self.readers.get(&chain) {
-            Some(ChainReader::OnDemand(reader)) if self.declared.get(&chain) == Some(spec) => {
-                Some(Arc::clone(reader))
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether a chain is to be followed: its flows are then mandatory.
-    #[must_use]
-    pub fn is_followed(&self, chain: ChainId) -> bool {
-        self.declared.contains_key(&chain) || self.readers.contains_key(&chain)
-    }
-
-    /// Names what is followed and how. Answers under one name rest on the same sources.
-    #[must_use]
-    pub const fn revision(&self) -> &Arc<str> {
-        &self.revision
-    }
-
-    /// How a chain is read; `None` where it is not.
-    #[must_use]
-    pub fn reader(&self, chain: ChainId) -> Option<&ChainReader> {
-        self.readers.get(&chain)
-    }
-
-    /// The graphs.
-    pub fn graphs(&self) -> impl Iterator<Item = (ChainId, &Arc<dyn Graph>)> {
-        self.readers.iter().filter_map(|(chain, reader)| match reader {
-            ChainReader::Graph(graph) => Some((*chain, graph)),
-            ChainReader::OnDemand(_) => None,
-        })
-    }
+    /// If the database fails.
+    async fn latest_block(&self) -> Result<Option<Tip>, ReadError>;
 }
 
-fn on_demand(
-    chain: ChainId,
-    spec: &ChainSourceSpec,
-    databases: &Databases,
-    sample: bool,
-) -> Option<Arc<OnDemand>> {
-    let test_networks = TestNetworks::allowed_if(spec.test_network || sample);
-    let bound = Duration::from_secs(spec.time_bound.seconds());
-    match location::histories(chain, &spec.endpoint, bound, test_networks) {
-        Ok(histories) => {
-            let store = Arc::clone(&databases.store);
-            Some(Arc::new(OnDemand::new(chain, store, histories, bound)))
-        }
-        Err(error) => {
-            tracing::error!(%chain, %error, "a chain cannot be read on demand");
-            None
-        }
+/// The activity of a subject in its whole history.
+pub(super) fn activity(subject: &CanonicalAddress, history: &History) -> ActivityFacts {
+    let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
+        history.statistics;
+    ActivityFacts {
+        first_seen,
+        last_seen,
+        transfers_in: transactions_in,
+        transfers_out: transactions_out,
+        amounts: vec![AssetActivity {
+            asset: subject.chain().info().asset.to_owned(),
+            received,
+            sent,
+            balance: received.saturating_sub(sent),
+        }],
     }
 }

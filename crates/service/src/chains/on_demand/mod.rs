@@ -22,20 +22,20 @@ use std::{
 
 use assay_chain::histories::{Histories, ReportedTip};
 use assay_engine::{
-    address::CanonicalAddress,
     chain::ChainId,
-    evidence::{ChainFacts, ChainReading, ChainState, Direction, FlowFacts, Tip, Unavailable},
-    policy::Policy,
-    trace::{Supply, Trace, TraceRules, Wants},
+    evidence::{ChainFacts, ChainReading, Direction, FlowFacts, Tip, Unavailable},
+    trace::{Supply, Trace, Wants},
     utxo::{ScriptOwner, Txid},
 };
-use assay_intel::IntelSnapshot;
 use assay_store::{FetchedStore, StoreError};
+use assay_telemetry::stage;
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
+use tracing::Instrument;
 
-use super::trace::{Traced, activity};
+use super::reader::{ChainReader, ReadError, TraceRequest, Traced, activity};
 use fetch::Fetching;
 use history::Totals;
 use kept::Kept;
@@ -65,19 +65,8 @@ impl OnDemand {
         Self { chain, store, histories, bound, tip: Mutex::new(None) }
     }
 
-    /// What the chain shows of a subject, as far as time allows.
-    ///
-    /// # Errors
-    ///
-    /// Where the store fails. An API that fails is no error: what is kept is used.
-    pub async fn trace(
-        &self,
-        intel: &IntelSnapshot,
-        policy: &Policy,
-        rules: TraceRules,
-        subject: &CanonicalAddress,
-        now: Timestamp,
-    ) -> Result<Traced, StoreError> {
+    async fn trace_in_time(&self, request: TraceRequest<'_>) -> Result<Traced, StoreError> {
+        let TraceRequest { subject, rules, policy, intel, now } = request;
         let deadline = Instant::now() + self.bound;
         let seconds = self.chain.info().rules.longest_tip_age_seconds();
         let kept = Kept {
@@ -88,10 +77,9 @@ impl OnDemand {
         };
         let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
         let Some((tip, reported_at)) = self.newest(&fetching, now).await else {
-            return Ok(Traced::nothing(ChainState::Unavailable(Unavailable::Unreadable)));
+            return Ok(Traced::unavailable(Unavailable::Unreadable));
         };
         let mut seen = Seen::default();
-        let mut read = BTreeSet::new();
         let mut complete = true;
         let mut flows = FlowFacts { complete: true, ledgers: vec![] };
         let mut lifetime = None;
@@ -118,7 +106,6 @@ impl OnDemand {
                     seen.add(supply.destinations.keys().map(|output| output.txid));
                     trace.supply(&supply);
                 }
-                read.clone_from(trace.read());
                 flows = trace.finish();
                 lifetime = Some(activity(subject, &history));
             }
@@ -140,7 +127,7 @@ impl OnDemand {
             patterns: None,
             activity: lifetime,
         };
-        Ok(Traced { state: ChainState::Followed(Box::new(facts)), revision: Some(revision), read })
+        Ok(Traced::facts(facts, revision))
     }
 
     /// The newest block, and when the API said so. What it said before counts where it does not answer.
@@ -201,6 +188,20 @@ impl OnDemand {
             }
         }
         Ok(supply)
+    }
+}
+
+#[async_trait]
+impl ChainReader for OnDemand {
+    /// Traces as far as the time bound of the source allows. A source that fails is no error: what is stored
+    /// of its earlier answers is used.
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
+        let stage = stage!("ask_source", chain = self.chain.info().id);
+        Ok(self.trace_in_time(request).instrument(stage).await?)
+    }
+
+    async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
+        Ok(None)
     }
 }
 

@@ -10,10 +10,14 @@ use assay_chain::{
     histories::{FullTransaction, Summary},
 };
 use assay_engine::{
-    evidence::{FlowEnd, UnresolvedReason},
+    address::CanonicalAddress,
+    evidence::{ChainState, FlowEnd, UnresolvedReason},
     facts::Environment,
+    policy::Policy,
+    trace::TraceRules,
     utxo::{OutPoint, Pool},
 };
+use assay_intel::IntelSnapshot;
 use assay_store::SqliteStore;
 
 use super::*;
@@ -199,8 +203,10 @@ impl World {
     async fn check(&self, now: Timestamp) -> ChainFacts {
         let policy = Policy::default();
         let rules = TraceRules::new(&policy, ChainId::BTC.info());
-        let intel = IntelSnapshot::default();
-        let traced = self.source.trace(&intel, &policy, rules, &subject(), now).await.unwrap();
+        let (subject, intel) = (subject(), IntelSnapshot::default());
+        let request =
+            TraceRequest { subject: &subject, rules, policy: &policy, intel: &intel, now };
+        let traced = self.source.trace(request).await.unwrap();
         match traced.state {
             ChainState::Followed(facts) => *facts,
             other => panic!("{other:?}"),

@@ -1,0 +1,122 @@
+//! Reading a chain from the graph into which its blocks were ingested.
+
+use std::sync::Arc;
+
+use assay_engine::{
+    address::CanonicalAddress,
+    evidence::{ChainFacts, ChainReading, ChainState, FlowFacts, Tip, Unavailable},
+    trace::Trace,
+    utxo::ScriptOwner,
+};
+use assay_graph::{BATCH, Graph, GraphError, GraphTip, follow};
+use assay_telemetry::stage;
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use tracing::Instrument;
+
+use super::reader::{ChainReader, ReadError, TraceRequest, Traced, activity};
+
+/// How often a trace is repeated because a block was ingested during it.
+const ATTEMPTS: usize = 3;
+
+/// A chain that is read from its graph.
+#[derive(Clone, Debug)]
+pub struct GraphReader(Arc<dyn Graph>);
+
+impl GraphReader {
+    /// Reads from `graph`.
+    #[must_use]
+    pub fn new(graph: Arc<dyn Graph>) -> Self {
+        Self(graph)
+    }
+
+    /// The graph.
+    #[must_use]
+    pub fn graph(&self) -> &dyn Graph {
+        &*self.0
+    }
+
+    /// Traces in one state of the graph: if a block was ingested during the trace, once more. If blocks are
+    /// ingested faster than that, the trace has read several states, and its flows are not complete.
+    async fn trace_in_one_state(
+        &self,
+        request: TraceRequest<'_>,
+    ) -> Result<Option<Traced>, GraphError> {
+        let mut torn = None;
+        for _ in 0..ATTEMPTS {
+            let Some(before) = self.0.tip().await? else {
+                return Ok(None);
+            };
+            let traced = self.trace_at(before, request).await?;
+            if self.0.tip().await?.is_some_and(|after| after.block == before.block) {
+                return Ok(Some(traced));
+            }
+            torn = Some(traced);
+        }
+        if let Some(Traced { state: ChainState::Followed(facts), .. }) = &mut torn {
+            facts.flows.complete = false;
+        }
+        Ok(torn)
+    }
+
+    async fn trace_at(
+        &self,
+        tip: GraphTip,
+        request: TraceRequest<'_>,
+    ) -> Result<Traced, GraphError> {
+        let TraceRequest { subject, rules, policy, intel, now } = request;
+        let chain = subject.chain();
+        let history = match ScriptOwner::from_address(subject) {
+            Some(owner) => {
+                let history = self.0.history(&owner, rules.reading()).await?;
+                history.map(|history| (owner, history))
+            }
+            None => None,
+        };
+        let (flows, activity) = match history {
+            None => (FlowFacts { complete: true, ledgers: vec![] }, None),
+            Some((owner, history)) => {
+                let today = now.to_zoned(TimeZone::UTC).date();
+                let attribute =
+                    |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
+                let mut trace = Trace::new(chain, &owner, &history, rules, today, &attribute);
+                follow(&*self.0, &mut trace, BATCH).await?;
+                (trace.finish(), Some(activity(subject, &history)))
+            }
+        };
+        let facts = ChainFacts { tip: assessed(&tip), flows, patterns: None, activity };
+        Ok(Traced::facts(facts, revision(subject, &tip)))
+    }
+}
+
+#[async_trait]
+impl ChainReader for GraphReader {
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
+        let stage = stage!("read_graph", chain = request.subject.chain().info().id);
+        let traced = self.trace_in_one_state(request).instrument(stage).await?;
+        Ok(traced.unwrap_or(Traced::unavailable(Unavailable::NotYetRead)))
+    }
+
+    async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
+        Ok(self.0.tip().await?.as_ref().map(assessed))
+    }
+}
+
+fn assessed(tip: &GraphTip) -> Tip {
+    Tip {
+        height: tip.block.height,
+        hash: hex::encode(tip.block.hash),
+        time: tip.block.time,
+        reported_at: tip.verified_at,
+        start: tip.start,
+        reading: ChainReading::Ingested,
+        sample: tip.sample,
+    }
+}
+
+/// The chain, the height and the end of the block's hash: hashes begin with zeros.
+fn revision(subject: &CanonicalAddress, tip: &GraphTip) -> String {
+    let hash = hex::encode(tip.block.hash);
+    let end = hash.get(hash.len() - 12..).unwrap_or_default();
+    format!("{}@{}-{end}", subject.chain(), tip.block.height)
+}

@@ -1,0 +1,153 @@
+//! The chains that can be read now, and their readers.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use assay_chain::{TestNetworks, location};
+use assay_engine::{chain::ChainId, evidence::Tip, facts::Environment, policy::Policy};
+use assay_graph::Graph;
+use assay_tenancy::{
+    Directory,
+    manifest::{ChainMode, ChainSourceSpec},
+};
+use sha2::{Digest, Sha256};
+
+use super::{
+    graph::GraphReader,
+    on_demand::OnDemand,
+    reader::{ChainReader, ReadError},
+};
+use crate::Databases;
+
+/// All chains that can be read.
+#[derive(Clone, Debug, Default)]
+pub struct Chains {
+    graphs: BTreeMap<ChainId, GraphReader>,
+    on_demand: BTreeMap<ChainId, Arc<OnDemand>>,
+    /// The source of each chain that has one, whether or not it has delivered anything.
+    declared: BTreeMap<ChainId, ChainSourceSpec>,
+    /// Identifies the set of chains and how they are read: another set may give another answer.
+    revision: Arc<str>,
+}
+
+impl Chains {
+    /// The chains with a graph, and those with a source that is read on demand. A chain that has both is
+    /// read from its graph.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn of(
+        databases: &Databases,
+        directory: &Directory<Policy>,
+    ) -> Result<Self, ReadError> {
+        Self::default().renewed(databases, directory).await
+    }
+
+    /// The same as of now. A reader on demand is kept, with what it remembers, if its source is unchanged.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn renewed(
+        &self,
+        databases: &Databases,
+        directory: &Directory<Policy>,
+    ) -> Result<Self, ReadError> {
+        let sample = databases.store.environment().await? == Environment::Sample;
+        let mut renewed = Self::default();
+        let mut revision = Sha256::new();
+        for feed in directory.chains.values().filter(|feed| !feed.spec.suspended) {
+            let spec = &feed.spec;
+            let Ok(chain) = spec.chain.parse::<ChainId>() else { continue };
+            renewed.declared.insert(chain, spec.clone());
+            revision.update(format!("{spec:?}"));
+            if spec.mode == ChainMode::OnDemand
+                && let Some(reader) = self
+                    .unchanged(chain, spec)
+                    .or_else(|| on_demand(chain, spec, databases, sample))
+            {
+                renewed.on_demand.insert(chain, reader);
+            }
+        }
+        for chain in databases.graphs.chains().await? {
+            if let Some(graph) = databases.graphs.graph(chain).await? {
+                revision.update(format!("graph of {chain}"));
+                renewed.graphs.insert(chain, GraphReader::new(graph));
+            }
+        }
+        renewed.revision = hex::encode(revision.finalize()).into();
+        Ok(renewed)
+    }
+
+    /// The reader of a source that is unchanged.
+    fn unchanged(&self, chain: ChainId, spec: &ChainSourceSpec) -> Option<Arc<OnDemand>> {
+        let reader = self.on_demand.get(&chain)?;
+        (self.declared.get(&chain) == Some(spec)).then(|| Arc::clone(reader))
+    }
+
+    /// Whether a chain has a source or a graph: its flows are then mandatory.
+    #[must_use]
+    pub fn is_followed(&self, chain: ChainId) -> bool {
+        self.declared.contains_key(&chain) || self.reader(chain).is_some()
+    }
+
+    /// Identifies the set of chains and how they are read. Answers with the same revision rest on the same
+    /// sources.
+    #[must_use]
+    pub const fn revision(&self) -> &Arc<str> {
+        &self.revision
+    }
+
+    /// The reader of a chain; `None` if the chain cannot be read.
+    #[must_use]
+    pub fn reader(&self, chain: ChainId) -> Option<&dyn ChainReader> {
+        match self.graphs.get(&chain) {
+            Some(graph) => Some(graph),
+            None => Some(&**self.on_demand.get(&chain)?),
+        }
+    }
+
+    /// The reader on demand of a chain.
+    #[must_use]
+    pub fn on_demand(&self, chain: ChainId) -> Option<&Arc<OnDemand>> {
+        self.on_demand.get(&chain)
+    }
+
+    /// The graphs.
+    pub fn graphs(&self) -> impl Iterator<Item = (ChainId, &dyn Graph)> {
+        self.graphs.iter().map(|(chain, reader)| (*chain, reader.graph()))
+    }
+
+    /// The latest block of each chain that is ingested.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn latest_blocks(&self) -> Result<Vec<(ChainId, Tip)>, ReadError> {
+        let mut latest = Vec::new();
+        for (chain, reader) in &self.graphs {
+            latest.extend(reader.latest_block().await?.map(|block| (*chain, block)));
+        }
+        Ok(latest)
+    }
+}
+
+fn on_demand(
+    chain: ChainId,
+    spec: &ChainSourceSpec,
+    databases: &Databases,
+    sample: bool,
+) -> Option<Arc<OnDemand>> {
+    let test_networks = TestNetworks::allowed_if(spec.test_network || sample);
+    let bound = Duration::from_secs(spec.time_bound.seconds());
+    match location::histories(chain, &spec.endpoint, bound, test_networks) {
+        Ok(histories) => {
+            let store = Arc::clone(&databases.store);
+            Some(Arc::new(OnDemand::new(chain, store, histories, bound)))
+        }
+        Err(error) => {
+            tracing::error!(%chain, %error, "failed to set up a chain that is read on demand");
+            None
+        }
+    }
+}
