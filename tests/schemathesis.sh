@@ -44,7 +44,7 @@ spec:
   apiAccess: true
   cacheLifetime: 5m
   retention: {checks: 1d, usage: 1d}
-  screenRows: 1000
+  maxScreenRows: 1000
   limits: [{name: burst, requests: 1000000, window: 1s, counts: requests}]
 END
 (

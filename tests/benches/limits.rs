@@ -17,7 +17,7 @@ use assay_store::PostgresStore;
 use assay_tenancy::{
     Period,
     directory::Limit,
-    manifest::{Counts, OnStoreLoss, Per},
+    manifest::{Counts, OnTokenStoreLoss, Per},
 };
 use assay_tests::{Figures, Postgres, redis::Redis};
 use tokio::task::JoinSet;
@@ -96,7 +96,8 @@ async fn by_lease(limiter: Arc<Limiter>) {
         counts: Counts::Requests,
         per: Per::Tenant,
     }];
-    let store_loss = StoreLossPolicy { on_store_loss: OnStoreLoss::Closed, fallback_share: 0 };
+    let store_loss =
+        StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Refuse, fallback_share: 0 };
     let account = Account { plan: "roomy", tenant: "acme", key: "k" };
     for _ in 0..REQUESTS {
         let decision = limiter.admit(account, RequestKind::Request, &limits, store_loss, 0).await;

@@ -4,7 +4,7 @@ use assay_engine::{
     address::CanonicalAddress,
     evidence::{Listing, SourceKind, SourceState},
     facts::Environment,
-    policy::{Force, Policy, PolicySpec},
+    policy::{ListEffect, Policy, PolicySpec},
     score::Verdict,
 };
 use assay_intel::IntelSnapshot;
@@ -79,7 +79,7 @@ fn intel() -> Intel {
 }
 
 fn policy() -> Policy {
-    let lists = sample::SAMPLE_LIST.parse().map(|list| (list, Force::Binding));
+    let lists = sample::SAMPLE_LIST.parse().map(|list| (list, ListEffect::Blocking));
     let mut spec = PolicySpec { lists: lists.into_iter().collect(), ..PolicySpec::default() };
     for source in &mut spec.mandatory_sources {
         sample::SAMPLE_LIST.clone_into(&mut source.name);
@@ -180,7 +180,7 @@ pub(crate) fn account_response() -> Value {
         plan: AccountPlan {
             name: "business".into(),
             display_name: "Business".into(),
-            screen_rows: 100_000,
+            max_screen_rows: 100_000,
             cache_seconds: 300,
             checks_kept_seconds: 30 * 86_400,
             usage_kept_seconds: 400 * 86_400,

@@ -54,7 +54,7 @@ pub struct AccountPlan {
     /// Its name as customers know it.
     pub display_name: String,
     /// Most rows of one bulk request.
-    pub screen_rows: u64,
+    pub max_screen_rows: u64,
     /// For how many seconds an answer may be repeated from the cache.
     pub cache_seconds: u64,
     /// For how many seconds an answer can be shown again.
@@ -173,7 +173,7 @@ impl AccountResponse {
             plan: AccountPlan {
                 name: plan.name.to_string(),
                 display_name: plan.display_name.clone(),
-                screen_rows: plan.screen_rows,
+                max_screen_rows: plan.max_screen_rows,
                 cache_seconds: plan.cache_lifetime.seconds(),
                 checks_kept_seconds: plan.retention.checks.seconds(),
                 usage_kept_seconds: plan.retention.usage.seconds(),

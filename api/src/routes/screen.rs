@@ -135,7 +135,7 @@ impl Screening {
             return vec![failed(self.row, None, "the key is no longer good for this".into())];
         };
         self.caller = caller;
-        let cap = self.caller.tenant.plan.screen_rows;
+        let cap = self.caller.tenant.plan.max_screen_rows;
         let left = usize::try_from(cap.saturating_sub(self.row)).unwrap_or(usize::MAX);
         let beyond = lines.len() > left;
         lines.truncate(left);

@@ -12,7 +12,7 @@ use assay_engine::{
     },
     chain::Chain,
     evidence::ListingStatus,
-    policy::Force,
+    policy::ListEffect,
     score::{RiskLevel, Score, Verdict},
 };
 use jiff::{Timestamp, civil::Date};
@@ -199,7 +199,7 @@ fn about(component: &ScoringComponent) -> String {
         ComponentKind::Ownership => "label",
         ComponentKind::Association => "associated",
         ComponentKind::Exposure => "flow",
-        ComponentKind::Behaviour => "behaviour",
+        ComponentKind::Behavior => "behavior",
         ComponentKind::Floor => "floor",
         ComponentKind::Incomplete => "incomplete",
     };
@@ -223,8 +223,8 @@ fn draw_listing(text: &mut String, listing: &AssessedListing) -> fmt::Result {
         ListingStatus::NotYetListed => ("not yet in force", DIM),
     };
     let force = match listing.force {
-        Force::Binding => "binding",
-        Force::Informative => "informative",
+        ListEffect::Blocking => "binding",
+        ListEffect::Advisory => "informative",
     };
     writeln!(text, "  {} ({force})  {style}{status}{style:#}", listing.list_name)?;
     writeln!(text, "    entity      {} ({})", listing.entity, listing.entity_id)?;
@@ -232,8 +232,8 @@ fn draw_listing(text: &mut String, listing: &AssessedListing) -> fmt::Result {
         let names: Vec<&str> = listing.aliases.iter().map(|alias| alias.name.as_str()).collect();
         writeln!(text, "    also        {}", names.join("; "))?;
     }
-    if !listing.programmes.is_empty() {
-        writeln!(text, "    programmes  {}", listing.programmes.join(", "))?;
+    if !listing.programs.is_empty() {
+        writeln!(text, "    programs  {}", listing.programs.join(", "))?;
     }
     let day = |day: Option<Date>| day.map_or_else(|| "unknown".to_owned(), |day| day.to_string());
     let address = listing.listed_on.map_or_else(
@@ -279,7 +279,7 @@ fn looked_at(text: &mut String, assessment: &Assessment, now: Timestamp) -> fmt:
         ("labels", &coverage.labels),
         ("association", &coverage.association),
         ("exposure", &coverage.exposure),
-        ("behaviour", &coverage.behaviour),
+        ("behavior", &coverage.behavior),
     ] {
         draw_block(text, name, block)?;
     }

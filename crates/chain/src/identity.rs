@@ -192,7 +192,9 @@ mod tests {
                 refused.contains("is of no main network") && refused.contains(first),
                 "{refused}"
             );
-            assert!(refused.contains("--test-network") && refused.contains("testNetwork: true"));
+            assert!(
+                refused.contains("--test-network") && refused.contains("allowTestNetwork: true")
+            );
             assert_eq!(said("btc", &blocks, TestNetworks::Allowed), "");
         }
         assert_eq!(said("btc", &[(0, BITCOIN)], TestNetworks::Allowed), "");

@@ -241,7 +241,7 @@ pub enum SourceError {
     /// A server of a test network.
     #[error(
         "{url} serves a test network: its first block {} is of no main network. If money without worth \
-         is to be read as {chain}, say so: --test-network, or `testNetwork: true` in the ChainSource",
+         is to be read as {chain}, say so: --test-network, or `allowTestNetwork: true` in the ChainSource",
         hash_text(first)
     )]
     TestNetwork {

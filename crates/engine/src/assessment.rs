@@ -17,7 +17,7 @@ use crate::{
     },
     facts::Environment,
     names::{ListId, SourceId},
-    policy::Force,
+    policy::ListEffect,
     score::{Confidence, RiskLevel, Score, Verdict},
     taxonomy::Category,
 };
@@ -203,7 +203,7 @@ pub struct AssessedListing {
     /// The list's name.
     pub list_name: String,
     /// Whether the list decides or informs.
-    pub force: Force,
+    pub force: ListEffect,
     /// Where the listing stands.
     pub status: ListingStatus,
     /// The list's identifier of the entity.
@@ -212,8 +212,8 @@ pub struct AssessedListing {
     pub entity: String,
     /// Its other names.
     pub aliases: Vec<Alias>,
-    /// The programmes under which it is listed.
-    pub programmes: Vec<String>,
+    /// The programs under which it is listed.
+    pub programs: Vec<String>,
     /// What the list remarks on the entity and the address.
     pub remarks: Option<String>,
     /// The list's code for the asset.
@@ -283,7 +283,7 @@ pub enum ComponentKind {
     /// Money came from or went to somebody.
     Exposure,
     /// A pattern of behaviour.
-    Behaviour,
+    Behavior,
     /// A rule that lifts the score to review.
     Floor,
     /// Something mandatory is missing.
@@ -500,7 +500,7 @@ pub struct Coverage {
     /// Flows of money.
     pub exposure: CoverageBlock,
     /// Patterns.
-    pub behaviour: CoverageBlock,
+    pub behavior: CoverageBlock,
 }
 
 /// How far one block was looked at.

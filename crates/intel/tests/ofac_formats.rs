@@ -30,7 +30,7 @@ fn the_same_facts_give_the_same_publication() {
     let enhanced = enhanced(ENHANCED).unwrap();
 
     // Then nothing differs: entries, what was rejected, the day and the number of parties. Only where a
-    // party is on several lists under different programmes would Enhanced say less than Advanced.
+    // party is on several lists under different programs would Enhanced say less than Advanced.
     assert_eq!(enhanced, advanced);
     assert_eq!(enhanced.published_on, date(2026, 1, 5));
     assert_eq!((enhanced.entries.len(), enhanced.rejected.len(), enhanced.parties), (4, 1, 3));
@@ -42,7 +42,7 @@ fn the_same_facts_give_the_same_publication() {
     assert_eq!(aliases, [("ПРИМЕР, Джейн", "Name", false), ("Jay & Co", "A.K.A.", true)]);
     assert_eq!(first.entity.remarks.as_deref(), Some("made up for tests"));
     assert_eq!(first.address_remarks.as_deref(), Some("only one fork"));
-    assert_eq!(first.entity.programmes, ["CYBER2", "SDNTK"]);
+    assert_eq!(first.entity.programs, ["CYBER2", "SDNTK"]);
     assert_eq!(first.entity.listed_on, Some(date(2019, 8, 21)));
 }
 
@@ -89,7 +89,7 @@ fn what_is_no_whole_list_is_refused() {
         (
             "<sanctionsPrograms />",
             "<sanctionsPrograms><sanctionsProgram refId=\"1\">CUBA</sanctionsProgram></sanctionsPrograms>",
-            "filtered by programme, such as `CUBA`",
+            "filtered by program, such as `CUBA`",
         ),
         (">SDN List</sanctionsList>\n      </", "> </sanctionsList>\n      </", "no usable name"),
     ];

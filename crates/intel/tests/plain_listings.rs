@@ -36,7 +36,7 @@ fn with(field: &str, value: Value) -> Value {
 #[test]
 fn the_same_rows_give_the_same_publication() {
     // Given three addresses, one of them twice, and a row that lists nothing.
-    let table = "\u{feff}address,list,entity_id,entity,asset_code,list_name,programmes,aliases,remarks,\
+    let table = "\u{feff}address,list,entity_id,entity,asset_code,list_name,programs,aliases,remarks,\
                  address_remarks,entity_listed_on,expires_on\r\n\
                  1Boat,uk-sanctions,7,\"PAPER \"\"LANTERN\"\", LLC\",XBT,UK Sanctions List,\
                  RUSSIA; CYBER;,Paper;Lantern ;Paper,\"two\r\nlines\",in use,2024-01-02,2027-01-01\r\n\
@@ -48,7 +48,7 @@ fn the_same_rows_give_the_same_publication() {
         json!({
             "list": "uk-sanctions", "entity_id": "7", "entity": "PAPER \"LANTERN\", LLC",
             "asset_code": "XBT", "address": "1Boat", "list_name": "UK Sanctions List",
-            "programmes": ["RUSSIA", "CYBER"], "aliases": ["Paper", "Lantern", "Paper"],
+            "programs": ["RUSSIA", "CYBER"], "aliases": ["Paper", "Lantern", "Paper"],
             "remarks": "two\r\nlines", "address_remarks": "in use",
             "entity_listed_on": "2024-01-02", "expires_on": "2027-01-01",
         }),
@@ -68,7 +68,7 @@ fn the_same_rows_give_the_same_publication() {
     assert_eq!(from_table.published_on, DAY);
     let entry = &from_table.entries[0];
     assert_eq!(entry.list_name, "UK Sanctions List");
-    assert_eq!(entry.entity.programmes, ["CYBER", "RUSSIA"]);
+    assert_eq!(entry.entity.programs, ["CYBER", "RUSSIA"]);
     assert_eq!(entry.entity.aliases.len(), 2);
     assert_eq!(entry.entity.remarks.as_deref(), Some("two\r\nlines"));
     assert_eq!(entry.entity.listed_on, Some(date(2024, 1, 2)));

@@ -31,7 +31,7 @@ prop_compose! {
         id in text(),
         name in text(),
         aliases in proptest::collection::hash_set(short(), 0..3),
-        programmes in proptest::collection::btree_set(short(), 0..3),
+        programs in proptest::collection::btree_set(short(), 0..3),
         remarks in option::of(text()),
         listed_on in option::of(day()),
     ) -> ListedEntity {
@@ -40,7 +40,7 @@ prop_compose! {
             id,
             name,
             aliases: aliases.into_iter().map(alias).collect(),
-            programmes: programmes.into_iter().collect(),
+            programs: programs.into_iter().collect(),
             remarks,
             listed_on,
         }
@@ -95,7 +95,7 @@ fn written(day: Option<Date>) -> String {
 
 fn write_csv(publication: &Publication, rows_end: csv::Terminator) -> Vec<u8> {
     let mut writer = csv::WriterBuilder::new().terminator(rows_end).from_writer(Vec::new());
-    let more = "list_name,programmes,aliases,remarks,address_remarks,entity_listed_on,expires_on";
+    let more = "list_name,programs,aliases,remarks,address_remarks,entity_listed_on,expires_on";
     writer.write_record(HEADER.split(',').chain(more.split(','))).unwrap();
     for entry in &publication.entries {
         let entity = &entry.entity;
@@ -106,7 +106,7 @@ fn write_csv(publication: &Publication, rows_end: csv::Terminator) -> Vec<u8> {
             &entry.asset_code,
             &entry.address_as_published,
             &entry.list_name,
-            &entity.programmes.join(";"),
+            &entity.programs.join(";"),
             &names(entity).join(";"),
             entity.remarks.as_deref().unwrap_or_default(),
             entry.address_remarks.as_deref().unwrap_or_default(),
@@ -125,7 +125,7 @@ fn write_lines(publication: &Publication) -> String {
         let line = json!({
             "list": entry.list, "entity_id": entity.id, "entity": entity.name,
             "asset_code": entry.asset_code, "address": entry.address_as_published,
-            "list_name": entry.list_name, "programmes": entity.programmes,
+            "list_name": entry.list_name, "programs": entity.programs,
             "aliases": names(entity), "remarks": entity.remarks,
             "address_remarks": entry.address_remarks, "entity_listed_on": entity.listed_on,
             "expires_on": entry.expires_on,

@@ -139,7 +139,7 @@ fn all_tag_packs_of_graphsense() {
         ("community 30", 3_918),
         ("community 60", 11),
         ("community 65", 17_077),
-        ("cryptographic 100", 774),
+        ("on_chain_proof 100", 774),
         ("investigation 85", 161_798),
         ("investigation 90", 51_103),
         ("investigation 95", 398),

@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use assay_tenancy::{directory::Limit, manifest::OnStoreLoss};
+use assay_tenancy::{directory::Limit, manifest::OnTokenStoreLoss};
 
 use crate::{
     Account, Admission, ApplicableLimits, Charge, Decision, Ledger, LimitStatus, LimiterSettings,
@@ -16,7 +16,7 @@ use crate::{
 
 /// Nothing is set aside for a loss that cannot happen.
 const POLICY: StoreLossPolicy =
-    StoreLossPolicy { on_store_loss: OnStoreLoss::Closed, fallback_share: 0 };
+    StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Refuse, fallback_share: 0 };
 /// The only replica.
 const ITSELF: u64 = 0;
 

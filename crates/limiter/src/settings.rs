@@ -1,6 +1,6 @@
 //! How a replica deals with its banks.
 
-use assay_tenancy::{directory::Plan, manifest::OnStoreLoss};
+use assay_tenancy::{directory::Plan, manifest::OnTokenStoreLoss};
 
 use crate::SECOND;
 
@@ -22,7 +22,7 @@ impl TokenStoreKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreLossPolicy {
     /// What becomes of requests while a bank cannot be reached.
-    pub on_store_loss: OnStoreLoss,
+    pub on_token_store_loss: OnTokenStoreLoss,
     /// The share of each short limit that is set aside for that time, in percent.
     pub fallback_share: u8,
 }
@@ -31,15 +31,15 @@ impl StoreLossPolicy {
     /// What the plan says.
     #[must_use]
     pub const fn of(plan: &Plan) -> Self {
-        Self { on_store_loss: plan.on_store_loss, fallback_share: plan.floor_share }
+        Self { on_token_store_loss: plan.on_token_store_loss, fallback_share: plan.fallback_share }
     }
 
     /// The share in force: nothing is set aside where nothing would be spent of it.
     #[must_use]
     pub const fn share(&self) -> u8 {
-        match self.on_store_loss {
-            OnStoreLoss::Floor => self.fallback_share,
-            OnStoreLoss::Closed => 0,
+        match self.on_token_store_loss {
+            OnTokenStoreLoss::Fallback => self.fallback_share,
+            OnTokenStoreLoss::Refuse => 0,
         }
     }
 }

@@ -118,12 +118,12 @@ impl SlotView {
 
 #[cfg(test)]
 mod tests {
-    use assay_tenancy::manifest::OnStoreLoss;
+    use assay_tenancy::manifest::OnTokenStoreLoss;
 
     use super::*;
 
     const POLICY: StoreLossPolicy =
-        StoreLossPolicy { on_store_loss: OnStoreLoss::Floor, fallback_share: 10 };
+        StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Fallback, fallback_share: 10 };
 
     fn view() -> SlotView {
         let own = Some(ReplicaSlot { claimed_at: 0, until: 100 * SECOND });
@@ -136,7 +136,7 @@ mod tests {
             let all = u128::from(view().slot_allowance(requests, POLICY)) * 16;
             assert!(all <= u128::from(requests) / 10, "{requests}: {all}");
         }
-        let closed = StoreLossPolicy { on_store_loss: OnStoreLoss::Closed, ..POLICY };
+        let closed = StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Refuse, ..POLICY };
         assert_eq!(view().slot_allowance(1_000_000, closed), 0, "nobody would spend it");
     }
 

@@ -2,7 +2,7 @@
 
 use assay_tenancy::{
     directory::Limit,
-    manifest::{Counts, LimitName, OnStoreLoss},
+    manifest::{Counts, LimitName, OnTokenStoreLoss},
 };
 
 use crate::{
@@ -229,7 +229,7 @@ impl WindowCounter {
 
     /// Whether a plan refuses everything where the bank cannot be reached.
     pub(crate) fn is_closed(&self) -> bool {
-        self.policy.on_store_loss == OnStoreLoss::Closed
+        self.policy.on_token_store_loss == OnTokenStoreLoss::Refuse
     }
 
     /// Seconds until the next window, at least one.

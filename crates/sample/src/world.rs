@@ -27,7 +27,7 @@ struct Listed {
     id: &'static str,
     name: &'static str,
     alias: Option<&'static str>,
-    programme: &'static str,
+    program: &'static str,
     list: &'static str,
     /// Asset codes, with the number of addresses each.
     addresses: &'static [(&'static str, u8)],
@@ -38,10 +38,10 @@ struct Listed {
 const fn listed(
     id: &'static str,
     name: &'static str,
-    programme: &'static str,
+    program: &'static str,
     addresses: &'static [(&'static str, u8)],
 ) -> Listed {
-    Listed { id, name, alias: None, programme, list: SAMPLE_LIST, addresses, dropped: false }
+    Listed { id, name, alias: None, program, list: SAMPLE_LIST, addresses, dropped: false }
 }
 
 const LISTED: &[Listed] = &[
@@ -117,7 +117,7 @@ labelled! {
     "Night Bazaar" DarknetMarket Investigation 90 "sample police" [(BTC, 2)];
     "Copper Vault Hack" StolenFunds Investigation 90 "sample analysts" [(BTC, 1), (ETH, 2)];
     "Dim Alley Cards" FraudShop Community 60 "sample forum" [(BTC, 1)];
-    "Frozen by issuer" IssuerFrozen Cryptographic 100 "sample issuer" [(TRX, 1)];
+    "Frozen by issuer" IssuerFrozen OnChainProof 100 "sample issuer" [(TRX, 1)];
     "Evidence locker" SeizedFunds Investigation 90 "sample police" [(BTC, 1)];
     "Somebody's complaint" CommunityReport Community 30 "sample forum" [(ETH, 1)];
 }
@@ -166,7 +166,7 @@ fn entries(party: &Listed) -> Vec<ListingEntry> {
                     id: party.id.into(),
                     name: party.name.into(),
                     aliases: party.alias.map(alias).into_iter().collect(),
-                    programmes: vec![party.programme.into()],
+                    programs: vec![party.program.into()],
                     remarks: Some("made up".into()),
                     listed_on: Some(date(2025, 6, 2)),
                 }

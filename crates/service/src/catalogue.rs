@@ -105,7 +105,7 @@ const HEURISTICS: [CatalogueHeuristic; 2] = [
         id: "same_key",
         definition: "One key, script or account controls both addresses: the same account on EVM \
                      chains and TRON, the same public key hash as P2PKH, P2WPKH or P2SH-P2WPKH.",
-        tier: Tier::Cryptographic,
+        tier: Tier::OnChainProof,
         assessed: true,
     },
     CatalogueHeuristic {

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use crate::{
     Name, Period,
     manifest::{
-        ChainSourceSpec, Counts, FormerTenantSpec, IntelSourceSpec, LimitName, OnStoreLoss, Per,
-        RetentionSpec, Schedule, TraceCeiling,
+        ChainSourceSpec, Counts, FormerTenantSpec, IntelSourceSpec, LimitName, OnTokenStoreLoss,
+        Per, RetentionSpec, Schedule, TraceCeiling,
     },
 };
 
@@ -87,13 +87,13 @@ pub struct Plan {
     /// How long what is recorded of its tenants is kept.
     pub retention: RetentionSpec,
     /// Most rows of one bulk request.
-    pub screen_rows: u64,
+    pub max_screen_rows: u64,
     /// How far money is followed at most.
     pub trace: TraceCeiling,
     /// What becomes of requests while the shared counters cannot be reached.
-    pub on_store_loss: OnStoreLoss,
+    pub on_token_store_loss: OnTokenStoreLoss,
     /// The share of each limit that is set aside for that time, in percent from 0 to 50.
-    pub floor_share: u8,
+    pub fallback_share: u8,
 }
 
 /// So many requests in a window.

@@ -163,7 +163,7 @@ mod tests {
         let name = |text: &str| text.parse::<Name>().unwrap();
         let namespaces = tenants.iter().map(|(tenant, place)| (name(tenant), vec![name(place)]));
         let left = |at: i64| FormerTenantSpec {
-            left_at: Timestamp::from_second(at).unwrap(),
+            deleted_at: Timestamp::from_second(at).unwrap(),
             retention: RetentionSpec::default(),
         };
         let former_tenants = former.iter().map(|(tenant, at)| (name(tenant), left(*at)));

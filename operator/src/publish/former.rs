@@ -18,7 +18,7 @@ pub(super) fn record(stored: &Specs, settled: &mut Settled, now: Timestamp) {
         |settled: &Settled, name: &Name| settled.specs.contains_key(&(Kind::Tenant, name.clone()));
     for name in names(stored, Kind::Tenant) {
         if !is_there(settled, &name) {
-            let former = FormerTenantSpec { left_at: now, retention: retention(stored, &name) };
+            let former = FormerTenantSpec { deleted_at: now, retention: retention(stored, &name) };
             settled.specs.insert((Kind::FormerTenant, name.clone()), json!(former));
             settled.resolved.directory.former_tenants.insert(name, former);
         }
@@ -97,7 +97,7 @@ mod tests {
     fn a_deleted_tenant_is_recorded_with_its_plans_retention_and_needs_the_plan_no_more() {
         let gone = after(&stored(), None, at(7));
         let former = json!({
-            "leftAt": "1970-01-01T00:00:07Z", "retention": {"checks": "10s", "usage": "1m"},
+            "deletedAt": "1970-01-01T00:00:07Z", "retention": {"checks": "10s", "usage": "1m"},
         });
         assert_eq!(gone.get(&key(Kind::FormerTenant, "acme")), Some(&former));
         let without_plan = Wishes::from([(key(Kind::Plan, "gold"), None)]);

@@ -129,7 +129,7 @@ mod tests {
     use assay_tenancy::{
         Period,
         directory::{Limit, Override, Plan},
-        manifest::{Counts, OnStoreLoss, RetentionSpec, TraceCeiling},
+        manifest::{Counts, OnTokenStoreLoss, RetentionSpec, TraceCeiling},
     };
     use proptest::prelude::*;
 
@@ -149,10 +149,10 @@ mod tests {
             limits,
             cache_lifetime: Period::from_seconds(0),
             retention: RetentionSpec::default(),
-            screen_rows: 0,
+            max_screen_rows: 0,
             trace: TraceCeiling::default(),
-            on_store_loss: OnStoreLoss::default(),
-            floor_share: 0,
+            on_token_store_loss: OnTokenStoreLoss::default(),
+            fallback_share: 0,
         }
     }
 

@@ -117,7 +117,7 @@ impl Source for ChainSource {
             endpoint,
             url: spec.endpoint.clone(),
             start_height: spec.start_height,
-            is_test_network: spec.test_network,
+            is_test_network: spec.allow_test_network,
             is_suspended: spec.suspended,
         }))
     }

@@ -52,9 +52,9 @@ impl Function {
         let rows = sqlx::query(CALL)
             .bind(owner.to_bytes())
             .bind(i32::from(rules.hops))
-            .bind(number(rules.cut_share))
-            .bind(i64::try_from(rules.cut_below).unwrap_or(i64::MAX))
-            .bind(number(rules.addresses_per_level))
+            .bind(number(rules.stop_below_share_millionths))
+            .bind(i64::try_from(rules.stop_trace_below).unwrap_or(i64::MAX))
+            .bind(number(rules.addresses_per_hop))
             .bind(number(rules.transfers_per_address))
             .fetch_all(&mut self.0)
             .await

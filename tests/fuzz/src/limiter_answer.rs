@@ -7,11 +7,11 @@ use assay_limiter::{
 use assay_tenancy::{
     Period,
     directory::Limit,
-    manifest::{Counts, OnStoreLoss, Per},
+    manifest::{Counts, OnTokenStoreLoss, Per},
 };
 
 const POLICY: StoreLossPolicy =
-    StoreLossPolicy { on_store_loss: OnStoreLoss::Floor, fallback_share: 10 };
+    StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Fallback, fallback_share: 10 };
 
 /// Checks what the module promises.
 ///

@@ -163,7 +163,7 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
         0 | 1 => AttributedEnd {
             category: Category::Sanctions,
             entity: name(random),
-            tier: *random.of(&[Tier::OfficialList, Tier::Cryptographic]),
+            tier: *random.of(&[Tier::OfficialList, Tier::OnChainProof]),
             confidence: Confidence::CERTAIN,
             listed: true,
             listed_on: random.percent(70).then(|| listed_on(random, times)),
@@ -203,7 +203,7 @@ fn carried(random: &mut Random, most: u64) -> Vec<CarriedLabel> {
     let label = |random: &mut Random| {
         let category = *random.of(&CATEGORIES[..6]);
         CarriedLabel {
-            tier: *random.of(&[Tier::Community, Tier::Community, Tier::Heuristic, Tier::Behaviour]),
+            tier: *random.of(&[Tier::Community, Tier::Community, Tier::Heuristic, Tier::Behavior]),
             category,
             confidence: confidence(random),
             severity: category.info().severity,
@@ -229,9 +229,9 @@ fn rules(random: &mut Random, blocks: &[GraphBlock]) -> TraceRules {
     };
     TraceRules {
         hops: u8::try_from(random.within(1, 6)).expect("hops"),
-        cut_share: *random.of(&[0, 1_000, 1_000, 20_000, 200_000, 1_000_000]),
-        cut_below: amount(random),
-        addresses_per_level: *random.of(&[1, 2, 3, 5, 256, 256]),
+        stop_below_share_millionths: *random.of(&[0, 1_000, 1_000, 20_000, 200_000, 1_000_000]),
+        stop_trace_below: amount(random),
+        addresses_per_hop: *random.of(&[1, 2, 3, 5, 256, 256]),
         transfers_per_address: *random.of(&[1, 2, 3, 5, 2_000, 2_000]),
         states_per_level: *random.of(&[1, 3, 5, 10_000, 10_000]),
         legs_per_level: *random.of(&[1, 4, 10, 30, 100_000, 100_000]),

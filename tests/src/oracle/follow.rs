@@ -156,7 +156,7 @@ impl Walk<'_> {
                     end: FlowEnd::Attributed(Category::PrivacyProtocol),
                     entity: Some(pool.as_str().to_owned()),
                     hops,
-                    tier: Tier::Cryptographic,
+                    tier: Tier::OnChainProof,
                     confidence: Confidence::CERTAIN,
                     listed: false,
                     solicited: state.asked,
@@ -261,8 +261,8 @@ impl Walk<'_> {
         let whole = self.means.arithmetic.amount(self.whole());
         let mut left = Vec::new();
         for (owner, sum) in sums {
-            let small_share = &sum * 1_000_000_u32 < &whole * rules.cut_share;
-            let small_amount = sum < self.means.arithmetic.amount(rules.cut_below);
+            let small_share = &sum * 1_000_000_u32 < &whole * rules.stop_below_share_millionths;
+            let small_amount = sum < self.means.arithmetic.amount(rules.stop_trace_below);
             if small_share && small_amount {
                 fates.insert(owner, Fate::Cut);
             } else {
@@ -270,7 +270,7 @@ impl Walk<'_> {
             }
         }
         left.sort();
-        let budget = usize::try_from(rules.addresses_per_level).expect("a number of addresses");
+        let budget = usize::try_from(rules.addresses_per_hop).expect("a number of addresses");
         for (rank, (_, _, owner)) in left.into_iter().enumerate() {
             fates.insert(owner, if rank < budget { Fate::Followed } else { Fate::OverBudget });
         }
@@ -339,8 +339,8 @@ impl Walk<'_> {
         }
         let (tier, confidence) = match end {
             FlowEnd::Coinjoin(kind) => (Tier::Heuristic, kind.confidence()),
-            FlowEnd::Unresolved(_) => (Tier::Behaviour, Confidence::CERTAIN),
-            _ => (Tier::Cryptographic, Confidence::CERTAIN),
+            FlowEnd::Unresolved(_) => (Tier::Behavior, Confidence::CERTAIN),
+            _ => (Tier::OnChainProof, Confidence::CERTAIN),
         };
         let key = Key {
             end,

@@ -70,7 +70,7 @@ impl Files {
         };
         let listed = address(chain, "listed");
         let list = format!(
-            "list,list_name,entity_id,entity,asset_code,address,programmes\n\
+            "list,list_name,entity_id,entity,asset_code,address,programs\n\
              ofac-sdn,SDN List,7001,{LISTED},{code},{listed},CYBER2\n"
         );
         let file = |name: &str, text: String| {
@@ -123,6 +123,6 @@ fn policy(chain: ChainId) -> String {
     format!(
         "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {{name: default}}\nspec:\n  \
          amounts:\n    {asset}:\n      curve: [{{amount: 0.1, worth: 25}}, {{amount: 1, worth: 50}}]\n      \
-         unsolicitedUpTo: 0.01\n      cutBelow: 0.01\n"
+         unsolicitedUpTo: 0.01\n      stopTraceBelow: 0.01\n"
     )
 }

@@ -144,7 +144,7 @@ metadata: {name: tiny}
 spec:
   displayName: Tiny
   apiAccess: true
-  screenRows: 5
+  maxScreenRows: 5
   retention: {checks: 0s, usage: 1d}
   limits:
     - {name: daily, requests: 3, window: 1d, counts: checks}
@@ -176,7 +176,7 @@ fn where_flows_are_mandatory_screening_allows_nothing() {
     let exchange = format!("{{\"blockchain\":\"trx\",\"address\":\"{EXCHANGE}\"}}");
     assert_eq!(screened(&caller, &exchange)[0]["verdict"], "allow");
     let policy = "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: sample}\n\
-                  spec: {flowsRequired: true, mandatorySources: [{name: sample-sanctions}], lists: {sample-sanctions: binding}}\n";
+                  spec: {flowsRequired: true, mandatorySources: [{name: sample-sanctions}], lists: {sample-sanctions: blocking}}\n";
     fs::write(server.directory().path().join("flows.yaml"), policy).unwrap();
     let _ = server.assay(&["apply", "-f", "flows.yaml"]).ok();
     wait_until("the policy is there", || {

@@ -55,7 +55,7 @@ fn exported(directory: &Path) -> String {
 fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, further: &str) {
     let manifest = format!(
         "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: bitcoin}}\nspec:\n  \
-         chain: btc\n  mode: {mode}\n  protocol: {protocol}\n  endpoint: {endpoint}\n  testNetwork: true\n{further}"
+         chain: btc\n  mode: {mode}\n  protocol: {protocol}\n  endpoint: {endpoint}\n  allowTestNetwork: true\n{further}"
     );
     std::fs::write(directory.join("chain.yaml"), manifest).unwrap();
     let _ = assay(directory, ["apply", "--file", "chain.yaml"]).ok();
@@ -231,7 +231,7 @@ fn histories_on_demand_say_of_everybody_what_the_whole_chain_says() {
     let story = story();
     let server = esplora(&story, Moment::End);
     let directory = prepared(&story);
-    apply(directory.path(), "on_demand", "esplora", &server.url(), "  timeBound: 30s\n");
+    apply(directory.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 30s\n");
     for expected in EXPECTATIONS.iter().filter(|expected| expected.at.contains(&Moment::End)) {
         let answer = check(directory.path(), expected.person);
         let differences = check_story(&answer, expected, &story, Moment::End);
@@ -252,7 +252,7 @@ fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
     let story = story();
     let server = esplora(&story, Moment::End);
     let directory = prepared(&story);
-    apply(directory.path(), "on_demand", "esplora", &server.url(), "  timeBound: 1s\n");
+    apply(directory.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 1s\n");
     server.behave(|behaviour| behaviour.latency = Duration::from_millis(150));
     let mut asked = Vec::new();
     let mut last = Value::Null;
@@ -282,7 +282,7 @@ fn an_answer_that_took_too_long_is_there_when_it_is_asked_for_again() {
     let story = story();
     let esplora = esplora(&story, Moment::End);
     let directory = Arc::new(prepared(&story));
-    apply(directory.path(), "on_demand", "esplora", &esplora.url(), "  timeBound: 30s\n");
+    apply(directory.path(), "on_demand", "esplora", &esplora.url(), "  fetchTimeout: 30s\n");
     apply_tenant(directory.path());
     let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
     let server = Server::start(directory, &["--request-timeout", "500ms"]);
@@ -308,7 +308,7 @@ fn an_api_that_is_down_is_no_clean_address() {
     let story = story();
     let server = esplora(&story, Moment::End);
     let directory = prepared(&story);
-    apply(directory.path(), "on_demand", "esplora", &server.url(), "  timeBound: 1s\n");
+    apply(directory.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 1s\n");
     server.behave(|behaviour| behaviour.every = Some((1, Failure::Internal)));
     let answer = check(directory.path(), "bystander");
     assert_eq!(answer["coverage"]["exposure"]["status"], "unavailable");

@@ -109,7 +109,7 @@ fn export_gives_csv_and_json_lines() {
             "list",
             "entity_id",
             "entity",
-            "programmes",
+            "programs",
             "asset_code",
             "blockchain",
             "address",
@@ -144,14 +144,14 @@ fn all_that_is_wrong_with_manifests_is_said_at_once_and_nothing_is_applied() {
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
     write("1-good.yaml", &tenant("good", "business"));
     let odd = "---\napiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: odd}\n\
-               spec: {lists: {ofac-sdn: informative}, thresholds: {high: 5}}\n";
+               spec: {lists: {ofac-sdn: advisory}, thresholds: {high: 5}}\n";
     write("2-bad.yaml", &[tenant("bad", "gold").as_str(), odd].concat());
     let run = assay(directory.path(), ["apply", "-f", "manifests"]);
     assert_eq!(run.code, 3);
     for part in [
         "nothing was applied",
         "2-bad.yaml, document 1: Tenant bad: spec.plan: there is no Plan `gold`",
-        "2-bad.yaml, document 2: RiskPolicy odd: spec.lists.ofac-sdn: this list is binding and cannot be weakened",
+        "2-bad.yaml, document 2: RiskPolicy odd: spec.lists.ofac-sdn: this list is blocking and cannot be weakened",
         "2-bad.yaml, document 2: RiskPolicy odd: spec.thresholds.high: 5.0 must be above medium (25.0)",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);

@@ -139,10 +139,13 @@ fn the_constants_of_the_model() {
             "the same key as a listed address scores at least",
             assay_engine::policy::SAME_KEY_SCORE.to_string(),
         ),
-        row("grave categories from severity", spec.floors.grave_from.to_string()),
+        row(
+            "severe categories from severity",
+            spec.minimum_score_rules.severe_category_from.to_string(),
+        ),
         row(
             "share of grave money that asks for a review",
-            format!("{} %", spec.floors.grave_share_percent),
+            format!("{} %", spec.minimum_score_rules.severe_category_share_percent),
         ),
     ];
     rows.extend(Tier::ALL.map(|tier| {
@@ -150,7 +153,7 @@ fn the_constants_of_the_model() {
     }));
     rows.extend(dollars.curve.iter().map(|point| {
         let name = format!("{} US dollars of the riskiest money are worth", point.amount);
-        row(&name, point.worth.to_string())
+        row(&name, point.score.to_string())
     }));
     rows.push(row(
         "unasked-for money of one category that is let pass, in US dollars",

@@ -156,7 +156,7 @@ fn what_the_file_says_is_in_the_answer() {
                 {"name": "ПРИМЕР, Джейн", "kind": "Name", "weak": false},
                 {"name": "Jay & Co", "kind": "A.K.A.", "weak": true},
             ],
-            "programmes": ["CYBER2", "SDNTK"], "remarks": "made up for tests | only one fork",
+            "programs": ["CYBER2", "SDNTK"], "remarks": "made up for tests | only one fork",
             "asset_code": "XBT", "address_as_published": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
             "entity_listed_on": "2019-08-21", "listed_on": null, "delisted_on": null,
             "expires_on": null, "ended_reason": null, "source": "ofac-sdn",

@@ -91,7 +91,7 @@ fn every_pair_of_2024_09_26_is_found_and_nothing_else() {
         .find(|row| row["address_as_published"] == "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h")
         .unwrap();
     assert_eq!((&first["entity"], &first["entity_id"]), (&json!("YAN, Xiaobing"), &json!("25308")));
-    assert_eq!((&first["programmes"], &first["list"]), (&json!(["SDNTK"]), &json!("ofac-sdn")));
+    assert_eq!((&first["programs"], &first["list"]), (&json!(["SDNTK"]), &json!("ofac-sdn")));
 }
 
 #[test]
@@ -318,14 +318,14 @@ fn every_listed_address_is_blocked_in_every_written_form() {
                 });
                 let listing = listing.unwrap_or_else(|| panic!("{form}: {answer}"));
                 assert_eq!(
-                    (&listing["entity"], &listing["programmes"]),
-                    (&row["entity"], &row["programmes"])
+                    (&listing["entity"], &listing["programs"]),
+                    (&row["entity"], &row["programs"])
                 );
                 assert_eq!(
                     (&listing["list"], &listing["status"]),
                     (&json!("ofac-sdn"), &json!("active"))
                 );
-                assert!(!listing["programmes"].as_array().unwrap().is_empty());
+                assert!(!listing["programs"].as_array().unwrap().is_empty());
                 forms += 1;
             }
         }

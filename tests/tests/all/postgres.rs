@@ -192,7 +192,7 @@ fn a_login_that_serves_and_migrates_forgets_too() {
          INSERT INTO checks (id, tenant, made_at, answer) VALUES ('old', 'acme', 0, '{}');
          DELETE FROM manifests WHERE kind = 'Tenant';
          INSERT INTO manifests (kind, name, spec, applied_at) VALUES ('FormerTenant', 'acme',
-             '{\"leftAt\": \"2020-01-01T00:00:00Z\", \"retention\": {\"usage\": \"1d\"}}', 0);",
+             '{\"deletedAt\": \"2020-01-01T00:00:00Z\", \"retention\": {\"usage\": \"1d\"}}', 0);",
     );
     let url = database.url().replace("assay:secret@", "api:hush@");
     let _ = owner(&["migrate", "--database-url", &url]);

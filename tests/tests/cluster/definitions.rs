@@ -46,7 +46,7 @@ fn defaults_are_filled_in_and_columns_shown() {
     let spec = &plan["spec"];
     assert_eq!(spec["cacheLifetime"], "5m");
     assert_eq!(spec["retention"]["usage"], "400d");
-    assert_eq!((&spec["screenRows"], &spec["floorShare"]), (&100_000.into(), &10.into()));
+    assert_eq!((&spec["maxScreenRows"], &spec["fallbackShare"]), (&100_000.into(), &10.into()));
     assert_eq!(spec["limits"][0]["per"], "tenant");
     let table = cluster.kubectl(&["get", "plan", "columns"]);
     let titles: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();

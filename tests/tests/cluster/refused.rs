@@ -59,8 +59,8 @@ fn plan_rules() -> Vec<Rule> {
         ),
         rule(
             "Plan",
-            plan_with(json!({"floorShare": 50})),
-            plan_with(json!({"floorShare": 51})),
+            plan_with(json!({"fallbackShare": 50})),
+            plan_with(json!({"fallbackShare": 51})),
             "should be less than or equal to 50",
         ),
         rule(
@@ -172,14 +172,14 @@ fn policy_rules() -> Vec<Rule> {
             "must not exceed that of community, which is stronger evidence",
         ),
         policy(
-            caps(json!({"behaviour": 10})),
-            caps(json!({"behaviour": 50})),
+            caps(json!({"behavior": 10})),
+            caps(json!({"behavior": 50})),
             "must be below the review threshold: behaviour alone never reaches review",
         ),
         policy(
-            json!({"lists": {"ofac-sdn": "binding", "il-nbctf": "informative"}}),
-            json!({"lists": {"ofac-sdn": "informative"}}),
-            "OFAC SDN, UK, EU and UN are binding and cannot be weakened",
+            json!({"lists": {"ofac-sdn": "blocking", "il-nbctf": "advisory"}}),
+            json!({"lists": {"ofac-sdn": "advisory"}}),
+            "OFAC SDN, UK, EU and UN are blocking and cannot be weakened",
         ),
         policy(
             json!({"severities": {"mixer": 90}}),
@@ -294,8 +294,8 @@ fn source_rules() -> Vec<Rule> {
         ),
         rule(
             "ChainSource",
-            chain_with(json!({"timeBound": "60s"})),
-            chain_with(json!({"timeBound": "61s"})),
+            chain_with(json!({"fetchTimeout": "60s"})),
+            chain_with(json!({"fetchTimeout": "61s"})),
             "must be from 1s to 1m",
         ),
     ]

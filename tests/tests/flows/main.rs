@@ -91,7 +91,7 @@ const BOTH_WAYS: [&str; 23] = [
     "Unresolved(Cut)",
     "Unresolved(HopLimit)",
     "a party, OfficialList",
-    "a party, Cryptographic",
+    "a party, OnChainProof",
     "a party, Investigation",
     "a party, Community",
     "a pool",

@@ -39,7 +39,7 @@ impl Chain {
         platform.write("node", &format!("{user}:{password}"));
         platform.apply(&format!(
             "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: litecoin}}\nspec:\n  \
-             chain: ltc\n  mode: follow\n  protocol: rpc\n  endpoint: {}\n  testNetwork: true\n  \
+             chain: ltc\n  mode: follow\n  protocol: rpc\n  endpoint: {}\n  allowTestNetwork: true\n  \
              credentialsFile: {}\n",
             self.0.url(),
             platform.file("node").display()

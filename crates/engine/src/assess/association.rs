@@ -15,7 +15,7 @@ use crate::{
     facts::{AccountControl, Cluster, Facts, SameKey},
     fixed::Fraction,
     names::ListId,
-    policy::{Force, Policy, SAME_KEY_SCORE},
+    policy::{ListEffect, Policy, SAME_KEY_SCORE},
     score::{Confidence, Score},
     taxonomy::{Category, RISKY_FROM},
 };
@@ -61,10 +61,10 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
         .iter()
         .flat_map(|other| active(&other.listings, today).map(move |listing| (*other, listing)));
     for (other, listing) in listed {
-        let (tier, worth) = match (other.control, policy.force(&listing.entry.list)) {
+        let (tier, worth) = match (other.control, policy.effect(&listing.entry.list)) {
             (AccountControl::Contract, _) => (Tier::Heuristic, REVIEW.fraction()),
-            (_, Force::Binding) => (Tier::Cryptographic, SAME_KEY_SCORE.fraction()),
-            (_, Force::Informative) => (Tier::Cryptographic, REVIEW.fraction()),
+            (_, ListEffect::Blocking) => (Tier::OnChainProof, SAME_KEY_SCORE.fraction()),
+            (_, ListEffect::Advisory) => (Tier::OnChainProof, REVIEW.fraction()),
         };
         if !named.insert((&listing.entry.list, tier, worth)) {
             continue;
@@ -93,7 +93,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
         }
         judged.reasons.push(Reason { code: "same_key_listed", message: detail.clone() });
         judged.terms.push(Term {
-            rank: if tier == Tier::Cryptographic { Rank::ListedKey } else { tier.into() },
+            rank: if tier == Tier::OnChainProof { Rank::ListedKey } else { tier.into() },
             worth,
             claim: Some((Category::Sanctions, format!("list {}", listing.entry.list).into())),
             component: ScoringComponent {
@@ -124,7 +124,7 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
         }
         let tier = label.tier.weaker(match other.control {
             AccountControl::Contract => Tier::Heuristic,
-            AccountControl::Key | AccountControl::Unknown => Tier::Cryptographic,
+            AccountControl::Key | AccountControl::Unknown => Tier::OnChainProof,
         });
         let worth = policy.risk(severity, label.confidence, 1);
         let name = label.entity.as_deref().unwrap_or("no name given");
@@ -169,7 +169,8 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
     }
     let mut listed: Vec<&Listing> = active(&cluster.listings, today).collect();
     listed.sort_by(|a, b| {
-        let informs = |listing: &Listing| policy.force(&listing.entry.list) == Force::Informative;
+        let informs =
+            |listing: &Listing| policy.effect(&listing.entry.list) == ListEffect::Advisory;
         (informs(a), &a.entry.list, &a.entry.entity.id, &a.entry.address_as_published).cmp(&(
             informs(b),
             &b.entry.list,

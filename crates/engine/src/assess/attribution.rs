@@ -6,7 +6,7 @@ use super::labels::{self, Known};
 use crate::{
     evidence::{ListingStatus, Tier},
     facts::{AccountControl, Facts},
-    policy::{Force, Policy},
+    policy::{ListEffect, Policy},
     score::Confidence,
     taxonomy::Category,
     trace::{AttributedEnd, Attribution},
@@ -40,11 +40,11 @@ fn listed(facts: &Facts, policy: &Policy, today: Date) -> Option<AttributedEnd> 
         .iter()
         .filter(|other| other.control != AccountControl::Contract)
         .flat_map(|other| &other.listings)
-        .map(|listing| (Tier::Cryptographic, listing));
+        .map(|listing| (Tier::OnChainProof, listing));
     let active =
         own.chain(by_key).filter(|(_, listing)| listing.status(today) == ListingStatus::Active);
     let (tier, listing) = active.min_by_key(|(tier, listing)| {
-        let informs = policy.force(&listing.entry.list) == Force::Informative;
+        let informs = policy.effect(&listing.entry.list) == ListEffect::Advisory;
         (*tier, informs, &listing.entry.list, &listing.entry.entity.id)
     })?;
     Some(AttributedEnd {

@@ -39,7 +39,7 @@ pub(super) fn combine(
         if contradicted { cap.min(below_block) } else { cap }
     };
 
-    let everything = strength(&terms, flows, Some(Rank::Behaviour));
+    let everything = strength(&terms, flows, Some(Rank::Behavior));
     let mut value = everything.value;
     let mut stronger: Option<Rank> = None;
     for rank in Rank::ALL {

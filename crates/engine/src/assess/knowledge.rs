@@ -246,7 +246,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
         let plural = if label_sources == 1 { "" } else { "s" };
         block(CoverageStatus::Assessed, &format!("{label_sources} label source{plural}"))
     };
-    let (association, exposure, behaviour) = match &facts.chain {
+    let (association, exposure, behavior) = match &facts.chain {
         ChainState::NotFollowed => (
             block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters"),
             block(CoverageStatus::NotAssessed, "no source follows this chain"),
@@ -271,7 +271,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
         labels,
         association,
         exposure,
-        behaviour,
+        behavior,
     }
 }
 

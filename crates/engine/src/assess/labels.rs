@@ -91,7 +91,7 @@ fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
         .map(|label| (label.clone(), false))
         .chain(known.cluster.into_iter().flat_map(inherited).map(|label| (label, true)))
         .map(|(mut label, inherited)| {
-            label.tier = label.tier.weaker(Tier::Cryptographic);
+            label.tier = label.tier.weaker(Tier::OnChainProof);
             let status = standing(&label, known, today);
             let severity = policy.severity(label.category);
             Candidate { label, inherited, status, severity }

@@ -15,7 +15,7 @@ use crate::{
     evidence::{Listing, ListingStatus, Tier},
     facts::Facts,
     fixed::Fraction,
-    policy::{Force, Policy},
+    policy::{ListEffect, Policy},
     score::{Confidence, Score},
     taxonomy::Category,
 };
@@ -43,7 +43,7 @@ pub(super) fn judge(
         .collect();
     judged.sort_by(|(a_status, a), (b_status, b)| {
         let key = |status: &ListingStatus, listing: &Listing| {
-            let informs = policy.force(&listing.entry.list) == Force::Informative;
+            let informs = policy.effect(&listing.entry.list) == ListEffect::Advisory;
             (*status, informs, listing.entry.list.clone(), listing.entry.entity.id.clone())
         };
         key(a_status, a)
@@ -58,11 +58,11 @@ pub(super) fn judge(
     let mut reviewed: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reasons = Vec::new();
     for (status, listing) in &judged {
-        match (status, policy.force(&listing.entry.list)) {
-            (ListingStatus::Active, Force::Binding) => {
+        match (status, policy.effect(&listing.entry.list)) {
+            (ListingStatus::Active, ListEffect::Blocking) => {
                 binding.entry(&listing.entry.list).or_default().push(listing);
             }
-            (ListingStatus::Active, Force::Informative) | (ListingStatus::RecentlyExpired, _) => {
+            (ListingStatus::Active, ListEffect::Advisory) | (ListingStatus::RecentlyExpired, _) => {
                 reviewed.entry((&listing.entry.list, *status)).or_default().push(listing);
             }
             (ListingStatus::Delisted | ListingStatus::Expired, _) => {
@@ -170,13 +170,13 @@ fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {
     }
 }
 
-/// The entity and its programmes, in words.
+/// The entity and its programs, in words.
 fn who(listing: &Listing) -> String {
-    let programmes = &listing.entry.entity.programmes;
-    if programmes.is_empty() {
+    let programs = &listing.entry.entity.programs;
+    if programs.is_empty() {
         listing.entry.entity.name.clone()
     } else {
-        format!("{} ({})", listing.entry.entity.name, programmes.join(", "))
+        format!("{} ({})", listing.entry.entity.name, programs.join(", "))
     }
 }
 
@@ -212,12 +212,12 @@ fn view(status: ListingStatus, listing: &Listing, policy: &Policy) -> AssessedLi
     AssessedListing {
         list: listing.entry.list.clone(),
         list_name: listing.entry.list_name.clone(),
-        force: policy.force(&listing.entry.list),
+        force: policy.effect(&listing.entry.list),
         status,
         entity_id: listing.entry.entity.id.clone(),
         entity: listing.entry.entity.name.clone(),
         aliases: listing.entry.entity.aliases.clone(),
-        programmes: listing.entry.entity.programmes.clone(),
+        programs: listing.entry.entity.programs.clone(),
         remarks: (!remarks.is_empty()).then(|| remarks.join(" | ")),
         asset_code: listing.entry.asset_code.clone(),
         address_as_published: listing.entry.address_as_published.clone(),

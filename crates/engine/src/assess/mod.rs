@@ -2,7 +2,7 @@
 
 mod association;
 mod attribution;
-mod behaviour;
+mod behavior;
 mod combine;
 mod contributions;
 mod flows;
@@ -51,7 +51,7 @@ pub fn assess(
     let labels = labels::judge(facts, policy, today);
     let association = association::judge(facts, policy, today);
     let flows = flows::Flows::new(&facts.chain, policy);
-    let behaviour = behaviour::judge(facts, policy);
+    let behavior = behavior::judge(facts, policy);
     let knowledge = knowledge::judge(subject, facts, policy, now);
 
     // Who moves other people's money is judged by what it is, not by who pays it.
@@ -65,11 +65,11 @@ pub fn assess(
     terms.extend(association.terms);
     let mut shown = Vec::new();
     if is_service {
-        shown.extend(behaviour.terms.into_iter().map(|term| term.component));
+        shown.extend(behavior.terms.into_iter().map(|term| term.component));
         shown.extend(flows.components());
     } else {
         floors.extend(flows.floors(policy));
-        terms.extend(behaviour.terms);
+        terms.extend(behavior.terms);
     }
     let counted_flows = if is_service { flows::Flows::default() } else { flows.clone() };
 
@@ -103,7 +103,7 @@ pub fn assess(
         scoring_components: outcome.components,
         exposure: flows.exposure(),
         associated_wallets: association.wallets,
-        transaction_patterns: behaviour.views,
+        transaction_patterns: behavior.views,
         activity: activity(&facts.chain),
         warnings,
         coverage: knowledge.coverage,

@@ -11,7 +11,7 @@ pub(super) enum Rank {
     /// of that tier may weaken.
     ListedKey,
     /// Every other cryptographic or on-chain fact.
-    Cryptographic,
+    OnChainProof,
     /// Investigations.
     Investigation,
     /// Users' reports and scraped lists.
@@ -19,7 +19,7 @@ pub(super) enum Rank {
     /// Heuristics.
     Heuristic,
     /// Behaviour.
-    Behaviour,
+    Behavior,
 }
 
 impl Rank {
@@ -27,11 +27,11 @@ impl Rank {
     pub(super) const ALL: [Self; 7] = [
         Self::OfficialList,
         Self::ListedKey,
-        Self::Cryptographic,
+        Self::OnChainProof,
         Self::Investigation,
         Self::Community,
         Self::Heuristic,
-        Self::Behaviour,
+        Self::Behavior,
     ];
 
     /// The tier whose cap applies; flows are heard with it, except that none is a listed key.
@@ -39,11 +39,11 @@ impl Rank {
         match self {
             Self::OfficialList => Some(Tier::OfficialList),
             Self::ListedKey => None,
-            Self::Cryptographic => Some(Tier::Cryptographic),
+            Self::OnChainProof => Some(Tier::OnChainProof),
             Self::Investigation => Some(Tier::Investigation),
             Self::Community => Some(Tier::Community),
             Self::Heuristic => Some(Tier::Heuristic),
-            Self::Behaviour => Some(Tier::Behaviour),
+            Self::Behavior => Some(Tier::Behavior),
         }
     }
 
@@ -62,11 +62,11 @@ impl From<Tier> for Rank {
     fn from(tier: Tier) -> Self {
         match tier {
             Tier::OfficialList => Self::OfficialList,
-            Tier::Cryptographic => Self::Cryptographic,
+            Tier::OnChainProof => Self::OnChainProof,
             Tier::Investigation => Self::Investigation,
             Tier::Community => Self::Community,
             Tier::Heuristic => Self::Heuristic,
-            Tier::Behaviour => Self::Behaviour,
+            Tier::Behavior => Self::Behavior,
         }
     }
 }

@@ -219,7 +219,7 @@ impl FlowPart {
             end,
             entity: None,
             hops: 1,
-            tier: Tier::Behaviour,
+            tier: Tier::Behavior,
             confidence: Confidence::CERTAIN,
             amount,
             recent: 0,

@@ -19,7 +19,7 @@ pub struct Label {
     pub category: Category,
     /// The entity's name, where one is given.
     pub entity: Option<Arc<str>>,
-    /// The strength of the evidence; at most [`Tier::Cryptographic`].
+    /// The strength of the evidence; at most [`Tier::OnChainProof`].
     pub tier: Tier,
     /// How sure the claim is.
     pub confidence: Confidence,

@@ -96,8 +96,8 @@ pub struct ListedEntity {
     pub name: String,
     /// Other names, in the list's order.
     pub aliases: Vec<Alias>,
-    /// The programmes under which it is listed.
-    pub programmes: Vec<String>,
+    /// The programs under which it is listed.
+    pub programs: Vec<String>,
     /// What the list remarks on the entity.
     pub remarks: Option<String>,
     /// The entity's own date on the list.
@@ -214,7 +214,7 @@ mod tests {
                     id: "7".into(),
                     name: "DOE, Jane".into(),
                     aliases: vec![],
-                    programmes: vec!["CYBER2".into()],
+                    programs: vec!["CYBER2".into()],
                     remarks: None,
                     listed_on: Some(date(2019, 8, 21)),
                 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     names::{ListId, SourceId},
-    policy::ALWAYS_BINDING,
+    policy::ALWAYS_BLOCKING,
 };
 
 /// What a source carries.
@@ -52,7 +52,7 @@ impl SourceState {
         match self.kind {
             SourceKind::Sanctions => self.lists.iter().any(|list| list.as_str() == name),
             // Whatever it is called, it is no sanctions list.
-            SourceKind::Labels => self.id.as_str() == name && !ALWAYS_BINDING.contains(&name),
+            SourceKind::Labels => self.id.as_str() == name && !ALWAYS_BLOCKING.contains(&name),
             SourceKind::Chain => false,
         }
     }

@@ -12,7 +12,7 @@ pub enum Tier {
     /// An official sanctions list.
     OfficialList,
     /// A cryptographic or on-chain fact: the same key, an issuer's freeze.
-    Cryptographic,
+    OnChainProof,
     /// An investigation: curated tag packs, explorers' name tags, co-spend clusters.
     Investigation,
     /// Users' reports and scraped lists.
@@ -20,18 +20,18 @@ pub enum Tier {
     /// Heuristics: change links, deposit-address reuse.
     Heuristic,
     /// Behaviour alone.
-    Behaviour,
+    Behavior,
 }
 
 impl Tier {
     /// Every tier, strongest first.
     pub const ALL: [Self; 6] = [
         Self::OfficialList,
-        Self::Cryptographic,
+        Self::OnChainProof,
         Self::Investigation,
         Self::Community,
         Self::Heuristic,
-        Self::Behaviour,
+        Self::Behavior,
     ];
 
     /// Whether this tier is at least as strong as another.
@@ -51,11 +51,11 @@ impl Tier {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OfficialList => "official_list",
-            Self::Cryptographic => "cryptographic",
+            Self::OnChainProof => "on_chain_proof",
             Self::Investigation => "investigation",
             Self::Community => "community",
             Self::Heuristic => "heuristic",
-            Self::Behaviour => "behaviour",
+            Self::Behavior => "behavior",
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    ALWAYS_BINDING, AmountRules, Force, PolicySpec, Quantity, SAME_KEY_SCORE, TraceSpec, curve,
+    ALWAYS_BLOCKING, AmountRules, ListEffect, PolicySpec, Quantity, SAME_KEY_SCORE, TraceSpec,
+    curve,
 };
 use crate::{
     evidence::Pattern,
@@ -32,13 +33,13 @@ pub(super) fn problems(spec: &PolicySpec) -> Vec<PolicyProblem> {
     lists(spec, &mut problems);
     mandatory_sources(spec, &mut problems);
     problems.require(
-        (1..=100).contains(&spec.floors.grave_share_percent),
-        "floors.graveSharePercent",
+        (1..=100).contains(&spec.minimum_score_rules.severe_category_share_percent),
+        "minimumScoreRules.severeCategorySharePercent",
         || "must be from 1 to 100".into(),
     );
     problems.require(
-        (RISKY_FROM..=100).contains(&spec.floors.grave_from),
-        "floors.graveFrom",
+        (RISKY_FROM..=100).contains(&spec.minimum_score_rules.severe_category_from),
+        "minimumScoreRules.severeCategoryFrom",
         || format!("must be from {RISKY_FROM} to 100"),
     );
     problems.require(spec.half_life_hops.tenths() > 0, "halfLifeHops", || "must be above 0".into());
@@ -103,7 +104,7 @@ fn tier_caps(spec: &PolicySpec, problems: &mut Problems) {
         ("investigation", caps.investigation, "the maximum", Score::MAXIMUM),
         ("community", caps.community, "investigation", caps.investigation),
         ("heuristic", caps.heuristic, "community", caps.community),
-        ("behaviour", caps.behaviour, "heuristic", caps.heuristic),
+        ("behavior", caps.behavior, "heuristic", caps.heuristic),
     ];
     for (name, cap, stronger, bound) in ordered {
         problems.require(cap <= bound, &format!("tierCaps.{name}"), || {
@@ -117,19 +118,19 @@ fn tier_caps(spec: &PolicySpec, problems: &mut Problems) {
         });
     }
     let review = spec.thresholds.review;
-    problems.require(caps.behaviour < review, "tierCaps.behaviour", || {
+    problems.require(caps.behavior < review, "tierCaps.behavior", || {
         format!(
             "{} must be below the review threshold ({review}): behaviour alone never reaches review",
-            caps.behaviour
+            caps.behavior
         )
     });
 }
 
 fn lists(spec: &PolicySpec, problems: &mut Problems) {
     for (list, force) in &spec.lists {
-        let weakened = ALWAYS_BINDING.contains(&list.as_str()) && *force != Force::Binding;
+        let weakened = ALWAYS_BLOCKING.contains(&list.as_str()) && *force != ListEffect::Blocking;
         problems.require(!weakened, &format!("lists.{list}"), || {
-            "this list is binding and cannot be weakened".into()
+            "this list is blocking and cannot be weakened".into()
         });
     }
 }
@@ -161,11 +162,18 @@ fn trace(trace: &TraceSpec, problems: &mut Problems) {
     problems.require((1..=12).contains(&trace.hops), "trace.hops", || {
         format!("{} is not from 1 to 12", trace.hops)
     });
-    problems.require(trace.cut_share <= 100_000, "trace.cutShare", || {
-        format!("{} is above 100000 millionths: a tenth could vanish at once", trace.cut_share)
-    });
+    problems.require(
+        trace.stop_below_share_millionths <= 100_000,
+        "trace.stopBelowShareMillionths",
+        || {
+            format!(
+                "{} is above 100000 millionths: a tenth could vanish at once",
+                trace.stop_below_share_millionths
+            )
+        },
+    );
     for (path, value) in [
-        ("trace.addressesPerLevel", trace.addresses_per_level),
+        ("trace.addressesPerHop", trace.addresses_per_hop),
         ("trace.transfersPerAddress", trace.transfers_per_address),
     ] {
         problems.require((1..=20_000).contains(&value), path, || {
@@ -179,18 +187,18 @@ fn amounts(unit: &str, rules: &AmountRules, problems: &mut Problems) {
     problems.require(!rules.curve.is_empty(), &path, || "needs at least one point".into());
     for (index, point) in rules.curve.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|before| rules.curve.get(before));
-        let (amount, worth) = before
-            .map_or((Quantity::default(), Score::ZERO), |before| (before.amount, before.worth));
+        let (amount, score) = before
+            .map_or((Quantity::default(), Score::ZERO), |before| (before.amount, before.score));
         problems.require(amount < point.amount, &format!("{path}[{index}].amount"), || {
             format!("{} must be above {amount}: amounts rise strictly", point.amount)
         });
-        problems.require(worth < point.worth, &format!("{path}[{index}].worth"), || {
-            format!("{} must be above {worth}: worths rise strictly", point.worth)
+        problems.require(score < point.score, &format!("{path}[{index}].score"), || {
+            format!("{} must be above {score}: scores rise strictly", point.score)
         });
     }
     problems.require(curve::bends_down(&rules.curve), &path, || {
-        "worth^2.5 must grow ever more slowly with the amount; otherwise splitting money over \
-         categories would lower its worth"
+        "score^2.5 must grow ever more slowly with the amount; otherwise splitting money over \
+         categories would lower their score"
             .into()
     });
 }
@@ -229,12 +237,12 @@ mod tests {
                 "tierCaps.community: 75.0 must be below the block threshold",
             ),
             (
-                json!({"tierCaps": {"behaviour": 50}}),
-                "tierCaps.behaviour: 50.0 must be below the review threshold",
+                json!({"tierCaps": {"behavior": 50}}),
+                "tierCaps.behavior: 50.0 must be below the review threshold",
             ),
             (
-                json!({"lists": {"ofac-sdn": "informative"}}),
-                "lists.ofac-sdn: this list is binding and cannot be weakened",
+                json!({"lists": {"ofac-sdn": "advisory"}}),
+                "lists.ofac-sdn: this list is blocking and cannot be weakened",
             ),
             (json!({"mandatorySources": []}), "mandatorySources: name at least one source"),
             (
@@ -246,18 +254,21 @@ mod tests {
                 "mandatorySources[0].maximumAgeHours: must be from 1",
             ),
             (
-                json!({"floors": {"graveSharePercent": 0}}),
-                "floors.graveSharePercent: must be from 1 to 100",
+                json!({"minimumScoreRules": {"severeCategorySharePercent": 0}}),
+                "minimumScoreRules.severeCategorySharePercent: must be from 1 to 100",
             ),
-            (json!({"floors": {"graveFrom": 10}}), "floors.graveFrom: must be from 25 to 100"),
+            (
+                json!({"minimumScoreRules": {"severeCategoryFrom": 10}}),
+                "minimumScoreRules.severeCategoryFrom: must be from 25 to 100",
+            ),
             (json!({"halfLifeHops": 0}), "halfLifeHops: must be above 0"),
             (
-                json!({"amounts": {"USD": {"curve": [{"amount": 5, "worth": 5}, {"amount": 5, "worth": 6}], "unsolicitedUpTo": 0}}}),
+                json!({"amounts": {"USD": {"curve": [{"amount": 5, "score": 5}, {"amount": 5, "score": 6}], "unsolicitedUpTo": 0}}}),
                 "amounts.USD.curve[1].amount: 5 must be above 5",
             ),
             (
-                json!({"amounts": {"USD": {"curve": [{"amount": 5, "worth": 1}, {"amount": 6, "worth": 90}], "unsolicitedUpTo": 0}}}),
-                "amounts.USD.curve: worth^2.5 must grow ever more slowly",
+                json!({"amounts": {"USD": {"curve": [{"amount": 5, "score": 1}, {"amount": 6, "score": 90}], "unsolicitedUpTo": 0}}}),
+                "amounts.USD.curve: score^2.5 must grow ever more slowly",
             ),
         ];
         for (spec, start) in cases {

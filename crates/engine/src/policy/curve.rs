@@ -3,22 +3,26 @@
 use super::{AmountRules, CurvePoint, Quantity};
 use crate::fixed::Power;
 
-/// The curve of one unit, as `worth^2.5` over amounts in whole units: straight between its points and
+/// The curve of one unit, as `score^2.5` over amounts in whole units: straight between its points and
 /// bending down only, so that one sum is never worth more than its halves together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmountCurve {
     points: Vec<(Quantity, Power)>,
     unsolicited_up_to: Quantity,
-    cut_below: Quantity,
+    stop_trace_below: Quantity,
 }
 
 impl AmountCurve {
     pub(super) fn new(rules: &AmountRules) -> Self {
         let points = power_points(&rules.curve).collect();
-        Self { points, unsolicited_up_to: rules.unsolicited_up_to, cut_below: rules.cut_below }
+        Self {
+            points,
+            unsolicited_up_to: rules.unsolicited_up_to,
+            stop_trace_below: rules.stop_trace_below,
+        }
     }
 
-    /// `worth^2.5` of an amount in base units of `decimals`, rounded down: how much of the riskiest
+    /// `score^2.5` of an amount in base units of `decimals`, rounded down: how much of the riskiest
     /// money's weight it carries whatever its share.
     #[must_use]
     pub fn weight(&self, amount: u128, decimals: u8) -> Power {
@@ -43,13 +47,13 @@ impl AmountCurve {
 
     /// The amount in base units below which a flow of a small share is not followed.
     #[must_use]
-    pub fn cut_below(&self, decimals: u8) -> u128 {
-        self.cut_below.base_units(decimals)
+    pub fn stop_trace_below(&self, decimals: u8) -> u128 {
+        self.stop_trace_below.base_units(decimals)
     }
 }
 
 fn power_points(curve: &[CurvePoint]) -> impl Iterator<Item = (Quantity, Power)> {
-    curve.iter().map(|point| (point.amount, point.worth.fraction().power_2_5()))
+    curve.iter().map(|point| (point.amount, point.score.fraction().power_2_5()))
 }
 
 /// Whether each stretch of the curve rises no faster than the one before it.

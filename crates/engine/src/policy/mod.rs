@@ -13,8 +13,8 @@ pub use check::PolicyProblem;
 pub use curve::AmountCurve;
 pub use quantity::{InvalidQuantity, Quantity};
 pub use spec::{
-    AmountRules, CurvePoint, Floors, Force, MandatorySource, PolicySpec, Thresholds, TierCaps,
-    TraceSpec,
+    AmountRules, CurvePoint, ListEffect, MandatorySource, MinimumScoreRules, PolicySpec,
+    Thresholds, TierCaps, TraceSpec,
 };
 
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Lists that are binding whatever a policy says.
-pub const ALWAYS_BINDING: [&str; 4] = ["ofac-sdn", "uk", "eu", "un"];
+pub const ALWAYS_BLOCKING: [&str; 4] = ["ofac-sdn", "uk", "eu", "un"];
 
 /// Severity of money that was not followed to an end: low both ways even where nothing is resolved.
 pub const UNRESOLVED_SEVERITY: u8 = 18;
@@ -63,12 +63,12 @@ impl Policy {
     }
 
     fn build(mut spec: PolicySpec) -> Self {
-        for list in ALWAYS_BINDING {
+        for list in ALWAYS_BLOCKING {
             if let Ok(list) = list.parse() {
-                spec.lists.insert(list, Force::Binding);
+                spec.lists.insert(list, ListEffect::Blocking);
             }
         }
-        spec.lists.retain(|_, force| *force == Force::Binding);
+        spec.lists.retain(|_, force| *force == ListEffect::Blocking);
         for (unit, rules) in PolicySpec::default().amounts {
             spec.amounts.entry(unit).or_insert(rules);
         }
@@ -131,8 +131,8 @@ impl Policy {
 
     /// The force of a list.
     #[must_use]
-    pub fn force(&self, list: &ListId) -> Force {
-        self.spec.lists.get(list).copied().unwrap_or(Force::Informative)
+    pub fn effect(&self, list: &ListId) -> ListEffect {
+        self.spec.lists.get(list).copied().unwrap_or(ListEffect::Advisory)
     }
 
     /// `severity x confidence x decay`: what evidence at this distance is worth, where one hop is
@@ -147,11 +147,11 @@ impl Policy {
     #[must_use]
     pub const fn cap(&self, tier: Tier) -> Score {
         match tier {
-            Tier::OfficialList | Tier::Cryptographic => Score::MAXIMUM,
+            Tier::OfficialList | Tier::OnChainProof => Score::MAXIMUM,
             Tier::Investigation => self.spec.tier_caps.investigation,
             Tier::Community => self.spec.tier_caps.community,
             Tier::Heuristic => self.spec.tier_caps.heuristic,
-            Tier::Behaviour => self.spec.tier_caps.behaviour,
+            Tier::Behavior => self.spec.tier_caps.behavior,
         }
     }
 
@@ -223,10 +223,10 @@ mod tests {
         assert_eq!(policy, Policy::default());
         assert_eq!(policy.severity(Category::Mixer), 75);
         assert_eq!(policy.risk(100, Confidence::CERTAIN, 1), Fraction::ONE);
-        for list in ALWAYS_BINDING {
-            assert_eq!(policy.force(&list.parse().unwrap()), Force::Binding);
+        for list in ALWAYS_BLOCKING {
+            assert_eq!(policy.effect(&list.parse().unwrap()), ListEffect::Blocking);
         }
-        assert_eq!(policy.force(&"il-nbctf".parse().unwrap()), Force::Informative);
+        assert_eq!(policy.effect(&"il-nbctf".parse().unwrap()), ListEffect::Advisory);
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
         };
         let default = Policy::default();
         let spelled_out = read(serde_json::json!({
-            "severities": {"mixer": 75}, "halfLifeHops": 2.4, "lists": {"ofac-sdn": "binding", "il-nbctf": "informative"},
+            "severities": {"mixer": 75}, "halfLifeHops": 2.4, "lists": {"ofac-sdn": "blocking", "il-nbctf": "advisory"},
         }));
         assert_eq!(spelled_out.revision(), default.revision());
         let different = read(serde_json::json!({"severities": {"mixer": 76}}));

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ALWAYS_BINDING, Quantity, SAME_KEY_SCORE};
+use super::{ALWAYS_BLOCKING, Quantity, SAME_KEY_SCORE};
 use crate::{
     evidence::Pattern,
     names::{ListId, SourceId},
@@ -57,13 +57,14 @@ fn pattern_severities(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn lists(generator: &mut SchemaGenerator) -> Schema {
-    let kept = format!("{ALWAYS_BINDING:?}.all(list, !(list in self) || self[list] == 'binding')");
+    let kept =
+        format!("{ALWAYS_BLOCKING:?}.all(list, !(list in self) || self[list] == 'blocking')");
     json_schema!({
         "type": "object",
         "maxProperties": 64,
-        "additionalProperties": generator.subschema_for::<Force>(),
+        "additionalProperties": generator.subschema_for::<ListEffect>(),
         RULES: [
-            {"rule": kept, "message": "OFAC SDN, UK, EU and UN are binding and cannot be weakened"},
+            {"rule": kept, "message": "OFAC SDN, UK, EU and UN are blocking and cannot be weakened"},
             {
                 "rule": "self.all(list, list.matches('^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'))",
                 "message": "names of lists have 1 to 63 lowercase letters, digits and hyphens",
@@ -95,8 +96,8 @@ fn amounts(generator: &mut SchemaGenerator) -> Schema {
         "must be below the block threshold: such evidence never blocks",
     ),
     rule(
-        ".tierCaps.behaviour",
-        "self.tierCaps.behaviour < self.thresholds.review",
+        ".tierCaps.behavior",
+        "self.tierCaps.behavior < self.thresholds.review",
         "must be below the review threshold: behaviour alone never reaches review",
     ),
 ]))]
@@ -113,10 +114,10 @@ pub struct PolicySpec {
     pub half_life_hops: HalfLife,
     /// The highest score that evidence of a tier and weaker ones can reach together.
     pub tier_caps: TierCaps,
-    /// The force of lists. OFAC SDN, UK, EU and UN are binding and cannot be weakened; lists not named
+    /// The force of lists. OFAC SDN, UK, EU and UN are blocking and cannot be weakened; lists not named
     /// here are informative.
     #[schemars(schema_with = "lists")]
-    pub lists: BTreeMap<ListId, Force>,
+    pub lists: BTreeMap<ListId, ListEffect>,
     /// Sources without which nothing is allowed.
     #[schemars(
         length(min = 1, max = 64),
@@ -126,7 +127,7 @@ pub struct PolicySpec {
     /// Whether an address whose flows of money are not known is never allowed.
     pub flows_required: bool,
     /// What lifts a score to review whatever the shares are.
-    pub floors: Floors,
+    pub minimum_score_rules: MinimumScoreRules,
     /// What absolute amounts mean, by unit (`USD` or an asset's ticker). A native coin's own numbers
     /// count where no price is known.
     #[schemars(schema_with = "amounts")]
@@ -143,12 +144,12 @@ pub struct TraceSpec {
     #[schemars(range(min = 1, max = 12))]
     pub hops: u8,
     /// A flow is no longer followed where its share of all money of its direction, in millionths, is
-    /// below this and its amount is below `cutBelow` of its unit too.
+    /// below this and its amount is below `stopTraceBelow` of its unit too.
     #[schemars(range(max = 100_000))]
-    pub cut_share: u32,
+    pub stop_below_share_millionths: u32,
     /// Addresses that are followed further at each hop: those with the largest amounts.
     #[schemars(range(min = 1, max = 20_000))]
-    pub addresses_per_level: u32,
+    pub addresses_per_hop: u32,
     /// Transfers that are read of one address or transaction: the largest ones.
     #[schemars(range(min = 1, max = 20_000))]
     pub transfers_per_address: u32,
@@ -156,7 +157,12 @@ pub struct TraceSpec {
 
 impl Default for TraceSpec {
     fn default() -> Self {
-        Self { hops: 6, cut_share: 1_000, addresses_per_level: 256, transfers_per_address: 2_000 }
+        Self {
+            hops: 6,
+            stop_below_share_millionths: 1_000,
+            addresses_per_hop: 256,
+            transfers_per_address: 2_000,
+        }
     }
 }
 
@@ -166,8 +172,10 @@ impl TraceSpec {
     pub fn within(self, ceiling: Self) -> Self {
         Self {
             hops: self.hops.min(ceiling.hops),
-            cut_share: self.cut_share.max(ceiling.cut_share),
-            addresses_per_level: self.addresses_per_level.min(ceiling.addresses_per_level),
+            stop_below_share_millionths: self
+                .stop_below_share_millionths
+                .max(ceiling.stop_below_share_millionths),
+            addresses_per_hop: self.addresses_per_hop.min(ceiling.addresses_per_hop),
             transfers_per_address: self.transfers_per_address.min(ceiling.transfers_per_address),
         }
     }
@@ -220,7 +228,7 @@ impl Default for Thresholds {
 #[schemars(extend("x-kubernetes-validations" = [
     weaker("community", "investigation"),
     weaker("heuristic", "community"),
-    weaker("behaviour", "heuristic"),
+    weaker("behavior", "heuristic"),
 ]))]
 pub struct TierCaps {
     /// Investigations.
@@ -230,7 +238,7 @@ pub struct TierCaps {
     /// Heuristics; below the block threshold.
     pub heuristic: Score,
     /// Behaviour; below the review threshold.
-    pub behaviour: Score,
+    pub behavior: Score,
 }
 
 impl Default for TierCaps {
@@ -239,7 +247,7 @@ impl Default for TierCaps {
             investigation: Score::from_points(95),
             community: Score::from_tenths(699),
             heuristic: Score::from_tenths(599),
-            behaviour: Score::from_tenths(499),
+            behavior: Score::from_tenths(499),
         }
     }
 }
@@ -247,11 +255,11 @@ impl Default for TierCaps {
 /// Whether a list decides or informs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Force {
+pub enum ListEffect {
     /// An active listing scores 100 and blocks; nothing weakens it.
-    Binding,
+    Blocking,
     /// An active listing asks for a review at least.
-    Informative,
+    Advisory,
 }
 
 /// A source without which nothing is allowed.
@@ -274,19 +282,19 @@ const fn default_maximum_age_hours() -> u32 {
 /// What lifts a score to review whatever the shares are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Floors {
+pub struct MinimumScoreRules {
     /// Severity from which a category is grave: by default sanctions, terrorism, child abuse,
     /// ransomware, human trafficking, sanctioned jurisdictions, special measures and stolen funds.
     #[schemars(range(min = RISKY_FROM, max = 100))]
-    pub grave_from: u8,
+    pub severe_category_from: u8,
     /// Per cent of all money of one direction from grave categories that asks for a review.
     #[schemars(range(min = 1, max = 100))]
-    pub grave_share_percent: u8,
+    pub severe_category_share_percent: u8,
 }
 
-impl Default for Floors {
+impl Default for MinimumScoreRules {
     fn default() -> Self {
-        Self { grave_from: 90, grave_share_percent: 10 }
+        Self { severe_category_from: 90, severe_category_share_percent: 10 }
     }
 }
 
@@ -295,7 +303,7 @@ impl Default for Floors {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmountRules {
     /// What an amount of the riskiest money is worth by itself, whatever share it has. Between points,
-    /// `worth^2.5` grows in a straight line; before the first it starts at nothing, after the last it
+    /// `score^2.5` grows in a straight line; before the first it starts at nothing, after the last it
     /// stays.
     #[schemars(length(min = 1, max = 16), extend("x-kubernetes-validations" = [
         {
@@ -304,17 +312,17 @@ pub struct AmountRules {
             "message": "amounts rise strictly from point to point",
         },
         {
-            "rule": "self.all(i, point, i == 0 || self[i - 1].worth < point.worth)",
-            "message": "worths rise strictly from point to point",
+            "rule": "self.all(i, point, i == 0 || self[i - 1].score < point.score)",
+            "message": "scores rise strictly from point to point",
         },
     ]))]
     pub curve: Vec<CurvePoint>,
     /// Unasked-for money of one category up to this amount, in whole units, is shown and not scored.
     pub unsolicited_up_to: Quantity,
     /// A flow is no longer followed where its amount, in whole units, is below this and its share is
-    /// below `trace.cutShare` too.
+    /// below `trace.stopBelowShareMillionths` too.
     #[serde(default)]
-    pub cut_below: Quantity,
+    pub stop_trace_below: Quantity,
 }
 
 /// One point of a curve.
@@ -324,7 +332,7 @@ pub struct CurvePoint {
     /// The amount in whole units.
     pub amount: Quantity,
     /// The score it is worth.
-    pub worth: Score,
+    pub score: Score,
 }
 
 impl Default for PolicySpec {
@@ -341,7 +349,7 @@ impl Default for PolicySpec {
                 maximum_age_hours: default_maximum_age_hours(),
             }],
             flows_required: false,
-            floors: Floors::default(),
+            minimum_score_rules: MinimumScoreRules::default(),
             amounts: default_amounts(),
             trace: TraceSpec::default(),
         }
@@ -360,7 +368,7 @@ fn default_amounts() -> BTreeMap<String, AmountRules> {
             };
             text.parse().unwrap_or_default()
         };
-        let point = |amount, points| CurvePoint { amount, worth: Score::from_points(points) };
+        let point = |amount, points| CurvePoint { amount, score: Score::from_points(points) };
         AmountRules {
             curve: vec![
                 point(quantity(first), 25),
@@ -369,7 +377,7 @@ fn default_amounts() -> BTreeMap<String, AmountRules> {
                 point(quantity(first * 1_000), 100),
             ],
             unsolicited_up_to: quantity(first / 10),
-            cut_below: quantity(first / 10),
+            stop_trace_below: quantity(first / 10),
         }
     };
     BTreeMap::from([

@@ -174,10 +174,10 @@ fn plain_key(end: FlowEnd, hops: u8, solicited: bool, carried: &[CarriedLabel]) 
         entity: None,
         hops,
         tier: match end {
-            FlowEnd::Unresolved(_) => Tier::Behaviour,
+            FlowEnd::Unresolved(_) => Tier::Behavior,
             FlowEnd::Coinjoin(_) => Tier::Heuristic,
             // What the chain itself shows.
-            _ => Tier::Cryptographic,
+            _ => Tier::OnChainProof,
         },
         confidence: match end {
             FlowEnd::Coinjoin(kind) => kind.confidence(),

@@ -102,7 +102,7 @@ impl Way<'_> {
             end: Some(AttributedEnd {
                 category: Category::PrivacyProtocol,
                 entity: Some(pool.as_str().into()),
-                tier: Tier::Cryptographic,
+                tier: Tier::OnChainProof,
                 confidence: Confidence::CERTAIN,
                 listed: false,
                 listed_on: None,
@@ -121,9 +121,9 @@ impl Way<'_> {
         }
         let whole = scaled(self.whole);
         let is_small = |mass: Mass| {
-            mass.total() < scaled(rules.cut_below)
+            mass.total() < scaled(rules.stop_trace_below)
                 && mass.total().saturating_mul(MILLION)
-                    < whole.saturating_mul(u128::from(rules.cut_share))
+                    < whole.saturating_mul(u128::from(rules.stop_below_share_millionths))
         };
         let mut ranked: Vec<(u128, &ScriptOwner)> = amounts
             .iter()
@@ -131,7 +131,7 @@ impl Way<'_> {
             .map(|(owner, mass)| (mass.total(), *owner))
             .collect();
         ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        let budget = usize::try_from(rules.addresses_per_level).unwrap_or(usize::MAX);
+        let budget = usize::try_from(rules.addresses_per_hop).unwrap_or(usize::MAX);
         let over: BTreeSet<ScriptOwner> =
             ranked.iter().skip(budget).map(|(_, owner)| (*owner).clone()).collect();
         let followed: BTreeSet<ScriptOwner> =

@@ -11,11 +11,11 @@ pub struct TraceRules {
     /// The last level whose addresses are looked at.
     pub hops: u8,
     /// Share below which a flow may be cut, in millionths of its direction's whole.
-    pub cut_share: u32,
+    pub stop_below_share_millionths: u32,
     /// Amount below which a flow may be cut. Both must hold.
-    pub cut_below: u128,
+    pub stop_trace_below: u128,
     /// Addresses followed further at each level.
-    pub addresses_per_level: u32,
+    pub addresses_per_hop: u32,
     /// Transfers read of an address, and legs of a transaction at most.
     pub transfers_per_address: u32,
     /// States followed further at each level, whatever addresses they are at.
@@ -58,14 +58,18 @@ impl TraceRules {
     /// What a policy says for the native coin of a chain.
     #[must_use]
     pub fn new(policy: &Policy, chain: &Chain) -> Self {
-        let TraceSpec { hops, cut_share, addresses_per_level, transfers_per_address } =
-            policy.spec().trace;
+        let TraceSpec {
+            hops,
+            stop_below_share_millionths,
+            addresses_per_hop,
+            transfers_per_address,
+        } = policy.spec().trace;
         let amounts = policy.amounts(chain.asset);
         Self {
             hops,
-            cut_share,
-            cut_below: amounts.map_or(0, |curve| curve.cut_below(chain.decimals)),
-            addresses_per_level,
+            stop_below_share_millionths,
+            stop_trace_below: amounts.map_or(0, |curve| curve.stop_trace_below(chain.decimals)),
+            addresses_per_hop,
             transfers_per_address,
             states_per_level: STATES_PER_LEVEL,
             legs_per_level: LEGS_PER_LEVEL,

@@ -30,7 +30,7 @@ fn an_unknown_address_is_allowed_and_says_what_was_looked_at() {
 
 #[test]
 fn a_listed_address_is_one_hundred_whatever_else_is_known() {
-    let benign = label(Category::Exchange, Tier::Cryptographic, 100, "explorer");
+    let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
     let facts = Facts {
         listings: vec![listing("ofac-sdn")],
         labels: vec![benign],
@@ -79,11 +79,11 @@ fn an_expired_order_asks_for_review_for_ninety_days() {
 #[test]
 fn the_key_of_a_listed_account_is_blocked_on_every_chain() {
     for (control, tier, expected) in [
-        (AccountControl::Key, Tier::Cryptographic, (900, "block")),
-        (AccountControl::Unknown, Tier::Cryptographic, (900, "block")),
+        (AccountControl::Key, Tier::OnChainProof, (900, "block")),
+        (AccountControl::Unknown, Tier::OnChainProof, (900, "block")),
         (AccountControl::Contract, Tier::Heuristic, (500, "review")),
     ] {
-        let benign = label(Category::Exchange, Tier::Cryptographic, 100, "explorer");
+        let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
         let other = same_key(control, vec![listing("ofac-sdn")], vec![]);
         let facts = Facts { same_key: vec![other], labels: vec![benign], ..nothing_known() };
         let answer = judge(&facts);
@@ -291,12 +291,12 @@ fn a_cluster_with_a_listed_member_asks_for_review_and_passes_labels_on() {
         labels,
         listings,
     };
-    let benign = label(Category::Exchange, Tier::Cryptographic, 100, "explorer");
+    let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
     let listed = cluster(vec![], vec![listing("ofac-sdn")]);
     let answer = judge(&Facts { cluster: Some(listed), labels: vec![benign], ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
 
-    let ransom = label(Category::Ransomware, Tier::Cryptographic, 100, "police");
+    let ransom = label(Category::Ransomware, Tier::OnChainProof, 100, "police");
     let answer = judge(&Facts { cluster: Some(cluster(vec![ransom], vec![])), ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (760, "block"), "95 x 80 %");
     assert_eq!(answer.scoring_components[0].tier, Some(Tier::Investigation));

@@ -59,7 +59,7 @@ pub fn listing(list: &str) -> Listing {
                 id: "25308".into(),
                 name: "DOE, Jane".into(),
                 aliases: vec![],
-                programmes: vec!["CYBER2".into()],
+                programs: vec!["CYBER2".into()],
                 remarks: None,
                 listed_on: Some(date(2019, 8, 21)),
             }
@@ -199,6 +199,6 @@ pub fn check_invariants(assessment: &Assessment, policy: &Policy) {
         .scoring_components
         .iter()
         .filter(|component| component.worth.tenths() > 0)
-        .all(|component| component.kind == ComponentKind::Behaviour);
+        .all(|component| component.kind == ComponentKind::Behavior);
     assert!(!only_behaviour || tenths(assessment) < 500, "behaviour alone never reaches review");
 }

@@ -86,8 +86,8 @@ fn repeating_a_claim_never_lowers_it() {
 fn contradicting_facts_do_not_weaken_a_listed_key() {
     let listed = same_key(AccountControl::Key, vec![listing("ofac-sdn")], vec![]);
     let labels = vec![
-        label(Category::Scam, Tier::Cryptographic, 100, "a"),
-        label(Category::Exchange, Tier::Cryptographic, 100, "b"),
+        label(Category::Scam, Tier::OnChainProof, 100, "a"),
+        label(Category::Exchange, Tier::OnChainProof, 100, "b"),
     ];
     let answer = judge(&Facts { same_key: vec![listed], labels, ..nothing_known() });
     assert!(tenths(&answer) >= 900);

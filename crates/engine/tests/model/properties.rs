@@ -138,7 +138,7 @@ proptest! {
         let known = source[which].end.category().is_some();
         source[which] = FlowPart {
             recent: amounts.1,
-            tier: if known { source[which].tier } else { Tier::Behaviour },
+            tier: if known { source[which].tier } else { Tier::Behavior },
             hops: if known { source[which].hops } else { 1 },
             confidence: if known { source[which].confidence } else { Confidence::CERTAIN },
             ..part(worse, amounts.0)

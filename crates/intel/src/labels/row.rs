@@ -109,7 +109,7 @@ impl<'a> Row<'a> {
         let percent = |text: &str| text.parse::<u8>().ok().filter(|percent| *percent <= 100);
         let confidence =
             self.read("confidence", percent, "write a whole number of per cent from 0 to 100")?;
-        let tiers = "write cryptographic, investigation, community, heuristic or behaviour";
+        let tiers = "write on_chain_proof, investigation, community, heuristic or behavior";
         let tier = |text: &str| {
             let below_official = |tier: &&Tier| **tier != Tier::OfficialList;
             Tier::ALL.iter().filter(below_official).copied().find(|tier| tier.as_str() == text)

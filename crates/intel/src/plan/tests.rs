@@ -14,7 +14,7 @@ fn entry(address: &str) -> ListingEntry {
             id: "1".into(),
             name: "DOE, Jane".into(),
             aliases: vec![],
-            programmes: vec![],
+            programs: vec![],
             remarks: None,
             listed_on: None,
         }

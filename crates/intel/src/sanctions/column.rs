@@ -11,7 +11,7 @@ pub(super) enum Column {
     AssetCode,
     Address,
     ListName,
-    Programmes,
+    Programs,
     Aliases,
     Remarks,
     AddressRemarks,
@@ -27,7 +27,7 @@ impl Column {
         Self::AssetCode,
         Self::Address,
         Self::ListName,
-        Self::Programmes,
+        Self::Programs,
         Self::Aliases,
         Self::Remarks,
         Self::AddressRemarks,
@@ -54,7 +54,7 @@ impl Column {
             Self::AssetCode => "asset_code",
             Self::Address => "address",
             Self::ListName => "list_name",
-            Self::Programmes => "programmes",
+            Self::Programs => "programs",
             Self::Aliases => "aliases",
             Self::Remarks => "remarks",
             Self::AddressRemarks => "address_remarks",
@@ -65,7 +65,7 @@ impl Column {
 
     /// Whether it holds several texts.
     pub(super) const fn is_several(self) -> bool {
-        matches!(self, Self::Programmes | Self::Aliases)
+        matches!(self, Self::Programs | Self::Aliases)
     }
 
     /// Whether it holds words, which end up in people's spreadsheets.

@@ -1,7 +1,7 @@
 //! A plain listing as JSON lines: one JSON object an address, each on a line of its own.
 //!
 //! The fields are the columns of [`table`](super::table), with the same meaning and the same ones
-//! required. Texts and dates are strings; `programmes` and `aliases` are arrays of strings; a field that
+//! required. Texts and dates are strings; `programs` and `aliases` are arrays of strings; a field that
 //! is `null` is left out. The date of issue is not in the file.
 
 use std::{fmt, io::BufRead};

@@ -41,7 +41,7 @@ pub(super) struct Listed {
     list: ListId,
     list_name: String,
     pub(super) since: Option<Date>,
-    pub(super) programmes: Vec<String>,
+    pub(super) programs: Vec<String>,
 }
 
 impl Listed {
@@ -49,7 +49,7 @@ impl Listed {
     pub(super) fn on(title: &str) -> Option<Self> {
         let list = list_id(title)?;
         let list_name = format!("OFAC {title}");
-        Some(Self { list, list_name, since: None, programmes: Vec::new() })
+        Some(Self { list, list_name, since: None, programs: Vec::new() })
     }
 
     /// A party may be entered on a list several times: the first counts.
@@ -213,7 +213,7 @@ impl Parties {
             }
             for listed in &party.listed {
                 let mut entity = party.entity.clone();
-                entity.programmes.clone_from(&listed.programmes);
+                entity.programs.clone_from(&listed.programs);
                 entity.listed_on = listed.since;
                 let entity = Arc::new(entity);
                 for address in &party.addresses.taken {

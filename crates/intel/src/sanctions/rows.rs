@@ -78,9 +78,9 @@ impl Row {
         let list: ListId = text(Column::List)?
             .parse()
             .map_err(|error| format!("`{}`: {error}", Column::List.name()))?;
-        let mut programmes: Vec<String> = trimmed(self.several(Column::Programmes));
-        programmes.sort();
-        programmes.dedup();
+        let mut programs: Vec<String> = trimmed(self.several(Column::Programs));
+        programs.sort();
+        programs.dedup();
         let mut seen = HashSet::new();
         let mut aliases = trimmed(self.several(Column::Aliases));
         aliases.retain(|alias| seen.insert(alias.clone()));
@@ -92,7 +92,7 @@ impl Row {
                 .into_iter()
                 .map(|name| Alias { name, kind: String::new(), weak: false })
                 .collect(),
-            programmes,
+            programs,
             remarks: self.text(Column::Remarks).map(str::to_owned),
             listed_on: self.date(Column::EntityListedOn)?,
         };

@@ -8,7 +8,7 @@
 //! | `asset_code` | the list's code for the asset, such as `XBT` |
 //! | `address` | the address exactly as the list prints it |
 //! | `list_name` | the list's name as people know it; the one in `list` where it is left out |
-//! | `programmes`, `aliases` | several texts with semicolons between them |
+//! | `programs`, `aliases` | several texts with semicolons between them |
 //! | `remarks`, `address_remarks` | what the list remarks on the entity and on the address |
 //! | `entity_listed_on` | the entity's own date on the list, such as 2026-01-31 |
 //! | `expires_on` | first day on which the listing is no longer valid |

@@ -8,7 +8,7 @@ use std::{
 
 use assay_tenancy::{
     Period,
-    manifest::{Counts, OnStoreLoss, Per},
+    manifest::{Counts, OnTokenStoreLoss, Per},
 };
 
 use assay_test_servers::redis::Redis;
@@ -25,9 +25,9 @@ use crate::{
 
 const ACME: Account<'_> = Account { plan: "business", tenant: "acme", key: "a" };
 const FLOOR: StoreLossPolicy =
-    StoreLossPolicy { on_store_loss: OnStoreLoss::Floor, fallback_share: 10 };
+    StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Fallback, fallback_share: 10 };
 const CLOSED: StoreLossPolicy =
-    StoreLossPolicy { on_store_loss: OnStoreLoss::Closed, fallback_share: 10 };
+    StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Refuse, fallback_share: 10 };
 /// Requests that are on their way at once.
 const AT_ONCE: u64 = 16;
 

@@ -3,7 +3,7 @@
 use assay_tenancy::{
     Period,
     directory::Limit,
-    manifest::{Counts, OnStoreLoss, Per},
+    manifest::{Counts, OnTokenStoreLoss, Per},
 };
 
 use super::random::Random;
@@ -88,10 +88,10 @@ impl Scenario {
             replicas: usize::try_from(random.pick(&[1, 2, 2, 3, 3, 4, 5, 10])).unwrap(),
             slots: random.pick(&[1, 2, 4, 16]),
             policy: StoreLossPolicy {
-                on_store_loss: random.pick(&[
-                    OnStoreLoss::Floor,
-                    OnStoreLoss::Floor,
-                    OnStoreLoss::Closed,
+                on_token_store_loss: random.pick(&[
+                    OnTokenStoreLoss::Fallback,
+                    OnTokenStoreLoss::Fallback,
+                    OnTokenStoreLoss::Refuse,
                 ]),
                 fallback_share: share,
             },
@@ -118,7 +118,10 @@ impl Scenario {
         Self {
             replicas,
             slots: 16,
-            policy: StoreLossPolicy { on_store_loss: OnStoreLoss::Floor, fallback_share: share },
+            policy: StoreLossPolicy {
+                on_token_store_loss: OnTokenStoreLoss::Fallback,
+                fallback_share: share,
+            },
             limits,
             settings: settings(),
             length: 40 * SECOND,

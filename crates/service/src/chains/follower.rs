@@ -99,7 +99,7 @@ async fn follow_once(
     let location = location(spec);
     let complete = spec.start_height == 0;
     let sample = service.intel().environment() == Environment::Sample;
-    let test_networks = TestNetworks::allowed_if(spec.test_network || sample);
+    let test_networks = TestNetworks::allowed_if(spec.allow_test_network || sample);
     let open = move || location::open(chain, &location, complete, test_networks);
     let opening = stage!("open_source", chain = chain.info().id).in_scope(|| on_thread(open));
     let source = opening.await.map_err(|_| IngestError::Reader)??;

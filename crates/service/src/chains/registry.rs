@@ -138,8 +138,8 @@ fn on_demand(
     databases: &Databases,
     sample: bool,
 ) -> Option<Arc<OnDemand>> {
-    let test_networks = TestNetworks::allowed_if(spec.test_network || sample);
-    let bound = Duration::from_secs(spec.time_bound.seconds());
+    let test_networks = TestNetworks::allowed_if(spec.allow_test_network || sample);
+    let bound = Duration::from_secs(spec.fetch_timeout.seconds());
     match location::histories(chain, &spec.endpoint, bound, test_networks) {
         Ok(histories) => {
             let store = Arc::clone(&databases.store);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Period,
     manifest::SecretKey,
-    resolve::LONGEST_BOUND,
+    resolve::LONGEST_FETCH_TIMEOUT,
     schema::{between, field_rule},
 };
 
@@ -53,7 +53,7 @@ use crate::{
         "!has(self.credentialsSecret) || !has(self.credentialsFile)",
         "the credentials are in credentialsFile already: leave one of them out",
     ),
-    between("timeBound", Period::from_seconds(1), LONGEST_BOUND),
+    between("fetchTimeout", Period::from_seconds(1), LONGEST_FETCH_TIMEOUT),
 ]))]
 pub struct ChainSourceSpec {
     /// The chain's identifier, such as `btc`.
@@ -80,18 +80,18 @@ pub struct ChainSourceSpec {
     pub start_height: u64,
     /// Where histories are fetched on demand: longest time that one check spends on fetching. What is
     /// missing then the next check goes on with.
-    #[serde(default = "default_time_bound")]
-    pub time_bound: Period,
+    #[serde(default = "default_fetch_timeout")]
+    pub fetch_timeout: Period,
     /// Whether blocks of a test network may stand for the chain's own. Without it such an endpoint is
     /// refused, unless the installation holds sample data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub test_network: bool,
+    pub allow_test_network: bool,
     /// Whether it is left alone for the time being.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
 }
 
-const fn default_time_bound() -> Period {
+const fn default_fetch_timeout() -> Period {
     Period::from_seconds(2)
 }
 

@@ -11,7 +11,7 @@ use super::RetentionSpec;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FormerTenantSpec {
     /// When it was deleted.
-    pub left_at: Timestamp,
+    pub deleted_at: Timestamp,
     /// How long what is recorded of it is kept, as its plan said then.
     pub retention: RetentionSpec,
 }
@@ -22,7 +22,7 @@ impl FormerTenantSpec {
     pub fn forgotten_at(&self) -> Timestamp {
         let longest = self.retention.checks.max(self.retention.usage).seconds();
         let longest = SignedDuration::from_secs(i64::try_from(longest).unwrap_or(i64::MAX));
-        self.left_at.saturating_add(longest).unwrap_or(Timestamp::MAX)
+        self.deleted_at.saturating_add(longest).unwrap_or(Timestamp::MAX)
     }
 
     /// Whether it can no longer come back.
@@ -39,20 +39,20 @@ mod tests {
 
     #[test]
     fn a_tenant_can_come_back_while_anything_of_it_is_kept() {
-        let left_at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        let deleted_at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
         let kept = |checks, usage| FormerTenantSpec {
-            left_at,
+            deleted_at,
             retention: RetentionSpec {
                 checks: Period::from_seconds(checks),
                 usage: Period::from_seconds(usage),
             },
         };
-        let after = |seconds| left_at + SignedDuration::from_secs(seconds);
+        let after = |seconds| deleted_at + SignedDuration::from_secs(seconds);
         assert_eq!(kept(10, 60).forgotten_at(), after(60));
         assert_eq!(kept(90, 60).forgotten_at(), after(90));
         assert!(!kept(10, 60).is_forgotten(after(59)));
         assert!(kept(10, 60).is_forgotten(after(60)));
-        assert!(kept(0, 0).is_forgotten(left_at), "nothing is kept");
+        assert!(kept(0, 0).is_forgotten(deleted_at), "nothing is kept");
         assert_eq!(kept(u64::MAX, 0).forgotten_at(), Timestamp::MAX);
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{
     Period,
     resolve::{
-        LARGEST_FLOOR_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_REQUESTS,
+        LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_REQUESTS,
         MOST_SCREEN_ROWS,
     },
     schema::{between, field_rule},
@@ -47,31 +47,31 @@ pub struct PlanSpec {
     #[serde(default)]
     pub retention: RetentionSpec,
     /// Most rows of one bulk request.
-    #[serde(default = "default_screen_rows")]
+    #[serde(default = "default_max_screen_rows")]
     #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
-    pub screen_rows: u64,
+    pub max_screen_rows: u64,
     /// How far money is followed at most, whatever the risk policy says.
     #[serde(default)]
     pub trace: TraceCeiling,
     /// What becomes of requests while the shared counters cannot be reached.
     #[serde(default)]
-    pub on_store_loss: OnStoreLoss,
+    pub on_token_store_loss: OnTokenStoreLoss,
     /// The share of each limit, in percent from 0 to 50, that replicas keep for that time. All seats
     /// together hold it; a replica spends the part of its seat. Nothing of it is lost meanwhile.
-    #[serde(default = "default_floor_share")]
-    #[schemars(range(max = LARGEST_FLOOR_SHARE))]
-    pub floor_share: u8,
+    #[serde(default = "default_fallback_share")]
+    #[schemars(range(max = LARGEST_FALLBACK_SHARE))]
+    pub fallback_share: u8,
 }
 
 /// What becomes of requests while the counters that all replicas share cannot be reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum OnStoreLoss {
+pub enum OnTokenStoreLoss {
     /// Each replica goes on with a share that was set aside beforehand, within the limit.
     #[default]
-    Floor,
+    Fallback,
     /// They are refused (503) once what had been handed out is spent.
-    Closed,
+    Refuse,
 }
 
 /// The most that a risk policy's `trace` may ask for; what is left out is not limited by the plan.
@@ -85,7 +85,7 @@ pub struct TraceCeiling {
     /// Addresses that are followed further at each hop.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub addresses_per_level: Option<u32>,
+    pub addresses_per_hop: Option<u32>,
     /// Transfers that are read of one address or transaction.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,11 +115,11 @@ impl Default for RetentionSpec {
     }
 }
 
-const fn default_floor_share() -> u8 {
+const fn default_fallback_share() -> u8 {
     10
 }
 
-const fn default_screen_rows() -> u64 {
+const fn default_max_screen_rows() -> u64 {
     100_000
 }
 

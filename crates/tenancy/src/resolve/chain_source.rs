@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Longest time that a check may spend on fetching.
-pub(crate) const LONGEST_BOUND: Period = Period::from_seconds(60);
+pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
 
 pub(super) fn check(
     source: Manifest<ChainSourceSpec>,
@@ -59,9 +59,9 @@ pub(super) fn check(
         "the credentials are in credentialsFile already: leave one of them out".into(),
     );
     require(
-        spec.time_bound.seconds() > 0 && spec.time_bound <= LONGEST_BOUND,
-        "spec.timeBound",
-        format!("{} is not from 1s to 60s", spec.time_bound),
+        spec.fetch_timeout.seconds() > 0 && spec.fetch_timeout <= LONGEST_FETCH_TIMEOUT,
+        "spec.fetchTimeout",
+        format!("{} is not from 1s to 60s", spec.fetch_timeout),
     );
     if let Some(other) = chains.get(&spec.chain) {
         let message = format!("{} is read by ChainSource {} already", spec.chain, other.name);

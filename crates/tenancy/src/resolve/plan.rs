@@ -14,7 +14,7 @@ pub(crate) const MOST_REQUESTS: u64 = 1_000_000_000_000;
 /// Most limits that a plan may have.
 const MOST_LIMITS: usize = 8;
 /// Largest share of a limit that may be set aside, in percent.
-pub(crate) const LARGEST_FLOOR_SHARE: u8 = 50;
+pub(crate) const LARGEST_FALLBACK_SHARE: u8 = 50;
 /// Longest time for which anything of a tenant is kept: ten years and a bit.
 pub(crate) const LONGEST_RETENTION: Period = Period::from_seconds(3660 * 86_400);
 /// Most rows that one bulk request may have.
@@ -51,21 +51,21 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         require(period <= LONGEST_RETENTION, path, format!("{period} is too long: at most 3660d"));
     }
     require(
-        (1..=MOST_SCREEN_ROWS).contains(&spec.screen_rows),
-        "spec.screenRows",
-        format!("{} is not from 1 to {MOST_SCREEN_ROWS}", spec.screen_rows),
+        (1..=MOST_SCREEN_ROWS).contains(&spec.max_screen_rows),
+        "spec.maxScreenRows",
+        format!("{} is not from 1 to {MOST_SCREEN_ROWS}", spec.max_screen_rows),
     );
     for (path, ceiling) in [
         ("spec.trace.hops", spec.trace.hops.map(u32::from)),
-        ("spec.trace.addressesPerLevel", spec.trace.addresses_per_level),
+        ("spec.trace.addressesPerHop", spec.trace.addresses_per_hop),
         ("spec.trace.transfersPerAddress", spec.trace.transfers_per_address),
     ] {
         require(ceiling != Some(0), path, "must be from 1; leave it out for no ceiling".into());
     }
     require(
-        spec.floor_share <= LARGEST_FLOOR_SHARE,
-        "spec.floorShare",
-        format!("{} is not from 0 to {LARGEST_FLOOR_SHARE} percent", spec.floor_share),
+        spec.fallback_share <= LARGEST_FALLBACK_SHARE,
+        "spec.fallbackShare",
+        format!("{} is not from 0 to {LARGEST_FALLBACK_SHARE} percent", spec.fallback_share),
     );
     for (index, limit) in spec.limits.iter().enumerate() {
         let path = format!("spec.limits[{index}]");
@@ -113,10 +113,10 @@ pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> P
         limits,
         cache_lifetime: spec.cache_lifetime,
         retention: spec.retention,
-        screen_rows: spec.screen_rows,
+        max_screen_rows: spec.max_screen_rows,
         trace: spec.trace,
-        on_store_loss: spec.on_store_loss,
-        floor_share: spec.floor_share,
+        on_token_store_loss: spec.on_token_store_loss,
+        fallback_share: spec.fallback_share,
     }
 }
 

@@ -48,13 +48,12 @@ impl Way {
     /// Grave is a matter of severity and not a fixed set of categories: were it a set, calling money
     /// riskier could take it out of the set and lower the score.
     fn grave_share(&self, policy: &Policy) -> Option<Floor> {
-        let floors = &policy.spec().floors;
+        let rules = &policy.spec().minimum_score_rules;
         let is_grave = |part: &&Part| {
             part.counted
-                && part
-                    .claims
-                    .iter()
-                    .any(|claim| claim.category.is_some() && claim.severity >= floors.grave_from)
+                && part.claims.iter().any(|claim| {
+                    claim.category.is_some() && claim.severity >= rules.severe_category_from
+                })
         };
         let grave = self
             .parts
@@ -62,7 +61,7 @@ impl Way {
             .filter(is_grave)
             .fold(U256::ZERO, |sum, part| sum + U256::from(part.flow.amount));
         let all = self.whole(|part| part.flow.amount);
-        let limit = U256::from(floors.grave_share_percent);
+        let limit = U256::from(rules.severe_category_share_percent);
         if grave.is_zero() || grave * U256::from(100_u32) < all * limit {
             return None;
         }
@@ -75,7 +74,7 @@ impl Way {
                 code: "grave_exposure",
                 message: format!(
                     "at least {} % of all money {way} has to do with sanctions or grave crime",
-                    floors.grave_share_percent
+                    rules.severe_category_share_percent
                 ),
             },
             evidence: transactions(

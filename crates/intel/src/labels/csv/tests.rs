@@ -78,7 +78,7 @@ fn a_bad_cell_rejects_its_row() {
     for (column, cell, reason) in [
         ("confidence", "101", "`confidence` is `101`: write a whole number of per cent"),
         ("confidence", "-1", "`confidence` is `-1`: write"),
-        ("tier", "official_list", "`tier` is `official_list`: write cryptographic, investi"),
+        ("tier", "official_list", "`tier` is `official_list`: write on_chain_proof, investi"),
         ("cites_list", "OFAC SDN", "`cites_list` is `OFAC SDN`: write a list's name"),
         ("valid_from", "31.1.2024", "`valid_from` is `31.1.2024`: write a day as 2024-01-31"),
         ("valid_from,valid_until", "2024-01-31,2024-01-31", "`valid_until` is 2024-01-31: it must"),

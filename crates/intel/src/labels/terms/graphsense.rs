@@ -114,7 +114,7 @@ const fn sure(word: &'static str, percent: u8, tier: Tier) -> ConfidenceWord {
 pub static CONFIDENCES: [ConfidenceWord; 14] = [
     sure("override", 95, Tier::Investigation),
     sure("ownership", 95, Tier::Investigation),
-    sure("ledger_immanent", 100, Tier::Cryptographic),
+    sure("ledger_immanent", 100, Tier::OnChainProof),
     sure("manual_transaction", 95, Tier::Investigation),
     sure("service_api", 90, Tier::Investigation),
     sure("forensic_investigation", 90, Tier::Investigation),

@@ -1,4 +1,4 @@
-//! Where a party is listed: the list, since when, and under which programmes.
+//! Where a party is listed: the list, since when, and under which programs.
 
 use std::io::BufRead;
 
@@ -31,14 +31,14 @@ pub(super) fn read<R: BufRead>(
             "SanctionsMeasure" => {
                 let kind = elements.required(&part, "SanctionsTypeID")?;
                 let comment = measure_comment(elements)?;
-                let programme = comment.filter(|_| references.is_programme(&kind));
-                listed.programmes.extend(programme);
+                let program = comment.filter(|_| references.is_program(&kind));
+                listed.programs.extend(program);
             }
             _ => elements.skip()?,
         }
     }
-    listed.programmes.sort();
-    listed.programmes.dedup();
+    listed.programs.sort();
+    listed.programs.dedup();
     Ok(listed)
 }
 

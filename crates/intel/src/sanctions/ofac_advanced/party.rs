@@ -35,7 +35,7 @@ pub(super) fn read<R: BufRead>(
                 id: id.clone(),
                 name: profile.name,
                 aliases: profile.aliases,
-                programmes: Vec::new(),
+                programs: Vec::new(),
                 remarks: remarks.clone(),
                 listed_on: None,
             };

@@ -38,8 +38,8 @@ impl References {
         self.name_part_types.get(part_type).is_some_and(|name| name == "Last Name")
     }
 
-    /// Whether a sanctions measure names a programme.
-    pub(super) fn is_programme(&self, measure_type: &str) -> bool {
+    /// Whether a sanctions measure names a program.
+    pub(super) fn is_program(&self, measure_type: &str) -> bool {
         self.measure_types.get(measure_type).is_some_and(|name| name == "Program")
     }
 

@@ -20,17 +20,16 @@ pub(super) fn read<R: BufRead>(
         id,
         name: String::new(),
         aliases: Vec::new(),
-        programmes: Vec::new(),
+        programs: Vec::new(),
         remarks: None,
         listed_on: None,
     };
-    let (mut addresses, mut listed, mut programmes) =
-        (Addresses::default(), Vec::new(), Vec::new());
+    let (mut addresses, mut listed, mut programs) = (Addresses::default(), Vec::new(), Vec::new());
     while let Some(part) = elements.child()? {
         match part.name() {
             "generalInfo" => entity.remarks = read_remarks(elements)?,
             "sanctionsLists" => read_lists(elements, &mut listed)?,
-            "sanctionsPrograms" => read_programmes(elements, &mut programmes)?,
+            "sanctionsPrograms" => read_programs(elements, &mut programs)?,
             "names" => name::read(elements, &mut entity)?,
             "features" => read_features(elements, &entity.id, &mut addresses)?,
             _ => elements.skip()?,
@@ -39,11 +38,11 @@ pub(super) fn read<R: BufRead>(
     if addresses.is_empty() {
         return Ok(None);
     }
-    programmes.sort();
-    programmes.dedup();
-    // The format does not say which programme goes with which list, so all go with each.
+    programs.sort();
+    programs.dedup();
+    // The format does not say which program goes with which list, so all go with each.
     for place in &mut listed {
-        place.programmes.clone_from(&programmes);
+        place.programs.clone_from(&programs);
     }
     Ok(Some(Party { entity, addresses, listed }))
 }
@@ -82,13 +81,13 @@ fn read_lists<R: BufRead>(
     Ok(())
 }
 
-fn read_programmes<R: BufRead>(
+fn read_programs<R: BufRead>(
     elements: &mut Elements<R>,
-    programmes: &mut Vec<String>,
+    programs: &mut Vec<String>,
 ) -> Result<(), XmlError> {
     while let Some(part) = elements.child()? {
         match part.name() {
-            "sanctionsProgram" => programmes.extend(remark(elements)?),
+            "sanctionsProgram" => programs.extend(remark(elements)?),
             _ => elements.skip()?,
         }
     }

@@ -122,7 +122,7 @@ impl Info {
     }
 }
 
-/// A file can be made of some programmes only. Taken for the whole list it would end the listings under
+/// A file can be made of some programs only. Taken for the whole list it would end the listings under
 /// all others.
 fn refuse_parts_of_lists<R: BufRead>(elements: &mut Elements<R>) -> Result<(), XmlError> {
     while let Some(filter) = elements.child()? {
@@ -131,10 +131,10 @@ fn refuse_parts_of_lists<R: BufRead>(elements: &mut Elements<R>) -> Result<(), X
             continue;
         }
         while elements.child()?.is_some() {
-            if let Some(programme) = remark(elements)? {
-                let shown: String = programme.chars().take(64).collect();
+            if let Some(program) = remark(elements)? {
+                let shown: String = program.chars().take(64).collect();
                 return Err(elements.unexpected(format!(
-                    "the file was filtered by programme, such as `{shown}`: a part of a list is no \
+                    "the file was filtered by program, such as `{shown}`: a part of a list is no \
                      publication of it"
                 )));
             }

@@ -54,14 +54,14 @@ fn term(fact: &PatternFact, policy: &Policy) -> Term {
     let severity = policy.pattern_severity(fact.pattern);
     let worth = policy.risk(severity, fact.confidence, 1);
     Term {
-        rank: Rank::Behaviour,
+        rank: Rank::Behavior,
         worth,
         claim: None,
         component: ScoringComponent {
-            kind: ComponentKind::Behaviour,
+            kind: ComponentKind::Behavior,
             worth: Score::from_fraction(worth),
             detail: format!("pattern {}", fact.pattern.as_str()),
-            tier: Some(Tier::Behaviour),
+            tier: Some(Tier::Behavior),
             severity: Some(severity),
             confidence: Some(fact.confidence),
             evidence: fact
