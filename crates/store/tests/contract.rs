@@ -9,6 +9,7 @@
 #[expect(dead_code, reason = "shared with what several programs do")]
 mod backends;
 mod label_rules;
+mod old_names;
 mod postgres_server;
 mod record_rules;
 
@@ -67,7 +68,7 @@ fn entry(code: &str, address: &str) -> ListingEntry {
             id: "25308".into(),
             name: "DOE, Jane".into(),
             aliases: vec![Alias { name: "Ünï".into(), kind: "A.K.A.".into(), weak: true }],
-            programmes: vec!["SDNTK".into()],
+            programs: vec!["SDNTK".into()],
             remarks: Some("a remark".into()),
             listed_on: Some(date(2019, 8, 21)),
         }

@@ -7,6 +7,7 @@ mod intel_source;
 mod plan;
 mod rate_limit;
 mod read;
+mod renamed;
 mod secret_key;
 mod tenant;
 
@@ -14,9 +15,10 @@ pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
 pub use former_tenant::FormerTenantSpec;
 pub use intel_source::{IntelFormat, IntelSourceSpec, Schedule};
 pub use plan::{
-    Counts, LimitName, LimitSpec, OnStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,
+    Counts, LimitName, LimitSpec, OnTokenStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,
 };
 pub use rate_limit::{RateLimitNumber, RateLimitSpec, RateLimitTarget};
 pub use read::{API_VERSION, Document, Kind, Manifest};
+pub(crate) use renamed::old_words;
 pub use secret_key::SecretKey;
 pub use tenant::TenantSpec;

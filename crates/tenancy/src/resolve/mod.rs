@@ -14,10 +14,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub(crate) use chain_source::LONGEST_BOUND;
+pub(crate) use chain_source::LONGEST_FETCH_TIMEOUT;
 pub(crate) use intel_source::LONGEST_AGE;
 pub(crate) use plan::{
-    LARGEST_FLOOR_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_REQUESTS,
+    LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_REQUESTS,
     MOST_SCREEN_ROWS,
 };
 pub use problem::{Cause, FieldProblem, Problem};
@@ -25,7 +25,7 @@ pub use problem::{Cause, FieldProblem, Problem};
 use crate::{
     Directory, Name,
     directory::Mandatory,
-    manifest::{Document, Kind, Manifest},
+    manifest::{Document, Kind, Manifest, old_words},
 };
 
 /// A directory and the manifests it was made from.
@@ -137,6 +137,12 @@ fn read<T: DeserializeOwned>(
     let mut contents = Vec::new();
     for ((kind, _), manifest) in manifests {
         if *kind == wanted {
+            let old_words = old_words(*kind, &manifest.spec);
+            if !old_words.is_empty() {
+                let problem = |field: FieldProblem| manifest.problem(&field.path, field.message);
+                problems.extend(old_words.into_iter().map(problem));
+                continue;
+            }
             match manifest.typed() {
                 Ok(content) => contents.push(content),
                 Err(problem) => problems.push(problem),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     directory::Tenant,
-    manifest::{OnStoreLoss, Per},
+    manifest::{OnTokenStoreLoss, Per},
 };
 
 /// A stand-in for a risk policy: a number from 0 to 9.
@@ -109,7 +109,10 @@ fn what_a_plan_leaves_out_about_limits_is_per_tenant_with_a_floor_of_a_tenth() {
     let directory = resolved(&[plan()]);
     let business = &directory.plans["business"];
     assert_eq!(business.limits[0].per, Per::Tenant);
-    assert_eq!((business.on_store_loss, business.floor_share), (OnStoreLoss::Floor, 10));
+    assert_eq!(
+        (business.on_token_store_loss, business.fallback_share),
+        (OnTokenStoreLoss::Fallback, 10)
+    );
 }
 
 #[test]
@@ -212,6 +215,10 @@ fn every_rule_says_what_would_be_right() {
             vec![document("Plan", "p", json!({"apiAccess": true, "limits": []}))],
             "spec: missing field `displayName`",
         ),
+        (
+            vec![plan_with(json!([])), document("RiskPolicy", "old", json!({"floors": {}}))],
+            "RiskPolicy old: spec.floors: was renamed to `minimumScoreRules`",
+        ),
         (vec![document("Plan", "P!", json!({}))], "metadata.name: `P!` is not a name"),
         (
             vec![document("Plans", "p", json!({}))],
@@ -221,17 +228,17 @@ fn every_rule_says_what_would_be_right() {
             vec![document(
                 "Plan",
                 "p",
-                json!({"displayName": "P", "apiAccess": false, "limits": [], "floorShare": 51}),
+                json!({"displayName": "P", "apiAccess": false, "limits": [], "fallbackShare": 51}),
             )],
-            "spec.floorShare: 51 is not from 0 to 50 percent",
+            "spec.fallbackShare: 51 is not from 0 to 50 percent",
         ),
         (
             vec![document(
                 "Plan",
                 "p",
-                json!({"displayName": "P", "apiAccess": false, "limits": [], "onStoreLoss": "open"}),
+                json!({"displayName": "P", "apiAccess": false, "limits": [], "onTokenStoreLoss": "open"}),
             )],
-            "spec.onStoreLoss: unknown variant `open`",
+            "spec.onTokenStoreLoss: unknown variant `open`",
         ),
         (
             vec![plan_with(json!([
@@ -360,14 +367,14 @@ fn given_a_chain_source_then_its_chain_has_one_or_every_problem_is_named() {
     let resolved = resolve(&[source("node", good.clone())], compile).unwrap();
     let feed = &resolved.directory.chains["btc"];
     assert_eq!((feed.name.as_str(), feed.spec.start_height), ("node", 800_000));
-    assert_eq!(feed.spec.time_bound.seconds(), 2);
+    assert_eq!(feed.spec.fetch_timeout.seconds(), 2);
 
     let wrong = json!({
-        "chain": "BTC", "mode": "on_demand", "protocol": "rpc", "timeBound": "5m",
+        "chain": "BTC", "mode": "on_demand", "protocol": "rpc", "fetchTimeout": "5m",
         "endpoint": "https://user:secret@node.example", "startHeight": 1,
     });
     let complaints = complaints(&[source("wrong", wrong)]);
-    let fields = ["chain", "endpoint", "protocol", "startHeight", "timeBound"];
+    let fields = ["chain", "endpoint", "protocol", "startHeight", "fetchTimeout"];
     assert_eq!(complaints.len(), fields.len(), "{complaints:?}");
     for (complaint, field) in complaints.iter().zip(fields) {
         assert!(complaint.contains(&format!("spec.{field}")), "{complaint}");

@@ -1,0 +1,37 @@
+-- Manifests, listings and labels take the words of the public contract as it was renamed on 2026-11-22.
+-- JSON was written without blanks, and a quotation mark inside of a text is escaped: `"name":` is a key.
+UPDATE manifests SET spec = replace(spec, '"floorShare":', '"fallbackShare":') WHERE kind = 'Plan';
+UPDATE manifests SET spec = replace(spec, '"onStoreLoss":"floor"', '"onTokenStoreLoss":"fallback"') WHERE kind = 'Plan';
+UPDATE manifests SET spec = replace(spec, '"onStoreLoss":"closed"', '"onTokenStoreLoss":"refuse"') WHERE kind = 'Plan';
+UPDATE manifests SET spec = replace(spec, '"screenRows":', '"maxScreenRows":') WHERE kind = 'Plan';
+UPDATE manifests SET spec = replace(spec, '"addressesPerLevel":', '"addressesPerHop":') WHERE kind = 'Plan';
+
+UPDATE manifests SET spec = replace(spec, '"timeBound":', '"fetchTimeout":') WHERE kind = 'ChainSource';
+UPDATE manifests SET spec = replace(spec, '"testNetwork":', '"allowTestNetwork":') WHERE kind = 'ChainSource';
+
+UPDATE manifests SET spec = replace(spec, '"leftAt":', '"deletedAt":') WHERE kind = 'FormerTenant';
+
+UPDATE manifests SET spec = replace(spec, '"floors":', '"minimumScoreRules":') WHERE kind = 'RiskPolicy';
+UPDATE manifests SET spec = replace(spec, '"graveFrom":', '"severeCategoryFrom":') WHERE kind = 'RiskPolicy';
+UPDATE manifests SET spec = replace(spec, '"graveSharePercent":', '"severeCategorySharePercent":') WHERE kind = 'RiskPolicy';
+UPDATE manifests SET spec = replace(spec, '"behaviour":', '"behavior":') WHERE kind = 'RiskPolicy';
+UPDATE manifests SET spec = replace(spec, '"worth":', '"score":') WHERE kind = 'RiskPolicy';
+UPDATE manifests SET spec = replace(spec, '"cutBelow":', '"stopTraceBelow":') WHERE kind = 'RiskPolicy';
+UPDATE manifests SET spec = replace(spec, '"cutShare":', '"stopBelowShareMillionths":') WHERE kind = 'RiskPolicy';
+UPDATE manifests SET spec = replace(spec, '"addressesPerLevel":', '"addressesPerHop":') WHERE kind = 'RiskPolicy';
+
+-- A source may be called as an effect was: only the values of `lists` change.
+UPDATE manifests
+SET spec = jsonb_set(spec::jsonb, '{lists}', (
+    SELECT coalesce(jsonb_object_agg(key, CASE value WHEN 'binding' THEN 'blocking' WHEN 'informative' THEN 'advisory' ELSE value END), '{}')
+    FROM jsonb_each_text(spec::jsonb -> 'lists')))::text
+WHERE kind = 'RiskPolicy' AND jsonb_typeof(spec::jsonb -> 'lists') = 'object';
+
+UPDATE listings SET entity = replace(entity, '"programmes":', '"programs":');
+
+-- Fingerprints cover the tier: the next import of such a label records it anew.
+UPDATE labels SET tier = 'on_chain_proof' WHERE tier = 'cryptographic';
+UPDATE labels SET tier = 'behavior' WHERE tier = 'behaviour';
+
+-- Older programs cannot read the new words.
+INSERT INTO schema_versions (version, kind, compatible_from) VALUES (9, 'contract', 9);

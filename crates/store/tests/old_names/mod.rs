@@ -1,0 +1,91 @@
+//! Databases that the program made before public names changed: their rows are read in the new words.
+
+use assay_engine::{evidence::Tier, facts::Environment};
+use assay_store::{PostgresStore, SqliteStore, Store, intel::LabelFilter};
+use assay_tenancy::manifest::{API_VERSION, Document};
+use serde_json::{Value, json};
+use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
+
+use crate::backends::server::Server;
+
+#[tokio::test]
+async fn an_embedded_database_of_before_is_read_in_the_new_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("assay.sqlite");
+    let url = format!("sqlite://{}?mode=rwc", file.display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    connection.execute(include_str!("sqlite.sql")).await.unwrap();
+    connection.close().await.unwrap();
+    let store = SqliteStore::open_or_create(directory.path(), Environment::Production).await;
+    expect_new_words(&store.unwrap(), "01a205c3-0570-7a98-951a-8ee8950cd7a1").await;
+}
+
+#[tokio::test]
+async fn a_shared_database_of_before_is_read_in_the_new_words() {
+    let url = Server::of_this_process().database().await;
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    connection.execute(include_str!("postgres.sql")).await.unwrap();
+    connection.close().await.unwrap();
+    let store = PostgresStore::open_or_create(&url, Environment::Production).await;
+    expect_new_words(&store.unwrap(), "01a205c2-e93a-756d-a572-236f8ef49fd0").await;
+}
+
+async fn expect_new_words(store: &dyn Store, kept: &str) {
+    let manifests = store.control().await.unwrap().manifests;
+    let spec = |name: &str| {
+        let found = manifests.iter().find(|manifest| manifest.name.as_str() == name);
+        found.unwrap().spec.clone()
+    };
+    assert_eq!(
+        spec("gold"),
+        json!({
+            "displayName": "Gold \"floorShare\": x", "apiAccess": true, "maxScreenRows": 500,
+            "onTokenStoreLoss": "refuse", "fallbackShare": 20,
+            "trace": {"hops": 4, "addressesPerHop": 100},
+            "limits": [{"name": "burst", "requests": 10, "window": "1s", "counts": "requests"}],
+        })
+    );
+    assert_eq!(
+        spec("strict"),
+        json!({
+            "severities": {"mixer": 80}, "tierCaps": {"behavior": 40},
+            "lists": {"own-list": "blocking", "other-list": "advisory"},
+            "mandatorySources": [{"name": "own-list", "maximumAgeHours": 80000}],
+            "minimumScoreRules": {"severeCategoryFrom": 85, "severeCategorySharePercent": 20},
+            "amounts": {"BTC": {
+                "curve": [{"amount": "0.1", "score": 25}, {"amount": 1, "score": 50}],
+                "unsolicitedUpTo": "0.01", "stopTraceBelow": "0.005",
+            }},
+            "trace": {"hops": 5, "stopBelowShareMillionths": 2000, "addressesPerHop": 50},
+        })
+    );
+    assert_eq!(spec("node")["fetchTimeout"], "3s");
+    assert_eq!(spec("node")["allowTestNetwork"], true);
+    assert_eq!(spec("gone")["deletedAt"], "2026-11-01T00:00:00Z");
+    let documents: Vec<Document> = manifests
+        .iter()
+        .map(|manifest| Document {
+            origin: manifest.name.to_string(),
+            content: json!({
+                "apiVersion": API_VERSION, "kind": manifest.kind.as_str(),
+                "metadata": {"name": manifest.name}, "spec": manifest.spec,
+            }),
+        })
+        .collect();
+    let directory = assay_manifests::resolve(&documents).unwrap().directory;
+    assert_eq!(directory.tenants["acme"].plan.fallback_share, 20);
+
+    let intel = store.intel(None).await.unwrap();
+    assert_eq!(intel.listings[0].entry.entity.programs, ["CYBER2", "SDNTK"]);
+    let mut tiers = Vec::new();
+    let mut each = |recorded: assay_store::intel::RecordedLabel| {
+        tiers.push(recorded.label.label.tier);
+    };
+    store.labels(&LabelFilter::default(), &mut each).await.unwrap();
+    tiers.sort();
+    assert_eq!(tiers, [Tier::OnChainProof, Tier::Investigation, Tier::Behavior]);
+
+    let answer = store.kept_check(&"acme".parse().unwrap(), kept).await.unwrap().unwrap().answer;
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["final"], true, "an answer is shown as it was given");
+}

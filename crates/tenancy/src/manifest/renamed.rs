@@ -1,0 +1,143 @@
+//! Fields and values that were renamed: a manifest in the old words is refused with the new ones.
+
+use serde_json::Value;
+
+use super::Kind;
+use crate::FieldProblem;
+
+/// Fields of a kind's spec by their old path, each with its new name. `*` stands for every key of an
+/// object, `[]` for every element of an array.
+const FIELDS: [(Kind, &str, &str); 14] = [
+    (Kind::Plan, "floorShare", "fallbackShare"),
+    (Kind::Plan, "onStoreLoss", "onTokenStoreLoss"),
+    (Kind::Plan, "screenRows", "maxScreenRows"),
+    (Kind::Plan, "trace.addressesPerLevel", "addressesPerHop"),
+    (Kind::ChainSource, "timeBound", "fetchTimeout"),
+    (Kind::ChainSource, "testNetwork", "allowTestNetwork"),
+    (Kind::RiskPolicy, "floors", "minimumScoreRules"),
+    (Kind::RiskPolicy, "*.graveFrom", "severeCategoryFrom"),
+    (Kind::RiskPolicy, "*.graveSharePercent", "severeCategorySharePercent"),
+    (Kind::RiskPolicy, "tierCaps.behaviour", "behavior"),
+    (Kind::RiskPolicy, "amounts.*.curve.[].worth", "score"),
+    (Kind::RiskPolicy, "amounts.*.cutBelow", "stopTraceBelow"),
+    (Kind::RiskPolicy, "trace.cutShare", "stopBelowShareMillionths"),
+    (Kind::RiskPolicy, "trace.addressesPerLevel", "addressesPerHop"),
+];
+
+/// Values of a field: its path, the old value and the new one.
+const VALUES: [(Kind, &str, &str, &str); 6] = [
+    (Kind::RiskPolicy, "lists.*", "binding", "blocking"),
+    (Kind::RiskPolicy, "lists.*", "informative", "advisory"),
+    (Kind::Plan, "onStoreLoss", "floor", "fallback"),
+    (Kind::Plan, "onStoreLoss", "closed", "refuse"),
+    (Kind::Plan, "onTokenStoreLoss", "floor", "fallback"),
+    (Kind::Plan, "onTokenStoreLoss", "closed", "refuse"),
+];
+
+/// Every old word in a manifest's spec, with the word that took its place.
+pub(crate) fn old_words(kind: Kind, spec: &Value) -> Vec<FieldProblem> {
+    let fields = FIELDS.iter().filter(|(of, ..)| *of == kind).flat_map(|&(_, path, new)| {
+        let found = matches(spec, path);
+        found.into_iter().map(move |(path, _)| (path, format!("was renamed to `{new}`")))
+    });
+    let values = VALUES.iter().filter(|(of, ..)| *of == kind).flat_map(|&(_, path, old, new)| {
+        let found = matches(spec, path).into_iter().filter(move |(_, value)| *value == old);
+        found.map(move |(path, _)| (path, format!("`{old}` was renamed to `{new}`")))
+    });
+    fields
+        .chain(values)
+        .map(|(path, message)| FieldProblem::invalid(format!("spec{path}"), message))
+        .collect()
+}
+
+/// The values at a path with wildcards, each with its own path.
+fn matches<'a>(value: &'a Value, path: &str) -> Vec<(String, &'a Value)> {
+    path.split('.').fold(vec![(String::new(), value)], |found, step| {
+        found.into_iter().flat_map(|(path, value)| children(&path, value, step)).collect()
+    })
+}
+
+/// The children of a value that one step of a path names.
+fn children<'a>(path: &str, value: &'a Value, step: &str) -> Vec<(String, &'a Value)> {
+    match (step, value) {
+        ("*", Value::Object(fields)) => {
+            fields.iter().map(|(name, value)| (format!("{path}.{name}"), value)).collect()
+        }
+        ("[]", Value::Array(elements)) => elements
+            .iter()
+            .enumerate()
+            .map(|(index, value)| (format!("{path}[{index}]"), value))
+            .collect(),
+        (name, _) => {
+            value.get(name).map(|value| (format!("{path}.{name}"), value)).into_iter().collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn problems(kind: Kind, spec: &Value) -> Vec<String> {
+        let problem = |FieldProblem { path, message, .. }| format!("{path}: {message}");
+        old_words(kind, spec).into_iter().map(problem).collect()
+    }
+
+    #[test]
+    fn every_old_word_of_a_plan_is_named_with_the_new_one() {
+        let spec = json!({
+            "displayName": "floorShare", "floorShare": 10, "onStoreLoss": "closed", "screenRows": 5,
+            "trace": {"hops": 3, "addressesPerLevel": 7},
+        });
+        assert_eq!(
+            problems(Kind::Plan, &spec),
+            [
+                "spec.floorShare: was renamed to `fallbackShare`",
+                "spec.onStoreLoss: was renamed to `onTokenStoreLoss`",
+                "spec.screenRows: was renamed to `maxScreenRows`",
+                "spec.trace.addressesPerLevel: was renamed to `addressesPerHop`",
+                "spec.onStoreLoss: `closed` was renamed to `refuse`",
+            ]
+        );
+        assert_eq!(
+            problems(Kind::Plan, &json!({"onTokenStoreLoss": "floor"})),
+            ["spec.onTokenStoreLoss: `floor` was renamed to `fallback`"]
+        );
+        assert!(problems(Kind::Tenant, &spec).is_empty(), "a word of another kind");
+    }
+
+    #[test]
+    fn every_old_word_of_a_policy_is_named_wherever_it_stands() {
+        let spec = json!({
+            "floors": {"graveFrom": 90}, "tierCaps": {"behaviour": 40},
+            "minimumScoreRules": {"graveSharePercent": 10},
+            "amounts": {"USD": {"curve": [{"amount": 5, "score": 1}, {"amount": 6, "worth": 2}], "cutBelow": 1}},
+            "lists": {"a": "binding", "b": "informative", "c": "advisory"},
+            "trace": {"cutShare": 1000, "addressesPerLevel": 256},
+        });
+        assert_eq!(
+            problems(Kind::RiskPolicy, &spec),
+            [
+                "spec.floors: was renamed to `minimumScoreRules`",
+                "spec.floors.graveFrom: was renamed to `severeCategoryFrom`",
+                "spec.minimumScoreRules.graveSharePercent: was renamed to `severeCategorySharePercent`",
+                "spec.tierCaps.behaviour: was renamed to `behavior`",
+                "spec.amounts.USD.curve[1].worth: was renamed to `score`",
+                "spec.amounts.USD.cutBelow: was renamed to `stopTraceBelow`",
+                "spec.trace.cutShare: was renamed to `stopBelowShareMillionths`",
+                "spec.trace.addressesPerLevel: was renamed to `addressesPerHop`",
+                "spec.lists.a: `binding` was renamed to `blocking`",
+                "spec.lists.b: `informative` was renamed to `advisory`",
+            ]
+        );
+        assert_eq!(
+            problems(Kind::ChainSource, &json!({"timeBound": "2s", "testNetwork": true})),
+            [
+                "spec.timeBound: was renamed to `fetchTimeout`",
+                "spec.testNetwork: was renamed to `allowTestNetwork`",
+            ]
+        );
+    }
+}
