@@ -1,5 +1,5 @@
 //! How fast a chain is ingested, and in how much memory: `cargo bench -p assay-tests --bench
-//! chain_ingest`. Builds and runs the release program. With `ASSAY_BENCH_FULL` set, a million
+//! chain_ingest`. Builds and runs the release program. With `ASSAY_FULL` set, a million
 //! transactions instead of two hundred thousand.
 //!
 //! On PostgreSQL, in turn: our ingest of a file of JSON lines, and `COPY` of the very rows it made into
@@ -7,7 +7,6 @@
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
-    env,
     fmt::Write,
     path::Path,
     process::{Command, Stdio},
@@ -17,7 +16,7 @@ use std::{
 use assay_tests::{
     Postgres,
     big_chain::{BigChain, Shape},
-    measure, release_program, to_megabytes,
+    is_full, measure, release_program, to_megabytes,
 };
 
 /// Blocks: so many that the ingest is a backfill, which builds what reading needs at the end.
@@ -27,7 +26,7 @@ const TABLES: [&str; 7] = ["graph", "block", "tx", "output", "input", "holder", 
 const SCHEMA: &str = include_str!("../../crates/graph/migrations/postgres/0001_graph.sql");
 
 fn main() {
-    let full = env::var_os("ASSAY_BENCH_FULL").is_some();
+    let full = is_full();
     let transactions = if full { 200 } else { 40 };
     let shape = Shape { seed: 1, blocks: BLOCKS, transactions, hub: None };
     let assay = release_program();

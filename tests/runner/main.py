@@ -22,7 +22,8 @@ SLOWEST = 20
 # for a cluster. A test is in the first lane whose prefix its title has.
 LANES = {
     "tests on a real node": ("tests/node ",),
-    "tests in a cluster": ("tests/cluster ", "tests/chart "),
+    "tests of the operator": ("tests/cluster ",),
+    "tests of the chart": ("tests/chart ",),
     "tests of programs": ("tests/", "store/", "tests "),
     "unit tests": ("",),
 }
@@ -30,7 +31,9 @@ CORES = os.cpu_count() or 1
 # How many tests of a lane run at the same time.
 THREADS = {
     "tests on a real node": 1,
-    "tests in a cluster": 2,
+    # They take turns at one cluster.
+    "tests of the operator": 2,
+    "tests of the chart": 2,
     "tests of programs": CORES,
     "unit tests": CORES,
 }
@@ -60,10 +63,7 @@ PACKAGES_OF_FULL = {
 SETTINGS_OF_FULL = {
     "PROPTEST_CASES": "5000",
     "ASSAY_LIMITER_SEEDS": "200000",
-    "ASSAY_ONBOARDINGS": "50",
-    "ASSAY_OPERATOR_KILLS": "100",
-    "ASSAY_LABELS_TWICE": "1",
-    "ASSAY_BENCH_FULL": "1",
+    "ASSAY_FULL": "1",
 }
 FUZZ_SECONDS = 25
 SCHEMATHESIS = ["./tests/schemathesis.sh"]
@@ -120,10 +120,9 @@ class Run:
         steps.append(Step("lints", rust.lint, ["packages", "format"], is_vital=True))
         steps.append(Step("build", self.build, ["lints"], is_vital=True))
         steps.insert(1, Step("format", rust.check_format, is_vital=True))
-        units, programs, cluster = ["unit tests", "tests of programs", "tests in a cluster"]
+        units, *others = ["unit tests", "tests of the operator", "tests of the chart", "tests of programs"]
         steps.append(self.lane(units))
-        steps.append(self.lane(programs, before_tests, follows=[units]))
-        steps.append(self.lane(cluster, before_tests, follows=[units]))
+        steps += [self.lane(name, before_tests, follows=[units]) for name in others]
         if self.filters:
             return steps
         steps += [
@@ -184,7 +183,7 @@ class Run:
         return environment
 
     def run_chart_by_helm_3(self, step: Step) -> None:
-        tests = [test for test in self.lanes["tests in a cluster"] if test.title.startswith("tests/chart ")]
+        tests = self.lanes["tests of the chart"]
         environment = self.environment(self.tools.helm_3)
         libtest.run_binary(step, tests[0].binary, tests, 4, self.results, environment)
 

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use tempfile::TempDir;
 
-use crate::{Caller, Finished, Postgres, Server, assay, redis::Redis, tenant};
+use crate::{Caller, Finished, Postgres, Server, assay, migrated_database, redis::Redis, tenant};
 
 /// What servers share.
 #[derive(Debug)]
@@ -17,13 +17,24 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Starts a database and a cache, and makes the tenant `acme` on the plan `enterprise`.
+    /// Makes a database on the server that tests share, starts a cache, and makes the tenant `acme` on the
+    /// plan `enterprise`.
     ///
     /// # Panics
     ///
     /// Where something does not start.
     #[must_use]
     pub fn start() -> Self {
+        Self::on(migrated_database(), Redis::start())
+    }
+
+    /// As [`Self::start`], with a database server that the test may stop.
+    ///
+    /// # Panics
+    ///
+    /// Where something does not start.
+    #[must_use]
+    pub fn start_alone() -> Self {
         Self::on(Postgres::start(), Redis::start())
     }
 

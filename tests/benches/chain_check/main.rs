@@ -1,5 +1,5 @@
 //! What a check costs that follows money: `cargo bench -p assay-tests --bench chain_check`. Builds and
-//! runs the release program. With `ASSAY_BENCH_FULL` set, the hub has a million outputs instead of a
+//! runs the release program. With `ASSAY_FULL` set, the hub has a million outputs instead of a
 //! hundred thousand.
 //!
 //! A chain with a hub is loaded into PostgreSQL. Then, of the same subjects in turn: a trace as a check
@@ -18,7 +18,7 @@ mod function;
 mod load;
 mod server;
 
-use std::{env, time::Instant};
+use std::time::Instant;
 
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
@@ -31,7 +31,7 @@ use assay_graph::{BATCH, Graph, GraphStore, PostgresGraphs, follow};
 use assay_tests::{
     Figures, Postgres,
     big_chain::{BigChain, Hub, Person, Shape},
-    release_program,
+    is_full, release_program,
 };
 use jiff::civil::date;
 
@@ -44,7 +44,7 @@ const SUBJECTS: u64 = 150;
 const LEAVES: u64 = 1_000;
 
 fn main() {
-    let full = env::var_os("ASSAY_BENCH_FULL").is_some();
+    let full = is_full();
     let (outputs, blocks) = if full { (1_000_000, 1_000) } else { (100_000, 400) };
     let hub = Hub { outputs, leaves: LEAVES };
     let shape = Shape { seed: 3, blocks, transactions: 1_300, hub: Some(hub) };

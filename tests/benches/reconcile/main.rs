@@ -1,5 +1,5 @@
 //! How fast the operator works, and how much memory it takes, beside clients that do no more than that:
-//! `cargo bench -p assay-tests --bench reconcile`; with `ASSAY_BENCH_FULL` 10,000 tenants and keys.
+//! `cargo bench -p assay-tests --bench reconcile`; with `ASSAY_FULL` 10,000 tenants and keys.
 //!
 //! On one real API server, with all objects there before anybody begins: first the operator makes every
 //! tenant and key ready. What it wrote is read from the API server's audit log. Then a bare client does
@@ -25,7 +25,7 @@ use std::{
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store};
-use assay_tests::{Cluster, Operator, Postgres, release_operator, to_megabytes};
+use assay_tests::{Cluster, Operator, Postgres, is_full, release_operator, to_megabytes};
 use kube::Client;
 use tokio::runtime::Runtime;
 
@@ -40,7 +40,7 @@ fn main() {
         return;
     }
     let cluster = Cluster::start();
-    let count = if env::var_os("ASSAY_BENCH_FULL").is_some() { 10_000 } else { 500 };
+    let count = if is_full() { 10_000 } else { 500 };
     let program = release_operator();
     objects::define(&cluster);
     let runtime = Runtime::new().expect("a runtime");

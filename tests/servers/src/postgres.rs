@@ -1,4 +1,4 @@
-//! A PostgreSQL server of the tests' own, with one database.
+//! PostgreSQL for tests: a server of a test's own, or a database on one that the tests of a process share.
 
 use std::{
     env, fs,
@@ -6,7 +6,10 @@ use std::{
     os::unix::{fs::MetadataExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use crate::free_port;
@@ -15,9 +18,17 @@ use crate::free_port;
 const VERSIONS: &str = "/usr/lib/postgresql";
 const SCRIPT: &str = include_str!("postgres/server.sh");
 
+/// A database, and the server that it is on.
+#[derive(Clone, Debug)]
+pub struct Postgres {
+    server: Arc<Server>,
+    database: String,
+    is_shared: bool,
+}
+
 /// A server that stops when this is dropped: the script ends with its standard input.
 #[derive(Debug)]
-pub struct Postgres {
+struct Server {
     child: Child,
     script: Mutex<Option<Script>>,
     programs: PathBuf,
@@ -85,7 +96,8 @@ impl Starting<'_> {
         let mut script = Script { commands, answers };
         script.hear_ready();
         let (script, password) = (Mutex::new(Some(script)), self.password.to_owned());
-        Postgres { child, script, programs, password, port }
+        let server = Arc::new(Server { child, script, programs, password, port });
+        Postgres { server, database: "postgres".into(), is_shared: false }
     }
 }
 
@@ -112,11 +124,29 @@ impl Postgres {
         Starting::default().start()
     }
 
+    /// Makes a database on the server that the tests of this process share, which nobody may stop: an empty
+    /// one, or a copy of `template`, which nobody uses meanwhile. It goes with the server.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not start, or the database cannot be made.
+    #[must_use]
+    pub fn shared(template: Option<&Self>) -> Self {
+        static SERVER: OnceLock<Arc<Server>> = OnceLock::new();
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let server = Arc::clone(SERVER.get_or_init(|| Self::start().server));
+        let administration = Self { server, database: "postgres".into(), is_shared: true };
+        let database = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let template = template.map_or("template0", |template| &template.database);
+        let _ = administration.query(&format!("CREATE DATABASE {database} TEMPLATE {template}"));
+        Self { database, ..administration }
+    }
+
     /// Stops the server; what is in it stays.
     ///
     /// # Panics
     ///
-    /// Where it does not stop.
+    /// Where it does not stop, or is shared.
     pub fn stop(&self) {
         self.tell("stop");
     }
@@ -140,7 +170,8 @@ impl Postgres {
     }
 
     fn tell(&self, command: &str) {
-        let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(!self.is_shared, "other tests use this server: take one by Postgres::start()");
+        let mut script = self.server.script.lock().unwrap_or_else(PoisonError::into_inner);
         let script = script.as_mut().expect("a script that runs");
         writeln!(script.commands, "{command}").expect("the script listens");
         script.hear_ready();
@@ -148,30 +179,30 @@ impl Postgres {
 
     /// Its port.
     #[must_use]
-    pub const fn port(&self) -> u16 {
-        self.port
+    pub fn port(&self) -> u16 {
+        self.server.port
     }
 
     /// The URL of its database.
     #[must_use]
     pub fn url(&self) -> String {
-        self.url_of("postgres")
+        self.url_of(&self.database)
     }
 
     /// The same, for whoever reaches it through another port.
     #[must_use]
     pub fn url_by(&self, port: u16) -> String {
-        self.url_at(port, "postgres")
+        self.url_at(port, &self.database)
     }
 
     /// The URL of the database called `name`.
     #[must_use]
     pub fn url_of(&self, name: &str) -> String {
-        self.url_at(self.port, name)
+        self.url_at(self.server.port, name)
     }
 
     fn url_at(&self, port: u16, name: &str) -> String {
-        let password = self.password.replace('/', "%2F").replace('@', "%40");
+        let password = self.server.password.replace('/', "%2F").replace('@', "%40");
         format!("postgres://assay:{password}@127.0.0.1:{port}/{name}")
     }
 
@@ -188,7 +219,7 @@ impl Postgres {
     /// Where its programs are: `pg_dump` and the others.
     #[must_use]
     pub fn programs(&self) -> &Path {
-        &self.programs
+        &self.server.programs
     }
 
     /// Writes a backup with PostgreSQL's own tool.
@@ -210,7 +241,7 @@ impl Postgres {
     }
 
     fn run(&self, program: &str, arguments: &[&str], file: &Path) {
-        let mut command = Command::new(self.programs.join(program));
+        let mut command = Command::new(self.programs().join(program));
         let output = command.args(arguments).arg(file).args(["--dbname", &self.url()]).output();
         let output = output.expect("it runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -236,7 +267,7 @@ impl Postgres {
     /// Where `psql` fails.
     #[must_use]
     pub fn query(&self, statement: &str) -> String {
-        let output = Command::new(self.programs.join("psql"))
+        let output = Command::new(self.programs().join("psql"))
             .args(["--no-psqlrc", "--tuples-only", "--no-align", "--command", statement])
             .arg(self.url())
             .output()
@@ -246,7 +277,7 @@ impl Postgres {
     }
 }
 
-impl Drop for Postgres {
+impl Drop for Server {
     fn drop(&mut self) {
         self.script.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // The script stops the server and removes its files.

@@ -6,6 +6,7 @@ mod control_plane;
 mod keeper;
 mod kwok;
 mod node;
+mod objects;
 mod pki;
 
 use std::{
@@ -13,13 +14,14 @@ use std::{
     io::Write,
     path::PathBuf,
     process::{Child, Command, Stdio},
+    sync::OnceLock,
     time::Duration,
 };
 
 use assay_test_servers::free_port;
 
 pub use self::node::ContainerProcess;
-use self::{control_plane::AUDIT, keeper::Keeper, node::Node};
+use self::{control_plane::AUDIT, keeper::Keeper, node::Node, objects::Objects};
 use crate::{Finished, tools::tool, wait_at_most};
 
 /// How long anything of a cluster may take to come up, on a busy machine.
@@ -31,6 +33,8 @@ pub struct Cluster {
     directory: PathBuf,
     ports: Ports,
     keeper: Keeper,
+    /// Once there are certificates.
+    objects: OnceLock<Objects>,
     /// The real node, where it has one.
     node: Option<Node>,
 }
@@ -68,7 +72,7 @@ impl Cluster {
         let directory = tempfile::Builder::new().prefix("assay-").tempdir();
         let directory = directory.expect("a directory").keep();
         let keeper = Keeper::of(&directory);
-        Self { directory, ports: ports(), keeper, node: None }
+        Self { directory, ports: ports(), keeper, objects: OnceLock::new(), node: None }
     }
 
     fn start_control_plane(&mut self) {
@@ -135,7 +139,6 @@ impl Cluster {
     /// # Panics
     ///
     /// Where it fails.
-    #[expect(clippy::must_use_candidate, reason = "it is run for what it does")]
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         let finished = self.try_kubectl(arguments);
         assert_eq!(finished.code, 0, "{arguments:?}: {}{}", finished.stdout, finished.stderr);
@@ -153,7 +156,6 @@ impl Cluster {
     /// # Panics
     ///
     /// Where it is refused.
-    #[expect(clippy::must_use_candidate, reason = "it is run for what it does")]
     pub fn apply(&self, yaml: &str) -> String {
         let finished = self.try_apply(yaml);
         assert_eq!(finished.code, 0, "{}{}", finished.stdout, finished.stderr);
@@ -170,6 +172,42 @@ impl Cluster {
     #[must_use]
     pub fn try_create_dry(&self, yaml: &str) -> Finished {
         self.kubectl_with(&["create", "--dry-run=server", "--validate=strict", "-f", "-"], yaml)
+    }
+
+    /// An object by `KIND/NAME` or `KIND NAME`, with `-n NAMESPACE` where it is in another namespace than
+    /// `default`; nothing where it is not there.
+    #[must_use]
+    pub fn find(&self, object: &[&str]) -> Option<serde_json::Value> {
+        self.objects().find(object)
+    }
+
+    /// Whether an object is there.
+    #[must_use]
+    pub fn has(&self, object: &[&str]) -> bool {
+        self.find(object).is_some()
+    }
+
+    /// What `kubectl get -o jsonpath` prints of an object; nothing where it is not there.
+    #[must_use]
+    pub fn field(&self, object: &[&str], path: &str) -> String {
+        self.find(object).map_or_else(String::new, |object| objects::text_at(&object, path))
+    }
+
+    /// All objects of some kinds, separated by commas, in a namespace or, where that is empty, in all, with a
+    /// label selector, which may be empty.
+    #[must_use]
+    pub fn list(&self, kinds: &str, namespace: &str, selector: &str) -> Vec<serde_json::Value> {
+        self.objects().list(kinds, namespace, selector)
+    }
+
+    /// Deletes all objects of some kinds, separated by commas, in all namespaces, whatever their finalizers
+    /// wait for.
+    pub fn remove_all(&self, kinds: &str) {
+        self.objects().remove_all(kinds);
+    }
+
+    fn objects(&self) -> &Objects {
+        self.objects.get_or_init(|| Objects::new(&self.directory, &self.url()))
     }
 
     /// An object as JSON.

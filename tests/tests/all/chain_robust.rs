@@ -16,7 +16,7 @@ use assay_graph::{Graph, GraphStore, PostgresGraphs, SqliteGraphs};
 use assay_tests::{
     Finished, Postgres, assay,
     big_chain::{BigChain, Dice, Shape},
-    measure_assay,
+    is_full, measure_assay, migrated_database,
     raw_node::{Outputs, RawNode},
     start_assay, to_megabytes,
 };
@@ -40,7 +40,7 @@ impl Place {
     }
 
     fn on_postgres() -> Self {
-        let (directory, database) = (tempfile::tempdir().unwrap(), Postgres::start());
+        let (directory, database) = (tempfile::tempdir().unwrap(), migrated_database());
         database.used_by(directory.path());
         Self { directory, database: Some(database) }
     }
@@ -155,13 +155,13 @@ fn killed(place: &Place, shape: Shape, kills: usize) {
 #[test]
 fn an_ingest_killed_anywhere_comes_to_the_same_graph() {
     let shape = Shape { seed: 11, blocks: 5200, transactions: 2, hub: None };
-    killed(&Place::embedded(), shape, 50);
+    killed(&Place::embedded(), shape, if is_full() { 50 } else { 8 });
 }
 
 #[test]
 fn an_ingest_into_postgresql_killed_anywhere_comes_to_the_same_graph() {
     let shape = Shape { seed: 12, blocks: 5200, transactions: 2, hub: None };
-    killed(&Place::on_postgres(), shape, 10);
+    killed(&Place::on_postgres(), shape, if is_full() { 10 } else { 5 });
 }
 
 #[test]
@@ -181,6 +181,7 @@ fn an_ingest_needs_little_memory() {
 }
 
 #[test]
+#[ignore = "needs more time"]
 fn large_blocks_behind_small_ones_need_little_memory() {
     // Given blocks so small that many are asked for at once, and behind them some of the largest that
     // there are on these chains, and one with very many outputs...

@@ -9,6 +9,7 @@ use assay_engine::utxo::{OutPoint, transaction::returned};
 use assay_tests::{
     Postgres, assay,
     maker::{Network, TxOut},
+    migrated_database,
     nodes::{Kind, Node},
     story::{
         EXPECTATIONS, Expectation, Follower, Moment, Step, Story, Wanted,
@@ -281,7 +282,6 @@ fn is_told_by_assay(kind: Kind, database: Option<&Postgres>) {
     let directory = directory.path();
     if let Some(database) = database {
         database.used_by(directory);
-        let _ = assay(directory, ["migrate"]).ok();
     }
     Files::write(chain, directory).import(directory);
     let everybody = |directory: &Path, moment: Moment| {
@@ -339,6 +339,6 @@ fn assay_tells_the_story_of_litecoin_core() {
 #[test]
 #[ignore = "needs Litecoin Core"]
 fn assay_tells_the_story_of_litecoins_extension_blocks_on_postgresql() {
-    let database = Postgres::start();
+    let database = migrated_database();
     is_told_by_assay(Kind::Litecoin { mweb: true }, Some(&database));
 }

@@ -1,8 +1,8 @@
 //! Labels: real sets on both backends, withdrawing by hand, and files that are wrong.
 
-use std::{collections::BTreeMap, env, fs, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
-use assay_tests::{Finished, Postgres, TestData, assay, production};
+use assay_tests::{Finished, TestData, assay, migrated_database, production};
 use serde_json::{Value, json};
 
 use crate::support::wait_until;
@@ -63,17 +63,14 @@ fn real_label_sets_on_the_embedded_database() {
     real_sets(directory.path(), &data);
 }
 
-/// As long as everything else about labels together; only where `ASSAY_LABELS_TWICE` is set. What PostgreSQL
-/// does with labels, the contract of the stores says in any case.
+/// As long as everything else about labels together. What PostgreSQL does with labels, the contract of the
+/// stores says in any case.
 #[test]
-#[ignore = "needs test data"]
+#[ignore = "needs test data, more time"]
 fn real_label_sets_on_postgresql() {
     let data = TestData::find();
-    if env::var_os("ASSAY_LABELS_TWICE").is_none() {
-        return;
-    }
     let directory = tempfile::tempdir().unwrap();
-    let database = Postgres::start();
+    let database = migrated_database();
     database.used_by(directory.path());
     real_sets(directory.path(), &data);
     assert_eq!(database.query("SELECT count(*) FROM labels"), "277699");

@@ -11,7 +11,7 @@ const LISTED: &str = "1BoatSLRHtKNngkdXEeobR76b53LETtpyT";
 
 #[test]
 fn two_servers_on_one_database_show_the_same() {
-    let database = Postgres::start();
+    let database = Postgres::shared(None);
     let directory = || {
         let directory = Arc::new(tempfile::tempdir().unwrap());
         database.used_by(directory.path());
@@ -76,7 +76,7 @@ fn two_servers_on_one_database_show_the_same() {
 
 #[test]
 fn a_restored_database_does_not_revive_a_revoked_key() {
-    let database = Postgres::start();
+    let database = Postgres::shared(None);
     let directory = tempfile::tempdir().unwrap();
     database.used_by(directory.path());
     let run = |arguments: &[&str]| assay(directory.path(), arguments).ok();
@@ -207,7 +207,7 @@ fn a_login_that_serves_and_migrates_forgets_too() {
 
 #[test]
 fn a_server_older_than_the_schema_starts_where_it_can_work_and_says_why_where_it_cannot() {
-    let database = Postgres::start();
+    let database = Postgres::shared(None);
     let directory = Arc::new(tempfile::tempdir().unwrap());
     database.used_by(directory.path());
     let _ = assay(directory.path(), ["migrate"]).ok();

@@ -132,7 +132,7 @@ fn what_the_operator_asks_for_is_what_it_may_and_no_more_than_it_needs() {
     wait_until("the list is fetched and the chain followed", || {
         ["cronjob/intel-own", "deployment/chain-bitcoin"]
             .iter()
-            .all(|name| platform.cluster.try_kubectl(&["get", name]).code == 0)
+            .all(|name| platform.cluster.has(&[name]))
     });
 
     // when an operator starts anew and looks at all of it, then nothing is written.
@@ -161,19 +161,15 @@ fn what_the_operator_asks_for_is_what_it_may_and_no_more_than_it_needs() {
     let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
     platform.cluster.kubectl(&established);
     platform.cluster.apply(&exposed("httpRoute: {gateway: public}"));
-    wait_until("there is a route", || {
-        platform.cluster.try_kubectl(&["get", "httproute", "api"]).code == 0
-    });
+    wait_until("there is a route", || platform.cluster.has(&["httproute", "api"]));
     platform.cluster.apply(&exposed("ingress: {}"));
-    wait_until("there is none any more", || {
-        platform.cluster.try_kubectl(&["get", "httproute", "api"]).code != 0
-    });
+    wait_until("there is none any more", || !platform.cluster.has(&["httproute", "api"]));
     let beside = feed("").replace("https://lists.example/", "lists/");
     platform.cluster.apply(&[beside, chain(ON_DEMAND)].concat());
     wait_until("nothing is fetched or followed", || {
         ["cronjob/intel-own", "deployment/chain-bitcoin"]
             .iter()
-            .all(|name| platform.cluster.try_kubectl(&["get", name]).code != 0)
+            .all(|name| !platform.cluster.has(&[name]))
     });
     let kinds = "apikey,ratelimit,tenant,intelsource,chainsource,riskservice,plan,riskpolicy";
     platform.cluster.kubectl(&["delete", kinds, "--all", "-n", "default"]);

@@ -1,8 +1,8 @@
 //! Given faults, then the same objects and rows as without them.
 
-use std::{env, sync::atomic::Ordering, thread, time::Duration};
+use std::{sync::atomic::Ordering, thread, time::Duration};
 
-use assay_tests::Operator;
+use assay_tests::{Operator, Postgres, is_full};
 
 use crate::{
     flaky::{Faults, Flaky},
@@ -52,7 +52,7 @@ fn operators_that_die_or_take_turns_make_no_key_twice_and_lose_none() {
     assert_eq!(platform.cluster.kubectl(&holder), "", "it gave the Lease back");
 }
 
-/// Five times, or as often as `ASSAY_OPERATOR_KILLS` says.
+/// Five times, with `--full` a hundred.
 #[test]
 #[ignore = "needs Kubernetes"]
 fn an_operator_killed_at_any_point_makes_every_key_once() {
@@ -64,8 +64,7 @@ fn an_operator_killed_at_any_point_makes_every_key_once() {
     for number in 0..10 {
         platform.wait_for_reason(&["apikey", &name(number)], "KeyReady");
     }
-    let kills = env::var("ASSAY_OPERATOR_KILLS").ok().and_then(|kills| kills.parse().ok());
-    let kills: usize = kills.unwrap_or(5);
+    let kills: usize = if is_full() { 100 } else { 5 };
     let asked = ".status.rotationRequest";
     // While keys are made and replaced, it is killed: earlier and later each time.
     for round in 0..kills {
@@ -139,7 +138,7 @@ fn the_api_serves_on_without_operator_and_without_api_server() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_database_that_is_gone_is_told_of_and_waited_for() {
-    let platform = Platform::start();
+    let platform = Platform::on(Postgres::start());
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
     platform.wait_for_reason(&["tenant", "acme"], "Published");
     platform.postgres.stop();

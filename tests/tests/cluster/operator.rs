@@ -1,9 +1,9 @@
 //! Given a platform, when people apply YAML, then the API does what it says, and the objects tell.
 
-use std::{env, time::Instant};
+use std::time::Instant;
 
 use assay_store::{PostgresStore, SqliteStore, Store, control::ManifestRecord};
-use assay_tests::{Figures, Finished, assay};
+use assay_tests::{Figures, Finished, assay, is_full};
 
 use crate::{
     pages::{GOLD, key, raised, tenant},
@@ -41,9 +41,7 @@ fn a_page_of_yaml_becomes_a_key_that_the_api_takes() {
 
     platform.cluster.kubectl(&["delete", "apikey", "backend"]);
     platform.wait_for_answer(&text, 401);
-    wait_until("the Secret goes with its owner", || {
-        platform.cluster.try_kubectl(&["get", "secret", "backend"]).code != 0
-    });
+    wait_until("the Secret goes with its owner", || !platform.cluster.has(&["secret", "backend"]));
 }
 
 #[test]
@@ -77,9 +75,7 @@ fn what_is_wrong_says_so_and_what_was_right_stays_in_force() {
     platform.wait_for_answer(&text, 200);
     ok(platform.cluster.try_kubectl(&["delete", "ratelimit", "more"]));
     ok(platform.cluster.try_kubectl(&["delete", "tenant", "acme"]));
-    wait_until("the plan goes once nothing needs it", || {
-        platform.cluster.try_kubectl(&["get", "plan", "gold"]).code != 0
-    });
+    wait_until("the plan goes once nothing needs it", || !platform.cluster.has(&["plan", "gold"]));
     platform.wait_for_answer(&text, 401);
     platform.wait_for_reason(&["apikey", "backend"], "TenantNotFound");
 }
@@ -202,16 +198,15 @@ fn a_key_is_good_for_what_its_object_says_by_now() {
     assert_eq!(platform.key("default", "backend"), text, "no other one is made");
 }
 
-/// As a person does it: `kubectl apply`, `kubectl wait`, the Secret, a check. Five times, or as often as
-/// `ASSAY_ONBOARDINGS` says.
+/// As a person does it: `kubectl apply`, `kubectl wait`, the Secret, a check. Five times, with `--full`
+/// fifty.
 #[test]
 #[ignore = "needs Kubernetes"]
 fn tenants_are_onboarded_one_after_another() {
     let platform = Platform::start();
     platform.cluster.apply(GOLD);
     platform.wait_for_reason(&["plan", "gold"], "Published");
-    let times = env::var("ASSAY_ONBOARDINGS").ok().and_then(|times| times.parse().ok());
-    let times = (0..times.unwrap_or(5)).map(|number: u32| {
+    let times = (0..if is_full() { 50 } else { 5 }).map(|number: u32| {
         let name = format!("tenant-{number}");
         let begun = Instant::now();
         platform.cluster.apply(&[tenant(&name, "gold"), key(&name, &name)].concat());
@@ -232,10 +227,9 @@ fn what_comes_in_bursts_is_all_published_soon() {
     let page = names.iter().map(|name| [tenant(name, "gold"), key(name, name)].concat());
     let begun = Instant::now();
     platform.cluster.apply(&page.collect::<String>());
-    let path = "jsonpath={.items[*].status.keyId}";
     wait_until("every key is made", || {
-        let told = platform.cluster.kubectl(&["get", "apikeys", "-o", path]);
-        told.split_whitespace().count() == names.len()
+        let keys = platform.cluster.list("apikeys", "default", "");
+        keys.iter().filter(|key| key["status"]["keyId"].is_string()).count() == names.len()
     });
     eprintln!("{} tenants and keys in one page: {:?}", names.len(), begun.elapsed());
 }

@@ -6,7 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Answer, Cluster, Operator, Postgres, Server, wait_at_most};
+use assay_tests::{
+    Answer, Cluster, Operator, Postgres, Server, migrated_database, wait_at_most, wait_every,
+};
 use serde_json::Value;
 
 use crate::cluster;
@@ -17,7 +19,7 @@ const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 
 /// Waits until `holds`.
 pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
-    let _ = wait_at_most(PATIENCE, what, holds);
+    let _ = wait_every(Duration::from_millis(50), PATIENCE, what, holds);
 }
 
 /// What there is once it stays the same for two seconds.
@@ -44,9 +46,13 @@ pub(crate) struct Platform {
 impl Platform {
     /// A platform without a tenant.
     pub(crate) fn start() -> Self {
+        Self::on(migrated_database())
+    }
+
+    /// The same on a database.
+    pub(crate) fn on(postgres: Postgres) -> Self {
         let cluster = cluster();
         clear(&cluster);
-        let postgres = Postgres::start();
         let directory = Arc::new(tempfile::tempdir().unwrap());
         postgres.used_by(directory.path());
         let server = Server::start(directory, &[]);
@@ -55,10 +61,8 @@ impl Platform {
         Self { operator, server, postgres, cluster }
     }
 
-    /// Waits until what `kubectl` prints of an object is that.
+    /// Waits until a field of an object says that.
     pub(crate) fn wait_for(&self, object: &[&str], path: &str, wanted: &str) {
-        let template = format!("jsonpath={{{path}}}");
-        let arguments: Vec<&str> = ["get", "-o", &template].iter().chain(object).copied().collect();
         let mut last = String::new();
         let begun = Instant::now();
         while last != wanted {
@@ -68,7 +72,8 @@ impl Platform {
                 self.cluster.try_kubectl(object_as_yaml(object).as_slice()).stdout,
                 self.operator.log()
             );
-            last = self.cluster.try_kubectl(&arguments).stdout;
+            last = self.cluster.field(object, path);
+            thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -80,8 +85,7 @@ impl Platform {
 
     /// What is said about an object being ready or not.
     pub(crate) fn message(&self, object: &[&str]) -> String {
-        let path = "jsonpath={.status.conditions[?(@.type==\"Ready\")].message}";
-        self.cluster.kubectl(&[&["get"], object, &["-o", path]].concat())
+        self.cluster.field(object, ".status.conditions[?(@.type==\"Ready\")].message")
     }
 
     /// The key in a Secret.
@@ -102,7 +106,7 @@ impl Platform {
 
     /// A field of an object's status.
     pub(crate) fn status(&self, object: &[&str]) -> Value {
-        self.cluster.get(object)["status"].clone()
+        self.cluster.find(object).unwrap()["status"].take()
     }
 }
 
@@ -122,17 +126,6 @@ fn object_as_yaml<'a>(object: &[&'a str]) -> Vec<&'a str> {
 fn clear(cluster: &Cluster) {
     let kinds =
         "riskservices,apikeys,ratelimits,tenants,riskpolicies,intelsources,chainsources,plans";
-    let left = cluster.get(&[kinds, "-A"]);
-    for object in left["items"].as_array().unwrap() {
-        let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        let name = format!("{}/{}", text("/kind"), text("/metadata/name"));
-        let namespace = match text("/metadata/namespace") {
-            "" => "default",
-            namespace => namespace,
-        };
-        let free = r#"{"metadata":{"finalizers":null}}"#;
-        let _ = cluster.try_kubectl(&["delete", &name, "-n", namespace, "--wait=false"]);
-        let _ = cluster.try_kubectl(&["patch", &name, "-n", namespace, "--type=merge", "-p", free]);
-    }
+    cluster.remove_all(kinds);
     let _ = cluster.try_kubectl(&["delete", "lease", "assay-operator", "-n", "default"]);
 }

@@ -44,15 +44,7 @@ fn platform() -> Platform {
     let platform = Platform::start();
     let _ = platform.cluster.try_kubectl(&["delete", "secret", "database", "cache"]);
     wait_until("another test's API is gone", || {
-        let left = platform.cluster.kubectl(&[
-            "get",
-            &format!("{CHILDREN},job"),
-            "-l",
-            OURS,
-            "-o",
-            "name",
-        ]);
-        left.is_empty()
+        platform.cluster.list(&format!("{CHILDREN},job"), "default", OURS).is_empty()
     });
     platform
 }
@@ -129,7 +121,7 @@ fn an_api_is_made_of_what_the_cluster_knows_and_tells_when_it_answers() {
     platform.cluster.kubectl(&["delete", "riskservice", "api"]);
     wait_until("everything goes with it", || {
         let kinds = format!("{CHILDREN},job,pods");
-        platform.cluster.kubectl(&["get", &kinds, "-l", OURS, "-o", "name"]).is_empty()
+        platform.cluster.list(&kinds, "default", OURS).is_empty()
     });
 }
 
@@ -152,9 +144,7 @@ fn nothing_is_written_where_nothing_changed_and_what_somebody_changed_is_put_rig
     platform.cluster.kubectl(&["patch", "service", "api", "--type=strategic", "-p", wrong]);
     platform.wait_for(&["service", "api"], ".spec.ports[0].targetPort", "8080");
     platform.cluster.kubectl(&["delete", "configmap", "api"]);
-    wait_until("it is made again", || {
-        platform.cluster.try_kubectl(&["get", "configmap", "api"]).code == 0
-    });
+    wait_until("it is made again", || platform.cluster.has(&["configmap", "api"]));
 }
 
 #[test]
@@ -261,9 +251,7 @@ stringData: {url: 'redis://cache.example:7000'}
     let route = "  exposure: {host: risk.example, httpRoute: {gateway: public}}";
     platform.cluster.apply(&service("1.0", route));
     platform.wait_for_reason(&SERVICE, "GatewayApiMissing");
-    wait_until("the Ingress is gone", || {
-        platform.cluster.try_kubectl(&["get", "ingress", "api"]).code != 0
-    });
+    wait_until("the Ingress is gone", || !platform.cluster.has(&["ingress", "api"]));
     platform.cluster.apply(&service("1.0", ""));
     platform.wait_for_reason(&SERVICE, "ServiceReady");
 }

@@ -182,7 +182,7 @@ async fn sqlite_answers_as_expected() {
 
 #[tokio::test]
 async fn postgresql_answers_as_expected() {
-    let server = Postgres::start();
+    let server = Postgres::shared(None);
     let database = PostgresDatabase::connect((&server.url()).into()).await.unwrap();
     graphs_answer_as_expected(&PostgresGraphs::new(database)).await;
 }

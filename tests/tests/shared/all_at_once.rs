@@ -41,7 +41,7 @@ fn until(what: impl Debug, holds: impl FnMut() -> bool) {
 #[ignore = "needs Litecoin Core"]
 fn every_answer_is_right_or_says_why_and_all_of_it_heals() {
     let mut chain = Chain::start(5);
-    let mut platform = Platform::start();
+    let mut platform = Platform::start_alone();
     platform.apply(&roomy());
     chain.followed_by(&platform);
     let key = platform.key();

@@ -1,7 +1,7 @@
 //! A user of Redis with the rights that the documents name, and no others.
 
 use assay_tests::{
-    Postgres, on_plan,
+    on_plan,
     platform::Platform,
     redis::{Cluster, Redis, Watched},
     wait_at_most,
@@ -31,7 +31,7 @@ fn calls(servers: &[&Redis], command: &str) -> u64 {
 
 /// Shares limits, answers and revocations by a URL, as the user that was made on these servers.
 fn share(servers_of_redis: &[&Redis], url: &str) {
-    let platform = Platform::on(Postgres::start(), Redis::start());
+    let platform = Platform::start();
     platform.apply(&on_plan("minutely", LIMIT));
     let (scheme, rest) = url.split_once("://").unwrap();
     let url = format!("{scheme}://assay:secret@{rest}");

@@ -13,6 +13,8 @@ use assay_tests::{Caller, Server, on_plan, platform::Platform};
 
 pub(crate) const LIMIT: u64 = 1_000;
 const WINDOW: Duration = Duration::from_secs(6);
+/// Between two requests of one caller: three callers ask twice as often as the limit allows.
+const PAUSE: Duration = Duration::from_millis(8);
 const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 pub(crate) const BURST: &str = "{name: burst, requests: 1000, window: 6s, counts: requests}";
 const DAY: &str = "{name: burst, requests: 1000, window: 1d, counts: checks}";
@@ -41,18 +43,14 @@ pub(crate) struct Counted {
     pub(crate) other: AtomicU64,
 }
 
-/// Asks for most of one window, whose beginning is waited for: `shares` says how many ask each server.
+/// Asks for most of one window, whose beginning is waited for: `shares` says how many ask as each caller.
 /// Meanwhile `happening` happens.
-pub(crate) fn crowd(
-    servers: &[(Server, Caller)],
-    shares: &[usize],
-    happening: impl FnOnce(),
-) -> Counted {
+pub(crate) fn crowd(callers: &[Caller], shares: &[usize], happening: impl FnOnce()) -> Counted {
     sleep_until(Duration::from_millis(50));
     let (counted, over) = (Arc::new(Counted::default()), Arc::new(AtomicBool::new(false)));
     let end = since_1970() + WINDOW.saturating_sub(Duration::from_millis(600));
     thread::scope(|scope| {
-        for ((_, caller), share) in servers.iter().zip(shares) {
+        for (caller, share) in callers.iter().zip(shares) {
             for _ in 0..*share {
                 let (counted, over, caller) =
                     (Arc::clone(&counted), Arc::clone(&over), caller.clone());
@@ -66,7 +64,7 @@ pub(crate) fn crowd(
                             _ => &counted.other,
                         };
                         outcome.fetch_add(1, Ordering::Relaxed);
-                        thread::sleep(Duration::from_millis(2));
+                        thread::sleep(PAUSE);
                     }
                 });
             }
@@ -84,6 +82,11 @@ pub(crate) fn count(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
+/// Who asks each server.
+pub(crate) fn callers(servers: &[(Server, Caller)]) -> Vec<Caller> {
+    servers.iter().map(|(_, caller)| caller.clone()).collect()
+}
+
 pub(crate) fn ready(servers: &[(Server, Caller)]) {
     for (_, caller) in servers {
         let status = caller.check("btc", ADDRESS).status;
@@ -91,24 +94,23 @@ pub(crate) fn ready(servers: &[(Server, Caller)]) {
     }
 }
 
-#[test]
-fn one_three_or_ten_servers_admit_the_limit() {
+/// Servers, one group of callers after the other: how many servers there are, and how many ask each of them.
+fn admit_the_limit(groups: &[(usize, &[usize])]) {
     let platform = Platform::start();
     platform.apply(&on_plan("tight", BURST));
     let key = platform.key();
     let mut servers = Vec::new();
-    for (replicas, shares) in [(1, vec![6]), (3, vec![3; 3]), (3, vec![9, 1, 1]), (10, vec![1; 10])]
-    {
-        while servers.len() < replicas {
-            servers.extend(platform.servers(1, &key, &[]));
+    for (replicas, shares) in groups {
+        if servers.len() < *replicas {
+            servers.extend(platform.servers(replicas - servers.len(), &key, &[]));
+            ready(&servers);
+            // By then every server may spend its slot's share.
+            thread::sleep(Duration::from_secs(20));
         }
-        ready(&servers);
-        // By then every server may spend its seat's share.
-        thread::sleep(Duration::from_secs(20));
         let least = if shares.iter().max() == shares.iter().min() { 97 } else { 90 };
         // A machine that is busy with something else may have no time for a window's last requests.
         let is_used = (0..3).any(|_| {
-            let counted = crowd(&servers, &shares, || {});
+            let counted = crowd(&callers(&servers), shares, || {});
             let (admitted, refused) = (count(&counted.admitted), count(&counted.refused));
             eprintln!(
                 "{replicas} servers, asked by {shares:?}: {admitted} of {LIMIT} admitted, {refused} \
@@ -123,13 +125,35 @@ fn one_three_or_ten_servers_admit_the_limit() {
 }
 
 #[test]
-fn whatever_happens_to_redis_or_a_server_the_limit_is_never_exceeded() {
-    let mut platform = Platform::start();
-    platform.apply(&on_plan("tight", BURST));
-    let key = platform.key();
-    let mut servers = platform.servers(3, &key, &[]);
-    ready(&servers);
-    let see = |what: &str, counted: &Counted| {
+fn three_servers_admit_the_limit() {
+    admit_the_limit(&[(3, &[3; 3]), (3, &[9, 1, 1])]);
+}
+
+#[test]
+#[ignore = "needs more time"]
+fn one_or_ten_servers_admit_the_limit() {
+    admit_the_limit(&[(1, &[6]), (10, &[1; 10])]);
+}
+
+/// Three servers with a limit, which may never be exceeded.
+struct Trio {
+    platform: Platform,
+    servers: Vec<(Server, Caller)>,
+}
+
+impl Trio {
+    fn start() -> Self {
+        let platform = Platform::start();
+        platform.apply(&on_plan("tight", BURST));
+        let servers = platform.servers(3, &platform.key(), &[]);
+        ready(&servers);
+        Self { platform, servers }
+    }
+
+    /// Asks for most of a window, while something happens, and checks what was admitted.
+    fn asked_while(&mut self, what: &str, happening: impl FnOnce(&mut Self)) -> Counted {
+        let callers = callers(&self.servers);
+        let counted = crowd(&callers, &vec![3; callers.len()], || happening(self));
         let admitted = count(&counted.admitted);
         eprintln!(
             "{what}: {admitted} of {LIMIT} admitted, {} refused, {} unavailable",
@@ -137,44 +161,53 @@ fn whatever_happens_to_redis_or_a_server_the_limit_is_never_exceeded() {
             count(&counted.unavailable)
         );
         assert!(admitted <= LIMIT, "{what}: {admitted}");
-    };
-    let counted = crowd(&servers, &[3; 3], || {
+        counted
+    }
+}
+
+#[test]
+fn while_redis_is_killed_and_comes_back_empty_the_limit_is_never_exceeded() {
+    let mut trio = Trio::start();
+    let _ = trio.asked_while("Redis is killed and comes back empty", |trio| {
         thread::sleep(Duration::from_millis(200));
-        let _ = platform.redis.cli(&["flushall"]);
-    });
-    see("Redis forgets everything", &counted);
-    let counted = crowd(&servers, &[3; 3], || {
-        thread::sleep(Duration::from_millis(200));
-        platform.redis.pause();
-        thread::sleep(Duration::from_secs(2));
-        platform.redis.go_on();
-    });
-    see("Redis pauses for two seconds", &counted);
-    let counted = crowd(&servers, &[3; 3], || {
-        thread::sleep(Duration::from_millis(200));
-        platform.redis.kill();
+        trio.platform.redis.kill();
         thread::sleep(Duration::from_millis(500));
-        platform.redis.again();
+        trio.platform.redis.again();
     });
-    see("Redis is killed and comes back empty", &counted);
-    let counted = crowd(&servers, &[3; 3], || {
-        thread::sleep(Duration::from_millis(300));
-        servers[2].0.signal("KILL");
-    });
-    see("a server is killed", &counted);
-    let _ = servers.pop();
-    platform.redis.kill();
-    let counted = crowd(&servers, &[3; 2], || {});
-    see("Redis is away", &counted);
-    assert_eq!(count(&counted.other), 0, "{counted:?}");
-    platform.redis.again();
     // The window after the one in which it noticed is a usual one.
-    let _ = crowd(&servers, &[1; 2], || {});
-    let counted = crowd(&servers, &[3; 2], || {});
-    see("Redis is back", &counted);
+    let _ = crowd(&callers(&trio.servers), &[1; 3], || {});
+    let counted = trio.asked_while("Redis is back", |_| {});
     assert!(count(&counted.admitted) > 0);
 }
 
+#[test]
+#[ignore = "needs more time"]
+fn whatever_else_happens_to_redis_or_a_server_the_limit_is_never_exceeded() {
+    let mut trio = Trio::start();
+    let _ = trio.asked_while("Redis forgets everything", |trio| {
+        thread::sleep(Duration::from_millis(200));
+        let _ = trio.platform.redis.cli(&["flushall"]);
+    });
+    let _ = trio.asked_while("Redis pauses for two seconds", |trio| {
+        thread::sleep(Duration::from_millis(200));
+        trio.platform.redis.pause();
+        thread::sleep(Duration::from_secs(2));
+        trio.platform.redis.go_on();
+    });
+    let _ = trio.asked_while("a server is killed", |trio| {
+        thread::sleep(Duration::from_millis(300));
+        trio.servers[2].0.signal("KILL");
+    });
+    let _ = trio.servers.pop();
+    trio.platform.redis.kill();
+    let counted = trio.asked_while("Redis is away", |_| {});
+    assert_eq!(count(&counted.other), 0, "{counted:?}");
+    trio.platform.redis.again();
+    // The window after the one in which it noticed is a usual one.
+    let _ = crowd(&callers(&trio.servers), &[1; 2], || {});
+    let counted = trio.asked_while("Redis is back", |_| {});
+    assert!(count(&counted.admitted) > 0);
+}
 #[test]
 fn a_quota_of_a_day_outlives_redis() {
     let platform = Platform::start();

@@ -103,7 +103,7 @@ fn a_revoked_key_is_dead_everywhere_whether_redis_is_there_or_not() {
 
 #[test]
 fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
-    let platform = Platform::start();
+    let platform = Platform::start_alone();
     platform.apply(&roomy());
     let servers = platform.servers(1, &platform.key(), &["--max-directory-age", "2s"]);
     let (server, caller) = &servers[0];
@@ -121,7 +121,7 @@ fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
 
 #[test]
 fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
-    let platform = Platform::start();
+    let platform = Platform::start_alone();
     platform.apply(&roomy());
     rest_on_labels(&platform);
     let servers = platform.servers(1, &platform.key(), &["--max-snapshot-age", "2s"]);

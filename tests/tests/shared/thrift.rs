@@ -13,7 +13,7 @@ use crate::support::{ADDRESSES, roomy};
 #[test]
 fn a_cached_check_waits_for_nothing() {
     // Given a check that was answered, and then no database at all.
-    let platform = Platform::start();
+    let platform = Platform::start_alone();
     platform.apply(&roomy());
     let servers = platform.servers(1, &platform.key(), &[]);
     let (server, caller) = &servers[0];
@@ -99,6 +99,7 @@ fn at_10_000_requests_a_minute_redis_is_asked_for_one_in_ten_at_most() {
 }
 
 #[test]
+#[ignore = "needs more time"]
 fn at_100_000_requests_a_minute_redis_is_asked_for_one_in_fifty_at_most() {
     commands_of_requests_at_the_limit(20_000, 12, 0.02);
 }

@@ -27,7 +27,7 @@ prepare() {
 control() {
   "$bin/pg_ctl" --pgdata="$folder/data" --log="$folder/log" --silent --wait --timeout=60 \
     --mode=fast --options="-p $port -k $folder -c listen_addresses=127.0.0.1 -c fsync=off \
-      -c synchronous_commit=off -c full_page_writes=off -c max_connections=200" "$1" \
+      -c synchronous_commit=off -c full_page_writes=off -c max_connections=500" "$1" \
     >>"$folder/log" 2>&1
 }
 
