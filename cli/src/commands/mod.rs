@@ -37,7 +37,8 @@ use assay_database::DatabaseError;
 use assay_egress::{EgressError, EgressSettings};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_graph::{Graph, GraphError, GraphStore, PostgresGraphs, SqliteGraphs};
-use assay_intel::import::ImportError;
+use assay_input::InputError;
+use assay_intel::{formats, import::ImportError};
 use assay_redis::RedisClient;
 use assay_service::{
     Databases,
@@ -262,18 +263,15 @@ impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         match error {
             ImportError::Refused { .. } => Self::Refused(error.to_string()),
-            ImportError::Read { .. }
-            | ImportError::Unpack(_)
-            | ImportError::Labels(_)
-            | ImportError::EmptyFolder { .. }
-            | ImportError::NoLabels { .. }
-            | ImportError::UnknownExplorer { .. }
-            | ImportError::Name(_) => Self::Input(error.to_string()),
+            ImportError::Option { .. } => Self::Usage(error.to_string()),
             ImportError::Store(error) => error.into(),
             ImportError::Fetch(_)
-            | ImportError::Spool(_)
-            | ImportError::Folder { .. }
+            | ImportError::Read(formats::ReadError::Input(InputError::Spool(_)))
             | ImportError::Stopped => Self::Failed(error.to_string()),
+            ImportError::Read(_)
+            | ImportError::NoLabels { .. }
+            | ImportError::Name(_)
+            | ImportError::Format(_) => Self::Input(error.to_string()),
         }
     }
 }

@@ -3,8 +3,11 @@
 
 mod check;
 mod flows;
+mod import;
 mod table;
+mod wrap;
 
 pub(crate) use check::check;
 pub(crate) use flows::{coins, over_paths};
+pub(crate) use import::import_outcome;
 pub(crate) use table::{ago, table};

@@ -1,8 +1,18 @@
-//! Files and URLs as input. Everything is spooled to a private file first, so that the digest is of what is
-//! read, and nothing is held in memory.
+//! Files and URLs as input: spooled to a private file, digested, unpacked within limits.
+//!
+//! Input is copied to a private temporary file before anything is read from it. The digest is then the
+//! digest of the bytes that are read, and memory use does not depend on the input's size.
+//!
+//! - [`fetch`]: conditional download over HTTP
+//! - [`Spooled`]: one file in private storage, with its digest
+//! - [`Files`]: the files of an input, which may be a file, a folder or an archive
+//! - [`text`]: bounded lines of UTF-8
 
+mod digest;
+mod error;
 #[cfg(feature = "fetch")]
 mod fetch;
+mod files;
 mod limit;
 mod spool;
 pub mod text;
@@ -10,33 +20,10 @@ mod unpack;
 
 #[cfg(feature = "fetch")]
 pub use fetch::{Conditions, FetchError, Fetched, fetch};
-pub use spool::{SpoolError, Spooled};
-pub use unpack::{Hashing, UnpackError};
-
-/// How much input is let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InputLimits {
-    /// Bytes of the file as it comes.
-    pub file_bytes: u64,
-    /// Bytes after unpacking.
-    pub unpacked_bytes: u64,
-    /// Bytes after unpacking for one byte of the file, looked at once more than
-    /// [`InputLimits::RATIO_FROM_BYTES`] were unpacked.
-    pub unpacking_ratio: u64,
-}
-
-impl InputLimits {
-    /// Below this size no unpacking ratio is suspicious.
-    pub const RATIO_FROM_BYTES: u64 = 64 * 1024 * 1024;
-}
-
-impl Default for InputLimits {
-    /// Several times what the largest list needs: OFAC's has 118 MB and packs to a 36th.
-    fn default() -> Self {
-        Self {
-            file_bytes: 512 * 1024 * 1024,
-            unpacked_bytes: 2 * 1024 * 1024 * 1024,
-            unpacking_ratio: 200,
-        }
-    }
-}
+pub use {
+    digest::DigestReader,
+    error::InputError,
+    files::{FileDigest, FileSelection, Files},
+    limit::InputLimits,
+    spool::{SpoolError, Spooled},
+};

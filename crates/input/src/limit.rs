@@ -1,18 +1,63 @@
-//! A reader that refuses to go on past a limit.
+//! Limits of input, and a reader that enforces one.
 
 use std::io::{self, Read};
 
-/// Reads at most `left` bytes, then fails instead of pretending that the input ended.
+/// Size limits of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputLimits {
+    /// Largest size of a file before unpacking, in bytes.
+    pub file_bytes: u64,
+    /// Largest size of a file after unpacking, in bytes. The files of one archive share it.
+    pub unpacked_bytes: u64,
+    /// Largest ratio of the unpacked size to the packed size, enforced beyond
+    /// [`InputLimits::RATIO_FROM_BYTES`] unpacked bytes.
+    pub unpacking_ratio: u64,
+}
+
+impl InputLimits {
+    /// Unpacked size in bytes up to which any unpacking ratio is accepted.
+    pub const RATIO_FROM_BYTES: u64 = 64 * 1024 * 1024;
+
+    /// Largest unpacked size of a file of `packed` bytes.
+    pub(super) fn unpacked(&self, packed: u64) -> u64 {
+        let by_ratio = packed.saturating_mul(self.unpacking_ratio).max(Self::RATIO_FROM_BYTES);
+        self.unpacked_bytes.min(by_ratio)
+    }
+}
+
+impl Default for InputLimits {
+    /// Several times the size of the largest list: OFAC's has 118 MB and a packing ratio of 36.
+    fn default() -> Self {
+        Self {
+            file_bytes: 512 * 1024 * 1024,
+            unpacked_bytes: 2 * 1024 * 1024 * 1024,
+            unpacking_ratio: 200,
+        }
+    }
+}
+
+/// Reader that fails once more than `limit` bytes were read, instead of ending early.
 pub(super) struct Limited<R> {
     inner: R,
     left: u64,
     limit: u64,
-    what: &'static str,
+    subject: &'static str,
 }
 
 impl<R> Limited<R> {
-    pub(super) const fn new(inner: R, limit: u64, what: &'static str) -> Self {
-        Self { inner, left: limit, limit, what }
+    /// Wraps `inner`; the error message begins with `subject`.
+    pub(super) const fn new(inner: R, limit: u64, subject: &'static str) -> Self {
+        Self { inner, left: limit, limit, subject }
+    }
+
+    /// Wraps `inner` when `limit - left` bytes were read elsewhere.
+    pub(super) const fn resume(inner: R, left: u64, limit: u64, subject: &'static str) -> Self {
+        Self { inner, left, limit, subject }
+    }
+
+    /// Bytes that may still be read.
+    pub(super) const fn left(&self) -> u64 {
+        self.left
     }
 }
 
@@ -26,7 +71,7 @@ impl<R: Read> Read for Limited<R> {
             }
             None => Err(io::Error::new(
                 io::ErrorKind::FileTooLarge,
-                format!("{} is larger than {} bytes", self.what, self.limit),
+                format!("{} is larger than {} bytes", self.subject, self.limit),
             )),
         }
     }

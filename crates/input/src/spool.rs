@@ -6,22 +6,20 @@ use std::{
     path::Path,
 };
 
-use sha2::{Digest, Sha256};
+use super::{DigestReader, InputLimits, limit::Limited};
 
-use super::{InputLimits, limit::Limited};
-
-/// Why input could not be taken in.
+/// Failure to read or to spool an input.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to read {origin}: {source}")]
 pub struct SpoolError {
-    /// The file or URL.
+    /// Path or URL of the input.
     pub origin: String,
-    /// What happened.
+    /// Cause.
     #[source]
     pub source: io::Error,
 }
 
-/// Input in a private file that vanishes with it.
+/// Copy of an input in a private temporary file, which is removed when this is dropped.
 #[derive(Debug)]
 pub struct Spooled {
     origin: String,
@@ -35,7 +33,7 @@ impl Spooled {
     ///
     /// # Errors
     ///
-    /// Where it cannot be read or is too large.
+    /// The file cannot be read or is too large.
     pub fn from_file(path: &Path, limits: InputLimits) -> Result<Self, SpoolError> {
         let origin = path.display().to_string();
         let open = File::open(path).and_then(|file| {
@@ -50,20 +48,20 @@ impl Spooled {
         }
     }
 
-    /// Spools whatever `reader` gives; `origin` names it in messages.
+    /// Spools everything that `reader` returns; `origin` names it in messages.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read or is too large.
+    /// The reader fails or returns too much.
     pub fn from_reader(
         reader: impl Read,
         origin: &str,
         limits: InputLimits,
     ) -> Result<Self, SpoolError> {
         let spool = || -> io::Result<Self> {
-            let mut reader = Limited::new(reader, limits.file_bytes, "it");
+            let mut reader = DigestReader::new(Limited::new(reader, limits.file_bytes, "the file"));
             let mut file = tempfile::tempfile()?;
-            let (mut hash, mut bytes) = (Sha256::new(), 0);
+            let mut bytes = 0;
             let mut buffer = vec![0; 128 * 1024];
             loop {
                 let count = match reader.read(&mut buffer) {
@@ -72,31 +70,28 @@ impl Spooled {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Err(error) => return Err(error),
                 };
-                let piece = buffer.get(..count).unwrap_or_default();
-                hash.update(piece);
-                file.write_all(piece)?;
+                file.write_all(buffer.get(..count).unwrap_or_default())?;
                 bytes += u64::try_from(count).unwrap_or_default();
             }
             file.rewind()?;
-            let digest = hex::encode(hash.finalize());
-            Ok(Self { origin: origin.to_owned(), file, bytes, digest })
+            Ok(Self { origin: origin.to_owned(), file, bytes, digest: reader.finish()? })
         };
         spool().map_err(|source| SpoolError { origin: origin.to_owned(), source })
     }
 
-    /// The file or URL it came from.
+    /// Path or URL of the input.
     #[must_use]
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// SHA-256 of the file as it came, in hexadecimal: what `sha256sum` prints.
+    /// SHA-256 of the file before unpacking, in hexadecimal, as `sha256sum` prints it.
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Its size.
+    /// Size of the file before unpacking, in bytes.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
@@ -104,5 +99,10 @@ impl Spooled {
 
     pub(super) const fn file(&self) -> &File {
         &self.file
+    }
+
+    /// An error about this input.
+    pub(super) fn failed(&self, source: io::Error) -> SpoolError {
+        SpoolError { origin: self.origin.clone(), source }
     }
 }

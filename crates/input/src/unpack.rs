@@ -1,6 +1,10 @@
-//! Unpacking gzip, bzip2, xz and zip, recognised by their first bytes and not by their names.
+//! Unpacking gzip, bzip2, xz and zip, recognized by their first bytes, not by file names.
 
-use std::io::{self, BufReader, Read, Seek};
+use std::{
+    borrow::Cow,
+    fs::File,
+    io::{self, BufReader, Read, Seek},
+};
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
@@ -8,139 +12,119 @@ use liblzma::{
     read::XzDecoder,
     stream::{CONCATENATED, Stream},
 };
-use sha2::{Digest, Sha256};
-use zip::ZipArchive;
+use zip::{ZipArchive, result::ZipError};
 
-use super::{InputLimits, Spooled, limit::Limited};
+use super::{InputError, InputLimits, SpoolError, Spooled, limit::Limited};
 
-/// Memory that unpacking xz may take; its headers can ask for gigabytes.
+/// Largest memory for unpacking xz, in bytes. The header of an xz file can ask for gigabytes.
 const XZ_MEMORY_BYTES: u64 = 96 * 1024 * 1024;
 
-/// Why input could not be unpacked.
-#[derive(Debug, thiserror::Error)]
-pub enum UnpackError {
-    /// The input could not be read.
-    #[error("failed to read {origin}: {source}")]
-    Read {
-        /// The file or URL.
-        origin: String,
-        /// What happened.
-        #[source]
-        source: io::Error,
-    },
-    /// A zip archive that is broken.
-    #[error("{origin} is not a readable zip archive: {source}")]
-    Zip {
-        /// The file or URL.
-        origin: String,
-        /// What is wrong.
-        #[source]
-        source: zip::result::ZipError,
-    },
-    /// A zip archive with no list in it, or several.
-    #[error("{origin} holds {found}: expected a zip archive with exactly one `.xml` file")]
-    ZipContent {
-        /// The file or URL.
-        origin: String,
-        /// What it holds.
-        found: String,
-    },
-}
+const GZIP: &[u8] = &[0x1F, 0x8B];
+const BZIP2: &[u8] = b"BZh";
+const XZ: &[u8] = &[0xFD, b'7', b'z', b'X', b'Z', 0];
+const ZIP: &[u8] = b"PK\x03\x04";
+
+/// Subject of the message about content beyond the limit.
+const UNPACKED: &str = "the unpacked content";
 
 impl Spooled {
-    /// Hands what is inside, packed or not, to `read`.
+    /// Passes the content to `read`, unpacked if it is gzip, bzip2 or xz.
     ///
     /// # Errors
     ///
-    /// Where the input cannot be opened, or is an archive without exactly one list. What goes wrong
-    /// while `read` reads is for `read` to tell.
+    /// The file cannot be opened. `read` receives the errors of unpacking as errors of its reader.
     pub fn unpack<T>(
         &self,
         limits: InputLimits,
         read: impl FnOnce(&mut dyn Read) -> T,
-    ) -> Result<T, UnpackError> {
-        let suspicious =
-            self.bytes().saturating_mul(limits.unpacking_ratio).max(InputLimits::RATIO_FROM_BYTES);
-        let limit = limits.unpacked_bytes.min(suspicious);
-        let limited = |inner| Limited::new(inner, limit, "what it unpacks to");
-        let failed = |source| UnpackError::Read { origin: self.origin().to_owned(), source };
-
-        let start = self.first_bytes().map_err(failed)?;
+    ) -> Result<T, SpoolError> {
+        let limit = limits.unpacked(self.bytes());
+        let start = self.start()?;
         let file = BufReader::new(self.file());
-        if start.starts_with(&[0x1F, 0x8B]) {
-            Ok(read(&mut limited(&mut MultiGzDecoder::new(file) as &mut dyn Read)))
-        } else if start.starts_with(b"BZh") {
-            Ok(read(&mut limited(&mut MultiBzDecoder::new(file) as &mut dyn Read)))
-        } else if start.starts_with(&[0xFD, b'7', b'z', b'X', b'Z', 0]) {
+        let mut content: Box<dyn Read + '_> = if start.starts_with(GZIP) {
+            Box::new(MultiGzDecoder::new(file))
+        } else if start.starts_with(BZIP2) {
+            Box::new(MultiBzDecoder::new(file))
+        } else if start.starts_with(XZ) {
             let stream = Stream::new_stream_decoder(XZ_MEMORY_BYTES, CONCATENATED)
-                .map_err(|error| failed(error.into()))?;
-            Ok(read(&mut limited(&mut XzDecoder::new_stream(file, stream) as &mut dyn Read)))
-        } else if start.starts_with(b"PK\x03\x04") {
-            let broken = |source| UnpackError::Zip { origin: self.origin().to_owned(), source };
-            let mut archive = ZipArchive::new(file).map_err(broken)?;
-            let name = self.only_list(&archive)?;
-            let mut entry = archive.by_name(&name).map_err(broken)?;
-            Ok(read(&mut limited(&mut entry as &mut dyn Read)))
+                .map_err(|error| self.failed(error.into()))?;
+            Box::new(XzDecoder::new_stream(file, stream))
         } else {
-            Ok(read(&mut limited(&mut { file } as &mut dyn Read)))
-        }
-    }
-
-    fn first_bytes(&self) -> io::Result<Vec<u8>> {
-        let mut file = self.file();
-        let mut start = Vec::new();
-        file.rewind()?;
-        file.take(6).read_to_end(&mut start)?;
-        file.rewind()?;
-        Ok(start)
-    }
-
-    /// The name of the only `.xml` file in an archive.
-    fn only_list<R: Read + Seek>(&self, archive: &ZipArchive<R>) -> Result<String, UnpackError> {
-        let broken = |source| UnpackError::Zip { origin: self.origin().to_owned(), source };
-        let mut lists = Vec::new();
-        for name in archive.file_names() {
-            let name = name.map_err(broken)?;
-            if name.to_ascii_lowercase().ends_with(".xml") {
-                lists.push(name.into_owned());
-            }
-        }
-        let found = match lists.as_slice() {
-            [name] => return Ok(name.clone()),
-            [] => "no `.xml` file".to_owned(),
-            several => format!("{} `.xml` files", several.len()),
+            Box::new(file)
         };
-        Err(UnpackError::ZipContent { origin: self.origin().to_owned(), found })
+        Ok(read(&mut Limited::new(&mut content, limit, UNPACKED)))
+    }
+
+    /// Says whether this is a zip archive.
+    pub(super) fn is_archive(&self) -> Result<bool, SpoolError> {
+        Ok(self.start()?.starts_with(ZIP))
+    }
+
+    /// First bytes of the file; the position is at the start afterwards.
+    fn start(&self) -> Result<Vec<u8>, SpoolError> {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut file = self.file();
+            let mut start = Vec::new();
+            file.rewind()?;
+            file.take(6).read_to_end(&mut start)?;
+            file.rewind()?;
+            Ok(start)
+        };
+        read().map_err(|source| self.failed(source))
     }
 }
 
-/// A reader that digests what passes through it.
-pub struct Hashing<R> {
-    inner: R,
-    hash: Sha256,
+/// Zip archive whose entries are read one after another.
+pub(super) struct Archive {
+    origin: String,
+    entries: ZipArchive<BufReader<File>>,
+    limit: u64,
+    /// Unpacked bytes that may still be read: the entries share the limit.
+    left: u64,
 }
 
-impl<R: Read> Hashing<R> {
-    /// Digests what is read from `inner`.
-    pub fn new(inner: R) -> Self {
-        Self { inner, hash: Sha256::new() }
+impl Archive {
+    /// Opens a spooled archive.
+    pub(super) fn open(spooled: &Spooled, limits: InputLimits) -> Result<Self, InputError> {
+        let file = spooled.file().try_clone().map_err(|source| spooled.failed(source))?;
+        let origin = spooled.origin().to_owned();
+        let entries = ZipArchive::new(BufReader::new(file))
+            .map_err(|source| InputError::Zip { origin: origin.clone(), source })?;
+        let limit = limits.unpacked(spooled.bytes());
+        Ok(Self { origin, entries, limit, left: limit })
     }
 
-    /// Reads what is left and gives SHA-256 of the whole, in hexadecimal.
-    ///
-    /// # Errors
-    ///
-    /// Where the rest cannot be read.
-    pub fn finish(mut self) -> io::Result<String> {
-        io::copy(&mut self, &mut io::sink())?;
-        Ok(hex::encode(self.hash.finalize()))
+    /// Path or URL of the archive.
+    pub(super) fn origin(&self) -> &str {
+        &self.origin
     }
-}
 
-impl<R: Read> Read for Hashing<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.hash.update(buffer.get(..count).unwrap_or_default());
-        Ok(count)
+    /// Names of the entries, sorted.
+    pub(super) fn names(&self) -> Result<Vec<String>, InputError> {
+        let names = self.entries.file_names().map(|name| name.map(Cow::into_owned));
+        let mut names =
+            names.collect::<Result<Vec<_>, _>>().map_err(|source| self.broken(source))?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// Passes the content of an entry to `read`.
+    pub(super) fn read<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut dyn Read) -> T,
+    ) -> Result<T, InputError> {
+        let Self { origin, entries, limit, left } = self;
+        let mut entry = entries
+            .by_name(name)
+            .map_err(|source| InputError::Zip { origin: origin.clone(), source })?;
+        let mut content = Limited::resume(&mut entry, *left, *limit, UNPACKED);
+        let outcome = read(&mut content);
+        *left = content.left();
+        Ok(outcome)
+    }
+
+    fn broken(&self, source: ZipError) -> InputError {
+        InputError::Zip { origin: self.origin.clone(), source }
     }
 }

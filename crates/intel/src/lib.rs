@@ -1,19 +1,19 @@
-//! Reading what the world publishes: sanctions lists, label sets, and chains of
-//! the Bitcoin family.
+//! Intel: sanctions lists and address labels, from their formats to the index that checks read.
 //!
-//! Nothing here knows a store. A reader turns bytes into a [`sanctions::Publication`] or a
-//! [`labels::LabelSet`]; [`plan`] compares a publication with what is known and says what would
-//! change; storing that is the caller's.
+//! - [`formats`]: the registry of formats, one module per format
+//! - [`listings`], [`labels`]: the content of lists and label sets, and what readers share
+//! - [`plan`]: the changes that a publication makes, and the reasons to refuse it
+//! - [`import`]: from a file or URL to the store
+//! - [`snapshot`]: the index in memory
 //!
-//! - [`sanctions`]: the readers of lists, one module a format
-//! - [`labels`]: the readers of labels, one module a format
-//! - [`plan`]: what importing a publication changes, and when it is refused
+//! Without the feature `edge`, the crate has the readers only: no network and no store.
 
+pub mod formats;
 #[cfg(feature = "edge")]
 pub mod import;
 pub mod labels;
+pub mod listings;
 pub mod plan;
-pub mod sanctions;
 #[cfg(feature = "edge")]
 pub mod snapshot;
 mod xml;

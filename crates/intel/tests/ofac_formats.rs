@@ -6,7 +6,8 @@ use std::io::BufReader;
 
 use assay_intel::{
     XmlError,
-    sanctions::{Format, Publication, ofac_advanced, ofac_enhanced, read},
+    formats::{listings_csv, ofac_advanced, ofac_enhanced},
+    listings::Publication,
 };
 use jiff::civil::date;
 
@@ -48,14 +49,13 @@ fn the_same_facts_give_the_same_publication() {
 
 #[test]
 fn a_format_reads_its_own_files_only() {
-    assert!(read(Format::OfacEnhanced, ENHANCED.as_bytes()).is_ok());
-    assert!(read(Format::OfacAdvanced, ADVANCED.as_bytes()).is_ok());
-    let error = read(Format::OfacEnhanced, ADVANCED.as_bytes()).unwrap_err().to_string();
+    assert!(ofac_enhanced::read(ENHANCED.as_bytes()).is_ok());
+    assert!(ofac_advanced::read(ADVANCED.as_bytes()).is_ok());
+    let error = ofac_enhanced::read(ADVANCED.as_bytes()).unwrap_err().to_string();
     assert_eq!(error, "line 3: found `Sanctions`, expected `sanctionsData`");
-    let error = read(Format::OfacAdvanced, ENHANCED.as_bytes()).unwrap_err().to_string();
+    let error = ofac_advanced::read(ENHANCED.as_bytes()).unwrap_err().to_string();
     assert_eq!(error, "line 5: found `sanctionsData`, expected `Sanctions`");
-    let table = Format::Table { published_on: date(2026, 1, 5) };
-    assert!(read(table, ENHANCED.as_bytes()).is_err());
+    assert!(listings_csv::read(ENHANCED.as_bytes(), date(2026, 1, 5)).is_err());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn what_is_no_whole_list_is_refused() {
         (
             "<sanctionsPrograms />",
             "<sanctionsPrograms><sanctionsProgram refId=\"1\">CUBA</sanctionsProgram></sanctionsPrograms>",
-            "filtered by program, such as `CUBA`",
+            "limited to programs such as `CUBA`",
         ),
         (">SDN List</sanctionsList>\n      </", "> </sanctionsList>\n      </", "no usable name"),
     ];

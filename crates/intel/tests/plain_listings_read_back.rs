@@ -5,7 +5,10 @@
 use std::{collections::HashSet, sync::Arc};
 
 use assay_engine::evidence::{Alias, ListedEntity, ListingEntry};
-use assay_intel::sanctions::{Publication, lines, table};
+use assay_intel::{
+    formats::{listings_csv, listings_jsonl},
+    listings::Publication,
+};
 use jiff::civil::{Date, date};
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::json;
@@ -140,16 +143,16 @@ proptest! {
     #[test]
     fn whatever_is_written_reads_back(publication in publication()) {
         for rows_end in [csv::Terminator::CRLF, csv::Terminator::Any(b'\n')] {
-            let read = table::read(&*write_csv(&publication, rows_end), DAY);
+            let read = listings_csv::read(&*write_csv(&publication, rows_end), DAY);
             prop_assert_eq!(&read.unwrap(), &publication);
         }
-        prop_assert_eq!(&lines::read(write_lines(&publication).as_bytes(), DAY).unwrap(), &publication);
+        prop_assert_eq!(&listings_jsonl::read(write_lines(&publication).as_bytes(), DAY).unwrap(), &publication);
     }
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in "(list|entity|[\",\n\r;{}:\\[\\]=\0Ж]){0,60}") {
-        let _ = table::read(format!("{HEADER}\n{bytes}").as_bytes(), DAY);
-        let _ = table::read(bytes.as_bytes(), DAY);
-        let _ = lines::read(bytes.as_bytes(), DAY);
+        let _ = listings_csv::read(format!("{HEADER}\n{bytes}").as_bytes(), DAY);
+        let _ = listings_csv::read(bytes.as_bytes(), DAY);
+        let _ = listings_jsonl::read(bytes.as_bytes(), DAY);
     }
 }

@@ -12,10 +12,12 @@ use std::{
 };
 
 use assay_engine::evidence::AddressLabel;
-use assay_intel::labels::{
-    LabelSet,
-    explorer::{self, Explorer},
-    tagpack,
+use assay_intel::{
+    formats::{
+        explorer::{self, Explorer},
+        tagpack,
+    },
+    labels::LabelSet,
 };
 
 type Counts = BTreeMap<String, usize>;

@@ -10,7 +10,7 @@ use assay_chain::follow::{IngestError, IngestRequest, Watch, ingest};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_graph::{GraphError, GraphStore};
 use assay_intel::{
-    import::{self, ImportError, Provenance},
+    import::{ImportError, Provenance, listings},
     plan::ImportOptions,
 };
 use assay_service::{
@@ -111,7 +111,7 @@ pub async fn load(
             fetched: None,
         };
         let options = ImportOptions { history: true, ..ImportOptions::default() };
-        import::record(store, &publication, &provenance, &options, now).await?;
+        listings::record(store, &publication, &provenance, &options, now).await?;
     }
     if let Some((source, published_on, labels)) = world::labels() {
         let import = LabelImport {

@@ -8,7 +8,7 @@ use assay_engine::{
     score::Confidence,
     taxonomy::Category,
 };
-use assay_intel::sanctions::Publication;
+use assay_intel::listings::Publication;
 use jiff::civil::{Date, date};
 use sha2::{Digest, Sha256};
 

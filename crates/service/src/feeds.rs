@@ -4,19 +4,12 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use assay_intel::{
-    import::{
-        self, ImportError, ImportOutcome, ImportRequest, SanctionsFormat,
-        labels::{self, LabelFormat, LabelOutcome, LabelRequest},
-    },
-    plan::ImportOptions,
+    formats,
+    import::{ImportError, ImportOutcome, ImportRequest, import},
 };
 use assay_telemetry::stage;
-use assay_tenancy::{
-    Name,
-    directory::Feed,
-    manifest::{IntelFormat, Schedule},
-};
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use assay_tenancy::{Name, directory::Feed, manifest::Schedule};
+use jiff::{SignedDuration, Timestamp};
 use tracing::Instrument;
 
 use crate::Service;
@@ -110,52 +103,13 @@ async fn import_feed(
     now: Timestamp,
 ) -> Result<&'static str, ImportError> {
     let spec = &feed.spec;
-    let source = feed.name.as_str().parse().map_err(ImportError::Name)?;
-    let (location, timeout) = (spec.location.clone(), FETCH_TIME);
-    let imported = match Format::from(spec.format) {
-        Format::Labels(format) => {
-            let request = LabelRequest { location, format, source, blockchain: None, timeout };
-            let outcome = labels::import(&*service.databases.store, &request, now, || {}).await?;
-            matches!(outcome, LabelOutcome::Imported { .. })
-        }
-        Format::Sanctions(format) => {
-            let request = ImportRequest {
-                location,
-                format,
-                source,
-                published_on: now.to_zoned(TimeZone::UTC).date(),
-                options: ImportOptions {
-                    history: false,
-                    accept_digest: spec.accept_digest.clone(),
-                },
-                timeout,
-            };
-            let outcome = import::import(&*service.databases.store, &request, now).await?;
-            matches!(outcome, ImportOutcome::Imported { .. })
-        }
-    };
-    Ok(if imported { "imported" } else { "unchanged" })
-}
-
-/// Which reader a feed's format belongs to.
-enum Format {
-    Sanctions(SanctionsFormat),
-    Labels(LabelFormat),
-}
-
-impl From<IntelFormat> for Format {
-    fn from(format: IntelFormat) -> Self {
-        match format {
-            IntelFormat::OfacAdvanced => Self::Sanctions(SanctionsFormat::OfacAdvanced),
-            IntelFormat::OfacEnhanced => Self::Sanctions(SanctionsFormat::OfacEnhanced),
-            IntelFormat::ListingsCsv => Self::Sanctions(SanctionsFormat::Csv),
-            IntelFormat::ListingsJsonl => Self::Sanctions(SanctionsFormat::Jsonl),
-            IntelFormat::Tagpack => Self::Labels(LabelFormat::Tagpack),
-            IntelFormat::Explorer => Self::Labels(LabelFormat::Explorer),
-            IntelFormat::LabelsCsv => Self::Labels(LabelFormat::Csv),
-            IntelFormat::LabelsJsonl => Self::Labels(LabelFormat::Jsonl),
-        }
-    }
+    let source = feed.name.as_str().parse()?;
+    let format = formats::by_id(spec.format.as_str())?;
+    let mut request = ImportRequest::new(spec.location.clone(), format, source, FETCH_TIME);
+    request.options.accept_digest.clone_from(&spec.accept_digest);
+    let outcome = import(&*service.databases.store, &request, now, || {}).await?;
+    let is_imported = matches!(outcome, ImportOutcome::Imported(_));
+    Ok(if is_imported { "imported" } else { "unchanged" })
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use assay_crds::{ChainSource, IntelSource};
 use assay_tenancy::{
     Name,
-    manifest::{ChainMode, ChainProtocol, ChainSourceSpec, IntelFormat, IntelSourceSpec, Kind},
+    manifest::{ChainMode, ChainProtocol, ChainSourceSpec, IntelSourceSpec, Kind},
 };
 use kube::Resource;
 
 use super::{
     DesiredSources, names,
-    task::{Endpoint, Follow, Idle, Import, ImportFormat, Task},
+    task::{Endpoint, Follow, Idle, Import, Task},
 };
 use crate::{owned::OwnedKind, pod::SecretFile};
 
@@ -62,28 +62,13 @@ impl Source for IntelSource {
         }
         Ok(Task::Import(Import {
             source: name.clone(),
-            format: import_format(spec),
+            format: spec.format,
+            accept_digest: spec.accept_digest.clone().filter(|_| !spec.format.is_labels()),
             location: spec.location.clone(),
             schedule: spec.schedule.clone(),
             is_suspended: spec.suspended,
             has_first_job: is_new == Some(true) && !spec.suspended,
         }))
-    }
-}
-
-fn import_format(spec: &IntelSourceSpec) -> ImportFormat {
-    let accept_digest = || spec.accept_digest.clone();
-    let sanctions = |name| ImportFormat::Sanctions { name, accept_digest: accept_digest() };
-    let labels = |name| ImportFormat::Labels { name };
-    match spec.format {
-        IntelFormat::OfacAdvanced => sanctions("ofac-advanced"),
-        IntelFormat::OfacEnhanced => sanctions("ofac-enhanced"),
-        IntelFormat::ListingsCsv => sanctions("csv"),
-        IntelFormat::ListingsJsonl => sanctions("jsonl"),
-        IntelFormat::Tagpack => labels("tagpack"),
-        IntelFormat::Explorer => labels("explorer"),
-        IntelFormat::LabelsCsv => labels("csv"),
-        IntelFormat::LabelsJsonl => labels("jsonl"),
     }
 }
 

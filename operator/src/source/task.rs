@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_tenancy::Name;
+use assay_tenancy::{Name, manifest::IntelFormat};
 
 use crate::{owned::OwnedKind, pod::SecretFile, reason::Reason};
 
@@ -21,7 +21,9 @@ pub(super) struct Import {
     /// The source's name in the store.
     pub(super) source: Name,
     /// The format.
-    pub(super) format: ImportFormat,
+    pub(super) format: IntelFormat,
+    /// The digest of a list's file that is accepted although it is implausible.
+    pub(super) accept_digest: Option<String>,
     /// The URL.
     pub(super) location: String,
     /// A cron expression, in UTC.
@@ -30,15 +32,6 @@ pub(super) struct Import {
     pub(super) is_suspended: bool,
     /// Whether it is imported at once, besides: the store has nothing of it yet.
     pub(super) has_first_job: bool,
-}
-
-/// The format of a list or label set, by its name on the command line.
-#[derive(Clone, Debug)]
-pub(super) enum ImportFormat {
-    /// A sanctions list, and the digest of the file that is accepted although it is implausible.
-    Sanctions { name: &'static str, accept_digest: Option<String> },
-    /// A label set.
-    Labels { name: &'static str },
 }
 
 /// Following a chain.

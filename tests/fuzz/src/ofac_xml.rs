@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, io::BufReader};
 
-use assay_intel::sanctions::ofac_advanced;
+use assay_intel::formats::ofac_advanced;
 
 /// Checks what the module promises.
 ///

@@ -10,7 +10,10 @@ use assay_engine::{
     policy::Policy,
     taxonomy::Category,
 };
-use assay_intel::labels::terms::{CONFIDENCES, EXPLORER, TAGPACK, TermTable};
+use assay_intel::{
+    formats::{FORMATS, Format, IntelKind, ReadOption, tagpack::CONFIDENCES},
+    labels::terms::TermTable,
+};
 use assay_request::problem::{Code, Retry};
 
 fn path(name: &str) -> PathBuf {
@@ -170,9 +173,78 @@ fn the_words_of_tagpacks_and_explorers() {
     });
     let content = table(["word", "confidence", "tier"], rows);
     section("docs/formats.md", "confidences", &content);
-    for (mark, terms) in [("tagpack-terms", &TAGPACK), ("explorer-terms", &EXPLORER)] {
-        section("docs/formats.md", mark, &words(terms));
+    for format in FORMATS {
+        if let Some(terms) = format.terms {
+            section("docs/formats.md", &format!("{}-terms", format.id), &words(terms));
+        }
     }
+}
+
+#[test]
+fn the_table_of_formats() {
+    let rows = FORMATS.map(|format| {
+        let id = match format.short_id {
+            Some(short) => format!("{}, in short {}", code(format.id), code(short)),
+            None => code(format.id),
+        };
+        let kind = match format.kind() {
+            IntelKind::Listings => "listings",
+            IntelKind::Labels => "labels",
+        };
+        [id, kind.to_owned(), format.title.to_owned(), input(format), options(format)]
+    });
+    let titles = ["format", "holds", "title", "input", "options"];
+    section("docs/formats.md", "formats", &table(titles, rows));
+}
+
+/// The files that an input of a format may be.
+fn input(format: &Format) -> String {
+    let extensions: Vec<_> =
+        format.files.extensions.iter().map(|extension| code(&format!(".{extension}"))).collect();
+    let extensions = extensions.join(" or ");
+    if format.files.several {
+        format!("a file, or a folder or zip archive of {extensions} files")
+    } else {
+        format!("a file, or a zip archive with one {extensions} file")
+    }
+}
+
+/// The options of the command line that a format takes, and its default source.
+fn options(format: &Format) -> String {
+    let mut options: Vec<_> = [ReadOption::PublishedOn, ReadOption::Blockchain]
+        .into_iter()
+        .filter(|option| format.takes(*option))
+        .map(|option| code(&option.to_string()))
+        .collect();
+    options.push(match format.default_source {
+        Some(source) => format!("{} defaults to {}", code("--source"), code(source)),
+        None => format!("{} is required", code("--source")),
+    });
+    options.join("; ")
+}
+
+/// The manifests' list of formats: `assay-tenancy` depends on no other crate, so that the registry is
+/// copied to it.
+#[test]
+fn the_formats_of_intel_sources() {
+    let lines: Vec<String> = FORMATS
+        .iter()
+        .map(|format| {
+            let kind = match format.kind() {
+                IntelKind::Listings => "listings",
+                IntelKind::Labels => "labels",
+            };
+            format!("    IntelFormat::{kind}(\"{}\"),\n", format.id)
+        })
+        .collect();
+    let lines = lines.concat();
+    let text = format!(
+        "//! The formats of intel sources. Generated from the registry in `assay-intel`: run `just \
+         generate`.\n\nuse super::intel_format::IntelFormat;\n\npub(super) static FORMATS: \
+         [IntelFormat; {}] = [\n{lines}];\n",
+        FORMATS.len()
+    );
+    expect("crates/tenancy/src/manifest/intel_formats.rs", &text);
 }
 
 /// The words of each category, riskiest category first.

@@ -1,65 +1,67 @@
-//! Which chain a label set's own code for a network or currency means.
+//! The chain that a label set's code for a network or a currency stands for.
 
 use assay_engine::{
     address::{AddressError, CanonicalAddress},
     chain::{AssetScope, ChainId},
 };
 
-/// Codes of label sets that name a standard of tokens where they mean its chain.
-static STANDARDS: [(&str, &str); 3] = [("ERC20", "ETH"), ("TRC20", "TRX"), ("BEP20", "BSC")];
-/// Chains on which tokens are looked for first, beside that of EVM accounts, by list code.
+/// Codes of token standards that label sets use for a chain, with the list code of the chain.
+static TOKEN_STANDARDS: [(&str, &str); 3] = [("ERC20", "ETH"), ("TRC20", "TRX"), ("BEP20", "BSC")];
+/// List codes of the chains that are tried first for a token whose address is no EVM account.
 static TOKEN_CHAINS: [&str; 3] = ["TRX", "SOL", "BEP2"];
 
-/// Why an address has no place.
+/// Reason why the address of a label is not accepted.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Misplaced {
-    /// It is on a chain that Assay does not read; the source's code for it.
+pub(crate) enum LabelAddressError {
+    /// Assay does not support the chain, which has this code in the source.
     Unsupported(String),
-    /// It is no address there.
+    /// The text is no address of the chain.
     Invalid(String),
 }
 
-impl From<String> for Misplaced {
+impl From<String> for LabelAddressError {
     fn from(reason: String) -> Self {
         Self::Invalid(reason)
     }
 }
 
-/// The chain that `code` names: by a code of sanctions lists, a token standard, or an identifier or
-/// alias in any case.
-pub(super) fn named(code: &str) -> Option<ChainId> {
+/// The chain with a code: a code of sanctions lists, a token standard, an identifier or an alias, in any
+/// case.
+pub(crate) fn by_code(code: &str) -> Option<ChainId> {
     let upper = code.to_ascii_uppercase();
-    let standard = STANDARDS.iter().find(|(standard, _)| *standard == upper);
+    let standard = TOKEN_STANDARDS.iter().find(|(standard, _)| *standard == upper);
     let list_code = standard.map_or(upper.as_str(), |(_, list_code)| *list_code);
     ChainId::from_list_code(list_code).or_else(|| code.parse().ok())
 }
 
-/// Reads an address whose chain is given by a network, which decides, or by a currency.
-pub(super) fn place(
+/// Parses an address on the chain of a network or, if there is none, of a currency.
+pub(crate) fn parse_address(
     network: Option<&str>,
     currency: Option<&str>,
     address: &str,
-) -> Result<CanonicalAddress, Misplaced> {
+) -> Result<CanonicalAddress, LabelAddressError> {
     let Some(code) = network.or(currency) else {
-        return Err(Misplaced::Invalid("neither `currency` nor `network` says the chain".into()));
+        return Err(LabelAddressError::Invalid(
+            "neither `currency` nor `network` names the chain".into(),
+        ));
     };
     let token = code.to_ascii_uppercase();
     if network.is_none() && AssetScope::of(&token) == AssetScope::EveryValidForm {
-        return place_token(&token, address);
+        return parse_token_address(&token, address);
     }
-    let chain =
-        named(code).ok_or_else(|| Misplaced::Unsupported(code.chars().take(64).collect()))?;
+    let chain = by_code(code)
+        .ok_or_else(|| LabelAddressError::Unsupported(code.chars().take(64).collect()))?;
     CanonicalAddress::parse_published(chain, address)
-        .map_err(|error| Misplaced::Invalid(format!("no address of {chain}: {error}")))
+        .map_err(|error| LabelAddressError::Invalid(format!("no address of {chain}: {error}")))
 }
 
-/// A token lives on many chains; a label is about one address, so its form decides for one of them.
-fn place_token(token: &str, address: &str) -> Result<CanonicalAddress, Misplaced> {
-    let none = || Misplaced::Invalid(format!("{token}, in the form of no chain that Assay reads"));
+/// Parses an address of a token that exists on many chains. The form of the address decides the chain.
+fn parse_token_address(token: &str, address: &str) -> Result<CanonicalAddress, LabelAddressError> {
+    let none = || LabelAddressError::Invalid(format!("{token}, in the form of no supported chain"));
     let accounts = ChainId::from_list_code(if token == "BNB" { "BSC" } else { "ETH" });
     let chains = match CanonicalAddress::parse_published(accounts.ok_or_else(none)?, address) {
         Ok(address) => return Ok(address),
-        // Trying every chain here would have each of them try every other one.
+        // The error names the chains on which the form is valid.
         Err(AddressError::OtherChain { chains }) => chains,
         Err(_) => return Err(none()),
     };
@@ -76,10 +78,10 @@ mod tests {
     const TRON: &str = "TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq";
 
     fn chain(network: Option<&str>, currency: Option<&str>, address: &str) -> String {
-        match place(network, currency, address) {
+        match parse_address(network, currency, address) {
             Ok(address) => address.chain().to_string(),
-            Err(Misplaced::Unsupported(code)) => format!("unsupported {code}"),
-            Err(Misplaced::Invalid(reason)) => reason,
+            Err(LabelAddressError::Unsupported(code)) => format!("unsupported {code}"),
+            Err(LabelAddressError::Invalid(reason)) => reason,
         }
     }
 
@@ -94,9 +96,9 @@ mod tests {
             ("MATIC", "polygon"),
             ("FTM", "fantom"),
         ] {
-            assert_eq!(named(code).map(ChainId::as_str), Some(id), "{code}");
+            assert_eq!(by_code(code).map(ChainId::as_str), Some(id), "{code}");
         }
-        assert_eq!(named("ADA"), None);
+        assert_eq!(by_code("ADA"), None);
     }
 
     #[test]
@@ -115,12 +117,12 @@ mod tests {
         assert_eq!(chain(None, Some("USDT"), "1NDyJtNTjmwk5xPNhjgAMu4HDHigtobu1s"), "btc");
         assert_eq!(
             chain(None, Some("USDT"), "kucoinrise11"),
-            "USDT, in the form of no chain that Assay reads"
+            "USDT, in the form of no supported chain"
         );
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_state_the_reason() {
         assert!(chain(None, None, ACCOUNT).starts_with("neither `currency` nor `network`"));
         assert!(chain(None, Some("BTC"), TRON).starts_with("no address of btc: "));
     }

@@ -1,4 +1,4 @@
-//! Gathering labels while a file is read: bounded, each once, with repeated texts held once.
+//! Collecting the labels of a file: bounded, distinct, with repeated texts held once.
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
@@ -11,42 +11,44 @@ use assay_engine::{
 };
 use jiff::civil::Date;
 
-use super::{LabelError, LabelSet, distinct::Distinct, web};
-use crate::sanctions::Rejected;
+use super::{LabelSet, distinct::Distinct, web};
+use crate::{formats::FileError, listings::Rejected};
 
-/// The most labels that a file may give; the largest TagPack has a thirtieth of it.
-const MOST_LABELS: usize = 2_000_000;
-/// The most rows of a file that may be bad; the worst TagPack has 17. Beyond, it is another format.
-const MOST_REJECTED: usize = 10_000;
-/// The most unknown words of a file; real sets have some hundred.
-const MOST_WORDS: usize = 10_000;
+/// Largest number of labels of a file. The largest TagPack has a thirtieth of it.
+const MAX_LABELS: usize = 2_000_000;
+/// Largest number of rejected rows of a file. A file with more is of another format; the worst TagPack
+/// has 17.
+const MAX_REJECTED: usize = 10_000;
+/// Largest number of unknown terms of a file. Real sets have some hundred.
+const MAX_TERMS: usize = 10_000;
 
-const LONGEST_NAME: usize = 300;
-const LONGEST_TERM: usize = 100;
-const LONGEST_REASON: usize = 1_000;
-const LONGEST_REFERENCE: usize = 2_000;
+/// Largest lengths of texts, in characters.
+const MAX_NAME: usize = 300;
+const MAX_TERM: usize = 100;
+const MAX_REASON: usize = 1_000;
+const MAX_REFERENCE: usize = 2_000;
 
-/// A label with its texts still the file's.
-pub(super) struct Claim<'a> {
-    pub(super) address: CanonicalAddress,
-    pub(super) category: Category,
-    pub(super) tier: Tier,
-    pub(super) confidence: Confidence,
-    pub(super) entity: Option<&'a str>,
-    pub(super) author: Option<&'a str>,
-    /// Who first made the claim; if nothing is said, whose page `reference` is, else `author`.
-    pub(super) upstream: Option<&'a str>,
-    pub(super) term: Option<&'a str>,
-    pub(super) cites_list: Option<ListId>,
-    pub(super) reason: Option<&'a str>,
-    pub(super) reference: Option<&'a str>,
-    pub(super) valid_from: Option<Date>,
-    pub(super) valid_until: Option<Date>,
+/// Label whose texts are borrowed from the file.
+pub(crate) struct Claim<'a> {
+    pub(crate) address: CanonicalAddress,
+    pub(crate) category: Category,
+    pub(crate) tier: Tier,
+    pub(crate) confidence: Confidence,
+    pub(crate) entity: Option<&'a str>,
+    pub(crate) author: Option<&'a str>,
+    /// Original publisher; defaults to the publisher of `reference`, else to `author`.
+    pub(crate) upstream: Option<&'a str>,
+    pub(crate) term: Option<&'a str>,
+    pub(crate) cites_list: Option<ListId>,
+    pub(crate) reason: Option<&'a str>,
+    pub(crate) reference: Option<&'a str>,
+    pub(crate) valid_from: Option<Date>,
+    pub(crate) valid_until: Option<Date>,
 }
 
-/// What was read of a file so far.
-pub(super) struct Collector<'a> {
-    pub(super) file: &'a str,
+/// Labels of a file while it is read.
+pub(crate) struct Collector<'a> {
+    pub(crate) file: &'a str,
     source: &'a SourceId,
     set: LabelSet,
     distinct: Distinct,
@@ -54,7 +56,7 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(file: &'a str, source: &'a SourceId) -> Self {
+    pub(crate) fn new(file: &'a str, source: &'a SourceId) -> Self {
         Self {
             file,
             source,
@@ -64,16 +66,16 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Keeps a label, or rejects it where a text is nothing to keep.
-    pub(super) fn keep(
+    /// Adds a label, or rejects it if one of its texts is not acceptable.
+    pub(crate) fn keep(
         &mut self,
         claim: Claim<'_>,
         place: impl FnOnce() -> String,
-    ) -> Result<(), LabelError> {
+    ) -> Result<(), FileError> {
         match self.label(claim) {
             Ok(entry) => {
                 self.distinct.push(&mut self.set.labels, entry);
-                self.bounded(self.set.labels.len(), MOST_LABELS, "labels")
+                check(self.set.labels.len(), MAX_LABELS, "labels")
             }
             Err(reason) => self.reject(place(), reason),
         }
@@ -82,38 +84,38 @@ impl<'a> Collector<'a> {
     fn label(&mut self, claim: Claim<'_>) -> Result<AddressLabel, String> {
         let publisher = claim.reference.and_then(web::publisher);
         let first = claim.upstream.or(publisher.as_deref()).or(claim.author);
-        let upstream = self.text("upstream", first, LONGEST_NAME)?;
+        let upstream = self.text("upstream", first, MAX_NAME)?;
         let label = Label {
             category: claim.category,
-            entity: self.text("entity", claim.entity, LONGEST_NAME)?,
+            entity: self.text("entity", claim.entity, MAX_NAME)?,
             tier: claim.tier,
             confidence: claim.confidence,
             source: self.source.clone(),
             upstream: upstream.unwrap_or_else(|| self.share(self.source.as_str())),
-            author: self.text("author", claim.author, LONGEST_NAME)?,
-            term: self.text("term", claim.term, LONGEST_TERM)?,
+            author: self.text("author", claim.author, MAX_NAME)?,
+            term: self.text("term", claim.term, MAX_TERM)?,
             cites_list: claim.cites_list,
-            reason: self.text("reason", claim.reason, LONGEST_REASON)?,
-            reference: self.text("reference", claim.reference, LONGEST_REFERENCE)?,
+            reason: self.text("reason", claim.reason, MAX_REASON)?,
+            reference: self.text("reference", claim.reference, MAX_REFERENCE)?,
             valid_from: claim.valid_from,
             valid_until: claim.valid_until,
         };
         Ok(AddressLabel { address: claim.address, label })
     }
 
-    /// A text to keep; `None` where there is nothing but white space.
+    /// A text without surrounding white space; `None` if it is blank.
     fn text(
         &mut self,
         field: &str,
         text: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Option<Arc<str>>, String> {
         let Some(text) = text.and_then(present) else { return Ok(None) };
         let length = text.chars().count();
-        if length > most {
-            return Err(format!("`{field}` has {length} characters: at most {most} are kept"));
+        if length > max {
+            return Err(format!("`{field}` has {length} characters: at most {max} are allowed"));
         }
-        // Line breaks come from folded texts; anything else could play tricks on who reads a log.
+        // Line breaks come from folded texts. Other control characters could forge lines of a log.
         let tidy = if text.contains(char::is_control) {
             Cow::Owned(text.split_whitespace().collect::<Vec<_>>().join(" "))
         } else {
@@ -126,8 +128,8 @@ impl<'a> Collector<'a> {
         Ok(Some(self.share(&tidy)))
     }
 
-    /// The one copy of a text.
-    pub(super) fn share(&mut self, text: &str) -> Arc<str> {
+    /// The shared copy of a text.
+    pub(crate) fn share(&mut self, text: &str) -> Arc<str> {
         if let Some(shared) = self.texts.get(text) {
             return Arc::clone(shared);
         }
@@ -136,46 +138,46 @@ impl<'a> Collector<'a> {
         shared
     }
 
-    pub(super) fn reject(&mut self, place: String, reason: String) -> Result<(), LabelError> {
+    pub(crate) fn reject(&mut self, place: String, reason: String) -> Result<(), FileError> {
         self.set.rejected.push(Rejected { place, reason });
-        self.bounded(self.set.rejected.len(), MOST_REJECTED, "rejected labels")
+        check(self.set.rejected.len(), MAX_REJECTED, "rejected labels")
     }
 
-    pub(super) fn unknown(&mut self, word: &str) -> Result<(), LabelError> {
-        *self.set.unknown_terms.entry(shortened(word)).or_default() += 1;
-        self.bounded(self.set.unknown_terms.len(), MOST_WORDS, "unknown words")
+    /// Counts a use of an unknown term.
+    pub(crate) fn unknown(&mut self, term: &str) -> Result<(), FileError> {
+        *self.set.unknown_terms.entry(shortened(term)).or_default() += 1;
+        check(self.set.unknown_terms.len(), MAX_TERMS, "unknown terms")
     }
 
-    pub(super) fn unsupported(&mut self, code: &str) -> Result<(), LabelError> {
+    /// Counts a label of a chain that Assay does not support.
+    pub(crate) fn unsupported(&mut self, code: &str) -> Result<(), FileError> {
         *self.set.unsupported.entry(shortened(code)).or_default() += 1;
-        self.bounded(self.set.unsupported.len(), MOST_WORDS, "unsupported chains")
+        check(self.set.unsupported.len(), MAX_TERMS, "unsupported chains")
     }
 
-    /// The file says that it was written on `day` or later.
-    pub(super) fn published(&mut self, day: Date) {
+    /// Notes a date on which a part of the file was written.
+    pub(crate) fn written_on(&mut self, day: Date) {
         self.set.published_on = self.set.published_on.max(Some(day));
     }
 
-    pub(super) fn finish(self) -> LabelSet {
+    pub(crate) fn finish(self) -> LabelSet {
         self.set
-    }
-
-    fn bounded(&self, count: usize, most: usize, what: &'static str) -> Result<(), LabelError> {
-        if count > most {
-            return Err(LabelError::TooMany { file: self.file.to_owned(), what, most });
-        }
-        Ok(())
     }
 }
 
-/// `text` without surrounding white space; `None` where nothing is left.
-pub(super) fn present(text: &str) -> Option<&str> {
+/// Checks a number of rows against its limit.
+fn check(count: usize, max: usize, subject: &'static str) -> Result<(), FileError> {
+    if count > max { Err(FileError::TooMany { subject, max }) } else { Ok(()) }
+}
+
+/// A text without surrounding white space; `None` if nothing is left.
+pub(crate) fn present(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-/// Enough of a word to recognise it.
-fn shortened(word: &str) -> String {
-    word.chars().take(LONGEST_TERM).collect()
+/// The beginning of a term.
+fn shortened(term: &str) -> String {
+    term.chars().take(MAX_TERM).collect()
 }
 
 #[cfg(test)]
@@ -194,19 +196,19 @@ mod tests {
         assert_eq!(&*first, "a b");
         assert!(Arc::ptr_eq(&first, &again), "one text is held once");
         assert_eq!(text(" \n"), Ok(None));
-        assert_eq!(text("123456").unwrap_err(), "`reason` has 6 characters: at most 5 are kept");
+        assert_eq!(text("123456").unwrap_err(), "`reason` has 6 characters: at most 5 are allowed");
         assert!(text("a\u{1b}b").unwrap_err().contains("control character (U+001B)"));
     }
 
     #[test]
-    fn a_file_of_nothing_but_bad_rows_is_refused() {
+    fn a_file_with_too_many_rejected_rows_is_refused() {
         let source = "mine".parse().unwrap();
         let mut collector = Collector::new("f", &source);
         let mut reject = || collector.reject(String::new(), String::new());
-        for _ in 0..MOST_REJECTED {
+        for _ in 0..MAX_REJECTED {
             reject().unwrap();
         }
         let error = reject().unwrap_err().to_string();
-        assert!(error.starts_with("f has more than 10000 rejected labels: check"), "{error}");
+        assert!(error.starts_with("more than 10000 rejected labels: check"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Telling whether a label is there already, without keeping a second copy of all of them.
+//! Distinct labels, found without a second copy of all labels.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -7,26 +7,26 @@ use std::{
 
 use assay_engine::evidence::{AddressLabel, Label};
 
-/// Where labels stand in a list, by hash.
+/// Index of a list of labels by hash.
 #[derive(Default)]
-pub(super) struct Distinct {
+pub(crate) struct Distinct {
     hasher: RandomState,
-    places: HashMap<u64, usize>,
+    indices: HashMap<u64, usize>,
 }
 
 impl Distinct {
-    /// Appends `entry` to `labels` unless it is there; says whether it was not.
-    pub(super) fn push(&mut self, labels: &mut Vec<AddressLabel>, entry: AddressLabel) -> bool {
+    /// Appends `entry` to `labels` unless they contain it; says whether it was appended.
+    pub(crate) fn push(&mut self, labels: &mut Vec<AddressLabel>, entry: AddressLabel) -> bool {
         let mut hash = self.hash(&entry);
         loop {
-            match self.places.entry(hash) {
+            match self.indices.entry(hash) {
                 Entry::Vacant(free) => {
                     free.insert(labels.len());
                     labels.push(entry);
                     return true;
                 }
                 Entry::Occupied(taken) if labels.get(*taken.get()) == Some(&entry) => return false,
-                // Another label with this hash: the next number is as good.
+                // Another label with this hash: probe the next one.
                 Entry::Occupied(_) => hash = hash.wrapping_add(1),
             }
         }
@@ -49,8 +49,8 @@ impl Distinct {
             valid_from,
             valid_until,
         } = label;
-        let what = (address, category, entity, tier, confidence, term, cites_list);
-        let who = (source, upstream, author, reason, reference, valid_from, valid_until);
-        self.hasher.hash_one((what, who))
+        let claim = (address, category, entity, tier, confidence, term, cites_list);
+        let origin = (source, upstream, author, reason, reference, valid_from, valid_until);
+        self.hasher.hash_one((claim, origin))
     }
 }

@@ -1,59 +1,49 @@
-//! Labels: what a label set holds, and the readers, one module a format.
+//! Labels: the content of a label set, and the parts that readers of several formats share.
 //!
-//! A reader takes a file's bytes and name and the source it is imported as. What is wrong with one
-//! label goes to [`LabelSet::rejected`]; what makes the whole file doubtful (another encoding, a
-//! broken structure, a size that no real file has) is a [`LabelError`], and nothing is kept.
-//!
-//! - [`tagpack`]: GraphSense TagPack files
-//! - [`explorer`]: name tags and labels of block explorers
-//! - [`csv`] and [`jsonl`]: Assay's own, for labels of yours
-//! - [`terms`]: what the sources' words mean in Assay's taxonomy
+//! A label with a fault is reported in [`LabelSet::rejected`]. A fault that makes the whole file doubtful
+//! (another encoding, broken syntax, a size that no real file has) is a
+//! [`FileError`](crate::formats::FileError), and nothing of the file is kept.
 
-mod chains;
-mod cites;
-mod collect;
-pub mod csv;
+pub(crate) mod chains;
+pub(crate) mod cited_list;
+pub(crate) mod collect;
 mod distinct;
-mod error;
-pub mod explorer;
-pub mod jsonl;
-mod row;
-pub mod tagpack;
+pub(crate) mod row;
 pub mod terms;
-mod text;
-mod web;
+pub(crate) mod text;
+pub(crate) mod web;
 
 use std::collections::BTreeMap;
 
 use assay_engine::evidence::AddressLabel;
 use jiff::civil::Date;
 
-pub use error::LabelError;
 pub use row::FIELDS;
 
 use self::distinct::Distinct;
-use crate::sanctions::Rejected;
+use crate::listings::Rejected;
 
-/// Labels as one file or several files of one source give them.
+/// Labels of one or several files of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSet {
-    /// The newest date that the files themselves give; `None` where they give none.
+    /// The newest date that the files state; `None` if they state none.
     pub published_on: Option<Date>,
-    /// The labels, in the files' order; no two are the same.
+    /// Distinct labels, in the order of the files.
     pub labels: Vec<AddressLabel>,
-    /// What could not be taken in, with the reason.
+    /// Rows that are left out, each with the reason.
     pub rejected: Vec<Rejected>,
-    /// How often a source's own word is in no table. An unknown word for a category leaves its label
-    /// `uncategorized`, with the word; an unknown word for a confidence, counted as
-    /// `confidence: word`, is as good as none.
+    /// Number of uses of each term that is in no table. A label with an unknown term for its category is
+    /// `uncategorized` and keeps the term. An unknown term for a confidence, counted as
+    /// `confidence: TERM`, counts as none.
     pub unknown_terms: BTreeMap<String, u64>,
-    /// How many labels are about chains that Assay does not read, by the source's code for them.
+    /// Number of labels that are left out because Assay does not support their chain, by the source's code
+    /// for the chain.
     pub unsupported: BTreeMap<String, u64>,
 }
 
 impl LabelSet {
-    /// This and `other`, in this order, each label once. For more than two, collect them: that
-    /// compares each label once only.
+    /// This set and `other`, in this order, each label once. To merge more than two sets, collect them:
+    /// that compares each label only once.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         [self, other].into_iter().collect()
@@ -85,8 +75,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::formats::{explorer, labels_csv, labels_jsonl, tagpack};
 
-    /// Bytes, and what is nearly one of the formats.
+    /// Random bytes, and texts that are nearly one of the formats.
     fn anything() -> impl Strategy<Value = Vec<u8>> {
         let nearly = "(blockchain,address,category\n|btc|0x|,|\"|\\{|\\}|: |\n|- |address|tags|&a |\\*a|\\[|[ -~])*";
         prop_oneof![any::<Vec<u8>>(), nearly.prop_map(String::into_bytes)]
@@ -98,20 +89,20 @@ mod tests {
             let source = "mine".parse().unwrap();
             let explorer = explorer::Explorer::of_file("etherscan").unwrap();
             let refused = [
-                csv::read(&*bytes, "f", &source).err(),
-                jsonl::read(&*bytes, "f", &source).err(),
+                labels_csv::read(&*bytes, "f", &source).err(),
+                labels_jsonl::read(&*bytes, "f", &source).err(),
                 tagpack::read(&*bytes, "f", &source).err(),
                 explorer::read(&*bytes, "f", &source, &explorer).err(),
             ];
             for error in refused.into_iter().flatten() {
-                prop_assert!(error.to_string().starts_with("f, line "), "{error}");
+                prop_assert!(error.to_string().starts_with("line "), "{error}");
             }
         }
     }
 
     fn set(text: &str) -> LabelSet {
         let text = format!("blockchain,address,category\n{text}");
-        csv::read(text.as_bytes(), "f.csv", &"mine".parse().unwrap()).unwrap()
+        labels_csv::read(text.as_bytes(), "f.csv", &"mine".parse().unwrap()).unwrap()
     }
 
     #[test]

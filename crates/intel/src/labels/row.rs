@@ -1,4 +1,4 @@
-//! A label in Assay's own formats: the same fields in a line of CSV and of JSON.
+//! A row of Assay's own formats for labels: the same fields in CSV and in JSON.
 
 use std::borrow::Cow;
 
@@ -8,19 +8,19 @@ use assay_engine::{
 use jiff::civil::Date;
 
 use super::{
-    LabelError,
-    chains::{self, Misplaced},
+    chains::{self, LabelAddressError},
     collect::{Claim, Collector, present},
 };
+use crate::formats::FileError;
 
-/// How sure a row is that does not say.
-const USUAL_CONFIDENCE: u8 = 50;
+/// Confidence of a row that states none, in percent.
+const DEFAULT_CONFIDENCE: u8 = 50;
 
-/// The fields of a label, in the order they are documented; the first three are required.
+/// Fields of a label in their documented order. The first three are required.
 ///
-/// `category` is one of Assay's taxonomy; `confidence` is in per cent, 50 unless given; `tier` is
-/// `community` unless given and may not be `official_list`; `upstream` is whose page `reference` is,
-/// else `author`, else the source's name unless given; `valid_from` and `valid_until` are days.
+/// `category` is a category of the taxonomy. `confidence` is in percent and defaults to 50. `tier` defaults
+/// to `community` and must not be `official_list`. `upstream` defaults to the publisher of `reference`,
+/// else to `author`, else to the source. `valid_from` and `valid_until` are dates.
 pub static FIELDS: [&str; 13] = [
     "blockchain",
     "address",
@@ -36,51 +36,55 @@ pub static FIELDS: [&str; 13] = [
     "valid_from",
     "valid_until",
 ];
-pub(super) const REQUIRED: usize = 3;
+pub(crate) const REQUIRED: usize = 3;
 
-/// The place of a field by its name.
-pub(super) fn place_of(name: &str) -> Option<usize> {
+/// The index of a field in [`FIELDS`].
+pub(crate) fn field_index(name: &str) -> Option<usize> {
     FIELDS.iter().position(|field| *field == name)
 }
 
-/// The fields there are, for messages.
-pub(super) fn known() -> String {
-    FIELDS.join(", ")
+/// An error about the columns or fields of a file.
+pub(crate) fn wrong(line: u64, problem: String) -> FileError {
+    FileError::Columns { line, problem, known: FIELDS.join(", ") }
 }
 
-/// The texts of a row by the place of their field.
+/// Texts of a row by the index of their field.
 #[derive(Debug, Default)]
-pub(super) struct Row<'a>([Option<Cow<'a, str>>; FIELDS.len()]);
+pub(crate) struct Row<'a>([Option<Cow<'a, str>>; FIELDS.len()]);
 
 impl<'a> Row<'a> {
-    /// Sets the field at `place`; says whether it was not set yet.
-    pub(super) fn set(&mut self, place: usize, text: Cow<'a, str>) -> bool {
-        self.0.get_mut(place).is_some_and(|field| field.replace(text).is_none())
+    /// Sets the field at an index; returns false if it was set before.
+    pub(crate) fn set(&mut self, index: usize, text: Cow<'a, str>) -> bool {
+        self.0.get_mut(index).is_some_and(|field| field.replace(text).is_none())
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        place_of(name).and_then(|place| self.0.get(place)?.as_deref()).and_then(present)
+        field_index(name).and_then(|index| self.0.get(index)?.as_deref()).and_then(present)
     }
 
-    /// A field that must be there.
+    /// The text of a required field.
     fn required(&self, name: &str) -> Result<&str, String> {
         self.get(name).ok_or_else(|| format!("`{name}` is empty"))
     }
 
-    /// A field that is written in a certain way.
-    fn read<T>(
+    /// The value of a field; `advice` says how to write it.
+    fn parse<T>(
         &self,
         name: &str,
-        read: impl Fn(&str) -> Option<T>,
-        right: &str,
+        parse: impl Fn(&str) -> Option<T>,
+        advice: &str,
     ) -> Result<Option<T>, String> {
         let Some(text) = self.get(name) else { return Ok(None) };
         let short: String = text.chars().take(64).collect();
-        read(text).map(Some).ok_or_else(|| format!("`{name}` is `{short}`: {right}"))
+        parse(text).map(Some).ok_or_else(|| format!("`{name}` is `{short}`: {advice}"))
     }
 
-    /// Makes a label of the row of `line`.
-    pub(super) fn take(&self, line: u64, collector: &mut Collector<'_>) -> Result<(), LabelError> {
+    /// Adds the label of this row, which is in line `line`.
+    pub(crate) fn collect(
+        &self,
+        line: u64,
+        collector: &mut Collector<'_>,
+    ) -> Result<(), FileError> {
         let place = format!("{}, line {line}", collector.file);
         match self.claim() {
             Ok((claim, known)) => {
@@ -89,18 +93,18 @@ impl<'a> Row<'a> {
                 }
                 collector.keep(claim, || place)
             }
-            Err(Misplaced::Unsupported(code)) => collector.unsupported(&code),
-            Err(Misplaced::Invalid(reason)) => collector.reject(place, reason),
+            Err(LabelAddressError::Unsupported(code)) => collector.unsupported(&code),
+            Err(LabelAddressError::Invalid(reason)) => collector.reject(place, reason),
         }
     }
 
-    /// The label, and whether its category is one of ours.
-    fn claim(&self) -> Result<(Claim<'_>, bool), Misplaced> {
+    /// The label, and a flag for a category of the taxonomy.
+    fn claim(&self) -> Result<(Claim<'_>, bool), LabelAddressError> {
         let blockchain = self.required("blockchain")?;
         let address = self.required("address")?;
         let term = self.required("category")?;
-        let Some(chain) = chains::named(blockchain) else {
-            return Err(Misplaced::Unsupported(blockchain.to_owned()));
+        let Some(chain) = chains::by_code(blockchain) else {
+            return Err(LabelAddressError::Unsupported(blockchain.to_owned()));
         };
         let address = CanonicalAddress::parse_published(chain, address)
             .map_err(|error| format!("no address of {chain}: {error}"))?;
@@ -108,22 +112,23 @@ impl<'a> Row<'a> {
 
         let percent = |text: &str| text.parse::<u8>().ok().filter(|percent| *percent <= 100);
         let confidence =
-            self.read("confidence", percent, "write a whole number of per cent from 0 to 100")?;
+            self.parse("confidence", percent, "write a whole number of percent from 0 to 100")?;
         let tiers = "write on_chain_proof, investigation, community, heuristic or behavior";
         let tier = |text: &str| {
             let below_official = |tier: &&Tier| **tier != Tier::OfficialList;
             Tier::ALL.iter().filter(below_official).copied().find(|tier| tier.as_str() == text)
         };
-        let tier = self.read("tier", tier, tiers)?;
+        let tier = self.parse("tier", tier, tiers)?;
         let list = |text: &str| text.parse::<ListId>().ok();
-        let cites_list = self.read("cites_list", list, "write a list's name such as `ofac-sdn`")?;
+        let cites_list =
+            self.parse("cites_list", list, "write a list's name such as `ofac-sdn`")?;
         let day = |text: &str| text.parse::<Date>().ok();
-        let valid_from = self.read("valid_from", day, "write a day as 2024-01-31")?;
-        let valid_until = self.read("valid_until", day, "write a day as 2024-01-31")?;
+        let valid_from = self.parse("valid_from", day, "write a day as 2024-01-31")?;
+        let valid_until = self.parse("valid_until", day, "write a day as 2024-01-31")?;
         if let (Some(from), Some(until)) = (valid_from, valid_until)
             && until <= from
         {
-            return Err(Misplaced::Invalid(format!(
+            return Err(LabelAddressError::Invalid(format!(
                 "`valid_until` is {until}: it must be after `valid_from`, which is {from}"
             )));
         }
@@ -131,7 +136,7 @@ impl<'a> Row<'a> {
             address,
             category: category.clone().unwrap_or(Category::Uncategorized),
             tier: tier.unwrap_or(Tier::Community),
-            confidence: Confidence::from_percent(confidence.unwrap_or(USUAL_CONFIDENCE)),
+            confidence: Confidence::from_percent(confidence.unwrap_or(DEFAULT_CONFIDENCE)),
             entity: self.get("entity"),
             author: self.get("author"),
             upstream: self.get("upstream"),

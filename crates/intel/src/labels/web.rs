@@ -1,14 +1,14 @@
-//! Where a claim comes from, told by its URL.
+//! The publisher of a label, found in the URL of its reference.
 
-/// Hosts of other people's pages: whose page it is stands in the first part of the path.
-const SHARED: [&str; 5] =
+/// Hosts with pages of many publishers. The first segment of the path names the publisher.
+const SHARED_HOSTS: [&str; 5] =
     ["github.com", "raw.githubusercontent.com", "gist.github.com", "gitlab.com", "twitter.com"];
 
-/// Who publishes what an `http` or `https` URL leads to: the host, lowercase, without `www.`; on a host
-/// of other people's pages with the owner's name.
-pub(super) fn publisher(url: &str) -> Option<String> {
+/// The publisher of an `http` or `https` URL: the host, lowercase, without `www.`; on a shared host with
+/// the owner of the page.
+pub(crate) fn publisher(url: &str) -> Option<String> {
     let host = host(url)?;
-    if !SHARED.contains(&host.as_str()) {
+    if !SHARED_HOSTS.contains(&host.as_str()) {
         return Some(host);
     }
     let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
@@ -21,7 +21,7 @@ pub(super) fn publisher(url: &str) -> Option<String> {
 }
 
 /// The host of an `http` or `https` URL, lowercase, without `www.`.
-pub(super) fn host(url: &str) -> Option<String> {
+pub(crate) fn host(url: &str) -> Option<String> {
     let (scheme, rest) = url.trim().split_once("://")?;
     if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
         return None;
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_host_is_what_names_the_publisher() {
+    fn the_host_names_the_publisher() {
         for (url, expected) in [
             ("https://www.Interpol.int", Some("interpol.int")),
             ("http://user:pass@Example.org:8080/x?y#z", Some("example.org")),

@@ -18,7 +18,7 @@ use assay_engine::{
 use jiff::{ToSpan, civil::Date};
 use serde::Serialize;
 
-use crate::sanctions::{Publication, Rejected};
+use crate::listings::{Publication, Rejected};
 
 /// Addresses added or dropped beyond this share of the previous ones, in per cent, are implausible...
 const PLAUSIBLE_PERCENT: usize = 20;

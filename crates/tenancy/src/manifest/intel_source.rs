@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::intel_format::IntelFormat;
 use crate::{
     Name, Period,
     resolve::LONGEST_AGE,
@@ -31,8 +32,10 @@ use crate::{
     ),
     field_rule(
         ".lists",
-        "!self.mandatory || size(self.lists) > 0 \
-            || self.format in ['tagpack', 'explorer', 'labels-csv', 'labels-jsonl']",
+        &format!(
+            "!self.mandatory || size(self.lists) > 0 || self.format in [{}]",
+            IntelFormat::quoted_labels()
+        ),
         "name the lists that are mandatory, such as `ofac-sdn`: a demand is met by the list itself",
     ),
     between("maximumAge", Period::from_seconds(3600), LONGEST_AGE),
@@ -67,36 +70,6 @@ pub struct IntelSourceSpec {
 
 const fn default_maximum_age() -> Period {
     Period::from_seconds(48 * 3600)
-}
-
-/// A format of lists and labels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum IntelFormat {
-    /// OFAC's SDN list, Advanced XML.
-    OfacAdvanced,
-    /// OFAC's SDN list, Enhanced XML.
-    OfacEnhanced,
-    /// Plain listings as CSV.
-    ListingsCsv,
-    /// Plain listings as JSON lines.
-    ListingsJsonl,
-    /// GraphSense TagPacks.
-    Tagpack,
-    /// Name tags of a block explorer.
-    Explorer,
-    /// Plain labels as CSV.
-    LabelsCsv,
-    /// Plain labels as JSON lines.
-    LabelsJsonl,
-}
-
-impl IntelFormat {
-    /// Whether it holds labels and not listings.
-    #[must_use]
-    pub const fn is_labels(self) -> bool {
-        matches!(self, Self::Tagpack | Self::Explorer | Self::LabelsCsv | Self::LabelsJsonl)
-    }
 }
 
 /// When a source is fetched.

@@ -3,6 +3,8 @@
 
 mod chain_source;
 mod former_tenant;
+mod intel_format;
+mod intel_formats;
 mod intel_source;
 mod plan;
 mod rate_limit;
@@ -13,7 +15,8 @@ mod tenant;
 
 pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
 pub use former_tenant::FormerTenantSpec;
-pub use intel_source::{IntelFormat, IntelSourceSpec, Schedule};
+pub use intel_format::{IntelFormat, UnknownIntelFormat};
+pub use intel_source::{IntelSourceSpec, Schedule};
 pub use plan::{
     Counts, LimitName, LimitSpec, OnTokenStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,
 };

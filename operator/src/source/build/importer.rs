@@ -6,11 +6,7 @@ use super::database_arguments;
 use crate::{
     jobs::{Schedule, cron_job_spec, job_spec},
     pod::{PodSettings, RestartPolicy},
-    source::{
-        names,
-        task::{Import, ImportFormat},
-        validate::ValidatedSource,
-    },
+    source::{names, task::Import, validate::ValidatedSource},
 };
 
 /// The longest time for one import with its retries, in seconds.
@@ -55,19 +51,14 @@ fn job(import: &Import, source: &ValidatedSource) -> JobSpec {
 }
 
 fn arguments(import: &Import, source: &ValidatedSource) -> Vec<String> {
-    let (kind, format, accept_digest) = match &import.format {
-        ImportFormat::Sanctions { name, accept_digest } => {
-            ("sanctions", name, accept_digest.as_ref())
-        }
-        ImportFormat::Labels { name } => ("labels", name, None),
-    };
+    let kind = if import.format.is_labels() { "labels" } else { "sanctions" };
     let mut arguments = vec![
         "ingest".to_owned(),
         kind.to_owned(),
-        format!("--format={format}"),
+        format!("--format={}", import.format),
         format!("--source={}", import.source),
     ];
-    arguments.extend(accept_digest.map(|digest| format!("--accept-digest={digest}")));
+    arguments.extend(import.accept_digest.iter().map(|digest| format!("--accept-digest={digest}")));
     arguments.extend(database_arguments(source));
     // After this, no URL is taken for a flag.
     arguments.extend(["--".to_owned(), import.location.clone()]);

@@ -130,7 +130,7 @@ fn the_objects_are_those_of_the_files() {
     assert_objects("intel-suspended", documents(&intel(spec, &bare)));
     let rpc = json!({
         "credentialsSecret": {"name": "node", "key": "cookie"}, "startHeight": 7,
-        "testNetwork": true,
+        "allowTestNetwork": true,
     });
     assert_objects("chain-rpc", documents(&chain(rpc, &full)));
     let esplora = json!({
@@ -152,7 +152,7 @@ fn a_list_is_imported_on_its_schedule_one_import_at_a_time() {
         [
             "ingest",
             "sanctions",
-            "--format=csv",
+            "--format=listings-csv",
             "--source=own",
             &format!("--accept-digest={digest}"),
             "--data-dir=/var/lib/assay",

@@ -1,0 +1,266 @@
+//! The report of an import.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use assay_engine::names::SourceId;
+use assay_intel::{
+    import::{ImportOutcome, Imported, ImportedLabels, ImportedListings},
+    listings::Rejected,
+    plan::{ImportReport, ReportedEntry},
+};
+
+use super::wrap::{WIDTH, wrapped};
+
+/// Largest number of rows of one kind that are printed one by one.
+const MAX_ROWS: usize = 10;
+
+/// The report of an import: numbers first, then the first rows of each kind.
+pub(crate) fn import_outcome(source: &SourceId, outcome: &ImportOutcome) -> String {
+    match outcome {
+        ImportOutcome::NotModified => {
+            format!("{source}: the server has nothing newer; counted as verified\n")
+        }
+        ImportOutcome::Unchanged { verified: true, .. } => {
+            format!("{source}: unchanged; counted as verified\n")
+        }
+        ImportOutcome::Unchanged { verified: false, .. } => {
+            format!("{source}: this publication is known; nothing changed\n")
+        }
+        ImportOutcome::Imported(Imported::Listings(imported)) => listings(source, imported),
+        ImportOutcome::Imported(Imported::Labels(imported)) => labels(source, imported),
+    }
+}
+
+fn listings(source: &SourceId, imported: &ImportedListings) -> String {
+    let ImportedListings { digest, file_digest, published_on, parties, addresses, history, report } =
+        imported;
+    let filed = if *history { ", filed in the past" } else { "" };
+    let ImportReport { added, removed, updated, unchanged, rejected, invalid, unsupported } =
+        report;
+    let mut text = wrapped(
+        0,
+        &format!(
+            "{source}: publication of {published_on}{filed}: {} of {}",
+            counted(*addresses, "address", "addresses"),
+            counted(*parties, "party", "parties"),
+        ),
+    );
+    let _ = writeln!(
+        text,
+        "  {} added, {} removed, {updated} updated, {unchanged} unchanged, {} rejected",
+        added.len(),
+        removed.len(),
+        rejected.len()
+    );
+    for (sign, entries) in [('+', added), ('-', removed)] {
+        // A first import adds every address: its list says no more than the number.
+        if entries.len() <= MAX_ROWS {
+            text.extend(entries.iter().map(|entry| wrapped(2, &format!("{sign} {}", line(entry)))));
+        }
+    }
+    text.push_str(&rejections(rejected));
+    let invalid: Vec<_> = invalid
+        .iter()
+        .map(|invalid| {
+            format!("kept, but not a valid address: {}: {}", line(&invalid.entry), invalid.reason)
+        })
+        .collect();
+    text.push_str(&rows(&invalid, "kept, but not valid"));
+    let unsupported_total = total(unsupported);
+    text.push_str(&counts(unsupported, |kinds| {
+        format!(
+            "{}, kept as published: {} not supported",
+            counted(unsupported_total, "address", "addresses"),
+            counted(kinds, "asset code is", "asset codes are"),
+        )
+    }));
+    let _ = writeln!(text, "  content {digest}\n  file    {file_digest}");
+    text
+}
+
+fn labels(source: &SourceId, imported: &ImportedLabels) -> String {
+    let ImportedLabels {
+        digest,
+        files,
+        published_on,
+        labels,
+        change,
+        rejected,
+        unknown_terms,
+        unsupported,
+    } = imported;
+    let labels = counted(u64::try_from(*labels).unwrap_or(u64::MAX), "label", "labels");
+    let files = counted(u64::try_from(*files).unwrap_or(u64::MAX), "file", "files");
+    let mut text = wrapped(0, &format!("{source}: {labels} of {published_on} from {files}"));
+    let _ = writeln!(
+        text,
+        "  {} added, {} removed, {} unchanged, {} rejected",
+        change.added,
+        change.removed,
+        change.unchanged,
+        rejected.len()
+    );
+    text.push_str(&rejections(rejected));
+    let (uses, left_out) = (total(unknown_terms), total(unsupported));
+    text.push_str(&counts(unknown_terms, |terms| {
+        format!(
+            "{}, kept with their labels ({})",
+            counted(terms, "unknown term", "unknown terms"),
+            counted(uses, "use", "uses"),
+        )
+    }));
+    text.push_str(&counts(unsupported, |chains| {
+        format!(
+            "{} left out: {} not supported",
+            counted(left_out, "label", "labels"),
+            counted(chains, "blockchain is", "blockchains are"),
+        )
+    }));
+    let _ = writeln!(text, "  content {digest}");
+    text
+}
+
+/// A number with its noun.
+fn counted(number: u64, one: &str, several: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
+}
+
+fn total(counts: &BTreeMap<String, u64>) -> u64 {
+    counts.values().sum()
+}
+
+fn line(entry: &ReportedEntry) -> String {
+    let ReportedEntry { list, entity_id, entity, asset_code, address } = entry;
+    format!("{asset_code} {address} {entity} ({list} {entity_id})")
+}
+
+fn rejections(rejected: &[Rejected]) -> String {
+    let lines: Vec<_> = rejected
+        .iter()
+        .map(|rejected| format!("rejected {}: {}", rejected.place, rejected.reason))
+        .collect();
+    rows(&lines, "rejected")
+}
+
+/// The first rows, and the number of the others.
+fn rows(lines: &[String], subject: &str) -> String {
+    let mut text: String = lines.iter().take(MAX_ROWS).map(|line| wrapped(2, line)).collect();
+    if let Some(more) = lines.len().checked_sub(MAX_ROWS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  and {more} more {subject}: --json lists all");
+    }
+    text
+}
+
+/// A line with the number of `counts`, and the most frequent ones on the next line.
+fn counts(counts: &BTreeMap<String, u64>, headline: impl Fn(u64) -> String) -> String {
+    let number = u64::try_from(counts.len()).unwrap_or(u64::MAX);
+    if number == 0 {
+        return String::new();
+    }
+    let mut text = wrapped(2, &format!("{}:", headline(number)));
+    let mut sorted: Vec<_> = counts.iter().collect();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let mut line = String::new();
+    let mut shown = 0;
+    for (name, count) in sorted {
+        let next = format!("{name} {count}");
+        let rest = " and 00000 more (--json lists all)".len();
+        if shown > 0 && 4 + line.chars().count() + 2 + next.chars().count() + rest > WIDTH {
+            break;
+        }
+        if shown > 0 {
+            line.push_str(", ");
+        }
+        line.push_str(&next);
+        shown += 1;
+    }
+    let more = counts.len() - shown;
+    if more > 0 {
+        let _ = write!(line, " and {more} more (--json lists all)");
+    }
+    text.push_str(&wrapped(4, &line));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_store::intel::LabelChange;
+    use jiff::civil::date;
+
+    use super::*;
+
+    fn source() -> SourceId {
+        "explorers".parse().unwrap()
+    }
+
+    fn fits(text: &str) {
+        for line in text.lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+    }
+
+    #[test]
+    fn unknown_terms_are_counted_and_the_most_frequent_are_named() {
+        // Given 368 terms that no table knows, one of them more frequent than the others.
+        let terms = (0..368).map(|number| (format!("project-{number:03}"), 2));
+        let unknown_terms = terms.chain([("meme".to_owned(), 812)]).collect();
+        let imported = ImportedLabels {
+            digest: "ab".repeat(32),
+            files: 5,
+            published_on: date(2026, 11, 21),
+            labels: 42_620,
+            change: LabelChange { added: 42_620, removed: 0, unchanged: 0 },
+            rejected: vec![
+                Rejected {
+                    place: "etherscan.json, entry 7".to_owned(),
+                    reason: "not an address of eth: the address is empty ".repeat(3),
+                };
+                12
+            ],
+            unknown_terms,
+            unsupported: [("ADA".to_owned(), 1)].into(),
+        };
+        let outcome = ImportOutcome::Imported(Imported::Labels(imported));
+        // Then the report is short and fits a terminal.
+        let text = import_outcome(&source(), &outcome);
+        fits(&text);
+        assert!(text.starts_with("explorers: 42620 labels of 2026-11-21 from 5 files\n"));
+        assert!(text.contains("  and 2 more rejected: --json lists all\n"), "{text}");
+        assert!(
+            text.contains(
+                "  369 unknown terms, kept with their labels (1548 uses):\n    meme 812, \
+             project-000 2, project-001 2 and 366 more (--json lists all)\n"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("  1 label left out: 1 blockchain is not supported:\n    ADA 1\n"));
+    }
+
+    #[test]
+    fn a_change_of_a_list_names_its_addresses() {
+        let entry = ReportedEntry {
+            list: "ofac-sdn".parse().unwrap(),
+            entity_id: "26684".to_owned(),
+            entity: "EXAMPLE LIMITED LIABILITY COMPANY OF A LONG NAME".to_owned(),
+            asset_code: "XBT".to_owned(),
+            address: "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h".to_owned(),
+        };
+        let report = ImportReport { added: vec![entry], ..ImportReport::default() };
+        let imported = ImportedListings {
+            digest: "ab".repeat(32),
+            file_digest: "cd".repeat(32),
+            published_on: date(2026, 11, 21),
+            parties: 1,
+            addresses: 2,
+            history: false,
+            report,
+        };
+        let outcome = ImportOutcome::Imported(Imported::Listings(imported));
+        let text = import_outcome(&source(), &outcome);
+        fits(&text);
+        let head = "explorers: publication of 2026-11-21: 2 addresses of 1 party\n  1 added, 0 removed, \
+                    0 updated, 0 unchanged, 0 rejected\n  + XBT 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h \
+                    EXAMPLE LIMITED LIABILITY\n    COMPANY OF A LONG NAME (ofac-sdn 26684)\n";
+        assert!(text.starts_with(head), "{text}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Errors of input files.
+
+use super::SpoolError;
+
+/// Reason why the files of an input cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// A file or a folder cannot be read.
+    #[error(transparent)]
+    Spool(#[from] SpoolError),
+    /// A zip archive is damaged.
+    #[error("{origin} is not a readable zip archive: {source}")]
+    Zip {
+        /// Path or URL of the archive.
+        origin: String,
+        /// Reason.
+        #[source]
+        source: zip::result::ZipError,
+    },
+    /// A folder or an archive holds no file of the format, or several where one is expected.
+    #[error("{origin} holds {found}: expected {expected}")]
+    Selection {
+        /// Path or URL of the folder or the archive.
+        origin: String,
+        /// Files that it holds, such as "no `.xml` file".
+        found: String,
+        /// Files that it should hold, such as "exactly one".
+        expected: &'static str,
+    },
+}

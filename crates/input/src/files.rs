@@ -1,0 +1,334 @@
+//! The files of an input: a file, the files of a folder, or the files of a zip archive.
+
+use std::{
+    collections::VecDeque,
+    fs, io,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::{DigestReader, InputError, InputLimits, SpoolError, Spooled, unpack::Archive};
+
+/// Rule that selects the files of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSelection {
+    /// Extensions of the files in a folder or an archive, in lower case and without a dot. A file that is
+    /// named itself may have any.
+    pub extensions: &'static [&'static str],
+    /// Several files are read, in the order of their names. Otherwise an input is one file.
+    pub several: bool,
+}
+
+impl FileSelection {
+    fn matches(&self, name: &str) -> bool {
+        let extension = Path::new(name).extension().unwrap_or_default();
+        self.extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
+    }
+
+    /// Checks the number of files that were found.
+    fn check(&self, origin: &str, count: usize) -> Result<(), InputError> {
+        let expected = if self.several { "at least one" } else { "exactly one" };
+        if count == 1 || (self.several && count > 1) {
+            return Ok(());
+        }
+        let extensions: Vec<_> =
+            self.extensions.iter().map(|extension| format!("`.{extension}`")).collect();
+        let (count, files) = match count {
+            0 => ("no".to_owned(), "file"),
+            count => (count.to_string(), "files"),
+        };
+        let found = format!("{count} {} {files}", extensions.join(" or "));
+        Err(InputError::Selection { origin: origin.to_owned(), found, expected })
+    }
+}
+
+/// A file to be read.
+#[derive(Debug)]
+enum Pending {
+    Path(PathBuf),
+    Spooled(String, Spooled),
+}
+
+/// Name and digest of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDigest {
+    /// Name without the folder.
+    pub name: String,
+    /// SHA-256 in hexadecimal.
+    pub digest: String,
+}
+
+/// Files of an input, spooled, unpacked and digested one after another.
+pub struct Files {
+    selection: FileSelection,
+    limits: InputLimits,
+    pending: VecDeque<Pending>,
+    /// The archive that is being read, and the names of its entries that are left.
+    archive: Option<(Archive, VecDeque<String>)>,
+    /// Files and archives that were opened, before unpacking.
+    packed: Vec<FileDigest>,
+    /// Files that were read, after unpacking.
+    read: Vec<FileDigest>,
+}
+
+impl Files {
+    /// The file at `path`, or the selected files of the folder there.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read or holds no such file.
+    pub fn at(
+        path: &Path,
+        selection: FileSelection,
+        limits: InputLimits,
+    ) -> Result<Self, InputError> {
+        if !(selection.several && path.is_dir()) {
+            return Ok(Self::new([Pending::Path(path.to_owned())], selection, limits));
+        }
+        let origin = path.display().to_string();
+        let failed = |source: io::Error| SpoolError { origin: origin.clone(), source };
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(path).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.is_file() && selection.matches(&path.to_string_lossy()) {
+                paths.push(path);
+            }
+        }
+        selection.check(&origin, paths.len())?;
+        paths.sort();
+        Ok(Self::new(paths.into_iter().map(Pending::Path), selection, limits))
+    }
+
+    /// One file that was spooled before, such as a download.
+    #[must_use]
+    pub fn spooled(
+        name: &str,
+        spooled: Spooled,
+        selection: FileSelection,
+        limits: InputLimits,
+    ) -> Self {
+        Self::new([Pending::Spooled(name.to_owned(), spooled)], selection, limits)
+    }
+
+    fn new(
+        pending: impl IntoIterator<Item = Pending>,
+        selection: FileSelection,
+        limits: InputLimits,
+    ) -> Self {
+        let pending = pending.into_iter().collect();
+        Self { selection, limits, pending, archive: None, packed: Vec::new(), read: Vec::new() }
+    }
+
+    /// Passes the name and the content of the next file to `read`; `None` after the last one.
+    pub fn read_next<T, E: From<InputError>>(
+        &mut self,
+        read: impl FnOnce(&str, &mut dyn Read) -> Result<T, E>,
+    ) -> Option<Result<T, E>> {
+        self.try_read_next(read).transpose()
+    }
+
+    fn try_read_next<T, E: From<InputError>>(
+        &mut self,
+        read: impl FnOnce(&str, &mut dyn Read) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        if let Some((archive, names)) = &mut self.archive
+            && let Some(entry) = names.pop_front()
+        {
+            let origin = archive.origin().to_owned();
+            let name = file_name(&entry);
+            let read = |content: &mut dyn Read| digested(&origin, &name, content, read);
+            let (outcome, file) = archive.read(&entry, read)??;
+            self.read.push(file);
+            return Ok(Some(outcome));
+        }
+        let (name, spooled) = match self.pending.pop_front() {
+            None => return Ok(None),
+            Some(Pending::Spooled(name, spooled)) => (name, spooled),
+            Some(Pending::Path(path)) => {
+                let spooled = Spooled::from_file(&path, self.limits).map_err(InputError::from)?;
+                (file_name(&path.to_string_lossy()), spooled)
+            }
+        };
+        let digest = spooled.digest().to_owned();
+        self.packed.push(FileDigest { name: name.clone(), digest });
+        if spooled.is_archive().map_err(InputError::from)? {
+            self.open(&spooled)?;
+            return self.try_read_next(read);
+        }
+        let origin = spooled.origin();
+        let read = |content: &mut dyn Read| digested(origin, &name, content, read);
+        let (outcome, file) = spooled.unpack(self.limits, read).map_err(InputError::from)??;
+        self.read.push(file);
+        Ok(Some(outcome))
+    }
+
+    fn open(&mut self, spooled: &Spooled) -> Result<(), InputError> {
+        let archive = Archive::open(spooled, self.limits)?;
+        let mut names = archive.names()?;
+        names.retain(|name| self.selection.matches(name));
+        self.selection.check(archive.origin(), names.len())?;
+        self.archive = Some((archive, names.into()));
+        Ok(())
+    }
+
+    /// Files that were read, each with the digest of its content after unpacking.
+    #[must_use]
+    pub fn read(&self) -> &[FileDigest] {
+        &self.read
+    }
+
+    /// SHA-256 of what was read, before unpacking: that of the file, or one over the digests of several.
+    #[must_use]
+    pub fn file_digest(&self) -> String {
+        combined(&self.packed)
+    }
+
+    /// SHA-256 of what was read, after unpacking: that of the file, or one over the digests of several.
+    #[must_use]
+    pub fn content_digest(&self) -> String {
+        combined(&self.read)
+    }
+}
+
+/// Passes the content of a file to `read` and computes its digest.
+fn digested<T, E: From<InputError>>(
+    origin: &str,
+    name: &str,
+    content: &mut dyn Read,
+    read: impl FnOnce(&str, &mut dyn Read) -> Result<T, E>,
+) -> Result<(T, FileDigest), E> {
+    let mut content = DigestReader::new(content);
+    let outcome = read(name, &mut content)?;
+    let digest = content
+        .finish()
+        .map_err(|source| InputError::from(SpoolError { origin: origin.to_owned(), source }))?;
+    Ok((outcome, FileDigest { name: name.to_owned(), digest }))
+}
+
+fn combined(files: &[FileDigest]) -> String {
+    if let [file] = files {
+        return file.digest.clone();
+    }
+    let mut hash = Sha256::new();
+    for file in files {
+        hash.update(format!("{}\0{}\n", file.name, file.digest));
+    }
+    hex::encode(hash.finalize())
+}
+
+/// The name of a file without its folder.
+fn file_name(path: &str) -> String {
+    path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    const YAML: FileSelection = FileSelection { extensions: &["yaml", "yml"], several: true };
+    const ONE_CSV: FileSelection = FileSelection { extensions: &["csv"], several: false };
+
+    /// A zip archive of files.
+    fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+        for (name, content) in files {
+            archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            archive.write_all(content).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
+
+    fn spooled(bytes: &[u8], selection: FileSelection, limits: InputLimits) -> Files {
+        let spooled = Spooled::from_reader(bytes, "the input", limits).unwrap();
+        Files::spooled("input", spooled, selection, limits)
+    }
+
+    /// Reads everything as `name=content`.
+    fn all(files: &mut Files) -> Result<Vec<String>, InputError> {
+        std::iter::from_fn(|| {
+            files.read_next(|name, content| {
+                let mut text = String::new();
+                content.read_to_string(&mut text).map_err(|source| {
+                    InputError::from(SpoolError { origin: name.to_owned(), source })
+                })?;
+                Ok(format!("{name}={text}"))
+            })
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_folder_is_read_by_name_without_other_files() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in [("b.YML", "2"), ("a.yaml", "1"), ("c.txt", "3"), ("d", "4")] {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        fs::create_dir(folder.path().join("e.yaml")).unwrap();
+        let mut files = Files::at(folder.path(), YAML, InputLimits::default()).unwrap();
+        assert_eq!(all(&mut files).unwrap(), ["a.yaml=1", "b.YML=2"]);
+        let names: Vec<_> = files.read().iter().map(|file| &*file.name).collect();
+        assert_eq!(names, ["a.yaml", "b.YML"]);
+
+        let nothing = Files::at(&folder.path().join("e.yaml"), YAML, InputLimits::default());
+        let error = nothing.err().unwrap().to_string();
+        assert!(error.ends_with("e.yaml holds no `.yaml` or `.yml` file: expected at least one"));
+        let mut single = Files::at(folder.path(), ONE_CSV, InputLimits::default()).unwrap();
+        assert!(all(&mut single).unwrap_err().to_string().ends_with("is a directory"));
+    }
+
+    #[test]
+    fn an_archive_is_its_files() {
+        let bytes = archive(&[("x/b.yaml", b"2"), ("readme.txt", b"no"), ("x/a.yml", b"1")]);
+        let limits = InputLimits::default();
+        let mut files = spooled(&bytes, YAML, limits);
+        assert_eq!(all(&mut files).unwrap(), ["a.yml=1", "b.yaml=2"]);
+
+        let two = archive(&[("a.csv", b"1"), ("b.CSV", b"2")]);
+        for (bytes, found) in [(bytes, "no `.csv` file"), (two, "2 `.csv` files")] {
+            let error = all(&mut spooled(&bytes, ONE_CSV, limits)).unwrap_err().to_string();
+            assert_eq!(error, format!("the input holds {found}: expected exactly one"));
+        }
+        let damaged = all(&mut spooled(b"PK\x03\x04", ONE_CSV, limits)).unwrap_err().to_string();
+        assert!(damaged.starts_with("the input is not a readable zip archive: "), "{damaged}");
+    }
+
+    #[test]
+    fn the_files_of_an_archive_share_one_limit() {
+        let content = vec![b'x'; 600];
+        let bytes = archive(&[("a.yaml", &content), ("b.yaml", &content)]);
+        let limits = InputLimits { unpacked_bytes: 1000, ..InputLimits::default() };
+        let mut files = spooled(&bytes, YAML, limits);
+        let error = all(&mut files).unwrap_err().to_string();
+        assert_eq!(error, "failed to read b.yaml: the unpacked content is larger than 1000 bytes");
+        assert_eq!(files.read().len(), 1);
+    }
+
+    #[test]
+    fn one_file_keeps_its_own_digest_however_it_is_packed() {
+        let limits = InputLimits::default();
+        let digests = |bytes: &[u8]| {
+            let mut files = spooled(bytes, ONE_CSV, limits);
+            all(&mut files).unwrap();
+            (files.file_digest(), files.content_digest())
+        };
+        let plain = digests(b"1");
+        assert_eq!(plain.0, plain.1);
+        let packed = digests(&archive(&[("a.csv", b"1")]));
+        assert_eq!(packed.1, plain.1);
+        assert_ne!(packed.0, plain.0);
+    }
+
+    #[test]
+    fn content_that_is_left_unread_is_digested_too() {
+        let mut files = spooled(b"one\ntwo", ONE_CSV, InputLimits::default());
+        let skip = |_: &str, _: &mut dyn Read| Ok::<_, InputError>(());
+        files.read_next(skip).unwrap().unwrap();
+        let digest = hex::encode(Sha256::digest(b"one\ntwo"));
+        assert_eq!(files.read()[0].digest, digest);
+        assert!(files.read_next(skip).is_none());
+    }
+}

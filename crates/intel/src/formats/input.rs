@@ -1,0 +1,77 @@
+//! The input of a reader: its files, one after another.
+
+use std::io::{BufRead, BufReader};
+
+use assay_input::Files;
+
+use super::{FileError, ReadError};
+
+/// Size of the buffer in front of a reader, in bytes.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Input of a reader: one or several files, unpacked and digested while they are read.
+pub struct FormatInput<'a> {
+    files: Files,
+    progress: &'a dyn Fn(),
+}
+
+/// File that a reader reads.
+pub struct FormatFile<'a> {
+    /// Name without its folder.
+    pub name: &'a str,
+    /// Content, unpacked.
+    pub content: &'a mut dyn BufRead,
+}
+
+impl<'a> FormatInput<'a> {
+    /// Input that consists of `files`; `progress` is called after each one.
+    #[must_use]
+    pub fn new(files: Files, progress: &'a dyn Fn()) -> Self {
+        Self { files, progress }
+    }
+
+    /// Reads the first file, which is the only one where the format's selection says so.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or `read` refuses it.
+    pub fn read_one<T>(
+        &mut self,
+        read: impl FnOnce(FormatFile<'_>) -> Result<T, FileError>,
+    ) -> Result<T, ReadError> {
+        self.read_next(read).unwrap_or(Err(ReadError::NoFile))
+    }
+
+    /// Reads every file, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or `read` refuses it.
+    pub fn read_each<T, C: FromIterator<T>>(
+        &mut self,
+        mut read: impl FnMut(FormatFile<'_>) -> Result<T, FileError>,
+    ) -> Result<C, ReadError> {
+        std::iter::from_fn(|| self.read_next(&mut read)).collect()
+    }
+
+    fn read_next<T>(
+        &mut self,
+        read: impl FnOnce(FormatFile<'_>) -> Result<T, FileError>,
+    ) -> Option<Result<T, ReadError>> {
+        let outcome = self.files.read_next(|name, content| {
+            let mut content = BufReader::with_capacity(BUFFER_BYTES, content);
+            read(FormatFile { name, content: &mut content })
+                .map_err(|source| ReadError::File { file: name.to_owned(), source })
+        });
+        if outcome.is_some() {
+            (self.progress)();
+        }
+        outcome
+    }
+
+    /// The files, with the digests of those that were read.
+    #[must_use]
+    pub const fn files(&self) -> &Files {
+        &self.files
+    }
+}

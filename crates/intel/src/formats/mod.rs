@@ -1,0 +1,217 @@
+//! The registry of formats of sanctions lists and label sets.
+//!
+//! A format is one module with a [`Format`] value and one line in [`FORMATS`]. The choices of the command
+//! line, the values that the manifest of an intel source accepts, the table in `docs/formats.md` and the
+//! error messages that list the known formats all come from that table.
+//!
+//! - [`ofac_advanced`], [`ofac_enhanced`]: OFAC's own XML
+//! - [`listings_csv`], [`listings_jsonl`]: Assay's own formats for listings
+//! - [`tagpack`]: GraphSense TagPacks
+//! - [`explorer`]: name tags of block explorers
+//! - [`labels_csv`], [`labels_jsonl`]: Assay's own formats for labels
+
+mod error;
+pub mod explorer;
+mod input;
+pub mod labels_csv;
+pub mod labels_jsonl;
+pub mod listings_csv;
+pub mod listings_jsonl;
+pub mod ofac_advanced;
+pub mod ofac_enhanced;
+pub mod tagpack;
+
+use std::fmt;
+
+use assay_engine::{chain::ChainId, names::SourceId};
+use assay_input::FileSelection;
+use jiff::civil::Date;
+
+pub(crate) use self::error::{NOT_UTF8, NUL, UTF16};
+pub use self::{
+    error::{FileError, ReadError},
+    input::{FormatFile, FormatInput},
+};
+use crate::{
+    labels::{LabelSet, terms::TermTable},
+    listings::Publication,
+};
+
+/// Every format, in the order in which people see them.
+pub static FORMATS: [&Format; 8] = [
+    &ofac_advanced::FORMAT,
+    &ofac_enhanced::FORMAT,
+    &listings_csv::FORMAT,
+    &listings_jsonl::FORMAT,
+    &tagpack::FORMAT,
+    &explorer::FORMAT,
+    &labels_csv::FORMAT,
+    &labels_jsonl::FORMAT,
+];
+
+/// Format of a sanctions list or a label set: its names, the input that it takes, and its reader.
+#[derive(Debug)]
+pub struct Format {
+    /// Identifier in manifests and on the command line, such as `ofac-advanced`: lowercase letters, digits
+    /// and hyphens, unique among all formats.
+    pub id: &'static str,
+    /// Short identifier, unique among the formats of its kind: `csv` for `listings-csv` after
+    /// `assay ingest sanctions`.
+    pub short_id: Option<&'static str>,
+    /// Title for people.
+    pub title: &'static str,
+    /// Files that an input of this format consists of.
+    pub files: FileSelection,
+    /// Facts that files of this format do not state and that an import may be given.
+    pub options: &'static [ReadOption],
+    /// Name of the source that an import belongs to unless another one is given, for formats of one
+    /// publisher.
+    pub default_source: Option<&'static str>,
+    /// The format's own terms for categories.
+    pub terms: Option<&'static TermTable>,
+    /// Reader of the format.
+    pub reader: Reader,
+}
+
+/// Reader of a format: a function from an input to listings or to labels.
+#[derive(Clone, Copy)]
+pub enum Reader {
+    /// Reader of a sanctions list.
+    Listings(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<Publication, ReadError>),
+    /// Reader of a label set.
+    Labels(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<LabelSet, ReadError>),
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Listings(_) => "Listings",
+            Self::Labels(_) => "Labels",
+        })
+    }
+}
+
+/// Kind of intel that a format holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntelKind {
+    /// Listings: entries of sanctions lists.
+    Listings,
+    /// Labels: attributions of addresses to categories and entities.
+    Labels,
+}
+
+/// Fact about an input that its files do not state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOption {
+    /// Date of issue of a list.
+    PublishedOn,
+    /// Blockchain of the addresses.
+    Blockchain,
+}
+
+/// Facts about an input beside its files.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadContext<'a> {
+    /// Source that the input is imported as.
+    pub source: &'a SourceId,
+    /// Date of issue of a list that does not state its own.
+    pub published_on: Date,
+    /// Blockchain of addresses whose files do not state it.
+    pub blockchain: Option<ChainId>,
+}
+
+impl fmt::Display for ReadOption {
+    /// The option as the command line has it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::PublishedOn => "--published-on",
+            Self::Blockchain => "--blockchain",
+        })
+    }
+}
+
+impl Format {
+    /// Kind of intel that the format holds.
+    #[must_use]
+    pub const fn kind(&self) -> IntelKind {
+        match self.reader {
+            Reader::Listings(_) => IntelKind::Listings,
+            Reader::Labels(_) => IntelKind::Labels,
+        }
+    }
+
+    /// Says whether imports of this format may be given an option.
+    #[must_use]
+    pub fn takes(&self, option: ReadOption) -> bool {
+        self.options.contains(&option)
+    }
+}
+
+/// The formats of a kind.
+pub fn of_kind(kind: IntelKind) -> impl Iterator<Item = &'static Format> {
+    FORMATS.into_iter().filter(move |format| format.kind() == kind)
+}
+
+/// The format of a kind with an identifier or a short identifier.
+///
+/// # Errors
+///
+/// No format of this kind has it.
+pub fn by_name(kind: IntelKind, name: &str) -> Result<&'static Format, UnknownFormat> {
+    of_kind(kind)
+        .find(|format| format.id == name || format.short_id == Some(name))
+        .ok_or_else(|| UnknownFormat(name.to_owned()))
+}
+
+/// The format with an identifier.
+///
+/// # Errors
+///
+/// No format has this identifier.
+pub fn by_id(id: &str) -> Result<&'static Format, UnknownFormat> {
+    FORMATS.into_iter().find(|format| format.id == id).ok_or_else(|| UnknownFormat(id.to_owned()))
+}
+
+/// Identifier that no format has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownFormat(pub String);
+
+impl std::error::Error for UnknownFormat {}
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = FORMATS.map(|format| format.id).join(", ");
+        write!(formatter, "no such format: `{}` (known formats: {known})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_are_names_and_unique() {
+        let mut ids = BTreeSet::new();
+        for format in FORMATS {
+            let is_name = |id: &str| {
+                id.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            };
+            assert!(is_name(format.id) && ids.insert((None, format.id)), "{}", format.id);
+            assert_eq!(by_id(format.id).unwrap().id, format.id);
+            if let Some(short) = format.short_id {
+                let kind = Some(format.kind() == IntelKind::Labels);
+                assert!(is_name(short) && ids.insert((kind, short)), "{short}");
+                assert_eq!(by_name(format.kind(), short).unwrap().id, format.id);
+                assert!(by_id(short).is_err(), "{short} is short for several formats");
+            }
+            assert!(!format.title.is_empty() && !format.files.extensions.is_empty());
+            assert!(format.default_source.is_none_or(|name| name.parse::<SourceId>().is_ok()));
+        }
+        assert_eq!(of_kind(IntelKind::Listings).count() + of_kind(IntelKind::Labels).count(), 8);
+        let error = by_id("csv").unwrap_err().to_string();
+        assert!(error.starts_with("no such format: `csv` (known formats: ofac-advanced, ofac-"));
+    }
+}

@@ -1,0 +1,129 @@
+//! An entity of an Enhanced XML file: its lists, its remarks and its crypto addresses.
+
+use std::io::BufRead;
+
+use assay_engine::evidence::ListedEntity;
+
+use super::{day, name};
+use crate::{
+    listings::ofac::{Addresses, ListEntry, Party, asset_code, remark},
+    xml::{Element, Elements, XmlError},
+};
+
+/// Reads an entity; `None` if it has no crypto address.
+pub(super) fn read<R: BufRead>(
+    elements: &mut Elements<R>,
+    element: &Element,
+) -> Result<Option<Party>, XmlError> {
+    let id = elements.required(element, "id")?;
+    let mut entity = ListedEntity {
+        id,
+        name: String::new(),
+        aliases: Vec::new(),
+        programs: Vec::new(),
+        remarks: None,
+        listed_on: None,
+    };
+    let (mut addresses, mut listed, mut programs) = (Addresses::default(), Vec::new(), Vec::new());
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "generalInfo" => entity.remarks = read_remarks(elements)?,
+            "sanctionsLists" => read_lists(elements, &mut listed)?,
+            "sanctionsPrograms" => read_programs(elements, &mut programs)?,
+            "names" => name::read(elements, &mut entity)?,
+            "features" => read_features(elements, &entity.id, &mut addresses)?,
+            _ => elements.skip()?,
+        }
+    }
+    if addresses.is_empty() {
+        return Ok(None);
+    }
+    programs.sort();
+    programs.dedup();
+    // The format does not state the list that a program belongs to: every list gets all programs.
+    for entry in &mut listed {
+        entry.programs.clone_from(&programs);
+    }
+    Ok(Some(Party { entity, addresses, listed }))
+}
+
+fn read_remarks<R: BufRead>(elements: &mut Elements<R>) -> Result<Option<String>, XmlError> {
+    let mut remarks = None;
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "remarks" => remarks = remark(elements)?,
+            _ => elements.skip()?,
+        }
+    }
+    Ok(remarks)
+}
+
+fn read_lists<R: BufRead>(
+    elements: &mut Elements<R>,
+    listed: &mut Vec<ListEntry>,
+) -> Result<(), XmlError> {
+    while let Some(part) = elements.child()? {
+        if part.name() != "sanctionsList" {
+            elements.skip()?;
+            continue;
+        }
+        let on = elements.attribute(&part, "datePublished")?.as_deref().and_then(day);
+        let title = elements.text()?;
+        let mut entry = ListEntry::on(title.trim())
+            .ok_or_else(|| elements.unexpected(format!("list `{title}` has no usable name")))?;
+        if let Some(known) = listed.iter_mut().find(|known| known.is_same_list(&entry)) {
+            known.entered(on);
+        } else {
+            entry.entered(on);
+            listed.push(entry);
+        }
+    }
+    Ok(())
+}
+
+fn read_programs<R: BufRead>(
+    elements: &mut Elements<R>,
+    programs: &mut Vec<String>,
+) -> Result<(), XmlError> {
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "sanctionsProgram" => programs.extend(remark(elements)?),
+            _ => elements.skip()?,
+        }
+    }
+    Ok(())
+}
+
+fn read_features<R: BufRead>(
+    elements: &mut Elements<R>,
+    party: &str,
+    addresses: &mut Addresses,
+) -> Result<(), XmlError> {
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "feature" => read_feature(elements, party, addresses)?,
+            _ => elements.skip()?,
+        }
+    }
+    Ok(())
+}
+
+fn read_feature<R: BufRead>(
+    elements: &mut Elements<R>,
+    party: &str,
+    addresses: &mut Addresses,
+) -> Result<(), XmlError> {
+    let (mut kind, mut value, mut remarks) = (String::new(), String::new(), None);
+    while let Some(part) = elements.child()? {
+        match part.name() {
+            "type" => kind = elements.text()?,
+            "value" => value = elements.text()?,
+            "comments" => remarks = remark(elements)?,
+            _ => elements.skip()?,
+        }
+    }
+    if let Some(code) = asset_code(&kind) {
+        addresses.add(party, code, value, remarks);
+    }
+    Ok(())
+}

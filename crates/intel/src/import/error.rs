@@ -1,0 +1,56 @@
+//! Errors of imports.
+
+use assay_engine::names::InvalidName;
+use assay_input::FetchError;
+use assay_store::StoreError;
+
+use crate::{
+    formats::{ReadError, ReadOption, UnknownFormat},
+    plan::Refusal,
+};
+
+/// Reason why an import failed. Nothing changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The input cannot be fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The input cannot be read, or is damaged or of another format.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The publication is older than the newest one, or implausible.
+    #[error("{origin}: {source}")]
+    Refused {
+        /// Path or URL of the input.
+        origin: String,
+        /// Reason.
+        #[source]
+        source: Refusal,
+    },
+    /// The label set is empty. The labels of the source are not replaced by nothing.
+    #[error("{origin} holds no label that can be imported: nothing was changed")]
+    NoLabels {
+        /// Path or URL of the input.
+        origin: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The name of a manifest is no name of a source.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// No format has the identifier in a manifest.
+    #[error(transparent)]
+    Format(#[from] UnknownFormat),
+    /// An option has no effect on the format.
+    #[error("{option} has no effect on the format `{format}`: leave it out")]
+    Option {
+        /// Identifier of the format.
+        format: &'static str,
+        /// Option that was given.
+        option: ReadOption,
+    },
+    /// The thread that reads the input ended.
+    #[error("reading the input stopped unexpectedly")]
+    Stopped,
+}

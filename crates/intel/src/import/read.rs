@@ -1,0 +1,112 @@
+//! Fetching and reading an input.
+
+use std::path::Path;
+
+use assay_engine::chain::ChainId;
+use assay_input::{Conditions, Fetched, Files, InputLimits, fetch};
+use assay_store::intel::FetchConditions;
+use jiff::civil::Date;
+use sha2::{Digest, Sha256};
+
+use super::{ImportError, ImportRequest};
+use crate::{
+    formats::{FormatInput, ReadContext, ReadError, Reader},
+    labels::{LabelSet, terms::TermTable},
+    listings::Publication,
+};
+
+/// Content of an input.
+pub(super) enum Content {
+    Listings(Publication),
+    Labels(LabelSet),
+}
+
+/// Input that was read.
+pub(super) struct ReadInput {
+    pub(super) content: Content,
+    /// Number of files.
+    pub(super) files: usize,
+    /// SHA-256 before unpacking.
+    pub(super) file_digest: String,
+    /// SHA-256 after unpacking.
+    pub(super) content_digest: String,
+    /// Location and conditions of a download.
+    pub(super) fetched: Option<(String, FetchConditions)>,
+}
+
+impl ImportRequest {
+    /// Digest of everything that decides how the files are read: the program's version, the format with its
+    /// terms, and the options.
+    fn reading_digest(&self) -> Sha256 {
+        let mut hash = Sha256::new();
+        let chain = self.blockchain.map_or("", ChainId::as_str);
+        let date = self.published_on.map(|date| date.to_string()).unwrap_or_default();
+        let (version, format) = (env!("CARGO_PKG_VERSION"), self.format.id);
+        hash.update(format!("{version}\0{format}\0{chain}\0{date}\n"));
+        for term in self.format.terms.into_iter().flat_map(TermTable::rows) {
+            hash.update(format!("{}\0{}\n", term.word, term.category));
+        }
+        hash
+    }
+
+    /// Key of the conditions of a download. A program that would read the same file differently has another
+    /// key and downloads the file again.
+    pub(super) fn fetched_as(&self) -> String {
+        let reading = hex::encode(self.reading_digest().finalize());
+        format!("{}#read-as-{reading}", self.location)
+    }
+
+    /// Digest of labels: the same content is imported again if it is read differently.
+    pub(super) fn digest_of_labels(&self, content_digest: &str) -> String {
+        let mut hash = self.reading_digest();
+        hash.update(content_digest);
+        hex::encode(hash.finalize())
+    }
+}
+
+/// Fetches and reads an input; `None` if the server has nothing newer than `known`.
+pub(super) fn read(
+    request: &ImportRequest,
+    known: FetchConditions,
+    today: Date,
+    progress: &dyn Fn(),
+) -> Result<Option<ReadInput>, ImportError> {
+    let (limits, selection) = (InputLimits::default(), request.format.files);
+    let (files, fetched) = if request.is_url() {
+        let known = Conditions { etag: known.etag, last_modified: known.last_modified };
+        match fetch(&request.location, &known, limits, request.timeout)? {
+            Fetched::NotModified => return Ok(None),
+            Fetched::New(spooled, Conditions { etag, last_modified }) => {
+                let files = Files::spooled(name_of(&request.location), spooled, selection, limits);
+                (files, Some((request.fetched_as(), FetchConditions { etag, last_modified })))
+            }
+        }
+    } else {
+        let files = Files::at(Path::new(&request.location), selection, limits);
+        (files.map_err(ReadError::from)?, None)
+    };
+    let mut input = FormatInput::new(files, progress);
+    let context = ReadContext {
+        source: &request.source,
+        published_on: request.published_on.unwrap_or(today),
+        blockchain: request.blockchain,
+    };
+    let output = match request.format.reader {
+        Reader::Listings(read) => Content::Listings(read(&mut input, &context)?),
+        Reader::Labels(read) => Content::Labels(read(&mut input, &context)?),
+    };
+    let files = input.files();
+    Ok(Some(ReadInput {
+        content: output,
+        files: files.read().len(),
+        file_digest: files.file_digest(),
+        content_digest: files.content_digest(),
+        fetched,
+    }))
+}
+
+/// The file name in a URL.
+fn name_of(url: &str) -> &str {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.rsplit('/').next().unwrap_or_default()
+}

@@ -1,0 +1,35 @@
+//! Listings: the content of a publication, and the parts that readers of several formats share.
+
+pub(crate) mod column;
+pub(crate) mod ofac;
+pub(crate) mod rows;
+
+use assay_engine::evidence::ListingEntry;
+use jiff::civil::Date;
+
+/// Largest part of a file that is kept in memory, in bytes.
+const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
+/// Largest number of addresses of a publication. OFAC's has fewer than a thousand.
+const MAX_ENTRIES: usize = 100_000;
+
+/// One publication of one or more sanctions lists, as far as crypto addresses go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publication {
+    /// Date of issue.
+    pub published_on: Date,
+    /// Every address with its entity, in the file's order; no two are the same.
+    pub entries: Vec<ListingEntry>,
+    /// What could not be taken in, with the reason.
+    pub rejected: Vec<Rejected>,
+    /// How many parties the publication lists, with and without addresses.
+    pub parties: u64,
+}
+
+/// A row that could not be taken in.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Rejected {
+    /// Where: the party and the row.
+    pub place: String,
+    /// Why.
+    pub reason: String,
+}

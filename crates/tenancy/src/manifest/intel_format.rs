@@ -1,0 +1,124 @@
+//! The format of an intel source.
+
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use super::intel_formats::FORMATS;
+
+/// Format of a sanctions list or a label set, as the registry of formats in `assay-intel` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntelFormat {
+    id: &'static str,
+    is_labels: bool,
+}
+
+impl IntelFormat {
+    /// A format of listings.
+    pub(super) const fn listings(id: &'static str) -> Self {
+        Self { id, is_labels: false }
+    }
+
+    /// A format of labels.
+    pub(super) const fn labels(id: &'static str) -> Self {
+        Self { id, is_labels: true }
+    }
+
+    /// Every format.
+    pub fn all() -> impl Iterator<Item = Self> {
+        FORMATS.iter().copied()
+    }
+
+    /// Identifier of the format, such as `ofac-advanced`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.id
+    }
+
+    /// Says whether the format holds labels and not listings.
+    #[must_use]
+    pub const fn is_labels(self) -> bool {
+        self.is_labels
+    }
+
+    /// The formats of labels, as a list in the Common Expression Language.
+    pub(super) fn quoted_labels() -> String {
+        let labels = FORMATS.iter().filter(|format| format.is_labels);
+        labels.map(|format| format!("'{}'", format.id)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Identifier that no format has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownIntelFormat(String);
+
+impl std::error::Error for UnknownIntelFormat {}
+
+impl fmt::Display for UnknownIntelFormat {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<_> = FORMATS.iter().map(|format| format.id).collect();
+        write!(formatter, "no such format: `{}` (known formats: {})", self.0, known.join(", "))
+    }
+}
+
+impl fmt::Display for IntelFormat {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.id)
+    }
+}
+
+impl FromStr for IntelFormat {
+    type Err = UnknownIntelFormat;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::all()
+            .find(|format| format.id == text)
+            .ok_or_else(|| UnknownIntelFormat(text.chars().take(64).collect()))
+    }
+}
+
+impl Serialize for IntelFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id)
+    }
+}
+
+impl<'de> Deserialize<'de> for IntelFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for IntelFormat {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "IntelFormat".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let ids: Vec<_> = FORMATS.iter().map(|format| format.id).collect();
+        json_schema!({"type": "string", "enum": ids})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_read_by_their_identifiers() {
+        for format in IntelFormat::all() {
+            assert_eq!(format.as_str().parse(), Ok(format));
+            let json = serde_json::to_string(&format).unwrap();
+            assert_eq!(serde_json::from_str::<IntelFormat>(&json).unwrap(), format);
+        }
+        assert!("tagpack".parse::<IntelFormat>().unwrap().is_labels());
+        assert!(!"ofac-advanced".parse::<IntelFormat>().unwrap().is_labels());
+        let error = serde_json::from_str::<IntelFormat>("\"csv\"").unwrap_err().to_string();
+        assert!(error.starts_with("no such format: `csv` (known formats: ofac-advanced, "));
+    }
+}
