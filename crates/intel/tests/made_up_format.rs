@@ -67,14 +67,14 @@ fn lines(content: &mut dyn BufRead) -> Result<Vec<String>, FileError> {
 }
 
 fn notice(file: FormatFile<'_>) -> Result<Vec<ListingEntry>, FileError> {
-    let name = file.name.to_owned();
-    let text = lines(file.content)?.join(" ");
+    let FormatFile { name, content } = file;
+    let text = lines(content)?.join(" ");
     let is_address = |word: &&str| CanonicalAddress::parse(ChainId::BTC, word).is_ok();
     let entry = |word: &str| ListingEntry {
         list: "made-up".parse().unwrap(),
         list_name: "Notices".to_owned(),
         entity: Arc::new(ListedEntity {
-            id: name.clone(),
+            id: name.to_owned(),
             name: "A party".to_owned(),
             aliases: Vec::new(),
             programs: Vec::new(),
@@ -90,8 +90,9 @@ fn notice(file: FormatFile<'_>) -> Result<Vec<ListingEntry>, FileError> {
 }
 
 fn names(file: FormatFile<'_>, chain: ChainId, source: &SourceId) -> Result<LabelSet, FileError> {
+    let FormatFile { content, .. } = file;
     let mut set = LabelSet::default();
-    for (index, line) in lines(file.content)?.into_iter().enumerate() {
+    for (index, line) in lines(content)?.into_iter().enumerate() {
         let (address, name) = line.split_once(' ').unwrap_or((&line, ""));
         match CanonicalAddress::parse(chain, address) {
             Ok(address) => {
