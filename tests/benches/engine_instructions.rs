@@ -15,9 +15,9 @@ use assay_engine::{
     policy::Policy,
     score::Confidence,
     trace::{AttributedEnd, Attribution, Supply, Trace, TraceRules, Wants},
-    utxo::{History, ScriptOwner},
+    utxo::{History, ResolvedBlock, ScriptOwner},
 };
-use assay_graph::{FlowSource, GraphBlock, memory::MemoryGraph};
+use assay_graph::{FlowSource, memory::MemoryGraph};
 use assay_tests::big_chain::{BigChain, Person, Shape};
 use jiff::{
     Timestamp,
@@ -91,7 +91,7 @@ impl Subject {
         entries
             .map(|entry| &entry.transaction)
             .chain(supplied)
-            .map(|transaction| transaction.inputs.legs.len() + transaction.outputs.legs.len())
+            .map(|transaction| transaction.inputs.largest.len() + transaction.outputs.largest.len())
             .sum()
     }
 }
@@ -180,7 +180,7 @@ fn known() -> Known {
 /// Wallets of the later half of the chain, with what their traces read.
 fn subjects(known: &Known) -> Vec<Subject> {
     let mut chain = BigChain::new(SHAPE);
-    let blocks: Vec<GraphBlock> = chain.by_ref().collect();
+    let blocks: Vec<ResolvedBlock> = chain.by_ref().collect();
     let graph = MemoryGraph::new(CHAIN, 0, false, blocks, now());
     let attribute = |owner: &ScriptOwner| known.get(owner).cloned().unwrap_or_default();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

@@ -2,14 +2,11 @@
 
 use std::{io::Write, path::PathBuf};
 
-use assay_chain::{
-    BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden, jsonl, resolve::NO_PLACE,
-};
+use assay_chain::jsonl;
 use assay_engine::{
     chain::ChainId,
-    utxo::{Pool, ScriptOwner, TransactionKind},
+    utxo::{Block, ResolvedBlock, ScriptOwner, TransactionKind, TxOut},
 };
-use assay_graph::{self, GraphBlock, GraphTransaction};
 use clap::Args;
 use serde::Serialize;
 
@@ -75,9 +72,8 @@ pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<Done, 
     let mut outcome: Result<(), Failure> = Ok(());
     match args.format {
         ExportFormat::Jsonl => {
-            let mut each = |block: GraphBlock| {
+            let mut each = |block: ResolvedBlock| {
                 if outcome.is_ok() {
-                    let block = chain_block(block);
                     outcome =
                         jsonl::write_block(args.chain, &block, &mut writer).map_err(Failure::from);
                 }
@@ -86,7 +82,7 @@ pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<Done, 
         }
         ExportFormat::Csv => {
             let mut rows = csv::Writer::from_writer(&mut writer);
-            let mut each = |block: GraphBlock| {
+            let mut each = |block: ResolvedBlock| {
                 if outcome.is_ok() {
                     outcome = write_rows(args.chain, &block, &mut rows);
                 }
@@ -102,14 +98,14 @@ pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<Done, 
 
 fn write_rows(
     chain: ChainId,
-    block: &GraphBlock,
+    block: &Block,
     rows: &mut csv::Writer<impl Write>,
 ) -> Result<(), Failure> {
-    let time = block.block.time.to_string();
+    let time = block.reference.time.to_string();
     for transaction in &block.transactions {
         let txid = transaction.txid.to_string();
-        let row = |side, place, output: String, coin: Option<&assay_graph::Coin>| Row {
-            height: block.block.height,
+        let row = |side, place, output: String, moved: Option<&TxOut>| Row {
+            height: block.reference.height,
             time: &time,
             txid: &txid,
             kind: match transaction.kind {
@@ -120,17 +116,17 @@ fn write_rows(
             side,
             place,
             output,
-            address: coin.and_then(|coin| owner_text(chain, &coin.owner)),
-            value: coin.map(|coin| coin.value),
+            address: moved.and_then(|moved| owner_text(chain, &moved.owner)),
+            value: moved.map(|moved| moved.value),
         };
         for (place, input) in transaction.inputs.iter().enumerate() {
-            let output = input.output.to_string();
-            rows.serialize(row("input", place, output, input.coin.as_ref()))
+            let outpoint = input.outpoint.to_string();
+            rows.serialize(row("input", place, outpoint, input.spent.as_ref()))
                 .map_err(csv_failure)?;
         }
-        for (place, coin) in transaction.outputs.iter().enumerate() {
-            let output = format!("{txid}:{place}");
-            rows.serialize(row("output", place, output, Some(coin))).map_err(csv_failure)?;
+        for (place, output) in transaction.outputs.iter().enumerate() {
+            let outpoint = format!("{txid}:{place}");
+            rows.serialize(row("output", place, outpoint, Some(output))).map_err(csv_failure)?;
         }
     }
     Ok(())
@@ -140,48 +136,5 @@ fn owner_text(chain: ChainId, owner: &ScriptOwner) -> Option<String> {
     match owner {
         ScriptOwner::Pool(pool) => Some(pool.as_str().to_owned()),
         owner => owner.address(chain).map(|address| address.to_string()),
-    }
-}
-
-/// A recorded block as its source gave it.
-fn chain_block(block: GraphBlock) -> ChainBlock {
-    ChainBlock {
-        head: BlockHead {
-            height: block.block.height,
-            hash: block.block.hash,
-            parent: block.block.parent,
-            time: block.block.time,
-        },
-        transactions: block.transactions.into_iter().map(chain_transaction).collect(),
-    }
-}
-
-fn chain_transaction(transaction: GraphTransaction) -> ChainTransaction {
-    let coin = |coin: assay_graph::Coin| Coin { owner: coin.owner, value: coin.value };
-    let (entered, spent): (Vec<_>, Vec<_>) =
-        transaction.inputs.into_iter().partition(|input| input.output.index == NO_PLACE);
-    let mut outputs: Vec<Coin> = transaction.outputs.into_iter().map(coin).collect();
-    let mut hidden = match entered.into_iter().next() {
-        None => Hidden::None,
-        Some(input) => match input.coin {
-            Some(coin) => Hidden::FromPool(coin.value),
-            None => Hidden::FromNowhere,
-        },
-    };
-    let shielded = ScriptOwner::Pool(Pool::ZcashShielded);
-    if outputs.last().is_some_and(|last| last.owner == shielded)
-        && let Some(last) = outputs.pop()
-    {
-        hidden = Hidden::IntoPool(last.value);
-    }
-    ChainTransaction {
-        txid: transaction.txid,
-        coinbase: transaction.kind == TransactionKind::Coinbase,
-        inputs: spent
-            .into_iter()
-            .map(|input| ChainInput { output: input.output, coin: input.coin.map(coin) })
-            .collect(),
-        outputs,
-        hidden,
     }
 }

@@ -6,7 +6,7 @@ use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
     policy::Policy,
-    utxo::{CoinTransaction, Leg, Legs, TransactionKind, Txid},
+    utxo::{SideEntry, TransactionKind, TransactionSide, TransactionView, Txid},
 };
 use assay_intel::IntelSnapshot;
 use clap::Args;
@@ -56,12 +56,12 @@ struct Shown {
     inputs_unknown_count: u64,
     outputs_total: String,
     outputs_count: u64,
-    inputs: Vec<ShownLeg>,
-    outputs: Vec<ShownLeg>,
+    inputs: Vec<ShownEntry>,
+    outputs: Vec<ShownEntry>,
 }
 
 #[derive(Serialize)]
-struct ShownLeg {
+struct ShownEntry {
     place: u32,
     output: String,
     address: Option<String>,
@@ -103,13 +103,15 @@ struct Names {
     today: Date,
 }
 
-fn shown(names: &Names, transaction: &CoinTransaction, most: usize) -> Shown {
+fn shown(names: &Names, transaction: &TransactionView, most: usize) -> Shown {
     let (kind, coinjoin) = match transaction.kind {
         TransactionKind::Payment => ("payment", None),
         TransactionKind::Coinbase => ("coinbase", None),
         TransactionKind::Coinjoin(kind) => ("coinjoin", Some(kind.as_str())),
     };
-    let legs = |legs: &Legs| legs.legs.iter().take(most).map(|leg| shown_leg(names, leg)).collect();
+    let shown_side = |side: &TransactionSide| {
+        side.largest.iter().take(most).map(|entry| shown_entry(names, entry)).collect()
+    };
     let unknown = unknown_count(&transaction.inputs);
     Shown {
         blockchain: names.chain,
@@ -125,26 +127,26 @@ fn shown(names: &Names, transaction: &CoinTransaction, most: usize) -> Shown {
         inputs_unknown_count: unknown,
         outputs_total: transaction.outputs.total.to_string(),
         outputs_count: transaction.outputs.count,
-        inputs: legs(&transaction.inputs),
-        outputs: legs(&transaction.outputs),
+        inputs: shown_side(&transaction.inputs),
+        outputs: shown_side(&transaction.outputs),
     }
 }
 
 /// How many of these, which are all that are known, are missing.
-fn unknown_count(legs: &Legs) -> u64 {
-    legs.count.saturating_sub(u64::try_from(legs.legs.len()).unwrap_or(u64::MAX))
+fn unknown_count(side: &TransactionSide) -> u64 {
+    side.count.saturating_sub(u64::try_from(side.largest.len()).unwrap_or(u64::MAX))
 }
 
-fn shown_leg(names: &Names, leg: &Leg) -> ShownLeg {
-    let attribution =
-        names.snapshot.attribution(names.chain, &leg.owner, &names.policy, names.today);
-    let address = leg.owner.address(names.chain);
+fn shown_entry(names: &Names, entry: &SideEntry) -> ShownEntry {
+    let owner = &entry.output.owner;
+    let attribution = names.snapshot.attribution(names.chain, owner, &names.policy, names.today);
+    let address = owner.address(names.chain);
     let end = attribution.end;
-    ShownLeg {
-        place: leg.place,
-        output: leg.output.to_string(),
+    ShownEntry {
+        place: entry.index,
+        output: entry.outpoint.to_string(),
         address: address.as_ref().map(CanonicalAddress::to_string),
-        value: leg.value.to_string(),
+        value: entry.output.value.to_string(),
         category: end.as_ref().map(|end| end.category.as_str()),
         entity: end.and_then(|end| end.entity).map(|entity| entity.to_string()),
     }
@@ -153,7 +155,7 @@ fn shown_leg(names: &Names, leg: &Leg) -> ShownLeg {
 fn print(
     output: &mut Output,
     chain: ChainId,
-    transaction: &CoinTransaction,
+    transaction: &TransactionView,
     shown: &Shown,
 ) -> Result<(), Failure> {
     let info = chain.info();
@@ -172,34 +174,34 @@ fn print(
             .as_ref()
             .map_or_else(|| "not known".to_owned(), |_| coins(info, transaction.fee()))
     )?;
-    for (title, legs, all, unknown) in [
+    for (title, side, all, unknown) in [
         ("Inputs", &transaction.inputs, &shown.inputs, shown.inputs_unknown_count),
         ("Outputs", &transaction.outputs, &shown.outputs, 0),
     ] {
         let bound = if unknown > 0 { "at least " } else { "" };
-        writeln!(output, "\n{title}  {}  {bound}{}", legs.count, coins(info, legs.total))?;
-        for leg in all {
-            let who = match (&leg.entity, leg.category) {
+        writeln!(output, "\n{title}  {}  {bound}{}", side.count, coins(info, side.total))?;
+        for entry in all {
+            let who = match (&entry.entity, entry.category) {
                 (Some(entity), Some(category)) => format!("  {entity} ({category})"),
                 (None, Some(category)) => format!("  {category}"),
                 _ => String::new(),
             };
-            let value = leg.value.parse().unwrap_or_default();
+            let value = entry.value.parse().unwrap_or_default();
             writeln!(
                 output,
                 "  {:>5}  {:<64} {:>24}{who}",
-                leg.place,
-                leg.address.as_deref().unwrap_or("(no address)"),
+                entry.place,
+                entry.address.as_deref().unwrap_or("(no address)"),
                 coins(info, value)
             )?;
         }
         if unknown > 0 {
-            let least = format!("at least {}", coins(info, legs.unknown));
+            let least = format!("at least {}", coins(info, side.unknown));
             let from = format!("({unknown} not known, from before the first block)");
             writeln!(output, "  {:>5}  {from:<64} {least:>24}", "")?;
         }
         let listed = u64::try_from(all.len()).unwrap_or(u64::MAX);
-        let rest = legs.count.saturating_sub(unknown).saturating_sub(listed);
+        let rest = side.count.saturating_sub(unknown).saturating_sub(listed);
         if rest > 0 {
             writeln!(output, "  and {rest} more: --most shows them")?;
         }

@@ -13,7 +13,10 @@ use std::{
     path::Path,
 };
 
-use assay_engine::chain::ChainId;
+use assay_engine::{
+    chain::ChainId,
+    utxo::{Block, BlockRef},
+};
 
 pub use write::write_block;
 
@@ -22,7 +25,7 @@ use assay_input::{
     text::{TextError, TextFault, TextLines},
 };
 
-use super::{BlockHead, BlockSource, ChainBlock, SourceError, TipRef, block::hash_text};
+use super::{BlockSource, SourceError, TipRef, hash::hash_text};
 
 /// The most bytes of a line: a transaction that fills the largest block has a tenth of it.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
@@ -91,7 +94,7 @@ impl<R: Read + Seek + Send> JsonLines<R> {
         let wrong = |line, reason| SourceError::Line { file: file.to_owned(), line, reason };
         input.rewind().map_err(|error| wrong(1, error.to_string()))?;
         let mut lines = TextLines::with_longest(BufReader::new(&mut input), LONGEST_LINE);
-        let (mut first, mut last): (u64, Option<BlockHead>) = (0, None);
+        let (mut first, mut last): (u64, Option<BlockRef>) = (0, None);
         let mut blocks = Vec::new();
         loop {
             let byte = lines.bytes();
@@ -103,17 +106,17 @@ impl<R: Read + Seek + Send> JsonLines<R> {
             if text.trim().is_empty() {
                 continue;
             }
-            let head = line::head(text).map_err(|reason| wrong(line, reason))?;
-            if last == Some(head) {
+            let block = line::reference(text).map_err(|reason| wrong(line, reason))?;
+            if last == Some(block) {
                 continue;
             }
             if let Some(last) = last {
-                follows(&last, &head).map_err(|reason| wrong(line, reason))?;
+                follows(&last, &block).map_err(|reason| wrong(line, reason))?;
             } else {
-                first = head.height;
+                first = block.height;
             }
-            last = Some(head);
-            blocks.push(Place { hash: head.hash, byte, line });
+            last = Some(block);
+            blocks.push(Place { hash: block.hash, byte, line });
         }
         if blocks.is_empty() {
             return Err(wrong(1, "there is no transaction in the file".to_owned()));
@@ -130,7 +133,7 @@ impl<R: Read + Seek + Send> JsonLines<R> {
         self.first + u64::try_from(at).unwrap_or_default()
     }
 
-    fn read(&mut self, place: Place) -> Result<ChainBlock, SourceError> {
+    fn read(&mut self, place: Place) -> Result<Block, SourceError> {
         let Self { chain, file, input, .. } = self;
         let wrong = |line, reason: String| SourceError::Line { file: file.clone(), line, reason };
         input
@@ -138,7 +141,7 @@ impl<R: Read + Seek + Send> JsonLines<R> {
             .map_err(|error| wrong(place.line, error.to_string()))?;
         let before = place.line - 1;
         let mut lines = TextLines::with_longest(BufReader::new(input), LONGEST_LINE);
-        let mut block: Option<ChainBlock> = None;
+        let mut block: Option<Block> = None;
         while let Some((line, text)) =
             lines.next_line().map_err(|error| text_error(file, before, error))?
         {
@@ -146,9 +149,9 @@ impl<R: Read + Seek + Send> JsonLines<R> {
                 continue;
             }
             let line = before + line;
-            let head = line::head(text).map_err(|reason| wrong(line, reason))?;
-            let block = block.get_or_insert_with(|| ChainBlock { head, transactions: Vec::new() });
-            if head.hash != block.head.hash {
+            let reference = line::reference(text).map_err(|reason| wrong(line, reason))?;
+            let block = block.get_or_insert_with(|| Block { reference, transactions: Vec::new() });
+            if reference.hash != block.reference.hash {
                 break;
             }
             let transaction =
@@ -156,7 +159,7 @@ impl<R: Read + Seek + Send> JsonLines<R> {
             block.transactions.extend(transaction);
         }
         block
-            .filter(|block| block.head.hash == place.hash)
+            .filter(|block| block.reference.hash == place.hash)
             .ok_or_else(|| wrong(place.line, "the file changed while it was read".to_owned()))
     }
 }
@@ -177,14 +180,14 @@ impl<R: Read + Seek + Send> BlockSource for JsonLines<R> {
         Ok(place.map(|place| place.hash))
     }
 
-    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+    fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         match self.blocks.iter().find(|place| place.hash == *hash) {
             Some(place) => self.read(*place),
             None => Err(SourceError::Gone { hash: *hash }),
         }
     }
 
-    fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
+    fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
         match self.place(height).and_then(|at| self.blocks.get(at)) {
             Some(place) => self.read(*place),
             None => Err(SourceError::NoBlock { height, tip: self.tip()?.height }),
@@ -193,7 +196,7 @@ impl<R: Read + Seek + Send> BlockSource for JsonLines<R> {
 }
 
 /// That a block may stand behind another.
-fn follows(last: &BlockHead, next: &BlockHead) -> Result<(), String> {
+fn follows(last: &BlockRef, next: &BlockRef) -> Result<(), String> {
     if next.height == last.height && next.hash == last.hash {
         return Err(format!("block {} has another parent or time than before", next.height));
     }

@@ -1,11 +1,10 @@
 //! Chains of the Bitcoin family, from wherever their blocks come.
 //!
-//! A [`BlockSource`] gives blocks by height, each a [`ChainBlock`], whatever it reads: a node, block
+//! A [`BlockSource`] gives blocks by height, each a [`Block`], whatever it reads: a node, block
 //! files, an Esplora API, JSON lines. [`resolve`] then says what each transaction spends and checks that
 //! the values add up. Nothing here knows a store; what has to be looked up in one is asked for.
 //!
 //! - [`params`]: what differs between the chains, one row each
-//! - [`block`]: a block as every reader gives it
 //! - [`raw`]: blocks in bytes
 //! - [`esplora`]: blocks, and histories of addresses, of an Esplora API
 //! - [`files`]: blocks of a node's files
@@ -16,12 +15,12 @@
 //! - [`source`]: what every source can be asked, and how it can fail
 //! - [`resolve`]: from blocks to what a store records
 
-pub mod block;
 mod decimal;
 pub mod esplora;
 pub mod files;
 #[cfg(feature = "edge")]
 pub mod follow;
+mod hash;
 pub mod histories;
 pub mod http;
 pub mod identity;
@@ -37,7 +36,6 @@ pub mod source;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use block::{BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden};
 pub use identity::TestNetworks;
 pub use params::ChainParams;
 pub use source::{BlockSource, Portion, SourceError, TipRef};

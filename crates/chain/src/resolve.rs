@@ -1,6 +1,6 @@
 //! From blocks to what a store records: what each input spends, and whether the values add up.
 //!
-//! Pure. What has to be looked up in the store first is named ([`wanted`]); what is made within the same
+//! Pure. What has to be looked up in the store first is named ([`outputs_to_look_up`]); what is made within the same
 //! batch of blocks is known by itself. Nothing is guessed: an input whose output is not known stays
 //! unknown, and whatever contradicts itself is an error.
 
@@ -8,48 +8,13 @@ use std::collections::{HashMap, HashSet};
 
 use assay_engine::{
     chain::ChainId,
-    utxo::{OutPoint, Pool, ScriptOwner, TransactionKind, Txid},
+    utxo::{
+        Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+        Txid,
+    },
 };
 
-use super::{BlockHead, ChainBlock, ChainParams, ChainTransaction, Coin, Hidden};
-
-/// Where an input is said to come from that spends no output: this place of the transaction itself.
-pub const NO_PLACE: u32 = u32::MAX;
-
-/// A block with everything that it spends, as far as that is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResolvedBlock {
-    /// Its place in the chain.
-    pub head: BlockHead,
-    /// Its transactions, in order.
-    pub transactions: Vec<ResolvedTransaction>,
-}
-
-/// A transaction with everything that it spends, as far as that is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResolvedTransaction {
-    /// Its identifier.
-    pub txid: Txid,
-    /// What it is.
-    pub kind: TransactionKind,
-    /// What it spends; empty for a coinbase. What comes out of a pool without spending an output has
-    /// the place [`NO_PLACE`] of the transaction itself.
-    pub inputs: Vec<ResolvedInput>,
-    /// What it makes. What goes into a pool without being an output comes last.
-    pub outputs: Vec<Coin>,
-    /// What the inputs without a coin are worth together, as far as the outputs tell: what the outputs
-    /// are worth beyond the known inputs, in base units.
-    pub unknown: u64,
-}
-
-/// What a transaction spends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResolvedInput {
-    /// The output.
-    pub output: OutPoint,
-    /// Its value and owner; `None` where they are not known.
-    pub coin: Option<Coin>,
-}
+use super::ChainParams;
 
 /// What a block says that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,177 +104,141 @@ pub enum ResolveError {
     },
 }
 
-/// The outputs that have to be looked up before these blocks can be resolved one after the other: what
-/// they spend and do not make themselves. Each once, in the order in which they are spent.
+/// The outputs that have to be looked up before these blocks can be resolved one after the other: those
+/// that they spend and do not create themselves. Each once, in the order in which they are spent.
 #[must_use]
-pub fn wanted(blocks: &[ChainBlock]) -> Vec<OutPoint> {
+pub fn outputs_to_look_up(blocks: &[Block]) -> Vec<OutPoint> {
     let transactions = || blocks.iter().flat_map(|block| &block.transactions);
-    let made: HashMap<Txid, usize> =
-        transactions().map(|made| (made.txid, made.outputs.len())).collect();
+    let created: HashMap<Txid, usize> =
+        transactions().map(|creating| (creating.txid, creating.outputs.len())).collect();
     let mut seen = HashSet::new();
     transactions()
-        .flat_map(|spending| &spending.inputs)
-        .map(|input| input.output)
-        .filter(|output| {
-            let here = made.get(&output.txid);
-            here.is_none_or(|outputs| output.index as usize >= *outputs) && seen.insert(*output)
+        .flat_map(|spending| {
+            spending.inputs.iter().filter(|input| !input.is_from_pool(spending.txid))
+        })
+        .map(|input| input.outpoint)
+        .filter(|outpoint| {
+            let here = created.get(&outpoint.txid);
+            here.is_none_or(|outputs| outpoint.index as usize >= *outputs) && seen.insert(*outpoint)
         })
         .collect()
 }
 
-/// Resolves blocks of one batch, one after the other.
+/// Resolves the blocks of one batch, one after the other.
 #[derive(Debug)]
 pub struct Resolver {
     chain: ChainId,
     params: &'static ChainParams,
     complete: bool,
-    made: HashMap<OutPoint, Coin>,
+    created: HashMap<OutPoint, TxOut>,
     spent: HashSet<OutPoint>,
 }
 
 impl Resolver {
-    /// For a batch of blocks of `chain`. `complete` says that all blocks before them, from the first of
-    /// the chain, are recorded: then everything that can be spent is known.
+    /// A resolver for a batch of blocks of `chain`. `complete` says that all earlier blocks, from the
+    /// genesis block on, are recorded: then every output that can be spent is known.
     ///
     /// # Errors
     ///
-    /// Where the chain is not of the Bitcoin family.
+    /// If the chain is not of the Bitcoin family.
     pub fn new(chain: ChainId, complete: bool) -> Result<Self, ResolveError> {
         let params = ChainParams::of(chain).ok_or(ResolveError::NoCoins(chain))?;
-        Ok(Self { chain, params, complete, made: HashMap::new(), spent: HashSet::new() })
+        Ok(Self { chain, params, complete, created: HashMap::new(), spent: HashSet::new() })
     }
 
-    /// Resolves the batch's next block. `recorded` gives what the store holds of the outputs that were
-    /// [`wanted`]; `classify` says what a transaction that is no coinbase is.
+    /// Resolves the batch's next block: looks up its spent outputs, checks its amounts and classifies its
+    /// payments. `recorded` looks up the outputs that the store holds of [`outputs_to_look_up`].
     ///
     /// # Errors
     ///
-    /// Where the block cannot be as it is. The batch is of no use any more then.
+    /// If the block is invalid. The batch must not be used any further then.
     pub fn resolve(
         &mut self,
-        block: ChainBlock,
-        recorded: &dyn Fn(&OutPoint) -> Option<Coin>,
-        classify: &dyn Fn(&ResolvedTransaction) -> TransactionKind,
+        mut block: Block,
+        recorded: &dyn Fn(&OutPoint) -> Option<TxOut>,
     ) -> Result<ResolvedBlock, ResolveError> {
-        let ChainBlock { head, transactions } = block;
         if self.params.spends_later {
-            for transaction in &transactions {
-                self.make(transaction);
+            for transaction in &block.transactions {
+                self.create(transaction);
             }
         }
-        let transactions = transactions
-            .into_iter()
-            .map(|transaction| {
-                let inputs = self.inputs(&transaction, head.height, recorded)?;
-                self.make(&transaction);
-                self.finish(transaction, inputs, head.height, classify)
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(ResolvedBlock { head, transactions })
+        let (height, time) = (block.reference.height, block.reference.time);
+        for transaction in &mut block.transactions {
+            let txid = transaction.txid;
+            for input in &mut transaction.inputs {
+                if !input.is_from_pool(txid) {
+                    self.look_up(input, txid, height, recorded)?;
+                }
+            }
+            self.create(transaction);
+            self.check_amounts(transaction, height)?;
+            transaction.classify(self.chain, time);
+        }
+        Ok(ResolvedBlock::assume(block))
     }
 
-    fn make(&mut self, transaction: &ChainTransaction) {
+    fn create(&mut self, transaction: &Transaction) {
         let txid = transaction.txid;
-        let outputs = (0..).map(|index| OutPoint { txid, index });
-        self.made.extend(outputs.zip(transaction.outputs.iter().cloned()));
+        let outpoints = (0..).map(|index| OutPoint { txid, index });
+        self.created.extend(outpoints.zip(transaction.outputs.iter().cloned()));
     }
 
-    fn inputs(
+    /// Finds the output that an input of transaction `txid` spends.
+    fn look_up(
         &mut self,
-        transaction: &ChainTransaction,
+        input: &mut TxInput,
+        txid: Txid,
         height: u64,
-        recorded: &dyn Fn(&OutPoint) -> Option<Coin>,
-    ) -> Result<Vec<ResolvedInput>, ResolveError> {
-        let txid = transaction.txid;
-        let mut inputs = Vec::with_capacity(transaction.inputs.len());
-        for input in &transaction.inputs {
-            let output = input.output;
-            if !self.spent.insert(output) {
-                return Err(ResolveError::Twice { txid, height, output });
-            }
-            let known = self.made.get(&output).cloned().or_else(|| recorded(&output));
-            let coin = match (known, &input.coin) {
-                (Some(known), Some(said)) if known != *said => {
-                    let words = |coin| describe(self.chain, coin).into_boxed_str();
-                    let (said, recorded) = (words(said), words(&known));
-                    return Err(ResolveError::Contradiction {
-                        txid,
-                        height,
-                        output,
-                        said,
-                        recorded,
-                    });
-                }
-                (None, _) if self.complete => {
-                    return Err(ResolveError::Missing { txid, height, output });
-                }
-                (known, said) => known.or_else(|| said.clone()),
-            };
-            inputs.push(ResolvedInput { output, coin });
+        recorded: &dyn Fn(&OutPoint) -> Option<TxOut>,
+    ) -> Result<(), ResolveError> {
+        let output = input.outpoint;
+        if !self.spent.insert(output) {
+            return Err(ResolveError::Twice { txid, height, output });
         }
-        Ok(inputs)
+        let known = self.created.get(&output).cloned().or_else(|| recorded(&output));
+        match (&known, &input.spent) {
+            (Some(known), Some(said)) if known != said => {
+                let words = |output| describe(self.chain, output).into_boxed_str();
+                let (said, recorded) = (words(said), words(known));
+                return Err(ResolveError::Contradiction { txid, height, output, said, recorded });
+            }
+            (None, _) if self.complete => {
+                return Err(ResolveError::Missing { txid, height, output });
+            }
+            _ => {}
+        }
+        if known.is_some() {
+            input.spent = known;
+        }
+        Ok(())
     }
 
-    fn finish(
-        &self,
-        transaction: ChainTransaction,
-        mut inputs: Vec<ResolvedInput>,
-        height: u64,
-        classify: &dyn Fn(&ResolvedTransaction) -> TransactionKind,
-    ) -> Result<ResolvedTransaction, ResolveError> {
-        let ChainTransaction { txid, coinbase, mut outputs, hidden, .. } = transaction;
-        let pool = |value| Coin { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
-        let mut enters = |coin| {
-            let output = OutPoint { txid, index: NO_PLACE };
-            inputs.push(ResolvedInput { output, coin });
-        };
-        match hidden {
-            Hidden::None => {}
-            Hidden::FromPool(_) | Hidden::FromNowhere if coinbase => {
-                return Err(ResolveError::CoinbaseSpends { txid, height });
-            }
-            Hidden::FromPool(value) => enters(Some(pool(value))),
-            Hidden::FromNowhere => enters(None),
-            Hidden::IntoPool(value) => outputs.push(pool(value)),
+    fn check_amounts(&self, transaction: &Transaction, height: u64) -> Result<(), ResolveError> {
+        let Transaction { txid, kind, .. } = *transaction;
+        let coinbase = kind == TransactionKind::Coinbase;
+        if coinbase && !transaction.inputs.is_empty() {
+            return Err(ResolveError::CoinbaseSpends { txid, height });
         }
-
-        let most = self.params.largest_amount;
-        let made = total(outputs.iter());
-        if made > most.into() {
-            return Err(ResolveError::TooMuch { txid, height, amount: made, most });
+        let (most, outputs) = (self.params.largest_amount, transaction.output_total());
+        if outputs > most.into() {
+            return Err(ResolveError::TooMuch { txid, height, amount: outputs, most });
         }
-        let known = total(inputs.iter().filter_map(|input| input.coin.as_ref()));
-        let all_known = inputs.iter().all(|input| input.coin.is_some());
-        if all_known && !coinbase && known < made {
-            return Err(ResolveError::AddsUpToLess { txid, height, inputs: known, outputs: made });
+        let inputs = transaction.input_total();
+        if inputs < outputs {
+            return Err(ResolveError::AddsUpToLess { txid, height, inputs, outputs });
         }
-        let missing = if all_known { 0 } else { made.saturating_sub(known) };
-        let mut resolved = ResolvedTransaction {
-            txid,
-            kind: if coinbase { TransactionKind::Coinbase } else { TransactionKind::Payment },
-            inputs,
-            outputs,
-            unknown: u64::try_from(missing).unwrap_or(most),
-        };
-        if !coinbase {
-            resolved.kind = classify(&resolved);
-        }
-        Ok(resolved)
+        Ok(())
     }
 }
 
-fn total<'a>(coins: impl Iterator<Item = &'a Coin>) -> u128 {
-    coins.map(|coin| u128::from(coin.value)).sum()
-}
-
-/// A coin in words, with its owner's address where it has one.
-fn describe(chain: ChainId, coin: &Coin) -> String {
-    let owner = match (coin.owner.address(chain), &coin.owner) {
+/// An output in words, with its owner's address where it has one.
+fn describe(chain: ChainId, output: &TxOut) -> String {
+    let owner = match (output.owner.address(chain), &output.owner) {
         (Some(address), _) => address.to_string(),
         (None, ScriptOwner::Pool(pool)) => format!("the {}", pool.as_str()),
         (None, owner) => format!("the script {}", hex::encode(owner.to_bytes())),
     };
-    format!("{} base units of {owner}", coin.value)
+    format!("{} base units of {owner}", output.value)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::{io, path::PathBuf};
 
-use assay_engine::chain::ChainId;
+use assay_engine::{chain::ChainId, utxo::Block};
 
-use super::{ChainBlock, block::hash_text, raw::RawError};
+use super::{hash::hash_text, raw::RawError};
 
 /// The newest block that a source knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,14 +67,14 @@ pub trait BlockSource: Send {
     /// # Errors
     ///
     /// Where there is none, or it cannot be read.
-    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError>;
+    fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError>;
 
     /// The block at a height.
     ///
     /// # Errors
     ///
     /// Where there is none, or it cannot be read.
-    fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
+    fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
         match self.hash_at(height)? {
             Some(hash) => self.block(&hash),
             None => Err(SourceError::NoBlock { height, tip: self.tip()?.height }),
@@ -87,16 +87,16 @@ pub trait BlockSource: Send {
     /// # Errors
     ///
     /// Where the first one does not exist or cannot be read.
-    fn blocks(&mut self, from: u64, most: Portion) -> Result<Vec<ChainBlock>, SourceError> {
+    fn blocks(&mut self, from: u64, most: Portion) -> Result<Vec<Block>, SourceError> {
         let mut blocks = vec![self.block_at(from)?];
-        let mut legs: usize = blocks.iter().map(ChainBlock::legs).sum();
+        let mut legs: usize = blocks.iter().map(Block::inputs_and_outputs).sum();
         for height in (from..).skip(1).take(most.blocks.saturating_sub(1)) {
             if legs >= most.legs {
                 break;
             }
             match self.block_at(height) {
                 Ok(block) => {
-                    legs = legs.saturating_add(block.legs());
+                    legs = legs.saturating_add(block.inputs_and_outputs());
                     blocks.push(block);
                 }
                 // The next call meets it again.

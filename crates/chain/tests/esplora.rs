@@ -15,7 +15,7 @@ use std::{
 };
 
 use assay_chain::{
-    BlockSource, ChainBlock, ChainParams, Portion, SourceError, TipRef,
+    BlockSource, ChainParams, Portion, SourceError, TipRef,
     esplora::{AddressStatistics, Esplora, PAGE},
     files::FileSource,
     http::{Answer, Backoff, Http, NoAnswer, Patience, Pause, Request, Server},
@@ -24,13 +24,17 @@ use assay_chain::{
         transaction::{RawInput, RawOutput, RawTransaction},
     },
 };
-use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::ScriptOwner};
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    utxo::{Block, ScriptOwner},
+};
 use serde_json::{Value, json};
 
 const HEIGHT: u64 = 277_647;
 
 /// The block's bytes and the block.
-fn block() -> (Vec<u8>, ChainBlock) {
+fn block() -> (Vec<u8>, Block) {
     let folder = PathBuf::from(env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA"));
     let path = folder.join("chains/bitcoin/blocks/277647.dat.bz2");
     let mut packed = bzip2::read::BzDecoder::new(std::fs::File::open(&path).expect("the file"));
@@ -86,11 +90,11 @@ impl Patience for Patient {
     }
 }
 
-fn transaction(block: &ChainBlock, read: &RawTransaction<'_>) -> Value {
+fn transaction(block: &Block, read: &RawTransaction<'_>) -> Value {
     let input = |input: &RawInput<'_>| {
         json!({
-            "txid": input.output.txid.to_string(),
-            "vout": input.output.index,
+            "txid": input.outpoint.txid.to_string(),
+            "vout": input.outpoint.index,
             "prevout": null,
             "scriptsig": hex::encode(input.script),
             "scriptsig_asm": "",
@@ -113,8 +117,8 @@ fn transaction(block: &ChainBlock, read: &RawTransaction<'_>) -> Value {
     })
 }
 
-fn status(block: &ChainBlock) -> Value {
-    let head = &block.head;
+fn status(block: &Block) -> Value {
+    let head = &block.reference;
     json!({
         "confirmed": true,
         "block_height": head.height,
@@ -124,7 +128,7 @@ fn status(block: &ChainBlock) -> Value {
 }
 
 /// Everything that the API says of the block and of one address in it.
-fn answers(bytes: &[u8], block: &ChainBlock) -> HashMap<String, String> {
+fn answers(bytes: &[u8], block: &Block) -> HashMap<String, String> {
     let params = ChainParams::of(ChainId::BTC).expect("parameters");
     let raw = RawBlock::parse(bytes, params, None).expect("a block");
     let hash = hex::encode(raw.hash);
@@ -175,7 +179,7 @@ fn answers(bytes: &[u8], block: &ChainBlock) -> HashMap<String, String> {
     answers
 }
 
-fn miner(block: &ChainBlock) -> CanonicalAddress {
+fn miner(block: &Block) -> CanonicalAddress {
     let mined =
         block.transactions.first().and_then(|read| read.outputs.first()).expect("an output");
     mined.owner.address(ChainId::BTC).expect("an address")
@@ -194,7 +198,7 @@ fn a_block_of_many_pages_is_the_one_in_the_file() {
     let answers = answers(&bytes, &block);
     // However often the API is busy first.
     let mut source: Box<dyn BlockSource> = Box::new(api(answers, 3));
-    assert_eq!(source.tip().expect("a tip"), TipRef { height: HEIGHT, hash: block.head.hash });
+    assert_eq!(source.tip().expect("a tip"), TipRef { height: HEIGHT, hash: block.reference.hash });
     assert_eq!(source.block_at(HEIGHT).expect("the block"), block);
     assert_eq!(source.blocks(HEIGHT, Portion::of_blocks(5)).expect("blocks"), [block]);
     assert_eq!(source.hash_at(HEIGHT + 1).expect("an answer"), None);
@@ -222,13 +226,11 @@ fn the_history_of_an_address() {
     let page = api.address_transactions(&address, None).expect("a page");
     let [only] = &*page else { unreachable!("one transaction: {page:?}") };
     assert_eq!(only.transaction, *mined);
-    assert_eq!((only.block.height, only.block.hash), (HEIGHT, block.head.hash));
-    assert_eq!(only.block.time, block.head.time);
+    assert_eq!((only.height, only.time), (HEIGHT, block.reference.time));
     assert!(api.address_transactions(&address, Some(&mined.txid)).expect("a page").is_empty());
 
     assert_eq!(api.transaction(&mined.txid).expect("an answer").as_ref(), Some(only));
-    let spends = api.spends(&mined.txid).expect("an answer");
-    assert_eq!(spends.first().copied().flatten().expect("a spend").place, 3);
+    assert_eq!(api.spenders(&mined.txid).expect("an answer"), [Some(mined.txid)]);
     let unknown = block.transactions.last().expect("a transaction").txid;
     assert_eq!(api.transaction(&unknown).expect("an answer"), None);
 }
@@ -238,7 +240,7 @@ fn the_history_of_an_address() {
 fn every_lie_is_noticed() {
     let (bytes, block) = block();
     let answers = answers(&bytes, &block);
-    let hash = hex::encode(block.head.hash);
+    let hash = hex::encode(block.reference.hash);
     let (header, page) = (format!("/block/{hash}"), format!("/block/{hash}/txs/50"));
     let read = |path: &str, change: &dyn Fn(&mut Value)| {
         let mut answers = answers.clone();
@@ -246,7 +248,7 @@ fn every_lie_is_noticed() {
         let mut value: Value = serde_json::from_str(said).expect("JSON");
         change(&mut value);
         *said = value.to_string();
-        api(answers, 0).block(&block.head.hash).map(|block| block.head)
+        api(answers, 0).block(&block.reference.hash).map(|block| block.reference)
     };
     assert!(read(&header, &|_| ()).is_ok());
     for (field, lie) in [
@@ -303,13 +305,13 @@ fn what_an_input_spends_is_read_where_it_is_said() {
     let (bytes, block) = block();
     let mut answers = answers(&bytes, &block);
     let spending = block.transactions.get(1).expect("a payment");
-    let page = format!("/block/{}/txs/0", hex::encode(block.head.hash));
+    let page = format!("/block/{}/txs/0", hex::encode(block.reference.hash));
     let all: Value = serde_json::from_str(&answers[&page]).expect("JSON");
     let mut said = all.get(1).expect("a payment").clone();
     said["vin"][0]["prevout"] = json!({ "scriptpubkey": "51", "value": 77 });
     answers.insert(format!("/tx/{}", spending.txid), said.to_string());
     let read = api(answers, 0).transaction(&spending.txid).expect("an answer").expect("it");
-    let coin = read.transaction.inputs.first().and_then(|input| input.coin.as_ref());
+    let coin = read.transaction.inputs.first().and_then(|input| input.spent.as_ref());
     let coin = coin.expect("what it spends");
     assert_eq!((coin.value, &coin.owner), (77, &ScriptOwner::from_script(ChainId::BTC, &[0x51])));
 }

@@ -13,16 +13,16 @@ use std::{
 };
 
 use assay_chain::{
-    BlockSource, Coin, SourceError,
+    BlockSource, SourceError,
     http::{Answer, Backoff, Http, NoAnswer, Patience, Pause, Request, Server},
     node::{NodeOptions, NodeSource},
     raw::merkle::merkle_root,
-    resolve::{ResolvedTransaction, Resolver, wanted},
+    resolve::{Resolver, outputs_to_look_up},
     rpc::Rpc,
 };
 use assay_engine::{
     chain::ChainId,
-    utxo::{OutPoint, Pool, ScriptOwner, TransactionKind, Txid},
+    utxo::{OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxOut, Txid},
 };
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ fn number(row: &Value, field: &str) -> u64 {
 }
 
 /// What the node says of outputs that blocks spend, by its answers to single transactions.
-fn recorded(chain: ChainId, folder: &Path, spent: &[OutPoint]) -> HashMap<OutPoint, Coin> {
+fn recorded(chain: ChainId, folder: &Path, spent: &[OutPoint]) -> HashMap<OutPoint, TxOut> {
     let found = spent.iter().filter_map(|output| {
         let name = format!("rpc_response_getrawtransaction_{}.json", output.txid);
         let answer: Value =
@@ -137,7 +137,7 @@ fn recorded(chain: ChainId, folder: &Path, spent: &[OutPoint]) -> HashMap<OutPoi
         // Whole coins, so that a double is good enough here.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole coins")]
         let value = made["value"].as_f64().expect("a value") as u64 * 100_000_000;
-        Some((*output, Coin { owner: ScriptOwner::from_script(chain, &script), value }))
+        Some((*output, TxOut { owner: ScriptOwner::from_script(chain, &script), value }))
     });
     found.collect()
 }
@@ -149,20 +149,19 @@ fn check(chain: &str, folder: &Path) {
     let mut transactions = rows(&folder.join("expected_transactions.json")).into_iter();
     for row in rows(&folder.join("expected_blocks.json")) {
         let block = source.block_at(number(&row, "number")).expect("the block");
-        assert_eq!(hex::encode(block.head.hash), text(&row, "hash"));
-        assert_eq!(block.head.height, number(&row, "number"));
-        assert_eq!(block.head.time.as_second().unsigned_abs(), number(&row, "timestamp"));
+        assert_eq!(hex::encode(block.reference.hash), text(&row, "hash"));
+        assert_eq!(block.reference.height, number(&row, "number"));
+        assert_eq!(block.reference.time.as_second().unsigned_abs(), number(&row, "timestamp"));
         assert_eq!(block.transactions.len() as u64, number(&row, "transaction_count"));
         let root = merkle_root(block.transactions.iter().map(|read| read.txid)).expect("a root");
         assert_eq!(hex::encode(root), text(&row, "merkle_root"));
         // The same block by its hash alone.
-        assert_eq!(source.block(&block.head.hash).expect("the block"), block);
+        assert_eq!(source.block(&block.reference.hash).expect("the block"), block);
 
-        let known = recorded(chain, folder, &wanted(std::slice::from_ref(&block)));
+        let known = recorded(chain, folder, &outputs_to_look_up(std::slice::from_ref(&block)));
         let mut batch = Resolver::new(chain, false).expect("a chain of coins");
-        let resolved = batch
-            .resolve(block, &|output| known.get(output).cloned(), &|_| TransactionKind::Payment)
-            .expect("it adds up");
+        let resolved =
+            batch.resolve(block, &|outpoint| known.get(outpoint).cloned()).expect("it adds up");
         for transaction in &resolved.transactions {
             check_transaction(chain, transaction, &transactions.next().expect("a row"));
         }
@@ -170,7 +169,7 @@ fn check(chain: &str, folder: &Path) {
     assert_eq!(transactions.next(), None, "rows of transactions that were not read");
 }
 
-fn check_transaction(chain: ChainId, read: &ResolvedTransaction, row: &Value) {
+fn check_transaction(chain: ChainId, read: &Transaction, row: &Value) {
     let shielded = ScriptOwner::Pool(Pool::ZcashShielded);
     assert_eq!(read.txid.to_string(), text(row, "hash"));
     assert_eq!(read.kind == TransactionKind::Coinbase, row["is_coinbase"] == json!(true));
@@ -188,7 +187,7 @@ fn check_transaction(chain: ChainId, read: &ResolvedTransaction, row: &Value) {
     let in_pool: u64 = read
         .inputs
         .iter()
-        .filter_map(|input| input.coin.as_ref())
+        .filter_map(|input| input.spent.as_ref())
         .filter(|coin| coin.owner == shielded)
         .map(|coin| coin.value)
         .sum();
@@ -198,15 +197,16 @@ fn check_transaction(chain: ChainId, read: &ResolvedTransaction, row: &Value) {
     assert_eq!(out_pool, shielded_out.saturating_sub(shielded_in), "{}", read.txid);
 
     let open: Vec<_> = inputs.iter().filter(|row| !is_shielded(row)).collect();
-    let spent: Vec<_> = read.inputs.iter().filter(|input| input.output.txid != read.txid).collect();
+    let spent: Vec<_> =
+        read.inputs.iter().filter(|input| input.outpoint.txid != read.txid).collect();
     assert_eq!(spent.len(), open.len(), "{}", read.txid);
     for (input, row) in spent.iter().zip(open) {
         let txid: Txid = text(row, "spent_transaction_hash").parse().expect("an identifier");
         let index = u32::try_from(number(row, "spent_output_index")).expect("an index");
-        assert_eq!(input.output, OutPoint { txid, index });
+        assert_eq!(input.outpoint, OutPoint { txid, index });
         // What is spent is known where the node told it; never guessed.
-        assert_eq!(input.coin.as_ref().map(|coin| coin.value), row["value"].as_u64());
-        if let Some(coin) = &input.coin {
+        assert_eq!(input.spent.as_ref().map(|coin| coin.value), row["value"].as_u64());
+        if let Some(coin) = &input.spent {
             check_owner(chain, &coin.owner, row);
         }
     }
@@ -224,9 +224,9 @@ fn check_transaction(chain: ChainId, read: &ResolvedTransaction, row: &Value) {
     let total = read.outputs.iter().map(|coin| coin.value).sum::<u64>();
     let (expected_in, expected_out) = (number(row, "input_value"), number(row, "output_value"));
     assert_eq!(total, expected_out - shielded_in.min(shielded_out));
-    if read.unknown == 0 {
+    if read.unknown_value() == 0 {
         let known: u64 =
-            read.inputs.iter().filter_map(|input| Some(input.coin.as_ref()?.value)).sum();
+            read.inputs.iter().filter_map(|input| Some(input.spent.as_ref()?.value)).sum();
         assert_eq!(known, expected_in - shielded_in.min(shielded_out));
     }
 }
@@ -304,7 +304,7 @@ fn every_lie_about_a_block_is_noticed() {
         let options = NodeOptions::default();
         let mut source =
             NodeSource::new(ChainId::BTC, Rpc::new(server), options).expect("a source");
-        source.block_at(50_001).map(|block| block.head)
+        source.block_at(50_001).map(|block| block.reference)
     };
     assert!(read("", "").is_ok());
     for (from, to) in [

@@ -7,12 +7,15 @@
 use std::{env, fmt::Write as _, path::PathBuf};
 
 use assay_chain::{
-    BlockSource, ChainBlock, SourceError,
+    BlockSource, SourceError,
     files::{FileSource, read_block},
     raw::{Expected, merkle::merkle_root},
-    resolve::wanted,
+    resolve::outputs_to_look_up,
 };
-use assay_engine::chain::ChainId;
+use assay_engine::{
+    chain::ChainId,
+    utxo::{Block, TransactionKind},
+};
 use sha2::{Digest, Sha256};
 
 /// A block as the other program describes it.
@@ -101,11 +104,11 @@ fn digest(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
 
-fn check(block: &ChainBlock, facts: &Facts) {
-    assert_eq!(hex::encode(block.head.hash), facts.hash);
-    assert_eq!(hex::encode(block.head.parent), facts.parent);
-    assert_eq!(block.head.time.as_second(), facts.time);
-    assert_eq!(block.head.height, facts.height);
+fn check(block: &Block, facts: &Facts) {
+    assert_eq!(hex::encode(block.reference.hash), facts.hash);
+    assert_eq!(hex::encode(block.reference.parent), facts.parent);
+    assert_eq!(block.reference.time.as_second(), facts.time);
+    assert_eq!(block.reference.height, facts.height);
     let all = &block.transactions;
     let root = merkle_root(all.iter().map(|read| read.txid)).expect("a root");
     assert_eq!(hex::encode(root), facts.merkle_root);
@@ -117,7 +120,7 @@ fn check(block: &ChainBlock, facts: &Facts) {
     assert_eq!(outputs.iter().map(|coin| coin.value).sum::<u64>(), facts.value);
     let without = outputs.iter().filter(|coin| coin.owner.address(ChainId::BTC).is_none());
     assert_eq!(without.count(), facts.without_address);
-    let mined: Vec<_> = all.iter().filter(|read| read.coinbase).collect();
+    let mined: Vec<_> = all.iter().filter(|read| read.kind == TransactionKind::Coinbase).collect();
     assert_eq!(mined.len(), 1);
     let mined = mined.iter().flat_map(|read| &read.outputs).map(|coin| coin.value);
     assert_eq!(mined.sum::<u64>(), facts.mined);
@@ -131,7 +134,7 @@ fn check(block: &ChainBlock, facts: &Facts) {
             writeln!(made, "{}:{place} {address} {}", read.txid, coin.value).expect("a text");
         }
         for input in &read.inputs {
-            writeln!(spent, "{} {}", read.txid, input.output).expect("a text");
+            writeln!(spent, "{} {}", read.txid, input.outpoint).expect("a text");
         }
     }
     assert_eq!(hex::encode(Sha256::digest(ids)), facts.ids);
@@ -153,8 +156,8 @@ fn three_blocks_of_bitcoin() {
         let own: std::collections::HashSet<_> =
             block.transactions.iter().map(|read| read.txid).collect();
         let inputs = block.transactions.iter().flat_map(|read| &read.inputs);
-        let other = inputs.filter(|input| !own.contains(&input.output.txid)).count();
-        assert_eq!(wanted(&[block]).len(), other);
+        let other = inputs.filter(|input| !own.contains(&input.outpoint.txid)).count();
+        assert_eq!(outputs_to_look_up(&[block]).len(), other);
     }
 }
 

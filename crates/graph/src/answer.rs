@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use assay_engine::utxo::{CoinTransaction, History, HistoryEntry, Leg, OwnOutput, Statistics};
+use assay_engine::utxo::{
+    History, HistoryEntry, OwnOutput, SideEntry, Statistics, TransactionView,
+};
 use jiff::Timestamp;
 
 use super::rows::TransactionRow;
@@ -14,18 +16,18 @@ pub(crate) struct Head {
     pub(crate) time: Timestamp,
 }
 
-/// Legs of one side, by the number of their transaction.
-pub(crate) type Side = HashMap<i64, Vec<Leg>>;
+/// Entries of one side, by the number of their transaction.
+pub(crate) type Side = HashMap<i64, Vec<SideEntry>>;
 
 impl Head {
     /// The transaction with the legs of one side or of both.
-    pub(crate) fn with(&self, inputs: Option<&Side>, outputs: Option<&Side>) -> CoinTransaction {
+    pub(crate) fn with(&self, inputs: Option<&Side>, outputs: Option<&Side>) -> TransactionView {
         let mut transaction = self.row.bare(self.time);
         let legs = |side: Option<&Side>| {
             side.and_then(|side| side.get(&self.row.number)).cloned().unwrap_or_default()
         };
-        transaction.inputs.legs = legs(inputs);
-        transaction.outputs.legs = legs(outputs);
+        transaction.inputs.largest = legs(inputs);
+        transaction.outputs.largest = legs(outputs);
         transaction
     }
 }
@@ -34,19 +36,19 @@ impl Head {
 pub(crate) fn keep_largest(side: &mut Side, most: u32) {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     for legs in side.values_mut() {
-        legs.sort_unstable_by_key(|leg| (std::cmp::Reverse(leg.value), leg.place));
+        legs.sort_unstable_by_key(|leg| (std::cmp::Reverse(leg.output.value), leg.index));
         legs.truncate(most);
     }
 }
 
-/// What a owner moved by a transaction.
+/// What an owner moved by a transaction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Own {
     pub(crate) sent: u128,
     pub(crate) outputs: Vec<OwnOutput>,
 }
 
-/// What a owner did, from what was read of it.
+/// What an owner did, from what was read of it.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) statistics: Statistics,
@@ -63,7 +65,7 @@ pub(crate) struct Read {
 impl Read {
     pub(crate) fn history(self) -> History {
         let Self { statistics, incoming, outgoing, inputs, outputs, own } = self;
-        let entry = |head: &Head, transaction: CoinTransaction, incoming: bool| {
+        let entry = |head: &Head, transaction: TransactionView, incoming: bool| {
             let Own { sent, outputs } = own.get(&head.row.number).cloned().unwrap_or_default();
             HistoryEntry {
                 transaction,

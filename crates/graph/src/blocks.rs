@@ -2,10 +2,9 @@
 
 use std::iter::Peekable;
 
-use super::{
-    Coin, GraphBlock, GraphInput, GraphTransaction,
-    rows::{BlockRow, TransactionRow},
-};
+use assay_engine::utxo::{Block, ResolvedBlock, Transaction, TxInput, TxOut};
+
+use super::rows::{BlockRow, TransactionRow};
 
 /// Transactions that are put together at once: they and their legs are in memory then.
 const TRANSACTIONS_AT_ONCE: i64 = 4096;
@@ -21,8 +20,8 @@ pub(crate) struct Span {
 /// The legs of transactions, with the transactions' numbers, in order.
 #[derive(Debug)]
 pub(crate) struct Sides {
-    pub(crate) inputs: Vec<(i64, GraphInput)>,
-    pub(crate) outputs: Vec<(i64, Coin)>,
+    pub(crate) inputs: Vec<(i64, TxInput)>,
+    pub(crate) outputs: Vec<(i64, TxOut)>,
 }
 
 /// Blocks that follow one another, in parts of bounded size: at least a block each.
@@ -42,23 +41,22 @@ pub(crate) fn assemble(
     blocks: &[Span],
     transactions: Vec<TransactionRow>,
     sides: Sides,
-    each: &mut (dyn FnMut(GraphBlock) + Send),
+    each: &mut (dyn FnMut(ResolvedBlock) + Send),
 ) {
     let mut transactions = transactions.into_iter().peekable();
     let mut inputs = sides.inputs.into_iter().peekable();
     let mut outputs = sides.outputs.into_iter().peekable();
     for Span { row, end } in blocks {
-        let mut block = GraphBlock { block: row.block, transactions: Vec::new() };
+        let mut block = Block { reference: row.block, transactions: Vec::new() };
         while let Some(row) = transactions.next_if(|row| row.number < *end) {
-            block.transactions.push(GraphTransaction {
+            block.transactions.push(Transaction {
                 txid: row.txid,
                 kind: row.kind,
                 inputs: of(&mut inputs, row.number),
                 outputs: of(&mut outputs, row.number),
-                unknown: row.unknown.unsigned_abs(),
             });
         }
-        each(block);
+        each(ResolvedBlock::assume(block));
     }
 }
 

@@ -8,7 +8,7 @@ use assay_engine::{chain::ChainId, utxo::Statistics};
 use sha2::{Digest, Sha256};
 
 use super::rows::{
-    BlockRow, CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, kind_number,
+    BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow, kind_number,
 };
 
 /// Hashes rows that are handed in by table and in the order of their keys.
@@ -44,7 +44,7 @@ impl Fingerprint {
 
     pub(crate) fn input(&mut self, row: &InputRow) {
         self.inputs.update(row.transaction.to_be_bytes());
-        self.inputs.update(row.place.to_be_bytes());
+        self.inputs.update(row.index.to_be_bytes());
         match row.spends {
             Spends::Pool => self.inputs.update([0]),
             Spends::Recorded { transaction, index } => {
@@ -58,19 +58,19 @@ impl Fingerprint {
                 self.inputs.update(output.index.to_be_bytes());
             }
         }
-        match &row.coin {
+        match &row.spent {
             None => self.inputs.update([0]),
             Some(row) => {
                 self.inputs.update([1]);
-                coin(&mut self.inputs, row);
+                output(&mut self.inputs, row);
             }
         }
     }
 
     pub(crate) fn output(&mut self, row: &OutputRow) {
         self.outputs.update(row.transaction.to_be_bytes());
-        self.outputs.update(row.place.to_be_bytes());
-        coin(&mut self.outputs, &row.coin);
+        self.outputs.update(row.index.to_be_bytes());
+        output(&mut self.outputs, &row.output);
     }
 
     pub(crate) fn owner(&mut self, row: &OwnerRow) {
@@ -106,7 +106,7 @@ impl Fingerprint {
     }
 }
 
-fn coin(hash: &mut Sha256, row: &CoinRow) {
+fn output(hash: &mut Sha256, row: &TxOutRow) {
     hash.update(row.owner.to_be_bytes());
     hash.update(row.value.to_be_bytes());
 }

@@ -33,7 +33,7 @@ use assay_database::ChangeSubscription;
 use assay_engine::{
     chain::ChainId,
     trace::Reading,
-    utxo::{CoinTransaction, History, OutPoint, ScriptOwner, TransactionKind, Txid},
+    utxo::{BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxOut, Txid},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -45,66 +45,6 @@ pub use sqlite::SqliteGraphs;
 
 /// The most blocks that a reorganisation may replace.
 pub const DEEPEST_REORGANISATION: u64 = 100;
-
-/// A block's place in its chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockRef {
-    /// Its height.
-    pub height: u64,
-    /// Its hash, as it is written.
-    pub hash: [u8; 32],
-    /// The hash of the block before it; zeros for the first of all.
-    pub parent: [u8; 32],
-    /// Its own time.
-    pub time: Timestamp,
-}
-
-/// A block to be recorded, with everything that it spends resolved and checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GraphBlock {
-    /// The block.
-    pub block: BlockRef,
-    /// Its transactions, in order.
-    pub transactions: Vec<GraphTransaction>,
-}
-
-/// A transaction to be recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GraphTransaction {
-    /// Its identifier. Two coinbases of early Bitcoin share theirs with later ones (BIP 30): the later
-    /// one counts.
-    pub txid: Txid,
-    /// What it is.
-    pub kind: TransactionKind,
-    /// What it spends; empty for a coinbase.
-    pub inputs: Vec<GraphInput>,
-    /// What it makes.
-    pub outputs: Vec<Coin>,
-    /// What the inputs without a coin are worth together, as far as the outputs tell: what the outputs
-    /// are worth beyond the known inputs.
-    pub unknown: u64,
-}
-
-/// An input to be recorded. What comes out of a [`Pool`](assay_engine::utxo::Pool) without spending an
-/// output is an input too: its coin is the pool's and `output` is place `u32::MAX` of the transaction
-/// itself. What goes into a pool without being an output is an output of the pool's, after the others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GraphInput {
-    /// What it spends.
-    pub output: OutPoint,
-    /// Its value and owner; `None` where they are not known because it was made before the first
-    /// block of this graph.
-    pub coin: Option<Coin>,
-}
-
-/// What an output is worth and who can spend it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coin {
-    /// Who can spend it.
-    pub owner: ScriptOwner,
-    /// Its value in base units.
-    pub value: u64,
-}
 
 /// How far a graph reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +65,7 @@ pub struct GraphTip {
 /// the order or number of what is asked for at once.
 #[async_trait]
 pub trait FlowSource: std::fmt::Debug + Send + Sync {
-    /// What a owner did, with the transactions of its largest outputs in each direction (by value,
+    /// What an owner did, with the transactions of its largest outputs in each direction (by value,
     /// then by place in the chain), each with its largest legs, as far as `reading` goes. `None` where
     /// it never appeared.
     async fn history(
@@ -139,7 +79,7 @@ pub trait FlowSource: std::fmt::Debug + Send + Sync {
         &self,
         transactions: &[Txid],
         largest: u32,
-    ) -> Result<Vec<Option<CoinTransaction>>, GraphError>;
+    ) -> Result<Vec<Option<TransactionView>>, GraphError>;
 
     /// The transactions that spend the outputs, with their outputs; `None` where one is not spent. In
     /// the order asked for.
@@ -147,7 +87,7 @@ pub trait FlowSource: std::fmt::Debug + Send + Sync {
         &self,
         outputs: &[OutPoint],
         largest: u32,
-    ) -> Result<Vec<Option<CoinTransaction>>, GraphError>;
+    ) -> Result<Vec<Option<TransactionView>>, GraphError>;
 }
 
 /// A chain's graph, to be read.
@@ -164,7 +104,7 @@ pub trait Graph: FlowSource {
         &self,
         txid: &Txid,
         largest: u32,
-    ) -> Result<Option<CoinTransaction>, GraphError>;
+    ) -> Result<Option<TransactionView>, GraphError>;
 
     /// Who appears, on either side, in blocks above `height`; each once.
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError>;
@@ -174,7 +114,7 @@ pub trait Graph: FlowSource {
         &self,
         from: u64,
         to: u64,
-        each: &mut (dyn FnMut(GraphBlock) + Send),
+        each: &mut (dyn FnMut(ResolvedBlock) + Send),
     ) -> Result<(), GraphError>;
 
     /// SHA-256 over all rows in order, statistics included: equal exactly for equal states, whatever
@@ -190,7 +130,10 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     fn tip(&self) -> Option<GraphTip>;
 
     /// The outputs that are recorded, spent or not. Those that are missing are not known.
-    async fn coins(&mut self, outputs: &[OutPoint]) -> Result<HashMap<OutPoint, Coin>, GraphError>;
+    async fn outputs(
+        &mut self,
+        outpoints: &[OutPoint],
+    ) -> Result<HashMap<OutPoint, TxOut>, GraphError>;
 
     /// Records blocks that follow the tip, all of them in one transaction. Blocks of at least
     /// `reorganisable_from` can be taken back; telling the height from which on that may be needed
@@ -203,7 +146,7 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     /// when it builds the indexes.
     async fn append(
         &mut self,
-        blocks: &[GraphBlock],
+        blocks: &[ResolvedBlock],
         reorganisable_from: u64,
         at: Timestamp,
     ) -> Result<(), GraphError>;

@@ -5,15 +5,14 @@
 
 use assay_engine::{
     coinjoin::CoinjoinKind,
-    utxo::{CoinTransaction, Legs, OutPoint, ScriptOwner, Statistics, TransactionKind, Txid},
+    utxo::{
+        BlockRef, OutPoint, ScriptOwner, Statistics, TransactionKind, TransactionSide,
+        TransactionView, Txid,
+    },
 };
 use jiff::Timestamp;
 
-use super::BlockRef;
 use crate::GraphError;
-
-/// The place by which an input names what comes out of a pool: no output has it.
-pub(crate) const OUT_OF_POOL: u32 = u32::MAX;
 
 /// A block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +43,9 @@ pub(crate) struct TransactionRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InputRow {
     pub(crate) transaction: i64,
-    pub(crate) place: u32,
+    pub(crate) index: u32,
     pub(crate) spends: Spends,
-    pub(crate) coin: Option<CoinRow>,
+    pub(crate) spent: Option<TxOutRow>,
 }
 
 /// What an input spends.
@@ -64,18 +63,18 @@ pub(crate) enum Spends {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutputRow {
     pub(crate) transaction: i64,
-    pub(crate) place: u32,
-    pub(crate) coin: CoinRow,
+    pub(crate) index: u32,
+    pub(crate) output: TxOutRow,
 }
 
 /// What an output is worth and the number of who can spend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CoinRow {
+pub(crate) struct TxOutRow {
     pub(crate) owner: i64,
     pub(crate) value: i64,
 }
 
-/// A owner with what it did so far.
+/// An owner with what it did so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnerRow {
     pub(crate) number: i64,
@@ -83,7 +82,7 @@ pub(crate) struct OwnerRow {
     pub(crate) statistics: Statistics,
 }
 
-/// What a owner had done before a block.
+/// What an owner had done before a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UndoRow {
     pub(crate) height: u64,
@@ -93,14 +92,14 @@ pub(crate) struct UndoRow {
 
 impl TransactionRow {
     /// The transaction without any legs.
-    pub(crate) fn bare(&self, time: Timestamp) -> CoinTransaction {
-        let side = |count: i64, total: i64, unknown: i64| Legs {
-            legs: Vec::new(),
+    pub(crate) fn bare(&self, time: Timestamp) -> TransactionView {
+        let side = |count: i64, total: i64, unknown: i64| TransactionSide {
+            largest: Vec::new(),
             count: count.unsigned_abs(),
             total: total.unsigned_abs().into(),
             unknown: unknown.unsigned_abs().into(),
         };
-        CoinTransaction {
+        TransactionView {
             txid: self.txid,
             height: self.height,
             time,

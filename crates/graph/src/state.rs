@@ -1,9 +1,12 @@
 //! Where a graph stands, and what may come next.
 
-use assay_engine::chain::ChainId;
+use assay_engine::{
+    chain::ChainId,
+    utxo::{BlockRef, ResolvedBlock},
+};
 use jiff::Timestamp;
 
-use super::{BlockRef, DEEPEST_REORGANISATION, GraphBlock, GraphTip};
+use super::{DEEPEST_REORGANISATION, GraphTip};
 use crate::GraphError;
 
 /// Where a graph stands.
@@ -38,9 +41,9 @@ impl State {
     }
 
     /// Refuses blocks that do not follow one another and the tip.
-    pub(crate) fn expect_next(&self, blocks: &[GraphBlock]) -> Result<(), GraphError> {
+    pub(crate) fn expect_next(&self, blocks: &[ResolvedBlock]) -> Result<(), GraphError> {
         let mut tip = self.tip.map(|(block, _)| block);
-        for GraphBlock { block, .. } in blocks {
+        for block in blocks.iter().map(|block| block.reference) {
             let follows = match &tip {
                 Some(tip) => {
                     Some(block.height) == tip.height.checked_add(1) && block.parent == tip.hash
@@ -51,7 +54,7 @@ impl State {
                 let tip = tip.map_or(self.start.saturating_sub(1), |tip| tip.height);
                 return Err(GraphError::Gap { chain: self.chain, height: block.height, tip });
             }
-            tip = Some(*block);
+            tip = Some(block);
         }
         Ok(())
     }
@@ -83,6 +86,8 @@ impl State {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use assay_engine::utxo::Block;
+
     use super::*;
 
     /// A graph without blocks.
@@ -99,19 +104,19 @@ pub(crate) mod tests {
         }
     }
 
-    fn block(height: u64, hash: u8, parent: u8) -> GraphBlock {
+    fn block(height: u64, hash: u8, parent: u8) -> ResolvedBlock {
         let (hash, parent) = ([hash; 32], [parent; 32]);
-        let block = BlockRef { height, hash, parent, time: Timestamp::UNIX_EPOCH };
-        GraphBlock { block, transactions: Vec::new() }
+        let reference = BlockRef { height, hash, parent, time: Timestamp::UNIX_EPOCH };
+        ResolvedBlock::assume(Block { reference, transactions: Vec::new() })
     }
 
     fn at(tip: u64) -> State {
-        State { tip: Some((block(tip, 1, 0).block, Timestamp::UNIX_EPOCH)), ..empty(10) }
+        State { tip: Some((block(tip, 1, 0).reference, Timestamp::UNIX_EPOCH)), ..empty(10) }
     }
 
     #[test]
     fn blocks_follow_the_tip_and_one_another() {
-        let follows = |state: &State, blocks: &[GraphBlock]| state.expect_next(blocks).is_ok();
+        let follows = |state: &State, blocks: &[ResolvedBlock]| state.expect_next(blocks).is_ok();
         assert!(follows(&empty(10), &[block(10, 1, 0), block(11, 2, 1)]));
         assert!(!follows(&empty(10), &[block(11, 1, 0)]));
         assert!(follows(&at(20), &[block(21, 2, 1), block(22, 3, 2)]));

@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_engine::utxo::{OutPoint, ScriptOwner, Statistics, Txid};
+use assay_engine::utxo::{OutPoint, ResolvedBlock, ScriptOwner, Statistics, TxOut, Txid};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::{
-    Coin, GraphBlock, GraphTip, GraphWriter,
+    GraphTip, GraphWriter,
     cache::Cache,
     plan::{self, Known, Needs, Plan},
     rows::{InputRow, Spends},
@@ -20,7 +20,7 @@ use crate::GraphError;
 const OUTPUT_BYTES: usize = 48 << 20;
 /// Bytes that owners may take.
 const OWNER_BYTES: usize = 48 << 20;
-/// Bytes that a owner takes beside itself: witness programs.
+/// Bytes that an owner takes beside itself: witness programs.
 const OWNER_HEAP: usize = 48;
 
 /// An output that is recorded.
@@ -28,7 +28,7 @@ const OWNER_HEAP: usize = 48;
 pub(crate) struct RecordedOutput {
     /// The number of its transaction.
     pub(crate) transaction: i64,
-    pub(crate) coin: Coin,
+    pub(crate) output: TxOut,
 }
 
 /// What a backend does for a writer. Whoever has one is the only one who writes the graph.
@@ -148,7 +148,7 @@ impl Writer {
     async fn explain(
         &mut self,
         error: GraphError,
-        blocks: &[GraphBlock],
+        blocks: &[ResolvedBlock],
         plan: &Plan,
     ) -> GraphError {
         if !error.is_unique_violation() {
@@ -169,24 +169,24 @@ impl Writer {
             Some(((block, transaction, input), _)) => GraphError::SpentBefore {
                 chain: self.state.chain,
                 txid: transaction.txid,
-                height: block.block.height,
-                output: input.output,
+                height: block.reference.height,
+                output: input.outpoint,
             },
             None => error,
         }
     }
 
     /// Remembers what was recorded.
-    fn remember(&mut self, blocks: &[GraphBlock], plan: Plan) {
+    fn remember(&mut self, blocks: &[ResolvedBlock], plan: Plan) {
         let transactions = blocks.iter().flat_map(|block| &block.transactions);
         for (transaction, row) in transactions.zip(&plan.transactions) {
             for input in &transaction.inputs {
-                self.outputs.remove(&input.output);
+                self.outputs.remove(&input.outpoint);
             }
-            for (coin, index) in transaction.outputs.iter().zip(0..) {
-                let output = OutPoint { txid: transaction.txid, index };
-                let recorded = RecordedOutput { transaction: row.number, coin: coin.clone() };
-                self.outputs.insert(output, recorded);
+            for (output, index) in transaction.outputs.iter().zip(0..) {
+                let outpoint = OutPoint { txid: transaction.txid, index };
+                let recorded = RecordedOutput { transaction: row.number, output: output.clone() };
+                self.outputs.insert(outpoint, recorded);
             }
         }
         for row in plan.begun.into_iter().chain(plan.changed) {
@@ -210,32 +210,35 @@ impl GraphWriter for Writer {
         self.state.graph_tip()
     }
 
-    async fn coins(&mut self, outputs: &[OutPoint]) -> Result<HashMap<OutPoint, Coin>, GraphError> {
+    async fn outputs(
+        &mut self,
+        outpoints: &[OutPoint],
+    ) -> Result<HashMap<OutPoint, TxOut>, GraphError> {
         self.settle().await?;
-        let mut coins = HashMap::with_capacity(outputs.len());
+        let mut outputs = HashMap::with_capacity(outpoints.len());
         let mut missing = HashSet::new();
-        for output in outputs {
-            match self.outputs.get(output) {
+        for outpoint in outpoints {
+            match self.outputs.get(outpoint) {
                 Some(found) => {
-                    coins.insert(*output, found.coin);
+                    outputs.insert(*outpoint, found.output);
                 }
                 None => {
-                    missing.insert(*output);
+                    missing.insert(*outpoint);
                 }
             }
         }
         if !missing.is_empty() {
-            for (output, found) in self.recorder.outputs(missing.into_iter().collect()).await? {
-                self.outputs.insert(output, found.clone());
-                coins.insert(output, found.coin);
+            for (outpoint, found) in self.recorder.outputs(missing.into_iter().collect()).await? {
+                self.outputs.insert(outpoint, found.clone());
+                outputs.insert(outpoint, found.output);
             }
         }
-        Ok(coins)
+        Ok(outputs)
     }
 
     async fn append(
         &mut self,
-        blocks: &[GraphBlock],
+        blocks: &[ResolvedBlock],
         reorganisable_from: u64,
         at: Timestamp,
     ) -> Result<(), GraphError> {

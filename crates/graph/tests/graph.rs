@@ -15,11 +15,13 @@ use std::sync::Arc;
 use assay_engine::{
     chain::ChainId,
     trace::Reading,
-    utxo::{OutPoint, ScriptOwner, TransactionKind, Txid},
+    utxo::{
+        Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+        Txid,
+    },
 };
 use assay_graph::{
-    Coin, FlowSource, Graph, GraphBlock, GraphError, GraphInput, GraphStore, GraphTransaction,
-    GraphWriter, WriterOptions, memory::MemoryGraph,
+    FlowSource, Graph, GraphError, GraphStore, GraphWriter, WriterOptions, memory::MemoryGraph,
 };
 use jiff::Timestamp;
 
@@ -48,7 +50,7 @@ fn reference(chain: &Chain) -> MemoryGraph {
     MemoryGraph::new(chain.id, chain.start, false, chain.blocks.clone(), at(0))
 }
 
-async fn append(writer: &mut dyn GraphWriter, blocks: &[GraphBlock], at_once: usize) {
+async fn append(writer: &mut dyn GraphWriter, blocks: &[ResolvedBlock], at_once: usize) {
     for blocks in blocks.chunks(at_once) {
         writer.append(blocks, 0, at(0)).await.unwrap();
     }
@@ -84,7 +86,7 @@ async fn expect_equal(graph: &dyn Graph, chain: &Chain) {
             );
         }
     }
-    let tip = chain.blocks.last().map_or(0, |block| block.block.height);
+    let tip = chain.blocks.last().map_or(0, |block| block.reference.height);
     for height in chain.start.saturating_sub(1)..=tip {
         for most in [1, 3, 1000] {
             assert_eq!(
@@ -98,7 +100,7 @@ async fn expect_equal(graph: &dyn Graph, chain: &Chain) {
         let mut blocks = Vec::new();
         graph.each_block(from, to, &mut |block| blocks.push(block)).await.unwrap();
         let expected =
-            chain.blocks.iter().filter(|block| (from..=to).contains(&block.block.height));
+            chain.blocks.iter().filter(|block| (from..=to).contains(&block.reference.height));
         assert_eq!(blocks, expected.cloned().collect::<Vec<_>>());
     }
 }
@@ -141,30 +143,28 @@ async fn many_rows_are_written_at_once(store: Arc<dyn GraphStore>) {
         let [a, b, c, d] = number.to_be_bytes();
         ScriptOwner::Witness(0, vec![a, b, c, d])
     };
-    let coin = |number: u32, value: u64| Coin { owner: owner(number), value };
+    let coin = |number: u32, value: u64| TxOut { owner: owner(number), value };
     let mut chain = Chain::new(22, 0);
-    let coinbase = GraphTransaction {
+    let coinbase = Transaction {
         txid: Txid::from_bytes([1; 32]),
         kind: TransactionKind::Coinbase,
         inputs: Vec::new(),
         outputs: (0..MANY).map(|number| coin(number, u64::from(number) * 1_234_567)).collect(),
-        unknown: 0,
     };
     let passed_on = (0..MANY).zip(&coinbase.outputs).map(|(number, coin)| {
         let [a, b, c, d] = number.to_be_bytes();
         let output = OutPoint { txid: coinbase.txid, index: number };
-        let known = GraphInput { output, coin: Some(coin.clone()) };
+        let known = TxInput { outpoint: output, spent: Some(coin.clone()) };
         let elsewhere = OutPoint { txid: Txid::from_bytes([9; 32]), index: number };
-        let unknown = GraphInput { output: elsewhere, coin: None };
+        let unknown = TxInput { outpoint: elsewhere, spent: None };
         let inputs = if number % 7 == 0 { vec![unknown, known] } else { vec![known] };
         let mut bytes = [2; 32];
         (bytes[0], bytes[1], bytes[2], bytes[3]) = (a, b, c, d);
-        GraphTransaction {
+        Transaction {
             txid: Txid::from_bytes(bytes),
             kind: TransactionKind::Payment,
             inputs,
-            outputs: vec![Coin { owner: owner((number + 1) % MANY), ..coin.clone() }],
-            unknown: 0,
+            outputs: vec![TxOut { owner: owner((number + 1) % MANY), ..coin.clone() }],
         }
     });
     let passed_on = passed_on.collect();
@@ -210,7 +210,7 @@ async fn a_reorganisation_leaves_no_trace(store: Arc<dyn GraphStore>) {
     let mut writer = writer(&*store, 5).await;
     append(&mut *writer, &chain.blocks, 17).await;
     for (depth, seed) in [(1, 1), (2, 2), (12, 3), (40, 4), (100, 5), (0, 6), (100, 7)] {
-        let tip = chain.blocks.last().unwrap().block.height;
+        let tip = chain.blocks.last().unwrap().reference.height;
         chain = chain.fork(tip - depth, seed, 0);
         writer.roll_back(tip - depth).await.unwrap();
         let graph = graph(&*store).await;
@@ -218,12 +218,12 @@ async fn a_reorganisation_leaves_no_trace(store: Arc<dyn GraphStore>) {
         let right = reference(&chain).fingerprint().await.unwrap();
         assert_eq!(graph.fingerprint().await.unwrap(), right, "{depth} blocks back");
         chain = chain.fork(tip - depth, seed, 104);
-        let begun = chain.blocks.iter().position(|block| block.block.height > tip - depth);
+        let begun = chain.blocks.iter().position(|block| block.reference.height > tip - depth);
         append(&mut *writer, &chain.blocks[begun.unwrap()..], 9).await;
         let right = reference(&chain).fingerprint().await.unwrap();
         assert_eq!(graph.fingerprint().await.unwrap(), right, "{depth} blocks back, and on");
     }
-    let tip = chain.blocks.last().unwrap().block.height;
+    let tip = chain.blocks.last().unwrap().reference.height;
     let error = writer.roll_back(tip - 101).await.unwrap_err();
     assert!(
         matches!(error, GraphError::TooDeep { height, chain: CHAIN } if height == tip - 100),
@@ -239,9 +239,9 @@ async fn blocks_that_do_not_follow_change_nothing(store: Arc<dyn GraphStore>) {
     let mut writer = writer(&*store, 7).await;
     assert_eq!(writer.tip(), None);
     assert_eq!(graph(&*store).await.tip().await.unwrap(), None);
-    let refused = |blocks: &[GraphBlock], error: GraphError| {
+    let refused = |blocks: &[ResolvedBlock], error: GraphError| {
         let GraphError::Gap { height, .. } = error else { panic!("{error}") };
-        assert!(blocks.iter().any(|block| block.block.height == height));
+        assert!(blocks.iter().any(|block| block.reference.height == height));
     };
     let late = &chain.blocks[1..];
     refused(late, writer.append(late, 0, at(0)).await.unwrap_err());
@@ -266,15 +266,15 @@ async fn nothing_is_spent_twice(store: Arc<dyn GraphStore>) {
     let made = |txid| chain.txids().iter().filter(|made| **made == txid).count();
     let payments = chain.blocks.iter().flat_map(|block| &block.transactions);
     let mut inputs = payments.flat_map(|payment| &payment.inputs);
-    let spent = inputs.find(|input| made(input.output.txid) == 1 && input.output.index < u32::MAX);
+    let spent =
+        inputs.find(|input| made(input.outpoint.txid) == 1 && input.outpoint.index < u32::MAX);
     let spent = spent.unwrap().clone();
-    let value = spent.coin.as_ref().unwrap().value;
-    chain.add(vec![GraphTransaction {
+    let value = spent.spent.as_ref().unwrap().value;
+    chain.add(vec![Transaction {
         txid: Txid::from_bytes([9; 32]),
         kind: TransactionKind::Payment,
-        outputs: vec![Coin { owner: ScriptOwner::KeyHash([1; 20]), value }],
+        outputs: vec![TxOut { owner: ScriptOwner::KeyHash([1; 20]), value }],
         inputs: vec![spent.clone()],
-        unknown: 0,
     }]);
 
     let mut writer = writer(&*store, 0).await;
@@ -285,7 +285,7 @@ async fn nothing_is_spent_twice(store: Arc<dyn GraphStore>) {
         panic!("{error}")
     };
     assert_eq!((txid, height), (Txid::from_bytes([9; 32]), good as u64));
-    assert_eq!(output, spent.output);
+    assert_eq!(output, spent.outpoint);
     assert_eq!(graph(&*store).await.fingerprint().await.unwrap(), before);
     chain.blocks.pop();
     chain.grow();
@@ -296,12 +296,11 @@ async fn nothing_is_spent_twice(store: Arc<dyn GraphStore>) {
     let options = WriterOptions { backfill: true, ..options(0) };
     let mut writer = store.writer(other, options).await.unwrap();
     append(&mut *writer, &chain.blocks, 7).await;
-    chain.add(vec![GraphTransaction {
+    chain.add(vec![Transaction {
         txid: Txid::from_bytes([9; 32]),
         kind: TransactionKind::Payment,
         outputs: vec![],
         inputs: vec![spent],
-        unknown: 0,
     }]);
     append(&mut *writer, &chain.blocks[good + 1..], 1).await;
     let error = writer.build_indexes().await.unwrap_err();
@@ -319,7 +318,7 @@ async fn only_one_writes_at_a_time(store: Arc<dyn GraphStore>) {
     append(&mut *first, &chain.blocks[3..5], 2).await;
     drop(first);
     let mut second = writer(&*store, 0).await;
-    assert_eq!(second.tip().unwrap().block, chain.blocks[4].block);
+    assert_eq!(second.tip().unwrap().block, chain.blocks[4].reference);
     append(&mut *second, &chain.blocks[5..], 1).await;
     expect_equal(&*graph(&*store).await, &chain).await;
 }
@@ -334,7 +333,7 @@ async fn a_graph_begins_where_it_began(store: Arc<dyn GraphStore>) {
     let chain = Chain::of(16, 5, 3);
     append(&mut *writer, &chain.blocks, 3).await;
     let tip = writer.tip().unwrap();
-    assert_eq!((tip.start, tip.block, tip.sample), (5, chain.blocks[2].block, true));
+    assert_eq!((tip.start, tip.block, tip.sample), (5, chain.blocks[2].reference, true));
     writer.roll_back(5).await.unwrap();
     drop(writer);
     let error = store.writer(CHAIN, options(6)).await.unwrap_err();
@@ -374,10 +373,12 @@ async fn what_cannot_be_written_leaves_nothing(store: Arc<dyn GraphStore>) {
     let chain = Chain::of(18, 0, 8);
     let mut writer = writer(&*store, 0).await;
     append(&mut *writer, &chain.blocks[..6], 6).await;
-    let mut broken = chain.blocks[6..].to_vec();
+    let mut broken: Vec<Block> =
+        chain.blocks[6..].iter().map(|block| block.clone().into_block()).collect();
     broken[1].transactions[0].outputs[0].value = u64::MAX;
-    let error = writer.append(&broken, 0, at(0)).await.unwrap_err();
     let txid = broken[1].transactions[0].txid;
+    let broken: Vec<_> = broken.into_iter().map(ResolvedBlock::assume).collect();
+    let error = writer.append(&broken, 0, at(0)).await.unwrap_err();
     assert!(matches!(error, GraphError::Amount { txid: which, .. } if which == txid), "{error}");
     expect_equal(&*graph(&*store).await, &chain.fork(5, 0, 0)).await;
     append(&mut *writer, &chain.blocks[6..], 2).await;
@@ -389,12 +390,11 @@ async fn the_largest_amounts_are_exact(store: Arc<dyn GraphStore>) {
     let rich = ScriptOwner::KeyHash([1; 20]);
     let mut chain = Chain::new(19, 0);
     for number in 0..5 {
-        let coinbase = GraphTransaction {
+        let coinbase = Transaction {
             txid: Txid::from_bytes([number; 32]),
             kind: TransactionKind::Coinbase,
             inputs: Vec::new(),
-            outputs: vec![Coin { owner: rich.clone(), value: largest }],
-            unknown: 0,
+            outputs: vec![TxOut { owner: rich.clone(), value: largest }],
         };
         chain.add(vec![coinbase]);
     }
@@ -417,29 +417,27 @@ async fn a_fan_is_cut_at_its_largest_legs(store: Arc<dyn GraphStore>) {
         ScriptOwner::KeyHash(hash)
     };
     let side = |seed: u16| {
-        let coin = move |number: u16| Coin {
+        let coin = move |number: u16| TxOut {
             owner: owner(number + seed),
             value: u64::from(number % 500) * 1000,
         };
         (0..3000).map(coin).collect::<Vec<_>>()
     };
-    let coinbase = GraphTransaction {
+    let coinbase = Transaction {
         txid: Txid::from_bytes([1; 32]),
         kind: TransactionKind::Coinbase,
         inputs: Vec::new(),
         outputs: side(0),
-        unknown: 0,
     };
-    let spent = coinbase.outputs.iter().zip(0..).map(|(coin, index)| GraphInput {
-        output: OutPoint { txid: coinbase.txid, index },
-        coin: Some(coin.clone()),
+    let spent = coinbase.outputs.iter().zip(0..).map(|(coin, index)| TxInput {
+        outpoint: OutPoint { txid: coinbase.txid, index },
+        spent: Some(coin.clone()),
     });
-    let fan = GraphTransaction {
+    let fan = Transaction {
         txid: Txid::from_bytes([2; 32]),
         kind: TransactionKind::Payment,
         inputs: spent.collect(),
         outputs: side(7),
-        unknown: 0,
     };
     chain.add(vec![coinbase, fan.clone()]);
     let mut writer = writer(&*store, 0).await;
@@ -449,12 +447,12 @@ async fn a_fan_is_cut_at_its_largest_legs(store: Arc<dyn GraphStore>) {
     for largest in [1, 10, 1999, 3000, 3001] {
         let found = graph.transaction(&fan.txid, largest).await.unwrap();
         assert_eq!(found, right.transaction(&fan.txid, largest).await.unwrap());
-        assert_eq!(found.unwrap().inputs.legs.len(), 3000.min(largest as usize));
+        assert_eq!(found.unwrap().inputs.largest.len(), 3000.min(largest as usize));
         let reading = Reading { transfers: largest, legs: 100_000 };
         let history = graph.history(&hub, reading).await.unwrap();
         assert_eq!(history, right.history(&hub, reading).await.unwrap());
         assert_eq!(history.unwrap().incoming[0].outputs.len(), 1000);
-        let spent: Vec<_> = fan.inputs.iter().step_by(300).map(|input| input.output).collect();
+        let spent: Vec<_> = fan.inputs.iter().step_by(300).map(|input| input.outpoint).collect();
         let destinations = graph.destinations(&spent, largest).await.unwrap();
         assert_eq!(destinations, right.destinations(&spent, largest).await.unwrap());
         assert_eq!(destinations.iter().flatten().count(), 10, "one for each that was asked for");
@@ -467,17 +465,17 @@ async fn coins_are_found_spent_or_not(store: Arc<dyn GraphStore>) {
     let mut writer = writer(&*store, 0).await;
     append(&mut *writer, &chain.blocks, 7).await;
     let outpoints = chain.outpoints();
-    let remembered = writer.coins(&outpoints).await.unwrap();
+    let remembered = writer.outputs(&outpoints).await.unwrap();
     drop(writer);
     let mut writer = self::writer(&*store, 0).await;
-    let read = writer.coins(&outpoints).await.unwrap();
+    let read = writer.outputs(&outpoints).await.unwrap();
     assert_eq!(remembered, read, "a new writer remembers nothing");
     let graph = reference(&chain);
     for output in outpoints {
         let made = graph.transaction(&output.txid, 1000).await.unwrap();
-        let legs = made.map(|made| made.outputs.legs).unwrap_or_default();
-        let leg = legs.into_iter().find(|leg| leg.output == output);
-        let coin = leg.map(|leg| Coin { owner: leg.owner, value: leg.value });
+        let legs = made.map(|made| made.outputs.largest).unwrap_or_default();
+        let leg = legs.into_iter().find(|leg| leg.outpoint == output);
+        let coin = leg.map(|leg| TxOut { owner: leg.output.owner, value: leg.output.value });
         assert_eq!(read.get(&output), coin.as_ref(), "{output}");
     }
     // What was looked up serves what is written next.

@@ -6,14 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_chain::{
-    BlockHead, BlockSource, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden, SourceError,
-    TipRef,
-};
+use assay_chain::{BlockSource, SourceError, TipRef};
 use assay_engine::{
     chain::ChainId,
     policy::Quantity,
-    utxo::{OutPoint, ScriptOwner, Txid},
+    utxo::{
+        Block, BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+    },
 };
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use sha2::{Digest, Sha256};
@@ -61,7 +60,7 @@ pub enum StoryError {
 
 /// The made-up chain, to be read like any other.
 #[derive(Clone, Debug)]
-pub struct SampleChain(Vec<ChainBlock>);
+pub struct SampleChain(Vec<Block>);
 
 impl SampleChain {
     /// The chain, told from the story.
@@ -83,7 +82,7 @@ impl SampleChain {
             miners.insert(day_of_block(day)?, *miner);
         }
         let mut purses = Purses::default();
-        let mut blocks: Vec<ChainBlock> = Vec::new();
+        let mut blocks: Vec<Block> = Vec::new();
         let days = FIRST_DAY.series(1.week()).take_while(|day| *day <= LAST_DAY);
         for (height, day) in (0..).zip(days) {
             let payments = chapters.get(&day).into_iter().flatten();
@@ -93,21 +92,21 @@ impl SampleChain {
             let fees = FEE * u64::try_from(transactions.len()).unwrap_or_default();
             let miner = miners.get(&day).copied().unwrap_or(POOL);
             transactions.insert(0, purses.mine(height, miner, SUBSIDY + fees)?);
-            let parent = blocks.last().map_or([0; 32], |block| block.head.hash);
+            let parent = blocks.last().map_or([0; 32], |block| block.reference.hash);
             blocks.push(block(height, day, parent, transactions));
         }
         Ok(Self(blocks))
     }
 
-    fn at(&self, height: u64) -> Option<&ChainBlock> {
+    fn at(&self, height: u64) -> Option<&Block> {
         self.0.get(usize::try_from(height).ok()?)
     }
 
     fn newest(&self) -> TipRef {
-        let head = self.0.last().map(|block| block.head);
-        head.map_or(TipRef { height: 0, hash: [0; 32] }, |head| TipRef {
-            height: head.height,
-            hash: head.hash,
+        let newest = self.0.last().map(|block| block.reference);
+        newest.map_or(TipRef { height: 0, hash: [0; 32] }, |newest| TipRef {
+            height: newest.height,
+            hash: newest.hash,
         })
     }
 }
@@ -118,11 +117,11 @@ impl BlockSource for SampleChain {
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
-        Ok(self.at(height).map(|block| block.head.hash))
+        Ok(self.at(height).map(|block| block.reference.hash))
     }
 
-    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
-        let found = self.0.iter().find(|block| block.head.hash == *hash);
+    fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
+        let found = self.0.iter().find(|block| block.reference.hash == *hash);
         found.cloned().ok_or(SourceError::Gone { hash: *hash })
     }
 }
@@ -140,17 +139,12 @@ struct Purses(BTreeMap<Purse, Vec<(OutPoint, u64)>>);
 
 impl Purses {
     /// Makes new coins.
-    fn mine(
-        &mut self,
-        height: u64,
-        miner: Purse,
-        value: u64,
-    ) -> Result<ChainTransaction, StoryError> {
+    fn mine(&mut self, height: u64, miner: Purse, value: u64) -> Result<Transaction, StoryError> {
         self.transaction(height, vec![], &[(miner, value)])
     }
 
     /// Pays as a line of the story says.
-    fn pay(&mut self, height: u64, payment: &Payment) -> Result<ChainTransaction, StoryError> {
+    fn pay(&mut self, height: u64, payment: &Payment) -> Result<Transaction, StoryError> {
         let Payment { day, payer, others, payees } = payment;
         let named: Vec<Option<u64>> =
             payees.iter().map(|(_, text)| amount(day, text)).collect::<Result<_, _>>()?;
@@ -197,22 +191,19 @@ impl Purses {
         height: u64,
         inputs: Vec<OutPoint>,
         outputs: &[(Purse, u64)],
-    ) -> Result<ChainTransaction, StoryError> {
-        let coins = outputs
+    ) -> Result<Transaction, StoryError> {
+        let outs = outputs
             .iter()
-            .map(|(owner, value)| Ok(Coin { owner: script_owner(*owner)?, value: *value }))
+            .map(|(owner, value)| Ok(TxOut { owner: script_owner(*owner)?, value: *value }))
             .collect::<Result<Vec<_>, _>>()?;
-        let txid = identifier(height, &inputs, &coins);
+        let txid = identifier(height, &inputs, &outs);
         for (index, (owner, value)) in (0..).zip(outputs) {
             self.0.entry(*owner).or_default().push((OutPoint { txid, index }, *value));
         }
-        Ok(ChainTransaction {
-            txid,
-            coinbase: inputs.is_empty(),
-            inputs: inputs.into_iter().map(|output| ChainInput { output, coin: None }).collect(),
-            outputs: coins,
-            hidden: Hidden::None,
-        })
+        let kind =
+            if inputs.is_empty() { TransactionKind::Coinbase } else { TransactionKind::Payment };
+        let inputs = inputs.into_iter().map(|outpoint| TxInput { outpoint, spent: None }).collect();
+        Ok(Transaction { txid, kind, inputs, outputs: outs })
     }
 }
 
@@ -233,14 +224,14 @@ fn script_owner(Purse { name, place }: Purse) -> Result<ScriptOwner, StoryError>
     address.as_ref().and_then(ScriptOwner::from_address).ok_or(StoryError::Nobody(name))
 }
 
-fn identifier(height: u64, inputs: &[OutPoint], outputs: &[Coin]) -> Txid {
+fn identifier(height: u64, inputs: &[OutPoint], outputs: &[TxOut]) -> Txid {
     let mut hash = Sha256::new_with_prefix("assay sample world/transaction");
     hash.update(height.to_be_bytes());
     for OutPoint { txid, index } in inputs {
         hash.update(txid.as_bytes());
         hash.update(index.to_be_bytes());
     }
-    for Coin { owner, value } in outputs {
+    for TxOut { owner, value } in outputs {
         hash.update(owner.to_bytes());
         hash.update(value.to_be_bytes());
     }
@@ -248,12 +239,7 @@ fn identifier(height: u64, inputs: &[OutPoint], outputs: &[Coin]) -> Txid {
 }
 
 /// A block, at noon.
-fn block(
-    height: u64,
-    day: Date,
-    parent: [u8; 32],
-    transactions: Vec<ChainTransaction>,
-) -> ChainBlock {
+fn block(height: u64, day: Date, parent: [u8; 32], transactions: Vec<Transaction>) -> Block {
     let mut hash = Sha256::new_with_prefix("assay sample world/block");
     hash.update(parent);
     hash.update(day.to_string());
@@ -262,8 +248,8 @@ fn block(
     }
     let noon = day.at(12, 0, 0, 0).to_zoned(TimeZone::UTC);
     let time = noon.map_or(Timestamp::UNIX_EPOCH, |noon| noon.timestamp());
-    let head = BlockHead { height, hash: hash.finalize().into(), parent, time };
-    ChainBlock { head, transactions }
+    let reference = BlockRef { height, hash: hash.finalize().into(), parent, time };
+    Block { reference, transactions }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId};
-use assay_graph::{BlockRef, Graph};
+use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::BlockRef};
+use assay_graph::Graph;
 use tokio::sync::Mutex;
 
 use super::{Service, chains::reader::ReadError, touched::Touched};

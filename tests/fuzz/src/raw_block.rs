@@ -2,14 +2,15 @@
 //! again, and no byte of it was passed over.
 
 use assay_chain::{
-    ChainBlock, ChainParams,
+    ChainParams,
     params::TransactionForm,
     raw::{
-        Expected, RawBlock,
+        Expected, RawBlock, parse_block,
         transaction::{RawTransaction, transaction_id},
         undo::parse_spent,
     },
 };
+use assay_engine::utxo::TransactionKind;
 
 /// Checks what the module promises.
 ///
@@ -22,13 +23,15 @@ pub fn run(bytes: &[u8]) {
         let params = ChainParams::of(chain).unwrap();
         if let Ok(raw) = RawBlock::parse(bytes, params, None) {
             let expected = Expected { hash: Some(raw.hash), height: Some(5) };
-            let block = ChainBlock::from_raw(chain, bytes, expected).unwrap();
+            let block = parse_block(chain, bytes, expected).unwrap();
             assert_eq!(block.transactions.len(), raw.transactions.len());
-            assert!(block.transactions.iter().skip(1).all(|read| !read.coinbase));
+            assert!(
+                block.transactions.iter().skip(1).all(|read| read.kind == TransactionKind::Payment)
+            );
             // Of Litecoin's extension blocks nothing is read.
             let extended = raw.transactions.last().is_some_and(|last| last.moves_extension);
             let shorter = &bytes[..bytes.len() - 1];
-            assert!(extended || ChainBlock::from_raw(chain, shorter, expected).is_err());
+            assert!(extended || parse_block(chain, shorter, expected).is_err());
         }
     }
     for form in [TransactionForm::Plain, TransactionForm::Witness, TransactionForm::Mweb] {

@@ -16,12 +16,14 @@ use std::{
     path::Path,
 };
 
-use assay_chain::{self as source, ChainBlock, ChainInput, ChainTransaction, Hidden, jsonl};
+use assay_chain::jsonl;
 use assay_engine::{
     chain::ChainId,
-    utxo::{OutPoint, TransactionKind, Txid},
+    utxo::{
+        Block, BlockRef, OutPoint, ResolvedBlock, Transaction, TransactionKind, TxInput, TxOut,
+        Txid,
+    },
 };
-use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
 use jiff::Timestamp;
 
 pub use dice::Dice;
@@ -76,15 +78,15 @@ pub struct BigChain {
     parent: [u8; 32],
     wallets: u64,
     /// What may be spent, in no particular order.
-    pool: Vec<(OutPoint, Coin)>,
+    pool: Vec<(OutPoint, TxOut)>,
     /// What the hub may spend.
-    vault: Vec<(OutPoint, Coin)>,
+    vault: Vec<(OutPoint, TxOut)>,
     deposits: u64,
     batches: u64,
     /// Customers who were paid, the next number.
     served: u64,
     /// What customers got and will pay back, with the height of it.
-    owed: VecDeque<(u64, OutPoint, Coin)>,
+    owed: VecDeque<(u64, OutPoint, TxOut)>,
 }
 
 impl BigChain {
@@ -141,7 +143,7 @@ impl BigChain {
         Ok(count)
     }
 
-    fn block(&mut self) -> GraphBlock {
+    fn block(&mut self) -> ResolvedBlock {
         let mut transactions = vec![self.coinbase()];
         if let Some(hub) = self.shape.hub {
             self.pay_customers(hub, &mut transactions);
@@ -152,18 +154,18 @@ impl BigChain {
             transactions.push(payment);
         }
         let seconds = i64::try_from(self.height).unwrap_or(0) * SECONDS;
-        let block = BlockRef {
+        let reference = BlockRef {
             height: self.height,
             hash: self.dice.bytes(),
             parent: self.parent,
             time: Timestamp::from_second(BEGUN + seconds).expect("a time"),
         };
         self.height += 1;
-        self.parent = block.hash;
-        GraphBlock { block, transactions }
+        self.parent = reference.hash;
+        ResolvedBlock::assume(Block { reference, transactions })
     }
 
-    fn coinbase(&mut self) -> GraphTransaction {
+    fn coinbase(&mut self) -> Transaction {
         let miners =
             if self.height < FIRST_BLOCKS { self.shape.transactions as u64 + 9 } else { 1 };
         let outputs = (0..miners)
@@ -179,7 +181,7 @@ impl BigChain {
     }
 
     /// Somebody pays somebody; `None` where nobody has anything.
-    fn payment(&mut self) -> Option<GraphTransaction> {
+    fn payment(&mut self) -> Option<Transaction> {
         let mut inputs = vec![self.take()?];
         for _ in 0..self.dice.rather_small(3) {
             inputs.extend(self.take());
@@ -205,7 +207,7 @@ impl BigChain {
     }
 
     /// Payments to the hub that are due by now: from customers it paid, and from anybody.
-    fn pay_hub(&mut self, hub: Hub, transactions: &mut Vec<GraphTransaction>) {
+    fn pay_hub(&mut self, hub: Hub, transactions: &mut Vec<Transaction>) {
         while let Some((_, output, coin)) =
             self.owed.pop_front_if(|(paid_at, _, _)| *paid_at + 3 <= self.height)
         {
@@ -227,7 +229,7 @@ impl BigChain {
     }
 
     /// The hub pays out half of what it gets, in batches.
-    fn pay_customers(&mut self, hub: Hub, transactions: &mut Vec<GraphTransaction>) {
+    fn pay_customers(&mut self, hub: Hub, transactions: &mut Vec<Transaction>) {
         let due = self.deposits / BATCH_INPUTS as u64 / 2;
         while self.batches < due && self.vault.len() >= BATCH_INPUTS {
             self.batches += 1;
@@ -271,7 +273,7 @@ impl BigChain {
         Person::Wallet(self.wallets - 1)
     }
 
-    fn take(&mut self) -> Option<(OutPoint, Coin)> {
+    fn take(&mut self) -> Option<(OutPoint, TxOut)> {
         let count = self.pool.len() as u64;
         if count == 0 {
             return None;
@@ -284,27 +286,27 @@ impl BigChain {
     /// A transaction, whose outputs may be spent from now on.
     fn transaction(
         &mut self,
-        inputs: Vec<(OutPoint, Coin)>,
+        inputs: Vec<(OutPoint, TxOut)>,
         outputs: Vec<(Person, u64)>,
-    ) -> GraphTransaction {
+    ) -> Transaction {
         let txid = Txid::from_bytes(self.dice.bytes());
         let inputs = inputs
             .into_iter()
-            .map(|(output, coin)| GraphInput { output, coin: Some(coin) })
+            .map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) })
             .collect();
         let outputs = outputs
             .into_iter()
             .zip(0..)
             .map(|((person, value), index)| {
-                let coin = Coin { owner: person.owner(), value };
+                let coin = TxOut { owner: person.owner(), value };
                 self.keep(person, OutPoint { txid, index }, coin.clone());
                 coin
             })
             .collect();
-        GraphTransaction { txid, kind: TransactionKind::Payment, inputs, outputs, unknown: 0 }
+        Transaction { txid, kind: TransactionKind::Payment, inputs, outputs }
     }
 
-    fn keep(&mut self, person: Person, output: OutPoint, coin: Coin) {
+    fn keep(&mut self, person: Person, output: OutPoint, coin: TxOut) {
         match person {
             Person::Hub if self.vault.len() < POOL => self.vault.push((output, coin)),
             Person::Hub => {}
@@ -323,39 +325,27 @@ impl BigChain {
 }
 
 impl Iterator for BigChain {
-    type Item = GraphBlock;
+    type Item = ResolvedBlock;
 
-    fn next(&mut self) -> Option<GraphBlock> {
+    fn next(&mut self) -> Option<ResolvedBlock> {
         (self.height < self.shape.blocks).then(|| self.block())
     }
 }
 
 /// What inputs are worth less the fee, a little for each.
-fn after_fee(inputs: &[(OutPoint, Coin)]) -> u64 {
+fn after_fee(inputs: &[(OutPoint, TxOut)]) -> u64 {
     let whole: u64 = inputs.iter().map(|(_, coin)| coin.value).sum();
     whole - (whole / 100).min(300 * inputs.len() as u64)
 }
 
 /// A block as a source gives it, which says of inputs only what they spend.
 #[must_use]
-pub fn as_published(block: GraphBlock) -> ChainBlock {
-    let BlockRef { height, hash, parent, time } = block.block;
-    let published = |coin: Coin| source::Coin { owner: coin.owner, value: coin.value };
-    let transactions = block.transactions.into_iter().map(|transaction| ChainTransaction {
-        txid: transaction.txid,
-        coinbase: transaction.kind == TransactionKind::Coinbase,
-        inputs: transaction
-            .inputs
-            .into_iter()
-            .map(|input| ChainInput { output: input.output, coin: None })
-            .collect(),
-        outputs: transaction.outputs.into_iter().map(published).collect(),
-        hidden: Hidden::None,
-    });
-    ChainBlock {
-        head: source::BlockHead { height, hash, parent, time },
-        transactions: transactions.collect(),
+pub fn as_published(block: ResolvedBlock) -> Block {
+    let mut block = block.into_block();
+    for input in block.transactions.iter_mut().flat_map(|transaction| &mut transaction.inputs) {
+        input.spent = None;
     }
+    block
 }
 
 #[cfg(test)]

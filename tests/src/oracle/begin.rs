@@ -88,7 +88,7 @@ impl Walk<'_> {
             || transaction
                 .inputs
                 .iter()
-                .flat_map(|input| &input.coin)
+                .flat_map(|input| &input.spent)
                 .any(|coin| coin.owner == *subject)
         {
             return false;

@@ -8,9 +8,8 @@ use assay_engine::{
     score::Confidence,
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, TraceRules, attribution::CarriedLabel},
-    utxo::{Pool, ScriptOwner},
+    utxo::{Pool, ResolvedBlock, ScriptOwner},
 };
-use assay_graph::GraphBlock;
 use jiff::{
     SignedDuration, Timestamp, ToSpan,
     civil::{Date, date},
@@ -27,7 +26,7 @@ pub struct Case {
     /// The chain that it pretends to be.
     pub chain: ChainId,
     /// The chain's blocks, as a graph's writer takes them.
-    pub blocks: Vec<GraphBlock>,
+    pub blocks: Vec<ResolvedBlock>,
     /// Whose money is followed. Appears in the chain.
     pub subject: ScriptOwner,
     /// What is known of owners; nothing of the others.
@@ -73,7 +72,7 @@ impl Case {
         Self { seed, chain, blocks, subject, attributions, rules, today }
     }
 
-    /// What is known of a owner.
+    /// What is known of an owner.
     #[must_use]
     pub fn attribution(&self, owner: &ScriptOwner) -> Attribution {
         self.attributions.get(owner).cloned().unwrap_or_default()
@@ -126,7 +125,7 @@ fn times(random: &mut Random, today: Date) -> Vec<Timestamp> {
     times
 }
 
-fn subject(random: &mut Random, blocks: &[GraphBlock]) -> ScriptOwner {
+fn subject(random: &mut Random, blocks: &[ResolvedBlock]) -> ScriptOwner {
     let owners: Vec<&ScriptOwner> = blocks
         .iter()
         .flat_map(|block| &block.transactions)
@@ -214,7 +213,7 @@ fn carried(random: &mut Random, most: u64) -> Vec<CarriedLabel> {
     (0..random.within(1, most)).map(|_| label(random)).collect()
 }
 
-fn rules(random: &mut Random, blocks: &[GraphBlock]) -> TraceRules {
+fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
     // An amount such as there are on the chain.
     let values: Vec<u64> = blocks
         .iter()

@@ -2,9 +2,11 @@
 
 use assay_engine::{
     coinjoin::CoinjoinKind,
-    utxo::{OutPoint, ScriptOwner, TransactionKind, Txid},
+    utxo::{
+        Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
+        TxInput, TxOut, Txid,
+    },
 };
-use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
 use jiff::Timestamp;
 
 use super::random::Random;
@@ -41,7 +43,7 @@ struct Maker<'a> {
     purse: Purse,
     /// What may still be made.
     supply: u64,
-    unspent: Vec<(OutPoint, Coin)>,
+    unspent: Vec<(OutPoint, TxOut)>,
 }
 
 /// A chain with a block at each of `times`, in which `cast` pay one another. Whoever of the cast is a
@@ -50,7 +52,7 @@ pub(super) fn make(
     random: &mut Random,
     cast: &[ScriptOwner],
     times: &[Timestamp],
-) -> Vec<GraphBlock> {
+) -> Vec<ResolvedBlock> {
     let purse = *random.of(&PURSES);
     let start = random.below(900_000);
     let busy = random.within(1, 4);
@@ -63,10 +65,8 @@ pub(super) fn make(
         for _ in 0..maker.random.below(busy + 1) {
             transactions.extend(maker.payment());
         }
-        blocks.push(GraphBlock {
-            block: BlockRef { height, hash, parent, time: *time },
-            transactions,
-        });
+        let reference = BlockRef { height, hash, parent, time: *time };
+        blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
         parent = hash;
     }
     blocks
@@ -98,20 +98,19 @@ impl Maker<'_> {
     fn record(
         &mut self,
         kind: TransactionKind,
-        inputs: Vec<GraphInput>,
-        outputs: Vec<Coin>,
-        unknown: u64,
+        inputs: Vec<TxInput>,
+        outputs: Vec<TxOut>,
         txid: Txid,
-    ) -> GraphTransaction {
+    ) -> Transaction {
         for (coin, index) in outputs.iter().zip(0..) {
             if coin.owner != MESSAGE && !self.random.percent(10) {
                 self.unspent.push((OutPoint { txid, index }, coin.clone()));
             }
         }
-        GraphTransaction { txid, kind, inputs, outputs, unknown }
+        Transaction { txid, kind, inputs, outputs }
     }
 
-    fn coinbase(&mut self) -> GraphTransaction {
+    fn coinbase(&mut self) -> Transaction {
         let txid = Txid::from_bytes(self.random.bytes());
         let mut outputs = Vec::new();
         for _ in 0..self.random.within(1, 2) {
@@ -120,15 +119,15 @@ impl Maker<'_> {
             while matches!(owner, ScriptOwner::Pool(_)) {
                 owner = self.somebody();
             }
-            outputs.push(Coin { owner, value });
+            outputs.push(TxOut { owner, value });
         }
         if self.random.percent(20) {
-            outputs.push(Coin { owner: MESSAGE, value: 0 });
+            outputs.push(TxOut { owner: MESSAGE, value: 0 });
         }
-        self.record(TransactionKind::Coinbase, Vec::new(), outputs, 0, txid)
+        self.record(TransactionKind::Coinbase, Vec::new(), outputs, txid)
     }
 
-    fn payment(&mut self) -> Option<GraphTransaction> {
+    fn payment(&mut self) -> Option<Transaction> {
         let txid = Txid::from_bytes(self.random.bytes());
         let mut inputs = self.spend();
         let before_start = self.add_foreign(&mut inputs, txid);
@@ -136,7 +135,7 @@ impl Maker<'_> {
             return None;
         }
         self.random.shuffle(&mut inputs);
-        let known: u64 = inputs.iter().flat_map(|input| &input.coin).map(|coin| coin.value).sum();
+        let known: u64 = inputs.iter().flat_map(|input| &input.spent).map(|coin| coin.value).sum();
         let worth = known + if before_start { self.mint() } else { 0 };
         let fee = match self.random.below(10) {
             0..3 => 0,
@@ -145,24 +144,22 @@ impl Maker<'_> {
             _ => self.random.below(worth.saturating_add(1)),
         };
         let senders: Vec<ScriptOwner> =
-            inputs.iter().flat_map(|input| &input.coin).map(|coin| coin.owner.clone()).collect();
+            inputs.iter().flat_map(|input| &input.spent).map(|coin| coin.owner.clone()).collect();
         let outputs = self.outputs(worth - fee, &senders);
-        let paid: u64 = outputs.iter().map(|coin| coin.value).sum();
-        let unknown = if before_start { paid.saturating_sub(known) } else { 0 };
         let kind = if self.random.percent(5) {
             TransactionKind::Coinjoin(*self.random.of(&CoinjoinKind::ALL))
         } else {
             TransactionKind::Payment
         };
-        Some(self.record(kind, inputs, outputs, unknown, txid))
+        Some(self.record(kind, inputs, outputs, txid))
     }
 
     /// Takes unspent outputs: any few, the newest ones, or all of somebody's.
-    fn spend(&mut self) -> Vec<GraphInput> {
+    fn spend(&mut self) -> Vec<TxInput> {
         let mut taken = Vec::new();
         if self.random.percent(8) {
             let owner = self.somebody();
-            let own = |(_, coin): &mut (OutPoint, Coin)| coin.owner == owner;
+            let own = |(_, coin): &mut (OutPoint, TxOut)| coin.owner == owner;
             taken.extend(self.unspent.extract_if(.., own));
         } else {
             let newest = self.random.percent(40);
@@ -179,12 +176,12 @@ impl Maker<'_> {
                 taken.push(self.unspent.swap_remove(place));
             }
         }
-        taken.into_iter().map(|(output, coin)| GraphInput { output, coin: Some(coin) }).collect()
+        taken.into_iter().map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) }).collect()
     }
 
     /// Inputs that no output of this chain stands for: from before its start, with or without what a
     /// node says of them, and out of a pool. Says whether the value of one is not known.
-    fn add_foreign(&mut self, inputs: &mut Vec<GraphInput>, txid: Txid) -> bool {
+    fn add_foreign(&mut self, inputs: &mut Vec<TxInput>, txid: Txid) -> bool {
         let mut before_start = false;
         let elsewhere = |random: &mut Random| OutPoint {
             txid: Txid::from_bytes(random.bytes()),
@@ -192,23 +189,22 @@ impl Maker<'_> {
         };
         while self.random.percent(10) {
             before_start = true;
-            inputs.push(GraphInput { output: elsewhere(self.random), coin: None });
+            inputs.push(TxInput { outpoint: elsewhere(self.random), spent: None });
         }
         if self.random.percent(4) {
-            let coin = Coin { owner: self.somebody(), value: self.mint() };
-            inputs.push(GraphInput { output: elsewhere(self.random), coin: Some(coin) });
+            let coin = TxOut { owner: self.somebody(), value: self.mint() };
+            inputs.push(TxInput { outpoint: elsewhere(self.random), spent: Some(coin) });
         }
         let pool = self.cast.iter().find(|owner| matches!(owner, ScriptOwner::Pool(_)));
         if let Some(pool) = pool.filter(|_| self.random.percent(8)) {
-            let coin = Coin { owner: pool.clone(), value: self.mint() };
-            let output = OutPoint { txid, index: u32::MAX };
-            inputs.push(GraphInput { output, coin: Some(coin) });
+            let coin = TxOut { owner: pool.clone(), value: self.mint() };
+            inputs.push(TxInput::from_pool(txid, Some(coin)));
         }
         before_start
     }
 
     /// Shares `sum` out: to anybody, back to the senders, in equal or in any parts.
-    fn outputs(&mut self, sum: u64, senders: &[ScriptOwner]) -> Vec<Coin> {
+    fn outputs(&mut self, sum: u64, senders: &[ScriptOwner]) -> Vec<TxOut> {
         let many = if self.random.percent(5) { 12 } else { 4 };
         let count = self.random.within(1, many);
         let alike = self.random.percent(25);
@@ -228,10 +224,10 @@ impl Maker<'_> {
             } else {
                 self.somebody()
             };
-            outputs.push(Coin { owner, value });
+            outputs.push(TxOut { owner, value });
         }
         if self.random.percent(10) {
-            outputs.push(Coin { owner: MESSAGE, value: 0 });
+            outputs.push(TxOut { owner: MESSAGE, value: 0 });
         }
         self.random.shuffle(&mut outputs);
         outputs

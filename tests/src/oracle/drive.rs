@@ -6,9 +6,9 @@ use assay_engine::{
     chain::ChainId,
     evidence::{Direction, FlowFacts},
     trace::{Attribute, Supply, Trace, Wants},
-    utxo::Txid,
+    utxo::{Block, BlockRef, ResolvedBlock, Txid},
 };
-use assay_graph::{BlockRef, FlowSource, GraphBlock, GraphError, follow, memory::MemoryGraph};
+use assay_graph::{FlowSource, GraphError, follow, memory::MemoryGraph};
 use jiff::Timestamp;
 
 use super::Case;
@@ -16,15 +16,17 @@ use super::Case;
 /// The chains of several cases, one behind the other, by the chain that they pretend to be. They have
 /// nobody in common but pools, so that each case's answer is the same in the long chain.
 #[must_use]
-pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<GraphBlock>> {
-    let mut chains: BTreeMap<ChainId, Vec<GraphBlock>> = BTreeMap::new();
+pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBlock>> {
+    let mut chains: BTreeMap<ChainId, Vec<ResolvedBlock>> = BTreeMap::new();
     for case in cases {
         let chain = chains.entry(case.chain).or_default();
         for block in &case.blocks {
-            let (height, parent) =
-                chain.last().map_or((0, [0; 32]), |last| (last.block.height + 1, last.block.hash));
-            let place = BlockRef { height, parent, ..block.block };
-            chain.push(GraphBlock { block: place, transactions: block.transactions.clone() });
+            let (height, parent) = chain
+                .last()
+                .map_or((0, [0; 32]), |last| (last.reference.height + 1, last.reference.hash));
+            let reference = BlockRef { height, parent, ..block.reference };
+            let transactions = block.transactions.clone();
+            chain.push(ResolvedBlock::assume(Block { reference, transactions }));
         }
     }
     chains
@@ -45,7 +47,7 @@ impl Case {
     /// The chain as a graph in memory.
     #[must_use]
     pub fn in_memory(&self) -> MemoryGraph {
-        let start = self.blocks.first().map_or(0, |block| block.block.height);
+        let start = self.blocks.first().map_or(0, |block| block.reference.height);
         MemoryGraph::new(self.chain, start, true, self.blocks.clone(), Timestamp::UNIX_EPOCH)
     }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::utxo::{OutPoint, ScriptOwner, TransactionKind, Txid};
-use assay_graph::{Coin, GraphBlock, GraphInput};
+use assay_engine::utxo::{
+    OutPoint, ResolvedBlock, ScriptOwner, TransactionKind, TxInput, TxOut, Txid,
+};
 use jiff::Timestamp;
 
 /// A transaction.
@@ -12,10 +13,8 @@ pub(super) struct Transaction<'a> {
     pub(super) txid: Txid,
     pub(super) time: Timestamp,
     pub(super) kind: TransactionKind,
-    pub(super) inputs: &'a [GraphInput],
-    pub(super) outputs: &'a [Coin],
-    /// What inputs of unknown value are worth together.
-    pub(super) unknown: u128,
+    pub(super) inputs: &'a [TxInput],
+    pub(super) outputs: &'a [TxOut],
 }
 
 /// One side's leg: where money comes from or goes to.
@@ -46,12 +45,22 @@ impl<'a> Transaction<'a> {
         if self.kind == TransactionKind::Coinbase {
             return self.paid();
         }
-        let known = self.inputs.iter().flat_map(|input| &input.coin);
-        known.map(|coin| u128::from(coin.value)).sum::<u128>() + self.unknown
+        self.known() + self.unknown()
+    }
+
+    fn known(&self) -> u128 {
+        let known = self.inputs.iter().flat_map(|input| &input.spent);
+        known.map(|output| u128::from(output.value)).sum()
+    }
+
+    /// What inputs of unknown value are worth together: what the outputs say beyond the known ones.
+    pub(super) fn unknown(&self) -> u128 {
+        let any_unknown = self.inputs.iter().any(|input| input.spent.is_none());
+        if any_unknown { self.paid().saturating_sub(self.known()) } else { 0 }
     }
 
     pub(super) fn given_by(&self, owner: &ScriptOwner) -> u128 {
-        let coins = self.inputs.iter().flat_map(|input| &input.coin);
+        let coins = self.inputs.iter().flat_map(|input| &input.spent);
         coins.filter(|coin| coin.owner == *owner).map(|coin| u128::from(coin.value)).sum()
     }
 
@@ -60,7 +69,7 @@ impl<'a> Transaction<'a> {
         coins.map(|coin| u128::from(coin.value)).sum()
     }
 
-    /// What a owner paid itself.
+    /// What an owner paid itself.
     fn change(&self, owner: &ScriptOwner) -> u128 {
         let (given, got, total) = (self.given_by(owner), self.got_by(owner), self.total());
         if total == 0 {
@@ -81,8 +90,8 @@ impl<'a> Transaction<'a> {
     /// The `largest` largest inputs.
     pub(super) fn inputs(&self, largest: usize) -> Side<'a> {
         let known = self.inputs.iter().filter_map(|input| {
-            let coin = input.coin.as_ref()?;
-            Some(Leg { output: input.output, owner: &coin.owner, value: coin.value.into() })
+            let coin = input.spent.as_ref()?;
+            Some(Leg { output: input.outpoint, owner: &coin.owner, value: coin.value.into() })
         });
         Side::of(&known.collect::<Vec<_>>(), self.inputs.len(), largest)
     }
@@ -120,7 +129,7 @@ pub(super) struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    pub(super) fn new(blocks: &'a [GraphBlock]) -> Self {
+    pub(super) fn new(blocks: &'a [ResolvedBlock]) -> Self {
         let mut ledger =
             Self { transactions: Vec::new(), made: BTreeMap::new(), spent: BTreeMap::new() };
         for block in blocks {
@@ -128,15 +137,14 @@ impl<'a> Ledger<'a> {
                 let number = ledger.transactions.len();
                 ledger.made.insert(transaction.txid, number);
                 for input in &transaction.inputs {
-                    ledger.spent.insert(input.output, number);
+                    ledger.spent.insert(input.outpoint, number);
                 }
                 ledger.transactions.push(Transaction {
                     txid: transaction.txid,
-                    time: block.block.time,
+                    time: block.reference.time,
                     kind: transaction.kind,
                     inputs: &transaction.inputs,
                     outputs: &transaction.outputs,
-                    unknown: transaction.unknown.into(),
                 });
             }
         }
@@ -164,7 +172,7 @@ impl<'a> Ledger<'a> {
     /// The transactions that spent somebody's largest outputs.
     pub(super) fn outgoing(&self, owner: &ScriptOwner, largest: usize) -> Vec<&Transaction<'a>> {
         self.largest(largest, |transaction| {
-            let coins = transaction.inputs.iter().map(|input| input.coin.as_ref());
+            let coins = transaction.inputs.iter().map(|input| input.spent.as_ref());
             coins
                 .map(|coin| coin.filter(|coin| coin.owner == *owner).map(|coin| coin.value))
                 .collect()

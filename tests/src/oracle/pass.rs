@@ -35,10 +35,10 @@ impl Walk<'_> {
                 }
                 let read: u128 = legs.iter().map(|leg| leg.value).sum();
                 let rest = [
-                    (FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), transaction.unknown),
+                    (FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), transaction.unknown()),
                     (
                         FlowEnd::Unresolved(UnresolvedReason::Budget),
-                        all - transaction.unknown - read,
+                        all - transaction.unknown() - read,
                     ),
                 ];
                 self.split(transaction, flow, hops, &legs, rest);

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use assay_engine::utxo::{OutPoint, transaction::returned};
+use assay_engine::utxo::OutPoint;
 use assay_tests::{
     Postgres, assay,
     maker::{Network, TxOut},
@@ -161,7 +161,7 @@ fn by_the_blocks(story: &Story, moment: Moment, person: &str) -> (Option<(u64, u
         if gave + got > 0 {
             heights.push(block.height);
         }
-        let change = returned(gave, got, whole);
+        let change = assay_engine::utxo::history::change(gave, got, whole);
         received += u64::try_from(got - change).unwrap();
         sent += u64::try_from(gave - change).unwrap();
         let txid = transaction.txid();

@@ -3,18 +3,19 @@
 
 use assay_engine::{
     chain::ChainId,
-    utxo::{OutPoint, ScriptOwner, Txid},
+    utxo::{BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{AddressStatistics, Placed, Spend};
+use super::AddressStatistics;
 use crate::{
-    BlockHead, ChainInput, ChainParams, ChainTransaction, Coin, Hidden,
-    block::parse_hash,
+    ChainParams,
+    hash::parse_hash,
+    histories::ConfirmedTransaction,
     raw::{
         Header,
-        transaction::{NO_OUTPUT, RawInput, RawOutput, transaction_id},
+        transaction::{NULL_OUTPOINT, RawInput, RawOutput, transaction_id},
         unsigned,
     },
 };
@@ -64,7 +65,6 @@ struct StatusAnswer {
     #[serde(default)]
     confirmed: bool,
     block_height: Option<u64>,
-    block_hash: Option<String>,
     block_time: Option<i64>,
 }
 
@@ -86,7 +86,6 @@ struct StatisticsAnswer {
 pub(super) struct OutspendAnswer {
     spent: bool,
     txid: Option<String>,
-    vin: Option<u32>,
     #[serde(default)]
     status: StatusAnswer,
 }
@@ -99,12 +98,12 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// A block's place in the chain, and the merkle root that it commits to.
-    pub(super) fn head(
+    /// A block's reference, and the merkle root that it commits to.
+    pub(super) fn reference(
         self,
         answer: &BlockAnswer,
         hash: &[u8; 32],
-    ) -> Result<(BlockHead, [u8; 32]), String> {
+    ) -> Result<(BlockRef, [u8; 32]), String> {
         if parse_hash(&answer.id) != Some(*hash) {
             return Err(format!("it says it is block {}", answer.id));
         }
@@ -124,60 +123,70 @@ impl Reader {
         };
         header.check(self.params.header, hash)?;
         let time = Timestamp::from_second(answer.timestamp.into()).unwrap_or_default();
-        Ok((BlockHead { height: answer.height, hash: *hash, parent, time }, merkle_root))
+        Ok((BlockRef { height: answer.height, hash: *hash, parent, time }, merkle_root))
     }
 
-    /// A transaction, and the block in which it is.
+    /// A transaction; `None` where it is not confirmed.
     pub(super) fn transaction(
         self,
         answer: &TransactionAnswer,
-    ) -> Result<(ChainTransaction, Option<Placed>), String> {
-        let said: Txid = answer.txid.parse().map_err(|error| format!("{error}"))?;
-        let read = self.parts(said, answer);
-        let read = read.map_err(|reason| format!("transaction {said}: {reason}"))?;
-        Ok((read, placed(&answer.status)?))
+    ) -> Result<Option<ConfirmedTransaction>, String> {
+        let transaction = self.unconfirmed(answer)?;
+        let Some((height, time)) = confirmation(&answer.status)? else { return Ok(None) };
+        Ok(Some(ConfirmedTransaction { transaction, height, time }))
     }
 
-    fn parts(self, said: Txid, answer: &TransactionAnswer) -> Result<ChainTransaction, String> {
+    /// A transaction, whether confirmed or not.
+    pub(super) fn unconfirmed(self, answer: &TransactionAnswer) -> Result<Transaction, String> {
+        let said: Txid = answer.txid.parse().map_err(|error| format!("{error}"))?;
+        self.parts(said, answer).map_err(|reason| format!("transaction {said}: {reason}"))
+    }
+
+    fn parts(self, said: Txid, answer: &TransactionAnswer) -> Result<Transaction, String> {
         let outputs = self.outputs(answer.vout.iter())?;
         let mut scripts = Vec::with_capacity(answer.vin.len());
         let mut inputs = Vec::with_capacity(answer.vin.len());
         for input in &answer.vin {
-            let output = if input.is_coinbase {
-                NO_OUTPUT
+            let outpoint = if input.is_coinbase {
+                NULL_OUTPOINT
             } else {
                 let txid = input.txid.parse().map_err(|error| format!("{error}"))?;
                 OutPoint { txid, index: input.vout }
             };
-            scripts.push((output, script(&input.scriptsig)?, input.sequence));
-            let coin = match &input.prevout {
-                Some(prevout) => self.outputs([prevout].into_iter())?.pop().map(|(coin, _)| coin),
+            scripts.push((outpoint, script(&input.scriptsig)?, input.sequence));
+            let spent = match &input.prevout {
+                Some(prevout) => self.outputs([prevout].into_iter())?.pop().map(|(spent, _)| spent),
                 None => None,
             };
-            inputs.push(ChainInput { output, coin });
+            inputs.push(TxInput { outpoint, spent });
         }
-        let spent = scripts.iter().map(|(output, script, sequence)| RawInput {
-            output: *output,
+        let spent = scripts.iter().map(|(outpoint, script, sequence)| RawInput {
+            outpoint: *outpoint,
             script,
             sequence: *sequence,
         });
-        let made = outputs.iter().map(|(coin, script)| RawOutput { value: coin.value, script });
-        let txid = transaction_id(unsigned(answer.version), spent, made, answer.locktime, None);
+        let created =
+            outputs.iter().map(|(output, script)| RawOutput { value: output.value, script });
+        let txid = transaction_id(unsigned(answer.version), spent, created, answer.locktime, None);
         if txid != said {
             return Err(format!("what it says is transaction {txid}"));
         }
-        let coinbase = inputs.len() == 1 && inputs.iter().all(|input| input.output == NO_OUTPUT);
-        if coinbase {
+        let coinbase =
+            inputs.len() == 1 && inputs.iter().all(|input| input.outpoint == NULL_OUTPOINT);
+        let kind = if coinbase {
             inputs.clear();
-        }
-        let outputs = outputs.into_iter().map(|(coin, _)| coin).collect();
-        Ok(ChainTransaction { txid, coinbase, inputs, outputs, hidden: Hidden::None })
+            TransactionKind::Coinbase
+        } else {
+            TransactionKind::Payment
+        };
+        let outputs = outputs.into_iter().map(|(output, _)| output).collect();
+        Ok(Transaction { txid, kind, inputs, outputs })
     }
 
     fn outputs<'a>(
         self,
         answers: impl Iterator<Item = &'a OutputAnswer>,
-    ) -> Result<Vec<(Coin, Vec<u8>)>, String> {
+    ) -> Result<Vec<(TxOut, Vec<u8>)>, String> {
         let most = self.params.largest_amount;
         answers
             .map(|answer| {
@@ -186,7 +195,7 @@ impl Reader {
                     return Err(format!("{} is more than the {most} there can be", answer.value));
                 }
                 let owner = ScriptOwner::from_script(self.chain, &script);
-                Ok((Coin { owner, value: answer.value }, script))
+                Ok((TxOut { owner, value: answer.value }, script))
             })
             .collect()
     }
@@ -205,26 +214,25 @@ impl From<AddressAnswer> for AddressStatistics {
     }
 }
 
-/// The transaction that spends an output; `None` where none does that is in a block.
-pub(super) fn spend(answer: &OutspendAnswer) -> Result<Option<Spend>, String> {
-    if !answer.spent {
+/// The confirmed transaction that spends an output; `None` where there is none.
+pub(super) fn spender(answer: &OutspendAnswer) -> Result<Option<Txid>, String> {
+    if !answer.spent || confirmation(&answer.status)?.is_none() {
         return Ok(None);
     }
     let txid = answer.txid.as_ref().ok_or("it is spent, but not by which transaction")?;
-    let txid = txid.parse().map_err(|error| format!("{error}"))?;
-    let place = answer.vin.ok_or("it is spent, but not by which input")?;
-    Ok(placed(&answer.status)?.map(|block| Spend { txid, place, block }))
+    txid.parse().map(Some).map_err(|error| format!("{error}"))
 }
 
-fn placed(status: &StatusAnswer) -> Result<Option<Placed>, String> {
+/// The height and time of a transaction's block; `None` where it is not confirmed.
+fn confirmation(status: &StatusAnswer) -> Result<Option<(u64, Timestamp)>, String> {
     if !status.confirmed {
         return Ok(None);
     }
     let missing = "it is confirmed, but its block is not named in full";
-    let hash = status.block_hash.as_deref().and_then(parse_hash).ok_or(missing)?;
+    let height = status.block_height.ok_or(missing)?;
     let seconds = status.block_time.ok_or(missing)?;
     let time = Timestamp::from_second(seconds).map_err(|_| "its block has no time")?;
-    Ok(Some(Placed { height: status.block_height.ok_or(missing)?, hash, time }))
+    Ok(Some((height, time)))
 }
 
 fn script(text: &str) -> Result<Vec<u8>, String> {

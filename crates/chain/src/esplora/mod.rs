@@ -7,15 +7,18 @@
 
 mod answer;
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::Txid};
-use jiff::Timestamp;
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    utxo::{Block, BlockRef, TransactionKind, Txid},
+};
 use serde::de::DeserializeOwned;
 
 use self::answer::{AddressAnswer, BlockAnswer, OutspendAnswer, Reader, TransactionAnswer};
 use super::{
-    BlockHead, BlockSource, ChainBlock, ChainParams, ChainTransaction, SourceError, TestNetworks,
-    TipRef,
-    block::{hash_text, parse_hash},
+    BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
+    hash::{hash_text, parse_hash},
+    histories::ConfirmedTransaction,
     http::{Answer, Request, Server, Trouble, shortened},
     identity,
     params::{HeaderForm, TransactionForm},
@@ -50,37 +53,6 @@ pub struct AddressStatistics {
     pub transactions: u64,
 }
 
-/// The block in which a transaction is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// Its height.
-    pub height: u64,
-    /// Its hash, as it is written.
-    pub hash: [u8; 32],
-    /// Its own time.
-    pub time: Timestamp,
-}
-
-/// A transaction in a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacedTransaction {
-    /// The transaction, with what it spends.
-    pub transaction: ChainTransaction,
-    /// Its block.
-    pub block: Placed,
-}
-
-/// The transaction that spends an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spend {
-    /// The transaction.
-    pub txid: Txid,
-    /// The input by which it does, from 0.
-    pub place: u32,
-    /// Its block.
-    pub block: Placed,
-}
-
 impl Esplora {
     /// The API of a chain at a server.
     ///
@@ -101,6 +73,12 @@ impl Esplora {
         Ok(Self { server, reader: Reader { chain, params } })
     }
 
+    /// The chain that the API serves.
+    #[must_use]
+    pub const fn chain(&self) -> ChainId {
+        self.reader.chain
+    }
+
     /// Checks that the API serves the chain, as far as it has blocks that tell.
     ///
     /// # Errors
@@ -117,21 +95,20 @@ impl Esplora {
     ///
     /// Where the API gives no answer, or none that can be true: as all questions here.
     pub fn tip(&self) -> Result<TipRef, SourceError> {
-        self.newest().map(|head| TipRef { height: head.height, hash: head.hash })
+        self.newest().map(|newest| TipRef { height: newest.height, hash: newest.hash })
     }
 
-    /// The head of the newest block.
+    /// The newest block with its parent and time.
     ///
     /// # Errors
     ///
     /// As [`Esplora::tip`].
-    pub fn newest(&self) -> Result<BlockHead, SourceError> {
+    pub fn newest(&self) -> Result<BlockRef, SourceError> {
         // By its hash, so that all of it is of the same block.
         let path = "/blocks/tip/hash";
         let hash = self.hash(path)?.ok_or_else(|| self.untrue(path, "there is none".to_owned()))?;
         let answer = self.block_answer(&hash)?;
-        let (head, _) = self.head(&answer, &hash)?;
-        Ok(head)
+        Ok(self.reference(&answer, &hash)?.0)
     }
 
     /// The hash of the block at a height; `None` where there is none.
@@ -148,10 +125,10 @@ impl Esplora {
     /// # Errors
     ///
     /// As [`Esplora::tip`]; [`SourceError::Gone`] where there is none with this hash.
-    pub fn block(&self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+    pub fn block(&self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let path = block_path(hash);
         let answer = self.block_answer(hash)?;
-        let (head, committed) = self.head(&answer, hash)?;
+        let (reference, committed) = self.reference(&answer, hash)?;
         let count = answer.tx_count;
         if count > MOST_TRANSACTIONS {
             return Err(self.untrue(&path, format!("it says it has {count} transactions")));
@@ -168,8 +145,8 @@ impl Esplora {
                 return Err(self.untrue(&page, reason));
             }
             for answer in &answers {
-                let read = self.reader.transaction(answer);
-                transactions.push(read.map_err(|reason| self.untrue(&page, reason))?.0);
+                let read = self.reader.unconfirmed(answer);
+                transactions.push(read.map_err(|reason| self.untrue(&page, reason))?);
             }
         }
         let computed = merkle_root(transactions.iter().map(|read| read.txid));
@@ -178,11 +155,11 @@ impl Esplora {
                 format!("its transactions do not have the merkle root {}", hash_text(&committed));
             return Err(self.untrue(&path, reason));
         }
-        let mut coinbases = transactions.iter().map(|read| read.coinbase);
+        let mut coinbases = transactions.iter().map(|read| read.kind == TransactionKind::Coinbase);
         if coinbases.next() != Some(true) || coinbases.any(|coinbase| coinbase) {
             return Err(self.untrue(&path, "it does not begin with its only coinbase".to_owned()));
         }
-        Ok(ChainBlock { head, transactions })
+        Ok(Block { reference, transactions })
     }
 
     /// What an address did over its lifetime.
@@ -206,18 +183,15 @@ impl Esplora {
         &self,
         address: &CanonicalAddress,
         after: Option<&Txid>,
-    ) -> Result<Vec<PlacedTransaction>, SourceError> {
+    ) -> Result<Vec<ConfirmedTransaction>, SourceError> {
         let mut path = format!("{}/txs/chain", address_path(address));
         if let Some(after) = after {
             path = format!("{path}/{after}");
         }
         let answers: Option<Vec<TransactionAnswer>> = self.json(&path)?;
         let answers = answers.ok_or_else(|| self.refused(&path, 404, "no such address"))?;
-        let read = |answer| {
-            let read = self.reader.transaction(answer);
-            let (transaction, block) = read.map_err(|reason| self.untrue(&path, reason))?;
-            Ok(block.map(|block| PlacedTransaction { transaction, block }))
-        };
+        let read =
+            |answer| self.reader.transaction(answer).map_err(|reason| self.untrue(&path, reason));
         answers.iter().filter_map(|answer| read(answer).transpose()).collect()
     }
 
@@ -226,15 +200,17 @@ impl Esplora {
     /// # Errors
     ///
     /// As [`Esplora::tip`].
-    pub fn transaction(&self, txid: &Txid) -> Result<Option<PlacedTransaction>, SourceError> {
+    pub fn transaction(&self, txid: &Txid) -> Result<Option<ConfirmedTransaction>, SourceError> {
         let path = format!("/tx/{txid}");
         let Some(answer) = self.json::<TransactionAnswer>(&path)? else { return Ok(None) };
         let read = self.reader.transaction(&answer);
-        let (transaction, block) = read.map_err(|reason| self.untrue(&path, reason))?;
-        if transaction.txid != *txid {
-            return Err(self.untrue(&path, format!("it is transaction {}", transaction.txid)));
+        let found = read.map_err(|reason| self.untrue(&path, reason))?;
+        match found {
+            Some(found) if found.transaction.txid != *txid => {
+                Err(self.untrue(&path, format!("it is transaction {}", found.transaction.txid)))
+            }
+            found => Ok(found),
         }
-        Ok(block.map(|block| PlacedTransaction { transaction, block }))
     }
 
     /// What spends each output of a transaction, in their order; `None` where nothing in a block does.
@@ -242,20 +218,20 @@ impl Esplora {
     /// # Errors
     ///
     /// As [`Esplora::tip`].
-    pub fn spends(&self, txid: &Txid) -> Result<Vec<Option<Spend>>, SourceError> {
+    pub fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
         let path = format!("/tx/{txid}/outspends");
         let answers: Option<Vec<OutspendAnswer>> = self.json(&path)?;
         let answers = answers.ok_or_else(|| self.refused(&path, 404, "no such transaction"))?;
-        let read = |answer| answer::spend(answer).map_err(|reason| self.untrue(&path, reason));
+        let read = |answer| answer::spender(answer).map_err(|reason| self.untrue(&path, reason));
         answers.iter().map(read).collect()
     }
 
-    fn head(
+    fn reference(
         &self,
         answer: &BlockAnswer,
         hash: &[u8; 32],
-    ) -> Result<(BlockHead, [u8; 32]), SourceError> {
-        let read = self.reader.head(answer, hash);
+    ) -> Result<(BlockRef, [u8; 32]), SourceError> {
+        let read = self.reader.reference(answer, hash);
         read.map_err(|reason| self.untrue(&block_path(hash), reason))
     }
 
@@ -326,18 +302,18 @@ impl BlockSource for Esplora {
         Self::hash_at(self, height)
     }
 
-    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+    fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         Self::block(self, hash)
     }
 
-    fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
+    fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
         let path = format!("/block-height/{height}");
         let Some(hash) = Self::hash_at(self, height)? else {
             return Err(SourceError::NoBlock { height, tip: Self::tip(self)?.height });
         };
         let block = Self::block(self, &hash)?;
-        if block.head.height != height {
-            return Err(self.untrue(&path, format!("it is block {}", block.head.height)));
+        if block.reference.height != height {
+            return Err(self.untrue(&path, format!("it is block {}", block.reference.height)));
         }
         Ok(block)
     }

@@ -13,15 +13,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_engine::chain::ChainId;
+use assay_engine::{chain::ChainId, utxo::Block};
 
 use self::{
     index::{Entry, Index},
     open::{Content, Opened},
 };
 use super::{
-    BlockSource, ChainBlock, ChainParams, SourceError, TestNetworks, TipRef, identity,
-    raw::{Expected, Header, RawBlock, RawError},
+    BlockSource, ChainParams, SourceError, TestNetworks, TipRef, identity,
+    raw::{Expected, Header, RawBlock, RawError, parse_block},
 };
 
 /// Blocks of files.
@@ -169,7 +169,7 @@ impl FileSource {
             .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })
     }
 
-    fn read(&mut self, entry: &Entry, height: u64) -> Result<ChainBlock, SourceError> {
+    fn read(&mut self, entry: &Entry, height: u64) -> Result<Block, SourceError> {
         let bytes = self.bytes(entry, entry.length)?;
         let block = self.parse(entry, &bytes)?;
         if index::short(&block.hash) != entry.id {
@@ -181,7 +181,7 @@ impl FileSource {
             });
         }
         block
-            .into_chain_block(self.chain, Some(height))
+            .into_block(self.chain, Some(height))
             .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })
     }
 
@@ -211,13 +211,13 @@ impl BlockSource for FileSource {
         }
     }
 
-    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+    fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let place = self.index.find(index::short(hash));
         let Some(place) = place else { return Err(SourceError::Gone { hash: *hash }) };
         self.block_at(self.first + u64::try_from(place).unwrap_or_default())
     }
 
-    fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
+    fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
         match self.entry(height) {
             Some(entry) => self.read(&entry, height),
             None => Err(SourceError::NoBlock { height, tip: self.tip_height() }),
@@ -230,16 +230,12 @@ impl BlockSource for FileSource {
 /// # Errors
 ///
 /// Where the file cannot be read or is no such block.
-pub fn read_block(
-    chain: ChainId,
-    path: &Path,
-    expected: Expected,
-) -> Result<ChainBlock, SourceError> {
+pub fn read_block(chain: ChainId, path: &Path, expected: Expected) -> Result<Block, SourceError> {
     let content = Content::new(path.to_owned())?;
     let mut opened = content.open().map_err(failed(path))?;
     let mut bytes = Vec::new();
     Read::take(&mut opened, index::LARGEST_BLOCK).read_to_end(&mut bytes).map_err(failed(path))?;
-    ChainBlock::from_raw(chain, &bytes, expected)
+    parse_block(chain, &bytes, expected)
         .map_err(|source| SourceError::Raw { origin: path.display().to_string(), source })
 }
 

@@ -17,8 +17,8 @@ fn all(source: &mut FileSource) -> Vec<(u64, [u8; 32])> {
     (first..=tip)
         .map(|height| {
             let block = source.block_at(height).unwrap();
-            assert_eq!(source.hash_at(height).unwrap(), Some(block.head.hash));
-            (block.head.height, block.head.hash)
+            assert_eq!(source.hash_at(height).unwrap(), Some(block.reference.hash));
+            (block.reference.height, block.reference.hash)
         })
         .collect()
 }
@@ -68,7 +68,7 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
     assert_eq!(all(&mut source), numbered(&main, 0));
     assert_eq!((source.left_out(), source.cut_off()), (3, 1));
     assert_eq!(source.tip().unwrap(), TipRef { height: 7, hash: main[7].1 });
-    assert_eq!(source.block(&main[2].1).unwrap().head.height, 2);
+    assert_eq!(source.block(&main[2].1).unwrap().reference.height, 2);
     assert!(matches!(source.block(&side[1].1), Err(SourceError::Gone { .. })));
     assert!(matches!(source.block_at(8), Err(SourceError::NoBlock { height: 8, tip: 7 })));
     assert_eq!(source.hash_at(8).unwrap(), None);

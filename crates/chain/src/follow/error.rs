@@ -1,6 +1,7 @@
 //! Why ingesting ends before its end.
 
-use assay_graph::{BlockRef, GraphError};
+use assay_engine::utxo::BlockRef;
+use assay_graph::GraphError;
 
 use crate::{SourceError, resolve::ResolveError};
 

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use assay_engine::utxo::Block;
 use assay_telemetry::request::on_thread;
 
 use super::IngestError;
-use crate::{BlockSource, ChainBlock, Portion, SourceError, TipRef};
+use crate::{BlockSource, Portion, SourceError, TipRef};
 
 /// The source, on threads of its own: it blocks.
 #[derive(Clone)]
@@ -36,11 +37,7 @@ impl Reader {
         self.ask(move |source| source.hash_at(height)).await
     }
 
-    pub(super) async fn blocks(
-        &self,
-        from: u64,
-        most: Portion,
-    ) -> Result<Vec<ChainBlock>, IngestError> {
+    pub(super) async fn blocks(&self, from: u64, most: Portion) -> Result<Vec<Block>, IngestError> {
         self.ask(move |source| source.blocks(from, most)).await
     }
 }

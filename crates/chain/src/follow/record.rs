@@ -1,20 +1,13 @@
 //! Batches of blocks into the graph, the next ones read while some are written.
 
-use assay_engine::{
-    chain::ChainId,
-    coinjoin::{JointCandidate, Part, classify},
-    utxo::TransactionKind,
-};
-use assay_graph::{
-    BlockRef, Coin, DEEPEST_REORGANISATION, GraphBlock, GraphInput, GraphTransaction,
-};
-use jiff::Timestamp;
+use assay_engine::utxo::{Block, ResolvedBlock};
+use assay_graph::DEEPEST_REORGANISATION;
 use tracing::Instrument;
 
 use super::{IngestError, run::Run};
 use crate::{
-    BlockHead, ChainBlock, Portion, SourceError,
-    resolve::{ResolvedTransaction, Resolver, wanted},
+    Portion, SourceError,
+    resolve::{Resolver, outputs_to_look_up},
 };
 
 /// Inputs and outputs of one batch: large enough to be fast, small enough for little memory.
@@ -37,11 +30,11 @@ impl Run<'_> {
                 None => self.reader.blocks(next, self.most(next, target)).await?,
             };
             let stray = self.cut_stray(&mut blocks);
-            let Some(last) = blocks.last().map(|block| block.head.height) else {
+            let Some(last) = blocks.last().map(|block| block.reference.height) else {
                 let none = SourceError::NoBlock { height: next, tip: next.saturating_sub(1) };
                 return Ok(Some(stray.unwrap_or_else(|| none.into())));
             };
-            let legs = blocks.iter().map(ChainBlock::legs).sum();
+            let legs = blocks.iter().map(Block::inputs_and_outputs).sum();
             self.resize(blocks.len(), legs);
             // Beside much that is written, nothing is read: both may be one large block.
             if last < target && stray.is_none() && legs <= 2 * BATCH_LEGS {
@@ -61,10 +54,10 @@ impl Run<'_> {
 
     /// Leaves of these blocks those that follow what is recorded one after the other, and says what is
     /// wrong with the first that does not.
-    fn cut_stray(&self, blocks: &mut Vec<ChainBlock>) -> Option<IngestError> {
+    fn cut_stray(&self, blocks: &mut Vec<Block>) -> Option<IngestError> {
         let mut before = self.writer.tip().map(|tip| tip.block);
         for (place, block) in blocks.iter().enumerate() {
-            let block = block_ref(block);
+            let block = block.reference;
             if let Some(recorded) = before.filter(|before| before.hash != block.parent) {
                 blocks.truncate(place);
                 let (height, parent) = (block.height, block.parent);
@@ -88,21 +81,14 @@ impl Run<'_> {
     }
 
     /// Records blocks, each of which follows the one before it, in one transaction.
-    async fn record(&mut self, blocks: Vec<ChainBlock>, target: u64) -> Result<(), IngestError> {
-        let coins = self.writer.coins(&wanted(&blocks)).await?;
+    async fn record(&mut self, blocks: Vec<Block>, target: u64) -> Result<(), IngestError> {
+        let outputs = self.writer.outputs(&outputs_to_look_up(&blocks)).await?;
+        let recorded = |outpoint: &_| outputs.get(outpoint).cloned();
         let mut resolver = Resolver::new(self.request.chain, self.start == 0)?;
-        let recorded = |output: &_| coins.get(output).map(ingest_coin);
-        let mut records = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let (chain, time) = (self.request.chain, block.head.time);
-            let classify = |transaction: &_| kind_of(chain, time, transaction);
-            let place = block_ref(&block);
-            let block = resolver.resolve(block, &recorded, &classify)?;
-            records.push(GraphBlock {
-                block: place,
-                transactions: block.transactions.into_iter().map(graph_transaction).collect(),
-            });
-        }
+        let records: Vec<ResolvedBlock> = blocks
+            .into_iter()
+            .map(|block| resolver.resolve(block, &recorded))
+            .collect::<Result<_, _>>()?;
         let reorganisable_from = target.saturating_sub(DEEPEST_REORGANISATION);
         self.writer.append(&records, reorganisable_from, self.clock.now()).await?;
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
@@ -110,48 +96,8 @@ impl Run<'_> {
         let transactions: usize = records.iter().map(|block| block.transactions.len()).sum();
         self.report.transactions += u64::try_from(transactions).unwrap_or(u64::MAX);
         if let Some(last) = records.last() {
-            self.watch.reached(last.block.height, target, count);
+            self.watch.reached(last.reference.height, target, count);
         }
         Ok(())
-    }
-}
-
-fn block_ref(block: &ChainBlock) -> BlockRef {
-    let BlockHead { height, hash, parent, time } = block.head;
-    BlockRef { height, hash, parent, time }
-}
-
-/// What a transaction is, other than a coinbase.
-fn kind_of(chain: ChainId, time: Timestamp, transaction: &ResolvedTransaction) -> TransactionKind {
-    let inputs: Vec<Option<Part<'_>>> =
-        transaction.inputs.iter().map(|input| input.coin.as_ref().map(part)).collect();
-    let outputs: Vec<Part<'_>> = transaction.outputs.iter().map(part).collect();
-    let candidate = JointCandidate { chain, time, inputs: &inputs, outputs: &outputs };
-    classify(&candidate).map_or(TransactionKind::Payment, TransactionKind::Coinjoin)
-}
-
-fn part(coin: &crate::Coin) -> Part<'_> {
-    Part { owner: &coin.owner, value: coin.value }
-}
-
-fn ingest_coin(coin: &Coin) -> crate::Coin {
-    crate::Coin { owner: coin.owner.clone(), value: coin.value }
-}
-
-fn graph_coin(coin: crate::Coin) -> Coin {
-    Coin { owner: coin.owner, value: coin.value }
-}
-
-fn graph_transaction(transaction: ResolvedTransaction) -> GraphTransaction {
-    GraphTransaction {
-        txid: transaction.txid,
-        kind: transaction.kind,
-        inputs: transaction
-            .inputs
-            .into_iter()
-            .map(|input| GraphInput { output: input.output, coin: input.coin.map(graph_coin) })
-            .collect(),
-        outputs: transaction.outputs.into_iter().map(graph_coin).collect(),
-        unknown: transaction.unknown,
     }
 }

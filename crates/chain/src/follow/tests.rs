@@ -3,17 +3,17 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use assay_engine::utxo::{ScriptOwner, Txid};
+use assay_engine::utxo::{Block, BlockRef, ScriptOwner, Transaction, TransactionKind, TxOut, Txid};
 use assay_graph::SqliteGraphs;
 use jiff::Timestamp;
 
 use super::{run::RETRIES, *};
-use crate::{BlockHead, ChainBlock, ChainTransaction, Coin, Hidden, TipRef};
+use crate::TipRef;
 
 /// A source that gives what it was given, from its first block on.
 #[derive(Clone, Default)]
 struct Given {
-    blocks: Vec<ChainBlock>,
+    blocks: Vec<Block>,
     /// Whether every block is taken away while it is read.
     gone: bool,
     /// How often blocks were asked for.
@@ -22,51 +22,50 @@ struct Given {
 
 impl BlockSource for Given {
     fn first(&mut self) -> Result<u64, SourceError> {
-        Ok(self.blocks[0].head.height)
+        Ok(self.blocks[0].reference.height)
     }
 
     fn tip(&mut self) -> Result<TipRef, SourceError> {
-        let BlockHead { height, hash, .. } = self.blocks.last().unwrap().head;
+        let BlockRef { height, hash, .. } = self.blocks.last().unwrap().reference;
         Ok(TipRef { height, hash })
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
-        let found = self.blocks.iter().find(|block| block.head.height == height);
-        Ok(found.map(|block| block.head.hash))
+        let found = self.blocks.iter().find(|block| block.reference.height == height);
+        Ok(found.map(|block| block.reference.hash))
     }
 
-    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+    fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        let found = self.blocks.iter().find(|block| block.head.hash == *hash && !self.gone);
+        let found = self.blocks.iter().find(|block| block.reference.hash == *hash && !self.gone);
         found.cloned().ok_or(SourceError::Gone { hash: *hash })
     }
 }
 
 /// Blocks of a branch, each of which follows the one before it.
-fn branch(own: u8, heights: std::ops::RangeInclusive<u8>) -> Vec<ChainBlock> {
+fn branch(own: u8, heights: std::ops::RangeInclusive<u8>) -> Vec<Block> {
     let hash = |height: u8| [own, height].repeat(16).try_into().unwrap();
-    let block = |height: u8| ChainBlock {
-        head: BlockHead {
+    let block = |height: u8| Block {
+        reference: BlockRef {
             height: height.into(),
             hash: hash(height),
             parent: height.checked_sub(1).map_or([0; 32], hash),
             time: Timestamp::from_second(1_700_000_000 + i64::from(height)).unwrap(),
         },
-        transactions: vec![ChainTransaction {
+        transactions: vec![Transaction {
             txid: Txid::from_bytes(hash(height)),
-            coinbase: true,
+            kind: TransactionKind::Coinbase,
             inputs: vec![],
-            outputs: vec![Coin {
+            outputs: vec![TxOut {
                 owner: ScriptOwner::from_script(ChainId::BTC, &[0x51]),
                 value: 50,
             }],
-            hidden: Hidden::None,
         }],
     };
     heights.map(block).collect()
 }
 
-fn given(blocks: Vec<ChainBlock>) -> Given {
+fn given(blocks: Vec<Block>) -> Given {
     Given { blocks, ..Given::default() }
 }
 

@@ -4,14 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_engine::{
     address::CanonicalAddress,
-    utxo::{Pool, ScriptOwner, Txid},
+    utxo::{BlockRef, Txid},
 };
 
-use super::{FullTransaction, Histories, ReportedTip, Summary};
-use crate::{
-    Hidden, SourceError, TestNetworks,
-    esplora::{Esplora, PlacedTransaction},
-};
+use super::{ConfirmedTransaction, Histories, Summary};
+use crate::{SourceError, TestNetworks, esplora::Esplora};
 
 /// An Esplora that tells histories.
 #[derive(Debug)]
@@ -28,16 +25,19 @@ impl EsploraHistories {
     pub const fn new(esplora: Esplora, test_networks: TestNetworks) -> Self {
         Self { esplora, test_networks, known: AtomicBool::new(false) }
     }
+
+    fn classify(&self, found: &mut ConfirmedTransaction) {
+        found.transaction.classify(self.esplora.chain(), found.time);
+    }
 }
 
 impl Histories for EsploraHistories {
-    fn tip(&self) -> Result<ReportedTip, SourceError> {
+    fn tip(&self) -> Result<BlockRef, SourceError> {
         if !self.known.load(Ordering::Relaxed) {
             self.esplora.check_chain(self.test_networks)?;
             self.known.store(true, Ordering::Relaxed);
         }
-        let head = self.esplora.newest()?;
-        Ok(ReportedTip { height: head.height, hash: head.hash, time: head.time })
+        self.esplora.newest()
     }
 
     fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError> {
@@ -53,48 +53,23 @@ impl Histories for EsploraHistories {
         &self,
         address: &CanonicalAddress,
         after: Option<&Txid>,
-    ) -> Result<Vec<FullTransaction>, SourceError> {
-        let page = self.esplora.address_transactions(address, after)?;
-        Ok(page.into_iter().map(full).collect())
-    }
-
-    fn transaction(&self, txid: &Txid) -> Result<Option<FullTransaction>, SourceError> {
-        Ok(self.esplora.transaction(txid)?.map(full))
-    }
-
-    fn spends(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
-        let spends = self.esplora.spends(txid)?;
-        Ok(spends.into_iter().map(|spend| spend.map(|spend| spend.txid)).collect())
-    }
-}
-
-/// A transaction as a trace needs it. What enters or leaves a pool is an input or output of the pool's;
-/// an Esplora always says what an input spends.
-fn full(placed: PlacedTransaction) -> FullTransaction {
-    let PlacedTransaction { transaction, block } = placed;
-    let txid = transaction.txid;
-    let mut inputs: Vec<_> = transaction
-        .inputs
-        .into_iter()
-        .filter_map(|input| input.coin.map(|coin| (input.output, coin.owner, coin.value)))
-        .collect();
-    let mut outputs: Vec<_> =
-        transaction.outputs.into_iter().map(|coin| (coin.owner, coin.value)).collect();
-    let pool = ScriptOwner::Pool(Pool::ZcashShielded);
-    match transaction.hidden {
-        Hidden::FromPool(value) => {
-            let index = crate::resolve::NO_PLACE;
-            inputs.push((assay_engine::utxo::OutPoint { txid, index }, pool, value));
+    ) -> Result<Vec<ConfirmedTransaction>, SourceError> {
+        let mut page = self.esplora.address_transactions(address, after)?;
+        for found in &mut page {
+            self.classify(found);
         }
-        Hidden::IntoPool(value) => outputs.push((pool, value)),
-        Hidden::None | Hidden::FromNowhere => {}
+        Ok(page)
     }
-    FullTransaction {
-        txid,
-        height: block.height,
-        time: block.time,
-        coinbase: transaction.coinbase,
-        inputs,
-        outputs,
+
+    fn transaction(&self, txid: &Txid) -> Result<Option<ConfirmedTransaction>, SourceError> {
+        let mut found = self.esplora.transaction(txid)?;
+        if let Some(found) = &mut found {
+            self.classify(found);
+        }
+        Ok(found)
+    }
+
+    fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
+        self.esplora.spenders(txid)
     }
 }

@@ -1,45 +1,35 @@
 //! Histories of single addresses, from APIs that index them.
 
 mod esplora;
-mod transaction;
 
 use std::fmt;
 
 use assay_engine::{
     address::CanonicalAddress,
-    utxo::{OutPoint, ScriptOwner, Txid},
+    utxo::{BlockRef, SideLimits, Transaction, TransactionView, Txid},
 };
 use jiff::Timestamp;
 
 pub use self::esplora::EsploraHistories;
 use crate::SourceError;
 
-/// The newest block, as an API reports it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReportedTip {
-    /// Its height.
+/// A transaction in a block, classified, with its spent outputs as far as the API tells them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfirmedTransaction {
+    /// The transaction.
+    pub transaction: Transaction,
+    /// Height of its block.
     pub height: u64,
-    /// Its hash, as it is written.
-    pub hash: [u8; 32],
-    /// Its own time.
+    /// Time of its block.
     pub time: Timestamp,
 }
 
-/// A confirmed transaction with both sides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FullTransaction {
-    /// Its identifier.
-    pub txid: Txid,
-    /// The height of its block.
-    pub height: u64,
-    /// The time of its block.
-    pub time: Timestamp,
-    /// Whether it makes new coins.
-    pub coinbase: bool,
-    /// What it spends: the output, its owner and its value in base units.
-    pub inputs: Vec<(OutPoint, ScriptOwner, u64)>,
-    /// What it makes: owner and value in base units.
-    pub outputs: Vec<(ScriptOwner, u64)>,
+impl ConfirmedTransaction {
+    /// The transaction as a trace reads it.
+    #[must_use]
+    pub fn view(&self, limits: SideLimits) -> TransactionView {
+        self.transaction.view(self.height, self.time, limits)
+    }
 }
 
 /// What an API says of an address in all. Amounts are in base units, change included.
@@ -60,7 +50,7 @@ pub trait Histories: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Where the API does not say.
-    fn tip(&self) -> Result<ReportedTip, SourceError>;
+    fn tip(&self) -> Result<BlockRef, SourceError>;
 
     /// An address in all.
     ///
@@ -79,19 +69,19 @@ pub trait Histories: fmt::Debug + Send + Sync {
         &self,
         address: &CanonicalAddress,
         after: Option<&Txid>,
-    ) -> Result<Vec<FullTransaction>, SourceError>;
+    ) -> Result<Vec<ConfirmedTransaction>, SourceError>;
 
     /// A transaction; `None` where it is not there or not confirmed.
     ///
     /// # Errors
     ///
     /// Where the API does not say.
-    fn transaction(&self, txid: &Txid) -> Result<Option<FullTransaction>, SourceError>;
+    fn transaction(&self, txid: &Txid) -> Result<Option<ConfirmedTransaction>, SourceError>;
 
-    /// Which confirmed transactions spend a transaction's outputs, by place.
+    /// The confirmed transactions that spend a transaction's outputs, by output index.
     ///
     /// # Errors
     ///
     /// Where the API does not say.
-    fn spends(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError>;
+    fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError>;
 }

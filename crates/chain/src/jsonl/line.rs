@@ -5,7 +5,9 @@ use std::{borrow::Cow, fmt};
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    utxo::{OutPoint, Pool, ScriptOwner, Txid},
+    utxo::{
+        BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+    },
 };
 use jiff::Timestamp;
 use serde::{
@@ -13,7 +15,7 @@ use serde::{
     de::{Error as _, IgnoredAny, Visitor},
 };
 
-use crate::{BlockHead, ChainInput, ChainTransaction, Coin, Hidden, block::parse_hash};
+use crate::hash::parse_hash;
 
 /// The names of pools.
 pub(super) const POOLS: [(&str, Pool); 2] =
@@ -87,12 +89,12 @@ struct Output<'a> {
 struct Held<'a>([Option<Cow<'a, str>>; 4]);
 
 /// The block of a line.
-pub(super) fn head(text: &str) -> Result<BlockHead, String> {
+pub(super) fn reference(text: &str) -> Result<BlockRef, String> {
     let Heading { block } = serde_json::from_str(text).map_err(|error| reason(&error))?;
     let hash = |field, text: &str| {
         parse_hash(text).ok_or_else(|| format!("`{field}` of the block is no hash: `{text}`"))
     };
-    Ok(BlockHead {
+    Ok(BlockRef {
         height: block.height,
         hash: hash("hash", &block.hash)?,
         parent: hash("parent", &block.parent)?,
@@ -101,7 +103,7 @@ pub(super) fn head(text: &str) -> Result<BlockHead, String> {
 }
 
 /// The transaction of a line; `None` where it names a block only.
-pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<ChainTransaction>, String> {
+pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<Transaction>, String> {
     let line: Line<'_> = serde_json::from_str(text).map_err(|error| reason(&error))?;
     let (Some(txid), Some(inputs), Some(outputs)) = (&line.txid, line.inputs, line.outputs) else {
         return match line.txid {
@@ -110,39 +112,35 @@ pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<ChainTran
         };
     };
     let txid: Txid = txid.parse().map_err(|error| format!("`txid`: {error}"))?;
-    let coinbase = inputs.is_empty();
-    let mut hidden = Hidden::None;
-    let mut spent = Vec::with_capacity(inputs.len());
-    for (place, input) in inputs.into_iter().enumerate() {
-        match read_input(chain, input).map_err(|reason| format!("input {place}: {reason}"))? {
-            Entering::Output(input) => spent.push(input),
-            Entering::Hidden(other) if hidden == Hidden::None => hidden = other,
-            Entering::Hidden(_) => {
-                return Err(format!("input {place}: only one can come from a pool or be hidden"));
-            }
+    let mut from_pool = false;
+    let mut read_inputs = Vec::with_capacity(inputs.len());
+    for (index, input) in inputs.into_iter().enumerate() {
+        let input =
+            read_input(chain, txid, input).map_err(|reason| format!("input {index}: {reason}"))?;
+        if input.is_from_pool(txid) && std::mem::replace(&mut from_pool, true) {
+            return Err(format!("input {index}: only one can come from a pool or be hidden"));
         }
+        read_inputs.push(input);
     }
-    let outputs = outputs.into_iter().enumerate().map(|(place, output)| {
+    let outputs = outputs.into_iter().enumerate().map(|(index, output)| {
         let Output { address, script, script_sha256, pool, value } = output;
         let owner = Held([address, script, script_sha256, pool]).read(chain);
-        match owner.map_err(|reason| format!("output {place}: {reason}"))? {
-            Some(owner) => Ok(Coin { owner, value: value.0 }),
-            None => Err(format!("output {place}: it needs `address`, `script` or `pool`")),
+        match owner.map_err(|reason| format!("output {index}: {reason}"))? {
+            Some(owner) => Ok(TxOut { owner, value: value.0 }),
+            None => Err(format!("output {index}: it needs `address`, `script` or `pool`")),
         }
     });
     let outputs = outputs.collect::<Result<_, String>>()?;
-    Ok(Some(ChainTransaction { txid, coinbase, inputs: spent, outputs, hidden }))
+    let kind =
+        if read_inputs.is_empty() { TransactionKind::Coinbase } else { TransactionKind::Payment };
+    Ok(Some(Transaction { txid, kind, inputs: read_inputs, outputs }))
 }
 
-enum Entering {
-    Output(ChainInput),
-    Hidden(Hidden),
-}
-
-fn read_input(chain: ChainId, input: Input<'_>) -> Result<Entering, String> {
-    let Input { txid, index, hidden, address, script, script_sha256, pool, value } = input;
+fn read_input(chain: ChainId, txid: Txid, input: Input<'_>) -> Result<TxInput, String> {
+    let Input { txid: spent_txid, index, hidden, address, script, script_sha256, pool, value } =
+        input;
     let owner = Held([address, script, script_sha256, pool]).read(chain)?;
-    let output = match (txid, index) {
+    let outpoint = match (spent_txid, index) {
         (Some(txid), Some(index)) => {
             let txid = txid.parse().map_err(|error| format!("`txid`: {error}"))?;
             Some(OutPoint { txid, index })
@@ -151,20 +149,18 @@ fn read_input(chain: ChainId, input: Input<'_>) -> Result<Entering, String> {
         _ => return Err("`txid` and `index` belong together".to_owned()),
     };
     let value = value.map(|value| value.0);
-    match (output, hidden, owner, value) {
-        (Some(output), false, Some(owner), Some(value)) => {
-            Ok(Entering::Output(ChainInput { output, coin: Some(Coin { owner, value }) }))
+    match (outpoint, hidden, owner, value) {
+        (Some(outpoint), false, Some(owner), Some(value)) => {
+            Ok(TxInput { outpoint, spent: Some(TxOut { owner, value }) })
         }
-        (Some(output), false, None, None) => {
-            Ok(Entering::Output(ChainInput { output, coin: None }))
-        }
+        (Some(outpoint), false, None, None) => Ok(TxInput { outpoint, spent: None }),
         (Some(_), false, _, _) => {
             Err("its value and whose it is belong together: give both or neither".to_owned())
         }
-        (None, false, Some(ScriptOwner::Pool(Pool::ZcashShielded)), Some(value)) => {
-            Ok(Entering::Hidden(Hidden::FromPool(value)))
+        (None, false, Some(owner @ ScriptOwner::Pool(Pool::ZcashShielded)), Some(value)) => {
+            Ok(TxInput::from_pool(txid, Some(TxOut { owner, value })))
         }
-        (None, true, None, None) => Ok(Entering::Hidden(Hidden::FromNowhere)),
+        (None, true, None, None) => Ok(TxInput::from_pool(txid, None)),
         _ => Err("it needs `txid` and `index`".to_owned()),
     }
 }

@@ -1,10 +1,13 @@
 use std::io::Cursor;
 
-use assay_engine::utxo::{Pool, ScriptOwner};
+use assay_engine::utxo::{
+    Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+    Txid,
+};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ChainInput, ChainTransaction, Coin, Hidden, Portion};
+use crate::Portion;
 
 const FIRST: &str = r#"{"block":{"height":5,"hash":"0505050505050505050505050505050505050505050505050505050505050505","parent":"0404040404040404040404040404040404040404040404040404040404040404","time":"2026-01-31T12:00:00Z"},"txid":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1","inputs":[],"outputs":[{"address":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa","value":5000000000}]}"#;
 const SECOND: &str = r#"{"block":{"height":6,"hash":"0606060606060606060606060606060606060606060606060606060606060606","parent":"0505050505050505050505050505050505050505050505050505050505050505","time":1769860800},"txid":"b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2","inputs":[{"txid":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1","index":0},{"txid":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1","index":1,"script":"51","value":"7"}],"outputs":[{"script":"76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac","value":"4999999999"}]}"#;
@@ -30,18 +33,18 @@ fn blocks_are_read_in_any_order() {
 
     assert!(read.block_at(7).unwrap().transactions.is_empty());
     let second = read.block(&[6; 32]).unwrap();
-    assert_eq!((second.head.height, second.head.parent), (6, [5; 32]));
+    assert_eq!((second.reference.height, second.reference.parent), (6, [5; 32]));
     let [spending] = &*second.transactions else { panic!("one transaction") };
-    assert!(!spending.coinbase);
-    assert_eq!(spending.inputs[0].coin, None);
-    assert_eq!(spending.inputs[1].coin.as_ref().unwrap().value, 7);
+    assert_eq!(spending.kind, TransactionKind::Payment);
+    assert_eq!(spending.inputs[0].spent, None);
+    assert_eq!(spending.inputs[1].spent.as_ref().unwrap().value, 7);
     let first = read.block_at(5).unwrap();
     let mined = &first.transactions[0];
-    assert!(mined.coinbase);
+    assert_eq!(mined.kind, TransactionKind::Coinbase);
     // Paid by address and by script: the same owner.
     assert_eq!(mined.outputs[0].owner, spending.outputs[0].owner);
-    assert_eq!(first.head.time.to_string(), "2026-01-31T12:00:00Z");
-    assert_eq!(second.head.time, first.head.time);
+    assert_eq!(first.reference.time.to_string(), "2026-01-31T12:00:00Z");
+    assert_eq!(second.reference.time, first.reference.time);
 
     assert!(matches!(read.block_at(8), Err(SourceError::NoBlock { height: 8, tip: 7 })));
     assert!(matches!(read.block(&[8; 32]), Err(SourceError::Gone { .. })));
@@ -49,7 +52,7 @@ fn blocks_are_read_in_any_order() {
         .blocks(6, Portion::of_blocks(9))
         .unwrap()
         .iter()
-        .map(|block| block.head.height)
+        .map(|block| block.reference.height)
         .collect();
     assert_eq!(heights, [6, 7]);
 }
@@ -100,7 +103,7 @@ fn the_example_of_the_documentation() {
     let example = documentation.lines().find(|line| line.starts_with("{\"block\"")).unwrap();
     let block = lines(example).unwrap().block_at(170).unwrap();
     let read = &block.transactions[0];
-    let paid = read.inputs[0].coin.as_ref().unwrap().value;
+    let paid = read.inputs[0].spent.as_ref().unwrap().value;
     assert_eq!(paid, read.outputs.iter().map(|coin| coin.value).sum::<u64>());
     let mut written = Vec::new();
     write_block(ChainId::BTC, &block, &mut written).unwrap();
@@ -129,29 +132,34 @@ fn owner() -> impl Strategy<Value = ScriptOwner> {
             .prop_filter("not of a pool", |(version, _)| ![8, 9].contains(version))
             .prop_map(|(version, program)| ScriptOwner::Witness(version, program)),
         Just(ScriptOwner::Pool(Pool::Mweb)),
+        Just(ScriptOwner::Pool(Pool::ZcashShielded)),
     ]
 }
 
-fn coin() -> impl Strategy<Value = Coin> {
-    (owner(), any::<u64>()).prop_map(|(owner, value)| Coin { owner, value })
+fn output() -> impl Strategy<Value = TxOut> {
+    (owner(), any::<u64>()).prop_map(|(owner, value)| TxOut { owner, value })
 }
 
-fn transaction() -> impl Strategy<Value = ChainTransaction> {
-    let output = (any::<[u8; 32]>(), any::<u32>()).prop_map(|(txid, index)| {
-        assay_engine::utxo::OutPoint { txid: assay_engine::utxo::Txid::from_bytes(txid), index }
-    });
-    let input =
-        (output, prop::option::of(coin())).prop_map(|(output, coin)| ChainInput { output, coin });
-    let hidden = prop_oneof![
-        Just(Hidden::None),
-        any::<u64>().prop_map(Hidden::FromPool),
-        Just(Hidden::FromNowhere)
-    ];
-    let parts = (any::<[u8; 32]>(), prop::collection::vec(input, 0..4), hidden);
-    (parts, prop::collection::vec(coin(), 0..4)).prop_map(|((txid, inputs, hidden), outputs)| {
-        let coinbase = inputs.is_empty() && hidden == Hidden::None;
-        let txid = assay_engine::utxo::Txid::from_bytes(txid);
-        ChainTransaction { txid, coinbase, inputs, outputs, hidden }
+fn input() -> impl Strategy<Value = TxInput> {
+    let outpoint = (any::<[u8; 32]>(), any::<u32>())
+        .prop_map(|(txid, index)| OutPoint { txid: Txid::from_bytes(txid), index });
+    (outpoint, prop::option::of(output())).prop_map(|(outpoint, spent)| TxInput { outpoint, spent })
+}
+
+/// What comes out of a pool, if anything does: so much, or nobody knows how much.
+fn from_pool() -> impl Strategy<Value = Option<Option<u64>>> {
+    prop_oneof![Just(None), any::<u64>().prop_map(|value| Some(Some(value))), Just(Some(None))]
+}
+
+fn transaction() -> impl Strategy<Value = Transaction> {
+    let sides = (prop::collection::vec(input(), 0..4), prop::collection::vec(output(), 0..4));
+    (any::<[u8; 32]>(), sides, from_pool()).prop_map(|(txid, (mut inputs, outputs), from_pool)| {
+        let txid = Txid::from_bytes(txid);
+        let shielded = |value| TxOut { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
+        inputs.extend(from_pool.map(|value| TxInput::from_pool(txid, value.map(shielded))));
+        let kind =
+            if inputs.is_empty() { TransactionKind::Coinbase } else { TransactionKind::Payment };
+        Transaction { txid, kind, inputs, outputs }
     })
 }
 
@@ -159,8 +167,8 @@ proptest! {
     #[test]
     fn what_is_written_is_read_back(transactions in prop::collection::vec(transaction(), 0..5)) {
         let time = "2026-01-31T12:00:00Z".parse().unwrap();
-        let head = BlockHead { height: 9, hash: [9; 32], parent: [8; 32], time };
-        let block = ChainBlock { head, transactions };
+        let reference = BlockRef { height: 9, hash: [9; 32], parent: [8; 32], time };
+        let block = Block { reference, transactions };
         let chain = "ltc".parse().unwrap();
         let mut written = Vec::new();
         write_block(chain, &block, &mut written).unwrap();

@@ -4,16 +4,16 @@ use std::io::{self, Write};
 
 use assay_engine::{
     chain::ChainId,
-    utxo::{Pool, ScriptOwner},
+    utxo::{Block, BlockRef, OutPoint, ScriptOwner, Transaction, TxInput, TxOut},
 };
 use serde::Serialize;
 
 use super::line::POOLS;
-use crate::{BlockHead, ChainBlock, ChainTransaction, Coin, Hidden, block::hash_text};
+use crate::hash::hash_text;
 
 #[derive(Serialize)]
 struct Line<'a> {
-    block: &'a Block,
+    block: &'a BlockLine,
     #[serde(skip_serializing_if = "Option::is_none")]
     txid: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ struct Line<'a> {
 }
 
 #[derive(Serialize)]
-struct Block {
+struct BlockLine {
     height: u64,
     hash: String,
     parent: String,
@@ -60,10 +60,10 @@ struct Held {
 /// # Errors
 ///
 /// Where `to` cannot be written.
-pub fn write_block(chain: ChainId, block: &ChainBlock, to: &mut dyn Write) -> io::Result<()> {
-    let BlockHead { height, hash, parent, time } = &block.head;
+pub fn write_block(chain: ChainId, block: &Block, to: &mut dyn Write) -> io::Result<()> {
+    let BlockRef { height, hash, parent, time } = &block.reference;
     let (hash, parent) = (hash_text(hash), hash_text(parent));
-    let head = Block { height: *height, hash, parent, time: time.to_string() };
+    let head = BlockLine { height: *height, hash, parent, time: time.to_string() };
     let mut line = |line: Line<'_>| -> io::Result<()> {
         serde_json::to_writer(&mut *to, &line)?;
         to.write_all(b"\n")
@@ -82,41 +82,28 @@ pub fn write_block(chain: ChainId, block: &ChainBlock, to: &mut dyn Write) -> io
     Ok(())
 }
 
-fn inputs(chain: ChainId, transaction: &ChainTransaction) -> Vec<Input> {
-    let spent = transaction.inputs.iter().map(|input| Input {
-        txid: Some(input.output.txid.to_string()),
-        index: Some(input.output.index),
-        held: input.coin.as_ref().map(|coin| held(chain, coin)),
-        ..Input::default()
-    });
-    let hidden = match transaction.hidden {
-        Hidden::None | Hidden::IntoPool(_) => None,
-        Hidden::FromPool(value) => {
-            Some(Input { held: Some(held(chain, &shielded(value))), ..Input::default() })
+fn inputs(chain: ChainId, transaction: &Transaction) -> Vec<Input> {
+    let input = |input: &TxInput| {
+        let held = input.spent.as_ref().map(|output| held(chain, output));
+        if input.is_from_pool(transaction.txid) {
+            return Input { hidden: held.is_none().then_some(true), held, ..Input::default() };
         }
-        Hidden::FromNowhere => Some(Input { hidden: Some(true), ..Input::default() }),
+        let OutPoint { txid, index } = input.outpoint;
+        Input { txid: Some(txid.to_string()), index: Some(index), held, ..Input::default() }
     };
-    spent.chain(hidden).collect()
+    transaction.inputs.iter().map(input).collect()
 }
 
-fn outputs(chain: ChainId, transaction: &ChainTransaction) -> Vec<Held> {
-    let hidden = match transaction.hidden {
-        Hidden::IntoPool(value) => Some(held(chain, &shielded(value))),
-        Hidden::None | Hidden::FromPool(_) | Hidden::FromNowhere => None,
-    };
-    transaction.outputs.iter().map(|coin| held(chain, coin)).chain(hidden).collect()
+fn outputs(chain: ChainId, transaction: &Transaction) -> Vec<Held> {
+    transaction.outputs.iter().map(|output| held(chain, output)).collect()
 }
 
-const fn shielded(value: u64) -> Coin {
-    Coin { owner: ScriptOwner::Pool(Pool::ZcashShielded), value }
-}
-
-fn held(chain: ChainId, coin: &Coin) -> Held {
-    let none = Held { value: coin.value, ..Held::default() };
-    if let Some(address) = coin.owner.address(chain) {
+fn held(chain: ChainId, output: &TxOut) -> Held {
+    let none = Held { value: output.value, ..Held::default() };
+    if let Some(address) = output.owner.address(chain) {
         return Held { address: Some(address.to_string()), ..none };
     }
-    match &coin.owner {
+    match &output.owner {
         ScriptOwner::Pool(pool) => {
             let name = POOLS.iter().find(|(_, known)| known == pool);
             Held { pool: name.map(|(name, _)| *name), ..none }

@@ -1,6 +1,9 @@
 //! Getting blocks from a node in one of its forms.
 
-use assay_engine::{chain::ChainId, utxo::ScriptOwner};
+use assay_engine::{
+    chain::ChainId,
+    utxo::{Block, ScriptOwner, TxOut},
+};
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
@@ -9,8 +12,8 @@ use super::{
     reader::Reader,
 };
 use crate::{
-    ChainBlock, Coin, SourceError,
-    block::hash_text,
+    SourceError,
+    hash::hash_text,
     http::{Request, Server, Trouble, shortened},
     raw::{RawBlock, RawError, undo::parse_spent},
     rpc::{NodeError, Rpc},
@@ -35,7 +38,7 @@ pub(super) struct Wanted {
 }
 
 /// A block, and how many bytes the node's answer had.
-pub(super) type Fetched = Result<(ChainBlock, usize), Failure>;
+pub(super) type Fetched = Result<(Block, usize), Failure>;
 
 /// Why a block was not had in some form.
 #[derive(Debug)]
@@ -123,7 +126,7 @@ impl Fetcher {
         Ok((block?, result.get().len()))
     }
 
-    fn raw(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
+    fn raw(&self, wanted: Wanted, result: &RawValue) -> Result<Block, Failure> {
         let what = wanted.question();
         // A node that takes the parameter for something else describes the block instead.
         let text: &str = self.rpc.read(&what, result).map_err(|error| not_in_form(&error))?;
@@ -132,14 +135,14 @@ impl Fetcher {
     }
 
     /// A block in bytes, and how many inputs each of its transactions has.
-    fn block(&self, wanted: Wanted, bytes: &[u8]) -> Result<(ChainBlock, Vec<usize>), SourceError> {
+    fn block(&self, wanted: Wanted, bytes: &[u8]) -> Result<(Block, Vec<usize>), SourceError> {
         let raw = |source| self.raw_error(&wanted.question(), source);
         let read = RawBlock::parse(bytes, self.reader.params, Some(wanted.hash)).map_err(raw)?;
         let height = match wanted.height.or_else(|| read.height()) {
             Some(height) => Some(height),
             None => self.height_of(&wanted.hash)?,
         };
-        let block = read.into_chain_block(self.chain, height).map_err(raw)?;
+        let block = read.into_block(self.chain, height).map_err(raw)?;
         let inputs = block.transactions.iter().map(|read| read.inputs.len()).collect();
         Ok((block, inputs))
     }
@@ -153,7 +156,7 @@ impl Fetcher {
         Ok(header.get("height").and_then(Value::as_u64))
     }
 
-    fn full(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
+    fn full(&self, wanted: Wanted, result: &RawValue) -> Result<Block, Failure> {
         let what = wanted.question();
         let mut answer: BlockAnswer<TransactionAnswer> = match self.rpc.read(&what, result) {
             Ok(answer) => answer,
@@ -168,13 +171,13 @@ impl Fetcher {
         Ok(block.map_err(|reason| self.untrue(&what, reason))?)
     }
 
-    fn ids(&self, wanted: Wanted, result: &RawValue) -> Result<ChainBlock, Failure> {
+    fn ids(&self, wanted: Wanted, result: &RawValue) -> Result<Block, Failure> {
         const METHOD: &str = "getrawtransaction";
         let what = wanted.question();
         let mut answer: BlockAnswer<String> = self.rpc.read(&what, result)?;
         // Checked before what it names is fetched.
         self.reader
-            .head(&answer, &wanted.hash, wanted.height)
+            .reference(&answer, &wanted.hash, wanted.height)
             .map_err(|reason| self.untrue(&what, reason))?;
         let ids = answer.take_transactions();
         let params: Vec<_> = ids.iter().map(|txid| json!([txid, 1])).collect();
@@ -215,7 +218,7 @@ impl Fetcher {
         let inputs = block.transactions.iter_mut().flat_map(|read| &mut read.inputs);
         for (input, output) in inputs.zip(spent.iter().flatten()) {
             let owner = ScriptOwner::from_script(self.chain, output.script);
-            input.coin = Some(Coin { owner, value: output.value });
+            input.spent = Some(TxOut { owner, value: output.value });
         }
         Ok((block, bytes.len() + spent_bytes.len()))
     }

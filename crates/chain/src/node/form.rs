@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::block::hash_text;
+use crate::hash::hash_text;
 
 /// A form in which a node gives blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-use assay_engine::chain::ChainId;
+use assay_engine::{chain::ChainId, utxo::Block};
 use serde_json::json;
 
 use self::{
@@ -26,8 +26,8 @@ use self::{
     reader::Reader,
 };
 use super::{
-    BlockSource, ChainBlock, ChainParams, Portion, SourceError, TestNetworks, TipRef,
-    block::parse_hash,
+    BlockSource, ChainParams, Portion, SourceError, TestNetworks, TipRef,
+    hash::parse_hash,
     http::LARGEST_ANSWER,
     identity,
     rpc::{NodeError, Rpc},
@@ -106,7 +106,7 @@ impl NodeSource {
 
     /// Fetches blocks in the form that works, which the first one finds out, until there are so many
     /// inputs and outputs.
-    fn fetch(&mut self, wanted: &[Wanted], legs: usize) -> Vec<Result<ChainBlock, SourceError>> {
+    fn fetch(&mut self, wanted: &[Wanted], legs: usize) -> Vec<Result<Block, SourceError>> {
         let (mut blocks, mut rest) = (Vec::with_capacity(wanted.len()), wanted);
         if self.form.is_none() {
             let Some((first, others)) = wanted.split_first() else { return blocks };
@@ -125,7 +125,7 @@ impl NodeSource {
             blocks.push(match fetched {
                 Ok((block, bytes)) => {
                     self.block_bytes = bytes;
-                    left = left.saturating_sub(block.legs());
+                    left = left.saturating_sub(block.inputs_and_outputs());
                     Ok(block)
                 }
                 Err(Failure::Source(error)) => Err(error),
@@ -140,7 +140,7 @@ impl NodeSource {
     }
 
     /// Finds the best form that the node knows by fetching a block in it.
-    fn find_form(&mut self, wanted: Wanted) -> Result<ChainBlock, SourceError> {
+    fn find_form(&mut self, wanted: Wanted) -> Result<Block, SourceError> {
         let mut refusal = None;
         let raw = self.fetcher.reader.params.reads_raw();
         for form in Form::to_try(self.options.prevouts, raw) {
@@ -222,7 +222,8 @@ impl NodeSource {
         // So that sums stay within range.
         let legs = legs.min(usize::MAX / 2);
         let goes_on = |fetched: &[Fetched]| {
-            let more: usize = fetched.iter().flatten().map(|(block, _)| block.legs()).sum();
+            let more: usize =
+                fetched.iter().flatten().map(|(block, _)| block.inputs_and_outputs()).sum();
             if fetched.iter().any(Result::is_err) {
                 // Nothing behind it is of use.
                 so_far.fetch_max(legs, Ordering::Relaxed);
@@ -304,17 +305,17 @@ impl BlockSource for NodeSource {
         Ok(self.hashes(height, 1)?.first().copied())
     }
 
-    fn block(&mut self, hash: &[u8; 32]) -> Result<ChainBlock, SourceError> {
+    fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let block = self.fetch(&[Wanted { hash: *hash, height: None }], usize::MAX).pop();
         block.unwrap_or(Err(SourceError::Gone { hash: *hash }))
     }
 
-    fn block_at(&mut self, height: u64) -> Result<ChainBlock, SourceError> {
+    fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
         let block = self.blocks(height, Portion::of_blocks(1))?.pop();
         block.ok_or(SourceError::NoBlock { height, tip: height.saturating_sub(1) })
     }
 
-    fn blocks(&mut self, from: u64, most: Portion) -> Result<Vec<ChainBlock>, SourceError> {
+    fn blocks(&mut self, from: u64, most: Portion) -> Result<Vec<Block>, SourceError> {
         let heights = (from..).map(Some);
         let count = if self.is_alone() { 1 } else { most.blocks.max(1) };
         let wanted: Vec<_> = heights

@@ -6,21 +6,24 @@
 
 use assay_engine::{
     chain::ChainId,
-    utxo::{OutPoint, ScriptOwner, Txid},
+    utxo::{
+        Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+        Txid,
+    },
 };
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::answer::{BlockAnswer, InputAnswer, OutputAnswer, TransactionAnswer};
 use crate::{
-    BlockHead, ChainBlock, ChainInput, ChainParams, ChainTransaction, Coin, Hidden,
-    block::parse_hash,
+    ChainParams,
     decimal::Decimal,
+    hash::parse_hash,
     params::{HeaderForm, TransactionForm},
     raw::{
         Header,
         merkle::merkle_root,
-        transaction::{NO_OUTPUT, RawInput, RawOutput, transaction_id},
+        transaction::{NULL_OUTPOINT, RawInput, RawOutput, transaction_id},
         unsigned, zcash_header_hash,
     },
 };
@@ -29,6 +32,14 @@ use crate::{
 const DASH_ASSET_UNLOCK: u64 = 9;
 /// The version from which they have a type.
 const DASH_SPECIAL: u32 = 3;
+
+/// A value that moves out of a pool or into one.
+enum PoolMovement {
+    None,
+    /// Out of a pool; `None` where the chain does not show how much, as with Dash's credit pool.
+    OutOf(Option<TxOut>),
+    Into(TxOut),
+}
 
 /// Reads answers about one chain's blocks. What is wrong is said in words.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +57,8 @@ impl Reader {
         transactions: &[TransactionAnswer],
         hash: &[u8; 32],
         height: Option<u64>,
-    ) -> Result<ChainBlock, String> {
-        let head = self.head(answer, hash, height)?;
+    ) -> Result<Block, String> {
+        let reference = self.reference(answer, hash, height)?;
         let transactions = transactions
             .iter()
             .map(|read| self.transaction(read))
@@ -61,22 +72,22 @@ impl Reader {
                 answer.merkleroot
             ));
         }
-        let mut coinbases = transactions.iter().map(|read| read.coinbase);
+        let mut coinbases = transactions.iter().map(|read| read.kind == TransactionKind::Coinbase);
         if coinbases.next() != Some(true) || coinbases.any(|coinbase| coinbase) {
             return Err(
                 "it does not have exactly one coinbase, as its first transaction".to_owned()
             );
         }
-        Ok(ChainBlock { head, transactions })
+        Ok(Block { reference, transactions })
     }
 
-    /// The head of a block, checked.
-    pub(super) fn head<T>(
+    /// The block's reference, checked.
+    pub(super) fn reference<T>(
         self,
         answer: &BlockAnswer<T>,
         hash: &[u8; 32],
         height: Option<u64>,
-    ) -> Result<BlockHead, String> {
+    ) -> Result<BlockRef, String> {
         if parse_hash(&answer.hash) != Some(*hash) {
             return Err(format!("it says it is block {}", answer.hash));
         }
@@ -93,7 +104,7 @@ impl Reader {
         };
         self.check_hash(answer, hash, parent)?;
         let time = Timestamp::from_second(answer.time.into()).unwrap_or_default();
-        Ok(BlockHead { height, hash: *hash, parent, time })
+        Ok(BlockRef { height, hash: *hash, parent, time })
     }
 
     /// That the header's fields give the hash.
@@ -127,7 +138,7 @@ impl Reader {
         header.check(self.params.header, hash)
     }
 
-    fn transaction(self, answer: &TransactionAnswer) -> Result<ChainTransaction, String> {
+    fn transaction(self, answer: &TransactionAnswer) -> Result<Transaction, String> {
         let txid: Txid = answer.txid.parse().map_err(|error| format!("{error}"))?;
         self.read_transaction(txid, answer)
             .map_err(|reason| format!("transaction {txid}: {reason}"))
@@ -137,31 +148,38 @@ impl Reader {
         self,
         txid: Txid,
         answer: &TransactionAnswer,
-    ) -> Result<ChainTransaction, String> {
-        let hidden = self.hidden(answer)?;
+    ) -> Result<Transaction, String> {
+        let pool = self.pool_movement(answer)?;
         let outputs = self.outputs(&answer.vout)?;
         let inputs = read_inputs(&answer.vin)?;
         self.check_txid(txid, answer, &inputs, &outputs)?;
 
-        let coinbase = inputs.len() == 1 && inputs.iter().all(|input| input.output == NO_OUTPUT);
+        let coinbase =
+            inputs.len() == 1 && inputs.iter().all(|input| input.outpoint == NULL_OUTPOINT);
         let spent = if coinbase { Vec::new() } else { inputs };
         let inputs = spent.into_iter().zip(&answer.vin).enumerate();
-        let inputs = inputs.map(|(place, (input, answer))| {
-            let coin = match &answer.prevout {
+        let inputs = inputs.map(|(index, (input, answer))| {
+            let spent = match &answer.prevout {
                 Some(prevout) => {
-                    let coin = self.coin(prevout.value, &prevout.script_pub_key.hex);
-                    Some(coin.map_err(|reason| format!("input {place}: {reason}"))?)
+                    let output = self.output(prevout.value, &prevout.script_pub_key.hex);
+                    Some(output.map_err(|reason| format!("input {index}: {reason}"))?.0)
                 }
                 None => None,
             };
-            Ok(ChainInput { output: input.output, coin: coin.map(|(coin, _)| coin) })
+            Ok(TxInput { outpoint: input.outpoint, spent })
         });
-        let inputs = inputs.collect::<Result<_, String>>()?;
-        let outputs = outputs.into_iter().map(|(coin, _)| coin).collect();
-        Ok(ChainTransaction { txid, coinbase, inputs, outputs, hidden })
+        let mut inputs = inputs.collect::<Result<Vec<_>, String>>()?;
+        let mut outputs: Vec<TxOut> = outputs.into_iter().map(|(output, _)| output).collect();
+        match pool {
+            PoolMovement::None => {}
+            PoolMovement::OutOf(spent) => inputs.push(TxInput::from_pool(txid, spent)),
+            PoolMovement::Into(output) => outputs.push(output),
+        }
+        let kind = if coinbase { TransactionKind::Coinbase } else { TransactionKind::Payment };
+        Ok(Transaction { txid, kind, inputs, outputs })
     }
 
-    fn outputs(self, answers: &[OutputAnswer]) -> Result<Vec<(Coin, Vec<u8>)>, String> {
+    fn outputs(self, answers: &[OutputAnswer]) -> Result<Vec<(TxOut, Vec<u8>)>, String> {
         answers
             .iter()
             .zip(0_u32..)
@@ -169,17 +187,17 @@ impl Reader {
                 if answer.n != place {
                     return Err(format!("output {} stands in place {place}", answer.n));
                 }
-                self.coin(answer.value, &answer.script_pub_key.hex)
+                self.output(answer.value, &answer.script_pub_key.hex)
                     .map_err(|reason| format!("output {place}: {reason}"))
             })
             .collect()
     }
 
-    /// A coin and its script.
-    fn coin(self, value: Decimal, script: &str) -> Result<(Coin, Vec<u8>), String> {
+    /// An output and its script.
+    fn output(self, value: Decimal, script: &str) -> Result<(TxOut, Vec<u8>), String> {
         let script = hex::decode(script).map_err(|_| "its script is not hexadecimal")?;
         let value = u64::try_from(self.units(value)?).map_err(|_| "its value is negative")?;
-        Ok((Coin { owner: ScriptOwner::from_script(self.chain, &script), value }, script))
+        Ok((TxOut { owner: ScriptOwner::from_script(self.chain, &script), value }, script))
     }
 
     /// An amount in base units.
@@ -191,15 +209,15 @@ impl Reader {
         })
     }
 
-    /// What enters or leaves the transaction without showing.
-    fn hidden(self, answer: &TransactionAnswer) -> Result<Hidden, String> {
+    /// What the transaction moves out of a pool or into one.
+    fn pool_movement(self, answer: &TransactionAnswer) -> Result<PoolMovement, String> {
         if self.params.transactions == TransactionForm::DashSpecial {
             let kind = answer.kind.as_ref().and_then(Value::as_u64);
             let unlocks = answer.vin.is_empty() && kind == Some(DASH_ASSET_UNLOCK);
-            return Ok(if unlocks { Hidden::FromNowhere } else { Hidden::None });
+            return Ok(if unlocks { PoolMovement::OutOf(None) } else { PoolMovement::None });
         }
         if self.params.transactions != TransactionForm::Zcash {
-            return Ok(Hidden::None);
+            return Ok(PoolMovement::None);
         }
         let orchard = answer.orchard.as_ref().and_then(|orchard| orchard.value_balance);
         let mut out = 0;
@@ -210,12 +228,13 @@ impl Reader {
             out += self.units(split.vpub_new)? - self.units(split.vpub_old)?;
         }
         // The pools count as one: what moves between them stays inside.
-        let amount =
+        let value =
             u64::try_from(out.unsigned_abs()).map_err(|_| "its balances are beyond reason")?;
+        let shielded = TxOut { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
         Ok(match out {
-            0 => Hidden::None,
-            1.. => Hidden::FromPool(amount),
-            _ => Hidden::IntoPool(amount),
+            0 => PoolMovement::None,
+            1.. => PoolMovement::OutOf(Some(shielded)),
+            _ => PoolMovement::Into(shielded),
         })
     }
 
@@ -225,7 +244,7 @@ impl Reader {
         txid: Txid,
         answer: &TransactionAnswer,
         inputs: &[ReadInput],
-        outputs: &[(Coin, Vec<u8>)],
+        outputs: &[(TxOut, Vec<u8>)],
     ) -> Result<(), String> {
         let mut version = unsigned(answer.version);
         let mut payload = None;
@@ -248,7 +267,7 @@ impl Reader {
         let Some(inputs) = inputs else { return Ok(()) };
         let outputs = outputs
             .iter()
-            .map(|(coin, script)| RawOutput { value: coin.value, script })
+            .map(|(output, script)| RawOutput { value: output.value, script })
             .collect::<Vec<_>>();
         let (inputs, outputs) = (inputs.into_iter(), outputs.into_iter());
         let computed =
@@ -263,7 +282,7 @@ impl Reader {
 
 /// An input, read.
 struct ReadInput {
-    output: OutPoint,
+    outpoint: OutPoint,
     script: Option<Vec<u8>>,
     sequence: Option<u32>,
 }
@@ -271,14 +290,14 @@ struct ReadInput {
 impl ReadInput {
     fn raw(&self) -> Option<RawInput<'_>> {
         let (script, sequence) = (self.script.as_deref()?, self.sequence?);
-        Some(RawInput { output: self.output, script, sequence })
+        Some(RawInput { outpoint: self.outpoint, script, sequence })
     }
 }
 
 fn read_inputs(answers: &[InputAnswer]) -> Result<Vec<ReadInput>, String> {
     let read = |answer: &InputAnswer| {
-        let (output, script) = match (&answer.coinbase, &answer.txid, answer.vout) {
-            (Some(script), None, _) => (NO_OUTPUT, Some(script)),
+        let (outpoint, script) = match (&answer.coinbase, &answer.txid, answer.vout) {
+            (Some(script), None, _) => (NULL_OUTPOINT, Some(script)),
             (None, Some(txid), Some(index)) => {
                 let txid = txid.parse().map_err(|error| format!("{error}"))?;
                 let script = answer.script_sig.as_ref().map(|script| &script.hex);
@@ -288,7 +307,7 @@ fn read_inputs(answers: &[InputAnswer]) -> Result<Vec<ReadInput>, String> {
         };
         let script = script.map(hex::decode).transpose();
         let script = script.map_err(|_| "its script is not hexadecimal")?;
-        Ok(ReadInput { output, script, sequence: answer.sequence })
+        Ok(ReadInput { outpoint, script, sequence: answer.sequence })
     };
     answers
         .iter()

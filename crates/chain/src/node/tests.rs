@@ -6,17 +6,17 @@ use std::{
     },
 };
 
+use assay_engine::utxo::TxOut;
 use serde_json::Value;
 
 use super::*;
 use crate::{
-    Coin,
-    block::hash_text,
+    hash::hash_text,
     http::{
         Answer, Backoff, Http, NoAnswer, Request, Server,
         tests::{Noted, answer},
     },
-    raw::Expected,
+    raw::{Expected, parse_block},
     testing,
 };
 
@@ -166,9 +166,9 @@ fn source(node: &Arc<Node>, chain: &str, prevouts: bool) -> NodeSource {
     NodeSource::new(chain.parse().unwrap(), Rpc::new(server), options).unwrap()
 }
 
-fn expected(node: &Node, height: usize) -> ChainBlock {
+fn expected(node: &Node, height: usize) -> Block {
     let expected = Expected { height: Some(height as u64), hash: None };
-    ChainBlock::from_raw(ChainId::BTC, &node.blocks[height].0, expected).unwrap()
+    parse_block(ChainId::BTC, &node.blocks[height].0, expected).unwrap()
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_node_that_only_knows_old_forms_is_read_too() {
     let node = Arc::new(Node::new(Dialect::OldBytes, 5));
     for prevouts in [true, false] {
         let mut source = source(&node, "doge", prevouts);
-        assert_eq!(source.block_at(3).unwrap().head.hash, node.blocks[3].1);
+        assert_eq!(source.block_at(3).unwrap().reference.hash, node.blocks[3].1);
         node.requests.lock().unwrap().clear();
         source.block_at(4).unwrap();
         // Once the form is known, nothing else is tried.
@@ -219,15 +219,15 @@ fn what_a_block_spends_comes_over_rest_where_there_is_that() {
     let mut with_rest = source(&node, "btc", true);
     let blocks = with_rest.blocks(0, Portion::of_blocks(6)).unwrap();
     assert_eq!(blocks.len(), 6);
-    let coin = blocks[5].transactions[1].inputs[0].coin.clone().unwrap();
+    let spent = blocks[5].transactions[1].inputs[0].spent.clone().unwrap();
     let owner = blocks[0].transactions[0].outputs[0].owner.clone();
-    assert_eq!(coin, Coin { owner, value: 70 });
+    assert_eq!(spent, TxOut { owner, value: 70 });
     assert!(node.requests.lock().unwrap().iter().all(|asked| !asked.contains("\"getblock\"")));
     assert!(matches!(with_rest.block(&[1; 32]), Err(SourceError::Gone { .. })));
     // Asked for without, the same blocks come in bytes.
     let plain = source(&node, "btc", false).block_at(5).unwrap();
-    assert_eq!(plain.transactions[1].inputs[0].coin, None);
-    assert_eq!(plain.head, blocks[5].head);
+    assert_eq!(plain.transactions[1].inputs[0].spent, None);
+    assert_eq!(plain.reference, blocks[5].reference);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_block_alone_says_its_height_or_the_node_does() {
     let mut source = source(&node, "btc", false);
     for height in [0, 3, 5] {
         let block = source.block(&node.blocks[height].1).unwrap();
-        assert_eq!(block.head.height, height as u64);
+        assert_eq!(block.reference.height, height as u64);
     }
 }
 
@@ -330,7 +330,7 @@ fn limited(node: &Arc<Node>, shared_answer: u64, largest_answer: u64) -> NodeSou
 }
 
 /// All blocks of a node, portion by portion, and how many portions that were.
-fn all(source: &mut NodeSource, count: u64, portion: Portion) -> (Vec<ChainBlock>, usize) {
+fn all(source: &mut NodeSource, count: u64, portion: Portion) -> (Vec<Block>, usize) {
     let (mut blocks, mut portions) = (Vec::new(), 0);
     while (blocks.len() as u64) < count {
         blocks.extend(source.blocks(blocks.len() as u64, portion).unwrap());

@@ -1,18 +1,18 @@
 //! A block in bytes as a whole.
 
-use assay_engine::{chain::ChainId, utxo::ScriptOwner};
+use assay_engine::{
+    chain::ChainId,
+    utxo::{Block, BlockRef, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut},
+};
 use jiff::Timestamp;
 
 use super::{
     cursor::{Cursor, RawError},
     header::Header,
     merkle::{Repeated, merkle_root},
-    transaction::{RawTransaction, SMALLEST_TRANSACTION},
+    transaction::{RawOutput, RawTransaction, SMALLEST_TRANSACTION},
 };
-use crate::{
-    block::{BlockHead, ChainBlock, ChainInput, ChainTransaction, Coin, Hidden},
-    params::{ChainParams, HeaderForm, TransactionForm},
-};
+use crate::params::{ChainParams, HeaderForm, TransactionForm};
 
 /// The version from which a block's coinbase begins with its height (BIP 34).
 const WITH_HEIGHT: u32 = 2;
@@ -108,38 +108,32 @@ impl<'a> RawBlock<'a> {
     /// # Errors
     ///
     /// Where neither `height` nor the block itself says its height.
-    pub fn into_chain_block(
-        self,
-        chain: ChainId,
-        height: Option<u64>,
-    ) -> Result<ChainBlock, RawError> {
+    pub fn into_block(self, chain: ChainId, height: Option<u64>) -> Result<Block, RawError> {
         let height = height
             .or_else(|| self.height())
             .ok_or_else(|| RawError::Height { hash: hex::encode(self.hash) })?;
-        let head = BlockHead {
+        let reference = BlockRef {
             height,
             hash: self.hash,
             parent: self.header.parent,
             time: Timestamp::from_second(self.header.time.into()).unwrap_or_default(),
         };
         let transactions = self.transactions.into_iter();
-        let transactions = transactions.map(|raw| chain_transaction(chain, &raw)).collect();
-        Ok(ChainBlock { head, transactions })
+        let transactions = transactions.map(|raw| transaction_of(chain, &raw)).collect();
+        Ok(Block { reference, transactions })
     }
 }
 
-impl ChainBlock {
-    /// Reads a raw block of `chain` that fills `bytes`.
-    ///
-    /// # Errors
-    ///
-    /// Where raw blocks of the chain are not read, and as [`RawBlock::parse`] and
-    /// [`RawBlock::into_chain_block`].
-    pub fn from_raw(chain: ChainId, bytes: &[u8], expected: Expected) -> Result<Self, RawError> {
-        let unsupported = || RawError::Unsupported { chain: chain.info().name };
-        let params = ChainParams::of(chain).ok_or_else(unsupported)?;
-        RawBlock::parse(bytes, params, expected.hash)?.into_chain_block(chain, expected.height)
-    }
+/// Reads a raw block of `chain` that fills `bytes`.
+///
+/// # Errors
+///
+/// If raw blocks of the chain are not supported, and as [`RawBlock::parse`] and
+/// [`RawBlock::into_block`].
+pub fn parse_block(chain: ChainId, bytes: &[u8], expected: Expected) -> Result<Block, RawError> {
+    let unsupported = || RawError::Unsupported { chain: chain.info().name };
+    let params = ChainParams::of(chain).ok_or_else(unsupported)?;
+    RawBlock::parse(bytes, params, expected.hash)?.into_block(chain, expected.height)
 }
 
 /// Reads a header with everything that stands before the transactions, and computes its hash.
@@ -205,21 +199,23 @@ pub(crate) fn height_in_coinbase(version: u32, script: &[u8]) -> Option<u64> {
     }
 }
 
-fn chain_transaction(chain: ChainId, raw: &RawTransaction<'_>) -> ChainTransaction {
-    let coinbase = raw.is_coinbase();
-    let spent = if coinbase { &[] } else { &*raw.inputs };
-    ChainTransaction {
+fn transaction_of(chain: ChainId, raw: &RawTransaction<'_>) -> Transaction {
+    let (kind, spent) = if raw.is_coinbase() {
+        (TransactionKind::Coinbase, &[][..])
+    } else {
+        (TransactionKind::Payment, &*raw.inputs)
+    };
+    let output = |output: &RawOutput<'_>| TxOut {
+        owner: ScriptOwner::from_script(chain, output.script),
+        value: output.value,
+    };
+    Transaction {
         txid: raw.txid,
-        coinbase,
-        inputs: spent.iter().map(|input| ChainInput { output: input.output, coin: None }).collect(),
-        outputs: raw
-            .outputs
+        kind,
+        inputs: spent
             .iter()
-            .map(|output| Coin {
-                owner: ScriptOwner::from_script(chain, output.script),
-                value: output.value,
-            })
+            .map(|input| TxInput { outpoint: input.outpoint, spent: None })
             .collect(),
-        hidden: Hidden::None,
+        outputs: raw.outputs.iter().map(output).collect(),
     }
 }

@@ -4,7 +4,7 @@ use super::{
     cursor::{Cursor, write_compact},
     hash256, reversed,
 };
-use crate::{block::hash_text, params::HeaderForm, raw::RawError};
+use crate::{hash::hash_text, params::HeaderForm, raw::RawError};
 
 /// The bit of a version that announces another chain's proof of work behind the header.
 const AUXPOW: u32 = 1 << 8;

@@ -16,7 +16,7 @@ pub mod merkle;
 pub mod transaction;
 pub mod undo;
 
-pub use block::{Expected, RawBlock};
+pub use block::{Expected, RawBlock, parse_block};
 pub use cursor::RawError;
 pub use header::Header;
 pub(crate) use header::zcash_header_hash;

@@ -1,8 +1,11 @@
-use assay_engine::chain::ChainId;
+use assay_engine::{
+    chain::ChainId,
+    utxo::{Block, TransactionKind},
+};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ChainBlock, params::TransactionForm, raw::transaction::RawTransaction, testing};
+use crate::{params::TransactionForm, raw::transaction::RawTransaction, testing};
 
 const OP_TRUE: &[u8] = &[0x51];
 
@@ -10,8 +13,8 @@ fn chain(id: &str) -> ChainId {
     id.parse().unwrap()
 }
 
-fn read(id: &str, bytes: &[u8]) -> Result<ChainBlock, RawError> {
-    ChainBlock::from_raw(chain(id), bytes, Expected::default())
+fn read(id: &str, bytes: &[u8]) -> Result<Block, RawError> {
+    parse_block(chain(id), bytes, Expected::default())
 }
 
 /// A block with a coinbase and a payment.
@@ -25,11 +28,15 @@ fn small() -> (Vec<u8>, [u8; 32]) {
 fn a_block_says_what_it_holds() {
     let (bytes, hash) = small();
     let block = read("btc", &bytes).unwrap();
-    assert_eq!((block.head.height, block.head.hash, block.head.parent), (300, hash, [9; 32]));
-    assert_eq!(block.head.time.as_second(), 1_700_000_000);
+    assert_eq!(
+        (block.reference.height, block.reference.hash, block.reference.parent),
+        (300, hash, [9; 32])
+    );
+    assert_eq!(block.reference.time.as_second(), 1_700_000_000);
     let [mined, paid] = &*block.transactions else { panic!("two transactions") };
-    assert!(mined.coinbase && mined.inputs.is_empty() && !paid.coinbase);
-    assert_eq!(paid.inputs[0].output.to_string(), format!("{}:1", "07".repeat(32)));
+    assert_eq!([mined.kind, paid.kind], [TransactionKind::Coinbase, TransactionKind::Payment]);
+    assert!(mined.inputs.is_empty());
+    assert_eq!(paid.inputs[0].outpoint.to_string(), format!("{}:1", "07".repeat(32)));
     assert_eq!(paid.outputs.iter().map(|coin| coin.value).sum::<u64>(), 30);
 }
 
@@ -45,7 +52,7 @@ fn every_byte_matters() {
             Err(error) => assert!(!error.to_string().is_empty()),
         }
         let expected = Expected { hash: Some(small().1), height: None };
-        let asked = ChainBlock::from_raw(chain("btc"), &changed, expected);
+        let asked = parse_block(chain("btc"), &changed, expected);
         assert!(asked.is_err(), "byte {at} was changed and nobody noticed");
     }
 }
@@ -82,10 +89,10 @@ fn heights_come_from_the_coinbase_the_first_block_or_the_caller() {
     let unknown = read("btc", &old.0).unwrap_err();
     assert!(matches!(unknown, RawError::Height { .. }), "{unknown}");
     let told = Expected { height: Some(77), hash: Some(old.1) };
-    assert_eq!(ChainBlock::from_raw(chain("btc"), &old.0, told).unwrap().head.height, 77);
+    assert_eq!(parse_block(chain("btc"), &old.0, told).unwrap().reference.height, 77);
     let first =
         testing::block([0; 32], &[testing::transaction(&[([0; 32], u32::MAX)], &[(5, OP_TRUE)])]);
-    assert_eq!(read("btc", &first.0).unwrap().head.height, 0);
+    assert_eq!(read("btc", &first.0).unwrap().reference.height, 0);
 }
 
 #[test]
@@ -104,7 +111,7 @@ fn a_block_has_one_coinbase_and_it_is_the_first() {
 fn dogecoin_blocks_carry_the_work_of_other_chains() {
     let mined = testing::coinbase(371_400, 0, &[(10_000, OP_TRUE)]);
     let (plain, _) = testing::block([9; 32], std::slice::from_ref(&mined));
-    assert_eq!(read("doge", &plain).unwrap().head.height, 371_400);
+    assert_eq!(read("doge", &plain).unwrap().reference.height, 371_400);
 
     let mut header = Header::parse(&plain).unwrap();
     header.version |= 1 << 8;
@@ -119,8 +126,8 @@ fn dogecoin_blocks_carry_the_work_of_other_chains() {
     .concat();
     let bytes = [&*merged, &[1], &*mined].concat();
     let block = read("doge", &bytes).unwrap();
-    assert_eq!(block.head.hash, header.hash());
-    assert_eq!((block.head.height, block.transactions.len()), (371_400, 1));
+    assert_eq!(block.reference.hash, header.hash());
+    assert_eq!((block.reference.height, block.transactions.len()), (371_400, 1));
     // Bitcoin knows no such thing.
     assert!(read("btc", &bytes).is_err());
 }
@@ -136,7 +143,7 @@ fn litecoin_blocks_may_have_an_extension_block_behind() {
     let (body, lock_time) = body.split_at(body.len() - 4);
     let moving = [before, version, &[0, 8], body, &[0], lock_time].concat();
     let extended = [&*moving, &[1, 2, 3, 4]].concat();
-    assert_eq!(read("ltc", &extended).unwrap().head.hash, hash);
+    assert_eq!(read("ltc", &extended).unwrap().reference.hash, hash);
     assert_eq!(read("ltc", &bytes), read("ltc", &extended));
     // Nothing may follow where no extension block is announced.
     assert!(matches!(read("ltc", &[&*bytes, &[1]].concat()), Err(RawError::Longer { .. })));

@@ -40,8 +40,8 @@ pub struct RawTransaction<'a> {
 /// What a transaction spends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawInput<'a> {
-    /// The output; [`NO_OUTPUT`] for a coinbase.
-    pub output: OutPoint,
+    /// Outpoint of the spent output; [`NULL_OUTPOINT`] for a coinbase.
+    pub outpoint: OutPoint,
     /// What unlocks it.
     pub script: &'a [u8],
     /// Its sequence number.
@@ -57,8 +57,8 @@ pub struct RawOutput<'a> {
     pub script: &'a [u8],
 }
 
-/// What a coinbase spends.
-pub const NO_OUTPUT: OutPoint = OutPoint { txid: Txid::from_bytes([0; 32]), index: u32::MAX };
+/// The outpoint that a coinbase names instead of an output.
+pub const NULL_OUTPOINT: OutPoint = OutPoint { txid: Txid::from_bytes([0; 32]), index: u32::MAX };
 
 impl<'a> RawTransaction<'a> {
     /// Reads a transaction that fills `bytes`.
@@ -78,7 +78,7 @@ impl<'a> RawTransaction<'a> {
     /// Whether it makes new coins.
     #[must_use]
     pub fn is_coinbase(&self) -> bool {
-        matches!(&*self.inputs, [only] if only.output == NO_OUTPUT)
+        matches!(&*self.inputs, [only] if only.outpoint == NULL_OUTPOINT)
     }
 
     pub(super) fn read(bytes: &mut Cursor<'a>, form: TransactionForm) -> Result<Self, RawError> {
@@ -146,7 +146,7 @@ fn read_inputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawInput<'a>>, RawError
             let index = bytes.u32("an input's index")?;
             let script = bytes.bytes("an input's script")?;
             let sequence = bytes.u32("an input's sequence")?;
-            Ok(RawInput { output: OutPoint { txid, index }, script, sequence })
+            Ok(RawInput { outpoint: OutPoint { txid, index }, script, sequence })
         })
         .collect()
 }
@@ -178,9 +178,9 @@ pub fn transaction_id<'a>(
     let mut bytes = Vec::with_capacity(256);
     bytes.extend(version.to_le_bytes());
     write_compact(inputs.len(), &mut bytes);
-    for RawInput { output, script, sequence } in inputs {
-        bytes.extend(reversed(*output.txid.as_bytes()));
-        bytes.extend(output.index.to_le_bytes());
+    for RawInput { outpoint, script, sequence } in inputs {
+        bytes.extend(reversed(*outpoint.txid.as_bytes()));
+        bytes.extend(outpoint.index.to_le_bytes());
         write_compact(script.len(), &mut bytes);
         bytes.extend(script);
         bytes.extend(sequence.to_le_bytes());

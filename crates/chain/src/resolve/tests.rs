@@ -1,10 +1,15 @@
 use std::slice;
 
-use assay_engine::coinjoin::CoinjoinKind;
+use assay_engine::{
+    coinjoin::CoinjoinKind,
+    utxo::{
+        Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+        Txid,
+    },
+};
 use jiff::Timestamp;
 
 use super::*;
-use crate::ChainInput;
 
 const LITTLE: u64 = 1_000;
 
@@ -16,96 +21,92 @@ fn txid(number: u8) -> Txid {
     Txid::from_bytes([number; 32])
 }
 
-fn place(number: u8, index: u32) -> OutPoint {
+fn outpoint(number: u8, index: u32) -> OutPoint {
     OutPoint { txid: txid(number), index }
 }
 
-fn coin(owner: u8, value: u64) -> Coin {
-    Coin { owner: ScriptOwner::KeyHash([owner; 20]), value }
+fn output(owner: u8, value: u64) -> TxOut {
+    TxOut { owner: ScriptOwner::KeyHash([owner; 20]), value }
 }
 
-fn spends(outputs: &[OutPoint]) -> Vec<ChainInput> {
-    outputs.iter().map(|output| ChainInput { output: *output, coin: None }).collect()
+fn spends(outpoints: &[OutPoint]) -> Vec<TxInput> {
+    outpoints.iter().map(|outpoint| TxInput { outpoint: *outpoint, spent: None }).collect()
 }
 
-fn pays(number: u8, inputs: Vec<ChainInput>, outputs: &[Coin]) -> ChainTransaction {
-    ChainTransaction {
-        txid: txid(number),
-        coinbase: false,
-        inputs,
-        outputs: outputs.to_vec(),
-        hidden: Hidden::None,
-    }
+fn pays(number: u8, inputs: Vec<TxInput>, outputs: &[TxOut]) -> Transaction {
+    let (kind, outputs) = (TransactionKind::Payment, outputs.to_vec());
+    Transaction { txid: txid(number), kind, inputs, outputs }
 }
 
-fn mines(number: u8, value: u64) -> ChainTransaction {
-    ChainTransaction { coinbase: true, ..pays(number, vec![], &[coin(number, value)]) }
+fn mines(number: u8, value: u64) -> Transaction {
+    let kind = TransactionKind::Coinbase;
+    Transaction { kind, ..pays(number, vec![], &[output(number, value)]) }
 }
 
-fn block(transactions: Vec<ChainTransaction>) -> ChainBlock {
+fn block(transactions: Vec<Transaction>) -> Block {
     let time = Timestamp::from_second(1_700_000_000).unwrap();
-    let head = BlockHead { height: 7, hash: [7; 32], parent: [6; 32], time };
-    ChainBlock { head, transactions }
-}
-
-fn payment(_: &ResolvedTransaction) -> TransactionKind {
-    TransactionKind::Payment
+    let reference = BlockRef { height: 7, hash: [7; 32], parent: [6; 32], time };
+    Block { reference, transactions }
 }
 
 fn resolve(
     id: &str,
     complete: bool,
-    transactions: Vec<ChainTransaction>,
-    recorded: &[(OutPoint, Coin)],
-) -> Result<Vec<ResolvedTransaction>, ResolveError> {
-    let recorded = |output: &OutPoint| {
-        let found = recorded.iter().find(|(place, _)| place == output);
-        found.map(|(_, coin)| coin.clone())
+    transactions: Vec<Transaction>,
+    recorded: &[(OutPoint, TxOut)],
+) -> Result<Vec<Transaction>, ResolveError> {
+    let recorded = |wanted: &OutPoint| {
+        let found = recorded.iter().find(|(outpoint, _)| outpoint == wanted);
+        found.map(|(_, output)| output.clone())
     };
     let mut resolver = Resolver::new(chain(id), complete).unwrap();
-    Ok(resolver.resolve(block(transactions), &recorded, &payment)?.transactions)
+    Ok(resolver.resolve(block(transactions), &recorded)?.into_block().transactions)
 }
 
 #[test]
 fn what_is_spent_is_found_in_the_block_and_in_the_store() {
-    let spending = pays(2, spends(&[place(1, 0), place(9, 3)]), &[coin(5, 140)]);
+    let spending = pays(2, spends(&[outpoint(1, 0), outpoint(9, 3)]), &[output(5, 140)]);
     let transactions = vec![mines(1, 100), spending];
-    assert_eq!(wanted(&[block(transactions.clone())]), [place(9, 3)]);
+    assert_eq!(outputs_to_look_up(&[block(transactions.clone())]), [outpoint(9, 3)]);
 
-    let resolved = resolve("btc", true, transactions, &[(place(9, 3), coin(9, 50))]).unwrap();
-    let coins: Vec<_> = resolved[1].inputs.iter().map(|input| input.coin.clone()).collect();
-    assert_eq!(coins, [Some(coin(1, 100)), Some(coin(9, 50))]);
-    assert_eq!(resolved[1].unknown, 0);
+    let resolved = resolve("btc", true, transactions, &[(outpoint(9, 3), output(9, 50))]).unwrap();
+    let spent: Vec<_> = resolved[1].inputs.iter().map(|input| input.spent.clone()).collect();
+    assert_eq!(spent, [Some(output(1, 100)), Some(output(9, 50))]);
+    assert_eq!(resolved[1].unknown_value(), 0);
     assert_eq!(resolved[0].kind, TransactionKind::Coinbase);
     assert!(resolved[0].inputs.is_empty());
 }
 
 #[test]
 fn what_was_made_before_the_first_known_block_stays_unknown() {
-    let spending =
-        || vec![pays(2, spends(&[place(8, 0), place(9, 0)]), &[coin(5, 70), coin(6, 50)])];
-    let known = [(place(9, 0), coin(9, 40))];
+    let spending = || {
+        vec![pays(2, spends(&[outpoint(8, 0), outpoint(9, 0)]), &[output(5, 70), output(6, 50)])]
+    };
+    let known = [(outpoint(9, 0), output(9, 40))];
     let resolved = resolve("btc", false, spending(), &known).unwrap();
-    assert_eq!(resolved[0].inputs[0].coin, None);
-    assert_eq!(resolved[0].unknown, 80);
+    assert_eq!(resolved[0].inputs[0].spent, None);
+    assert_eq!(resolved[0].unknown_value(), 80);
     // Known inputs that cover everything leave nothing for the unknown one.
-    let rich = [(place(9, 0), coin(9, 400))];
-    assert_eq!(resolve("btc", false, spending(), &rich).unwrap()[0].unknown, 0);
+    let rich = [(outpoint(9, 0), output(9, 400))];
+    assert_eq!(resolve("btc", false, spending(), &rich).unwrap()[0].unknown_value(), 0);
     // In a chain that is known from its first block nothing can be missing.
     let missing = resolve("btc", true, spending(), &known).unwrap_err();
-    assert!(matches!(missing, ResolveError::Missing { output, .. } if output == place(8, 0)));
+    assert!(matches!(missing, ResolveError::Missing { output, .. } if output == outpoint(8, 0)));
 }
 
 #[test]
 fn what_the_source_says_of_an_output_fills_gaps_and_is_checked_against_what_is_recorded() {
     let said = |value| {
-        let input = ChainInput { output: place(8, 0), coin: Some(coin(8, value)) };
-        vec![pays(2, vec![input], &[coin(5, 70)])]
+        let input = TxInput { outpoint: outpoint(8, 0), spent: Some(output(8, value)) };
+        vec![pays(2, vec![input], &[output(5, 70)])]
     };
     let resolved = resolve("btc", false, said(90), &[]).unwrap();
-    assert_eq!((resolved[0].inputs[0].coin.clone(), resolved[0].unknown), (Some(coin(8, 90)), 0));
-    assert!(resolve("btc", false, said(90), &[(place(8, 0), coin(8, 90))]).is_ok());
-    let wrong = resolve("btc", false, said(91), &[(place(8, 0), coin(8, 90))]).unwrap_err();
+    assert_eq!(
+        (resolved[0].inputs[0].spent.clone(), resolved[0].unknown_value()),
+        (Some(output(8, 90)), 0)
+    );
+    assert!(resolve("btc", false, said(90), &[(outpoint(8, 0), output(8, 90))]).is_ok());
+    let wrong = resolve("btc", false, said(91), &[(outpoint(8, 0), output(8, 90))]).unwrap_err();
     assert!(wrong.to_string().contains("the source says 91 base units of 1"));
 }
 
@@ -115,7 +116,7 @@ fn values_add_up() {
         resolve(
             "btc",
             true,
-            vec![mines(1, 100), pays(2, spends(&[place(1, 0)]), &[coin(5, made)])],
+            vec![mines(1, 100), pays(2, spends(&[outpoint(1, 0)]), &[output(5, made)])],
             &[],
         )
     };
@@ -123,71 +124,85 @@ fn values_add_up() {
     let more = fee(101).unwrap_err();
     assert!(matches!(more, ResolveError::AddsUpToLess { inputs: 100, outputs: 101, .. }));
     // Nothing makes something out of nothing but a coinbase.
-    assert!(resolve("btc", true, vec![pays(2, vec![], &[coin(5, 1)])], &[]).is_err());
+    assert!(resolve("btc", true, vec![pays(2, vec![], &[output(5, 1)])], &[]).is_err());
 
     let most = ChainParams::of(ChainId::BTC).unwrap().largest_amount;
     assert!(resolve("btc", true, vec![mines(1, most)], &[]).is_ok());
     assert!(resolve("btc", true, vec![mines(1, most + 1)], &[]).is_err());
     let mut two = mines(1, most);
-    two.outputs.push(coin(2, 1));
+    two.outputs.push(output(2, 1));
     assert!(matches!(resolve("btc", true, vec![two], &[]), Err(ResolveError::TooMuch { .. })));
     assert!(resolve("doge", true, vec![mines(1, most + 1)], &[]).is_ok());
 }
 
 #[test]
 fn nothing_is_spent_twice() {
-    let twice = pays(2, spends(&[place(1, 0), place(1, 0)]), &[]);
+    let twice = pays(2, spends(&[outpoint(1, 0), outpoint(1, 0)]), &[]);
     let error = resolve("btc", true, vec![mines(1, 100), twice], &[]).unwrap_err();
-    assert!(matches!(error, ResolveError::Twice { output, .. } if output == place(1, 0)));
+    assert!(matches!(error, ResolveError::Twice { output, .. } if output == outpoint(1, 0)));
     // Nor in two blocks of a batch.
     let mut resolver = Resolver::new(ChainId::BTC, true).unwrap();
-    let first = block(vec![mines(1, 100), pays(2, spends(&[place(1, 0)]), &[])]);
-    let second = block(vec![mines(3, 100), pays(4, spends(&[place(1, 0)]), &[])]);
-    assert!(wanted(&[first.clone(), second.clone()]).is_empty());
-    assert!(resolver.resolve(first, &|_| None, &payment).is_ok());
-    assert!(resolver.resolve(second, &|_| None, &payment).is_err());
+    let first = block(vec![mines(1, 100), pays(2, spends(&[outpoint(1, 0)]), &[])]);
+    let second = block(vec![mines(3, 100), pays(4, spends(&[outpoint(1, 0)]), &[])]);
+    assert!(outputs_to_look_up(&[first.clone(), second.clone()]).is_empty());
+    assert!(resolver.resolve(first, &|_| None).is_ok());
+    assert!(resolver.resolve(second, &|_| None).is_err());
 }
 
 #[test]
 fn only_bitcoin_cash_lets_a_transaction_spend_what_comes_later() {
     let transactions = || {
-        let child = pays(2, spends(&[place(3, 0)]), &[coin(5, 90)]);
-        let parent = pays(3, spends(&[place(1, 0)]), &[coin(6, 95)]);
+        let child = pays(2, spends(&[outpoint(3, 0)]), &[output(5, 90)]);
+        let parent = pays(3, spends(&[outpoint(1, 0)]), &[output(6, 95)]);
         vec![mines(1, 100), child, parent]
     };
-    assert!(wanted(slice::from_ref(&block(transactions()))).is_empty());
+    assert!(outputs_to_look_up(slice::from_ref(&block(transactions()))).is_empty());
     let resolved = resolve("bch", true, transactions(), &[]).unwrap();
-    assert_eq!(resolved[1].inputs[0].coin, Some(coin(6, 95)));
+    assert_eq!(resolved[1].inputs[0].spent, Some(output(6, 95)));
     assert!(matches!(resolve("btc", true, transactions(), &[]), Err(ResolveError::Missing { .. })));
 }
 
 #[test]
-fn pools_are_inputs_and_outputs_of_their_own() {
-    let pool = |value| Coin { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
-    let hidden = |hidden, inputs, outputs: &[Coin]| {
-        let transaction = ChainTransaction { hidden, ..pays(2, inputs, outputs) };
+fn what_moves_in_and_out_of_pools_adds_up_with_the_rest() {
+    let pool = |value| TxOut { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
+    let zcash = |transaction: Transaction| {
         resolve("zec", true, vec![mines(1, LITTLE), transaction], &[]).map(|mut all| all.remove(1))
     };
-    let out = hidden(Hidden::FromPool(90), vec![], &[coin(5, 80)]).unwrap();
-    assert_eq!(out.inputs, [ResolvedInput { output: place(2, NO_PLACE), coin: Some(pool(90)) }]);
-    let into = hidden(Hidden::IntoPool(990), spends(&[place(1, 0)]), &[coin(5, 10)]).unwrap();
-    assert_eq!(into.outputs, [coin(5, 10), pool(990)]);
-    assert!(hidden(Hidden::IntoPool(991), spends(&[place(1, 0)]), &[coin(5, 10)]).is_err());
-    assert!(hidden(Hidden::FromPool(79), vec![], &[coin(5, 80)]).is_err());
-    // A place that the chain does not show: its value is unknown, not made up.
-    let nowhere = hidden(Hidden::FromNowhere, vec![], &[coin(5, 80)]).unwrap();
-    assert_eq!((nowhere.inputs[0].coin.clone(), nowhere.unknown), (None, 80));
-    let coinbase = ChainTransaction { hidden: Hidden::FromPool(1), ..mines(1, 5) };
-    assert!(resolve("zec", true, vec![coinbase], &[]).is_err());
+    let out_of_pool = |spent, value| {
+        zcash(pays(2, vec![TxInput::from_pool(txid(2), spent)], &[output(5, value)]))
+    };
+    // Nothing is looked up for what comes out of a pool, however complete the chain is.
+    assert_eq!(out_of_pool(Some(pool(90)), 80).unwrap().input_total(), 90);
+    assert!(out_of_pool(Some(pool(79)), 80).is_err());
+    let into_pool =
+        |value| zcash(pays(2, spends(&[outpoint(1, 0)]), &[output(5, 10), pool(value)]));
+    assert_eq!(into_pool(990).unwrap().outputs, [output(5, 10), pool(990)]);
+    assert!(into_pool(991).is_err());
+    // A pool that the chain does not show: its value is unknown, not made up.
+    assert_eq!(out_of_pool(None, 80).unwrap().unknown_value(), 80);
+    let inputs = vec![TxInput::from_pool(txid(1), Some(pool(1)))];
+    let coinbase = Transaction { inputs, ..mines(1, 5) };
+    let error = resolve("zec", true, vec![coinbase], &[]).unwrap_err();
+    assert!(matches!(error, ResolveError::CoinbaseSpends { .. }), "{error}");
 }
 
 #[test]
-fn the_caller_says_what_a_payment_is() {
-    let kind = TransactionKind::Coinjoin(CoinjoinKind::Generic);
-    let mut batch = Resolver::new(ChainId::BTC, true).unwrap();
-    let transactions = vec![mines(1, 100), pays(2, spends(&[place(1, 0)]), &[])];
-    let resolved = batch.resolve(block(transactions), &|_| None, &|_| kind).unwrap();
+fn payments_are_classified_by_what_they_spend() {
+    // A Whirlpool round of 2023: five coins of a pool in, five out.
+    let time = "2023-08-01T12:00:00Z".parse().unwrap();
+    let segwit = |number: u8| ScriptOwner::Witness(0, vec![number; 20]);
+    let coin = |number: u8| TxOut { owner: segwit(number), value: 5_000_000 };
+    let fund = pays(2, spends(&[outpoint(1, 0)]), &[1, 2, 3, 4, 5].map(coin));
+    let round = pays(
+        3,
+        spends(&[0, 1, 2, 3, 4].map(|index| outpoint(2, index))),
+        &[11, 12, 13, 14, 15].map(coin),
+    );
+    let mut batch = block(vec![mines(1, 25_000_000), fund, round]);
+    batch.reference.time = time;
+    let resolved = Resolver::new(ChainId::BTC, true).unwrap().resolve(batch, &|_| None).unwrap();
     let kinds: Vec<_> = resolved.transactions.iter().map(|transaction| transaction.kind).collect();
-    assert_eq!(kinds, [TransactionKind::Coinbase, kind]);
+    let coinjoin = TransactionKind::Coinjoin(CoinjoinKind::Whirlpool);
+    assert_eq!(kinds, [TransactionKind::Coinbase, TransactionKind::Payment, coinjoin]);
     assert!(Resolver::new(ChainId::ETH, true).is_err());
 }

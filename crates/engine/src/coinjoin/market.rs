@@ -63,12 +63,12 @@ fn has_structure(shape: &Shape<'_>) -> bool {
 /// somebody else.
 fn one_wallet(shape: &Shape<'_>) -> bool {
     let form = match shape.known.first() {
-        Some(input) => Form::of(input.owner),
+        Some(input) => Form::of(&input.owner),
         None => match shape.outputs {
             [first, second, third, ..] => {
-                let form = Form::of(first.owner);
-                let second = Form::of(second.owner);
-                if second == form { form } else { Form::of(third.owner) }
+                let form = Form::of(&first.owner);
+                let second = Form::of(&second.owner);
+                if second == form { form } else { Form::of(&third.owner) }
             }
             _ => return false,
         },

@@ -57,38 +57,20 @@ use jiff::Timestamp;
 
 pub use kind::CoinjoinKind;
 
-use crate::{chain::ChainId, utxo::ScriptOwner};
+use crate::{chain::ChainId, utxo::Transaction};
 use shape::Shape;
 
-/// A transaction that may be a joint one.
-#[derive(Clone, Copy, Debug)]
-pub struct JointCandidate<'a> {
-    /// Its chain.
-    pub chain: ChainId,
-    /// The time of its block.
-    pub time: Timestamp,
-    /// What it spends, in any order; `None` for each output that is not known. The rules are stricter
-    /// where one is not.
-    pub inputs: &'a [Option<Part<'a>>],
-    /// What it makes, in any order, those that only carry data (`OP_RETURN`) and are worth nothing
-    /// included.
-    pub outputs: &'a [Part<'a>],
-}
-
-/// One output, on either side of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part<'a> {
-    /// Who can spend it.
-    pub owner: &'a ScriptOwner,
-    /// Its value in base units.
-    pub value: u64,
-}
-
-/// What kind of joint transaction it is; `None` where it looks like none.
+/// The kind of coinjoin that a transaction on `chain`, in a block of `time`, is; `None` where it looks
+/// like none.
 ///
-/// The order of inputs and outputs makes no difference.
+/// The order of inputs and outputs makes no difference. The rules are stricter where spent outputs are
+/// not known.
 #[must_use]
-pub fn classify(transaction: &JointCandidate<'_>) -> Option<CoinjoinKind> {
-    let shape = Shape::of(transaction)?;
+pub fn classify(
+    transaction: &Transaction,
+    chain: ChainId,
+    time: Timestamp,
+) -> Option<CoinjoinKind> {
+    let shape = Shape::of(transaction, chain, time)?;
     pool::classify(&shape).or_else(|| wasabi::classify(&shape)).or_else(|| market::classify(&shape))
 }

@@ -8,10 +8,12 @@ use jiff::{
     tz::TimeZone,
 };
 
-use super::{JointCandidate, Part};
-use crate::{chain::ChainId, utxo::ScriptOwner};
+use crate::{
+    chain::ChainId,
+    utxo::{ScriptOwner, Transaction, TxOut},
+};
 
-/// The form of a owner's script. Wallets use one form for all they make, so a joint transaction of one
+/// The form of an owner's script. Wallets use one form for all they make, so a joint transaction of one
 /// protocol has one, and a batch of payouts has whatever the customers use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -51,15 +53,15 @@ pub(super) struct Shape<'a> {
     /// How many inputs it has.
     pub(super) inputs: usize,
     /// The inputs that are known.
-    pub(super) known: Vec<Part<'a>>,
+    pub(super) known: Vec<&'a TxOut>,
     /// What the known inputs are worth, smallest first.
     pub(super) spent: Vec<u64>,
     /// How many different owners the known inputs have.
     pub(super) funders: usize,
-    /// How many outputs go to a owner of a known input.
+    /// How many outputs go to an owner of a known input.
     pub(super) returned: usize,
     /// The outputs.
-    pub(super) outputs: &'a [Part<'a>],
+    pub(super) outputs: &'a [TxOut],
     /// The value that most outputs have; the largest of several.
     pub(super) denomination: u64,
     /// How many outputs have it.
@@ -70,8 +72,12 @@ pub(super) struct Shape<'a> {
 
 impl<'a> Shape<'a> {
     /// The cheap checks come first: nearly every transaction leaves at one of them.
-    pub(super) fn of(transaction: &JointCandidate<'a>) -> Option<Self> {
-        let &JointCandidate { chain, time, inputs, outputs } = transaction;
+    pub(super) fn of(
+        transaction: &'a Transaction,
+        chain: ChainId,
+        time: Timestamp,
+    ) -> Option<Self> {
+        let Transaction { inputs, outputs, .. } = transaction;
         if inputs.len() < 2 || outputs.len() < 3 || outputs.iter().any(|output| output.value == 0) {
             return None;
         }
@@ -83,14 +89,14 @@ impl<'a> Shape<'a> {
             return None;
         }
         others.retain(|value| *value != denomination);
-        let paid: HashSet<&ScriptOwner> = outputs.iter().map(|output| output.owner).collect();
+        let paid: HashSet<&ScriptOwner> = outputs.iter().map(|output| &output.owner).collect();
         if paid.len() != outputs.len() {
             return None;
         }
-        let known: Vec<Part<'_>> = inputs.iter().flatten().copied().collect();
+        let known: Vec<&TxOut> = transaction.spent_outputs().collect();
         let mut spent: Vec<u64> = known.iter().map(|input| input.value).collect();
         spent.sort_unstable();
-        let funders: HashSet<&ScriptOwner> = known.iter().map(|input| input.owner).collect();
+        let funders: HashSet<&ScriptOwner> = known.iter().map(|input| &input.owner).collect();
         Some(Self {
             chain,
             time,
@@ -119,12 +125,12 @@ impl<'a> Shape<'a> {
 
     /// Whether every known input has one of the forms.
     pub(super) fn spends_only(&self, forms: &[Form]) -> bool {
-        self.known.iter().all(|input| forms.contains(&Form::of(input.owner)))
+        self.known.iter().all(|input| forms.contains(&Form::of(&input.owner)))
     }
 
     /// Whether every output has one of the forms, but for `exceptions`.
     pub(super) fn pays_only(&self, forms: &[Form], exceptions: usize) -> bool {
-        let others = self.outputs.iter().filter(|output| !forms.contains(&Form::of(output.owner)));
+        let others = self.outputs.iter().filter(|output| !forms.contains(&Form::of(&output.owner)));
         others.take(exceptions + 1).count() <= exceptions
     }
 

@@ -101,14 +101,14 @@ fn is_round(shape: &Shape<'_>, fewest: usize) -> bool {
 /// Whether both sides have one script form.
 fn one_form(shape: &Shape<'_>) -> bool {
     shape.known.first().is_some_and(|input| {
-        let form = [Form::of(input.owner)];
+        let form = [Form::of(&input.owner)];
         shape.spends_only(&form) && shape.pays_only(&form, 0)
     })
 }
 
 fn pays_coordinator(shape: &Shape<'_>) -> bool {
     shape.outputs.iter().any(|output| {
-        matches!(output.owner, ScriptOwner::Witness(0, program)
+        matches!(&output.owner, ScriptOwner::Witness(0, program)
             if COORDINATOR.iter().any(|coordinator| coordinator[..] == program[..]))
     })
 }

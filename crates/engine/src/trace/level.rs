@@ -19,7 +19,7 @@ use crate::{
     evidence::{Direction, FlowEnd, Tier, UnresolvedReason},
     score::Confidence,
     taxonomy::Category,
-    utxo::{CoinTransaction, OutPoint, ScriptOwner, TransactionKind},
+    utxo::{OutPoint, ScriptOwner, TransactionKind, TransactionView},
 };
 
 /// Millionths in one.
@@ -182,7 +182,7 @@ impl Way<'_> {
     /// The next level, from what was read of this one; whether all of it was read.
     pub(super) fn expand<'s>(
         &mut self,
-        read: impl Fn(&OutPoint) -> Option<&'s Option<CoinTransaction>>,
+        read: impl Fn(&OutPoint) -> Option<&'s Option<TransactionView>>,
     ) -> bool {
         let mut complete = true;
         let states = std::mem::take(&mut self.level.states);
@@ -214,7 +214,7 @@ impl Way<'_> {
         &mut self,
         key: &StateKey,
         state: &State,
-        transaction: &CoinTransaction,
+        transaction: &TransactionView,
         next: &mut States,
     ) {
         let hop = self.level.hop.saturating_add(1);
@@ -234,11 +234,11 @@ impl Way<'_> {
             Direction::Source => &transaction.inputs,
             Direction::Destination => &transaction.outputs,
         };
-        let mut legs: Vec<_> = side.legs.iter().collect();
-        legs.sort_by_key(|leg| leg.place);
-        let listed: u128 = legs.iter().map(|leg| u128::from(leg.value)).sum();
+        let mut legs: Vec<_> = side.largest.iter().collect();
+        legs.sort_by_key(|leg| leg.index);
+        let listed: u128 = legs.iter().map(|leg| u128::from(leg.output.value)).sum();
         let unread = side.total.saturating_sub(listed).saturating_sub(side.unknown);
-        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.value.into()).collect();
+        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.output.value.into()).collect();
         let budget = FlowEnd::Unresolved(UnresolvedReason::Budget);
         let rest = match self.direction {
             Direction::Source => {
@@ -260,9 +260,9 @@ impl Way<'_> {
             if mass.is_zero() {
                 continue;
             }
-            let route = route(&mut self.paths, weight, Some(&leg.owner));
-            let key = StateKey { output: leg.output, ..key.clone() };
-            let owner = leg.owner.clone();
+            let route = route(&mut self.paths, weight, Some(&leg.output.owner));
+            let key = StateKey { output: leg.outpoint, ..key.clone() };
+            let owner = leg.output.owner.clone();
             next.add(key, State { owner, mass, moved_at: transaction.time, route }, &self.paths);
         }
         for ((mass, weight), end) in shares.zip(rest) {

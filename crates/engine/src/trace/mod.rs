@@ -34,7 +34,7 @@ pub use rules::{Reading, TraceRules};
 use crate::{
     chain::ChainId,
     evidence::{Direction, DirectionFlows, FlowFacts, Ledger, UnresolvedReason},
-    utxo::{CoinTransaction, History, OutPoint, ScriptOwner, Txid},
+    utxo::{History, OutPoint, ScriptOwner, TransactionView, Txid},
 };
 use ends::Ends;
 use level::Level;
@@ -65,9 +65,9 @@ impl Wants {
 #[derive(Clone, Debug, Default)]
 pub struct Supply {
     /// Transactions with their inputs.
-    pub origins: BTreeMap<Txid, Option<CoinTransaction>>,
+    pub origins: BTreeMap<Txid, Option<TransactionView>>,
     /// Spending transactions with their outputs, by what they spend.
-    pub destinations: BTreeMap<OutPoint, Option<CoinTransaction>>,
+    pub destinations: BTreeMap<OutPoint, Option<TransactionView>>,
 }
 
 /// A trace under way.

@@ -20,7 +20,7 @@ pub struct TraceRules {
     pub transfers_per_address: u32,
     /// States followed further at each level, whatever addresses they are at.
     pub states_per_level: u32,
-    /// Legs read at each level, of all transactions together.
+    /// Inputs and outputs read at each level, of all transactions together.
     pub legs_per_level: u32,
     /// Amount from which on a transfer counts as asked for whoever sent it.
     pub unsolicited_below: u128,
@@ -41,7 +41,7 @@ const LEGS_PER_LEVEL: u32 = 100_000;
 pub struct Reading {
     /// The largest transfers of an address, in each direction; and the largest legs of a transaction.
     pub transfers: u32,
-    /// Legs of all transactions together, in each direction.
+    /// Inputs and outputs of all transactions together, in each direction.
     pub legs: u32,
 }
 

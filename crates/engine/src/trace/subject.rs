@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     evidence::{FlowEnd, UnresolvedReason},
-    utxo::{History, HistoryEntry, Leg, ScriptOwner, TransactionKind},
+    utxo::{History, HistoryEntry, ScriptOwner, SideEntry, TransactionKind},
 };
 
 /// Days of the shorter of the two windows that shares are read over.
@@ -59,7 +59,7 @@ fn source(
     let payees = Payees::of(history);
     let mut seen = 0_u128;
     for entry in in_order(&history.incoming) {
-        let income = entry.received - entry.returned();
+        let income = entry.received - entry.change();
         if income == 0 {
             continue;
         }
@@ -79,17 +79,17 @@ fn source(
         }
         // What is not the subject's own, in the order of the inputs; then what is not known, and what
         // was not read.
-        let legs = others(&transaction.inputs.legs, subject);
-        let read: u128 = legs.iter().map(|leg| u128::from(leg.value)).sum();
+        let legs = others(&transaction.inputs.largest, subject);
+        let read: u128 = legs.iter().map(|leg| u128::from(leg.output.value)).sum();
         let unknown = transaction.inputs.unknown;
         let unread =
             transaction.inputs.total.saturating_sub(entry.sent + read).saturating_sub(unknown);
-        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.value.into()).collect();
+        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.output.value.into()).collect();
         weights.extend([unknown, unread]);
         let mut shares = mass.split(&weights).into_iter();
         for (leg, mass) in legs.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(&leg.owner));
-            let key = StateKey { output: leg.output, solicited, carried: vec![] };
+            let path = paths.step(None, transaction.txid, Some(&leg.output.owner));
+            let key = StateKey { output: leg.outpoint, solicited, carried: vec![] };
             level.states.add(key, state(leg, mass, transaction.time, path), &paths);
         }
         let path = paths.step(None, transaction.txid, None);
@@ -125,7 +125,7 @@ fn destination(
         (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
     let mut seen = 0_u128;
     for entry in in_order(&history.outgoing) {
-        let spending = entry.sent - entry.returned();
+        let spending = entry.sent - entry.change();
         if spending == 0 {
             continue;
         }
@@ -137,15 +137,15 @@ fn destination(
             ends.plain(FlowEnd::Coinjoin(kind), 1, true, &[], mass, whole(mass, path));
             continue;
         }
-        let legs = others(&transaction.outputs.legs, subject);
-        let read: u128 = legs.iter().map(|leg| u128::from(leg.value)).sum();
+        let legs = others(&transaction.outputs.largest, subject);
+        let read: u128 = legs.iter().map(|leg| u128::from(leg.output.value)).sum();
         let unread = transaction.outputs.total.saturating_sub(entry.received + read);
-        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.value.into()).collect();
+        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.output.value.into()).collect();
         weights.extend([unread, transaction.fee()]);
         let mut shares = mass.split(&weights).into_iter();
         for (leg, mass) in legs.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(&leg.owner));
-            let key = StateKey { output: leg.output, solicited: true, carried: vec![] };
+            let path = paths.step(None, transaction.txid, Some(&leg.output.owner));
+            let key = StateKey { output: leg.outpoint, solicited: true, carried: vec![] };
             level.states.add(key, state(leg, mass, transaction.time, path), &paths);
         }
         let path = paths.step(None, transaction.txid, None);
@@ -170,7 +170,7 @@ fn held_lately(history: &History, since: Timestamp) -> u128 {
         .map(|entry| {
             let unspent = entry.outputs.iter().filter(|output| !output.spent);
             let unspent: u128 = unspent.map(|output| u128::from(output.value)).sum();
-            unspent.min(entry.received - entry.returned())
+            unspent.min(entry.received - entry.change())
         })
         .sum()
 }
@@ -184,12 +184,12 @@ struct Payees<'a> {
 impl<'a> Payees<'a> {
     fn of(history: &'a History) -> Self {
         let entries = &history.outgoing;
-        let spent: u128 = entries.iter().map(|entry| entry.sent - entry.returned()).sum();
+        let spent: u128 = entries.iter().map(|entry| entry.sent - entry.change()).sum();
         let legs = entries.iter().map(|entry| &entry.transaction.outputs);
         Self {
             all: spent >= history.statistics.sent
-                && legs.clone().all(|legs| legs.legs.len() as u64 >= legs.count),
-            known: legs.flat_map(|legs| &legs.legs).map(|leg| &leg.owner).collect(),
+                && legs.clone().all(|legs| legs.largest.len() as u64 >= legs.count),
+            known: legs.flat_map(|legs| &legs.largest).map(|leg| &leg.output.owner).collect(),
         }
     }
 }
@@ -204,7 +204,7 @@ fn is_solicited(
     payees: &Payees<'_>,
 ) -> bool {
     let inputs = &entry.transaction.inputs;
-    let all_read = inputs.legs.len() as u64 >= inputs.count && inputs.unknown == 0;
+    let all_read = inputs.largest.len() as u64 >= inputs.count && inputs.unknown == 0;
     income >= rules.unsolicited_below
         || entry.transaction.kind == TransactionKind::Coinbase
         || entry.outputs.iter().any(|output| output.spent)
@@ -212,15 +212,16 @@ fn is_solicited(
         || !all_read
         // What the subject signed, were it with a coin of no value, it took part in.
         || inputs
-            .legs
+            .largest
             .iter()
-            .any(|leg| leg.owner == *subject || payees.known.contains(&leg.owner))
+            .any(|leg| leg.output.owner == *subject || payees.known.contains(&leg.output.owner))
 }
 
-/// Legs that are not the subject's, by place.
-fn others<'a>(legs: &'a [Leg], subject: &ScriptOwner) -> Vec<&'a Leg> {
-    let mut others: Vec<&Leg> = legs.iter().filter(|leg| leg.owner != *subject).collect();
-    others.sort_by_key(|leg| leg.place);
+/// Entries that are not the subject's, by index.
+fn others<'a>(legs: &'a [SideEntry], subject: &ScriptOwner) -> Vec<&'a SideEntry> {
+    let mut others: Vec<&SideEntry> =
+        legs.iter().filter(|leg| leg.output.owner != *subject).collect();
+    others.sort_by_key(|leg| leg.index);
     others
 }
 
@@ -231,8 +232,8 @@ fn in_order(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
     entries
 }
 
-fn state(leg: &Leg, mass: Mass, moved_at: Timestamp, path: PathId) -> State {
-    State { owner: leg.owner.clone(), mass, moved_at, route: whole(mass, path) }
+fn state(leg: &SideEntry, mass: Mass, moved_at: Timestamp, path: PathId) -> State {
+    State { owner: leg.output.owner.clone(), mass, moved_at, route: whole(mass, path) }
 }
 
 /// All of an amount took one path.

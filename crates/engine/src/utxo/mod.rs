@@ -1,13 +1,22 @@
-//! Coins: transactions of Bitcoin-like chains, as far as following money needs them.
+//! Blocks and transactions of the UTXO family: one model for reading, recording and tracing.
 //!
+//! - [`block`]: blocks, and those whose spent outputs were looked up
+//! - [`transaction`]: transactions with their inputs and outputs
 //! - [`script_owner`]: who can spend an output
-//! - [`transaction`]: identifiers, transactions, and an address's history, as a trace reads them
+//! - [`txid`]: transaction identifiers and outpoints
+//! - [`view`]: a transaction as a trace reads it, with its largest inputs and outputs
+//! - [`history`]: an address's statistics and largest transactions
 
+pub mod block;
+pub mod history;
 pub mod script_owner;
 pub mod transaction;
+pub mod txid;
+pub mod view;
 
+pub use block::{Block, BlockRef, ResolvedBlock};
+pub use history::{History, HistoryEntry, OwnOutput, Statistics};
 pub use script_owner::{Pool, ScriptOwner};
-pub use transaction::{
-    CoinTransaction, History, HistoryEntry, Leg, Legs, OutPoint, OwnOutput, Statistics,
-    TransactionKind, Txid,
-};
+pub use transaction::{Transaction, TransactionKind, TxInput, TxOut};
+pub use txid::{OutPoint, Txid};
+pub use view::{SideEntry, SideLimits, TransactionSide, TransactionView};

@@ -1,219 +1,219 @@
-//! Transactions of Bitcoin-like chains, as a trace reads them.
-
-use std::{fmt, str::FromStr};
+//! Transactions with their inputs and outputs.
 
 use jiff::Timestamp;
 
-use super::ScriptOwner;
-use crate::coinjoin::CoinjoinKind;
+use super::{OutPoint, ScriptOwner, SideEntry, SideLimits, TransactionSide, TransactionView, Txid};
+use crate::{
+    chain::ChainId,
+    coinjoin::{self, CoinjoinKind},
+};
 
-/// Identifies a transaction; written as explorers write it, last byte first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Txid([u8; 32]);
-
-impl Txid {
-    /// From the bytes in the order in which they are written.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// From a hash as it comes out of SHA-256 and stands in blocks: the other way round.
-    #[must_use]
-    pub fn from_hash(mut hash: [u8; 32]) -> Self {
-        hash.reverse();
-        Self(hash)
-    }
-
-    /// The bytes in the order in which they are written.
-    #[must_use]
-    pub const fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-/// A text that is no transaction identifier.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a transaction identifier: it has 64 hexadecimal digits")]
-pub struct InvalidTxid(String);
-
-impl FromStr for Txid {
-    type Err = InvalidTxid;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut bytes = [0; 32];
-        match hex::decode_to_slice(text, &mut bytes) {
-            Ok(()) => Ok(Self(bytes)),
-            Err(_) => Err(InvalidTxid(text.chars().take(80).collect())),
-        }
-    }
-}
-
-impl fmt::Display for Txid {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&hex::encode(self.0))
-    }
-}
-
-impl fmt::Debug for Txid {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
-/// Names an output: the transaction that made it, and its place there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OutPoint {
-    /// The transaction.
-    pub txid: Txid,
-    /// Its place among the transaction's outputs, from 0.
-    pub index: u32,
-}
-
-impl fmt::Display for OutPoint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.txid, self.index)
-    }
-}
-
-/// What a transaction is, as far as it decides where a trace ends.
+/// What kind of transaction it is, as far as that decides where a trace ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionKind {
-    /// Somebody pays somebody.
+    /// A payment: anything that is none of the others.
     Payment,
-    /// Makes new coins.
+    /// A coinbase: it creates new coins and has no inputs.
     Coinbase,
-    /// Several people hide who pays whom.
+    /// A coinjoin: several parties hide who pays whom.
     Coinjoin(CoinjoinKind),
 }
 
-/// A transaction, or the side of it that was asked for.
+/// A transaction.
+///
+/// A value that moves out of a shielded pool without spending an output is an input as well
+/// ([`TxInput::from_pool`]), and a value that moves into one is an output whose owner is the pool, after
+/// all others. So inputs and outputs are everything that a transaction moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CoinTransaction {
-    /// Its identifier.
+pub struct Transaction {
+    /// Identifier. Two coinbases of early Bitcoin share theirs with later ones (BIP 30): the later one
+    /// counts.
     pub txid: Txid,
-    /// The height of its block.
-    pub height: u64,
-    /// The time of its block.
-    pub time: Timestamp,
-    /// What it is.
+    /// Kind. A reader tells coinbases from payments; [`Transaction::classify`] finds the coinjoins.
     pub kind: TransactionKind,
-    /// The outputs that it spends. Empty, with its totals, where it was not asked for.
-    pub inputs: Legs,
-    /// The outputs that it makes. Empty, with its totals, where it was not asked for.
-    pub outputs: Legs,
+    /// Inputs; none for a coinbase.
+    pub inputs: Vec<TxInput>,
+    /// Outputs.
+    pub outputs: Vec<TxOut>,
 }
 
-impl CoinTransaction {
-    /// What was left to whoever mined it; nothing for a coinbase.
+/// An input: the output that it spends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxInput {
+    /// The spent output's outpoint.
+    pub outpoint: OutPoint,
+    /// The spent output; `None` while it was not looked up, and where it is not known.
+    pub spent: Option<TxOut>,
+}
+
+/// An output: an amount and who can spend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxOut {
+    /// Owner of its script.
+    pub owner: ScriptOwner,
+    /// Amount in base units.
+    pub value: u64,
+}
+
+/// The output index by which an input names the pool that its value comes from. No output has it.
+pub const POOL_INDEX: u32 = u32::MAX;
+
+impl TxInput {
+    /// An input of transaction `txid` whose value comes out of a pool without spending an output.
+    /// `spent` is the pool and the amount; `None` where the chain does not show the amount (Dash's
+    /// credit pool).
     #[must_use]
-    pub const fn fee(&self) -> u128 {
+    pub const fn from_pool(txid: Txid, spent: Option<TxOut>) -> Self {
+        Self { outpoint: OutPoint { txid, index: POOL_INDEX }, spent }
+    }
+
+    /// Whether its value comes out of a pool, as an input of transaction `txid`.
+    #[must_use]
+    pub fn is_from_pool(&self, txid: Txid) -> bool {
+        self.outpoint == OutPoint { txid, index: POOL_INDEX }
+    }
+}
+
+impl Transaction {
+    /// The spent outputs, as far as they are known, in the order of the inputs.
+    pub fn spent_outputs(&self) -> impl Iterator<Item = &TxOut> {
+        self.inputs.iter().filter_map(|input| input.spent.as_ref())
+    }
+
+    /// The outputs on both sides: first the spent ones, as far as they are known, then its own.
+    pub fn all_outputs(&self) -> impl Iterator<Item = &TxOut> {
+        self.spent_outputs().chain(&self.outputs)
+    }
+
+    /// The outputs' total in base units.
+    #[must_use]
+    pub fn output_total(&self) -> u128 {
+        total(self.outputs.iter())
+    }
+
+    /// The inputs' total in base units, [`Transaction::unknown_value`] included. A coinbase's inputs are
+    /// worth what its outputs are.
+    #[must_use]
+    pub fn input_total(&self) -> u128 {
         match self.kind {
-            TransactionKind::Coinbase => 0,
+            TransactionKind::Coinbase => self.output_total(),
             TransactionKind::Payment | TransactionKind::Coinjoin(_) => {
-                self.inputs.total.saturating_sub(self.outputs.total)
+                total(self.spent_outputs()).saturating_add(self.unknown_value())
             }
+        }
+    }
+
+    /// The least that inputs of unknown value are worth together, in base units: what the outputs are
+    /// worth beyond the known inputs.
+    #[must_use]
+    pub fn unknown_value(&self) -> u128 {
+        if self.inputs.iter().all(|input| input.spent.is_some()) {
+            return 0;
+        }
+        self.output_total().saturating_sub(total(self.spent_outputs()))
+    }
+
+    /// Sets the kind of a payment on `chain`, in a block of `time`, that turns out to be a coinjoin. To
+    /// be called once the spent outputs are known, as far as they ever will be.
+    pub fn classify(&mut self, chain: ChainId, time: Timestamp) {
+        if self.kind == TransactionKind::Payment
+            && let Some(kind) = coinjoin::classify(self, chain, time)
+        {
+            self.kind = TransactionKind::Coinjoin(kind);
+        }
+    }
+
+    /// The transaction as a trace reads it, in a block of this height and time.
+    #[must_use]
+    pub fn view(&self, height: u64, time: Timestamp, limits: SideLimits) -> TransactionView {
+        let inputs = self.inputs.iter().zip(0..).filter_map(|(input, index)| {
+            let output = input.spent.clone()?;
+            Some(SideEntry { index, outpoint: input.outpoint, output })
+        });
+        let outputs = self.outputs.iter().zip(0..).map(|(output, index)| {
+            let outpoint = OutPoint { txid: self.txid, index };
+            SideEntry { index, outpoint, output: output.clone() }
+        });
+        TransactionView {
+            txid: self.txid,
+            height,
+            time,
+            kind: self.kind,
+            inputs: TransactionSide {
+                count: count(self.inputs.len()),
+                total: self.input_total(),
+                unknown: self.unknown_value(),
+                ..TransactionSide::largest_of(inputs, limits.inputs)
+            },
+            outputs: TransactionSide {
+                count: count(self.outputs.len()),
+                total: self.output_total(),
+                unknown: 0,
+                ..TransactionSide::largest_of(outputs, limits.outputs)
+            },
         }
     }
 }
 
-/// One side of a transaction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Legs {
-    /// The largest ones, by value, then by place; all of them unless there are more than were asked
-    /// for.
-    pub legs: Vec<Leg>,
-    /// How many there are.
-    pub count: u64,
-    /// What all of them are worth together, in base units, `unknown` included.
-    pub total: u128,
-    /// What those are worth together whose value and owner are not known because they were made
-    /// before the first block known here. Never more than `total`; nothing for outputs.
-    pub unknown: u128,
+fn total<'a>(outputs: impl Iterator<Item = &'a TxOut>) -> u128 {
+    outputs.map(|output| u128::from(output.value)).sum()
 }
 
-/// An output, on either side of a transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leg {
-    /// Its place on this side, from 0: an input's place among the inputs.
-    pub place: u32,
-    /// The output.
-    pub output: OutPoint,
-    /// Who can spend it.
-    pub owner: ScriptOwner,
-    /// Its value in base units.
-    pub value: u64,
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// What an address did, with its largest transactions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct History {
-    /// Over its lifetime.
-    pub statistics: Statistics,
-    /// The transactions that made its largest outputs, with their inputs, in any order.
-    pub incoming: Vec<HistoryEntry>,
-    /// The transactions that spent its largest outputs, with their outputs, in any order.
-    pub outgoing: Vec<HistoryEntry>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A transaction from an address's point of view.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HistoryEntry {
-    /// The transaction.
-    pub transaction: CoinTransaction,
-    /// What the address got by it in base units, change included: all of its outputs to the address.
-    pub received: u128,
-    /// What the address gave: all of its inputs from the address.
-    pub sent: u128,
-    /// The outputs to the address, where the entry is an incoming one.
-    pub outputs: Vec<OwnOutput>,
-}
+    const TXID: Txid = Txid::from_bytes([7; 32]);
 
-/// An output to the address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnOutput {
-    /// Its place among the transaction's outputs.
-    pub index: u32,
-    /// Its value in base units.
-    pub value: u64,
-    /// Whether it was spent.
-    pub spent: bool,
-}
-
-impl HistoryEntry {
-    /// What came back to the address as change: what it paid itself, in proportion to its part of the
-    /// inputs. `floor(sent x received / all inputs)`; the one rounding on which both directions agree.
-    #[must_use]
-    pub fn returned(&self) -> u128 {
-        returned(self.sent, self.received, self.transaction.inputs.total)
+    fn output(owner: u8, value: u64) -> TxOut {
+        TxOut { owner: ScriptOwner::KeyHash([owner; 20]), value }
     }
-}
 
-/// What an address paid itself in a transaction: `floor(sent x received / inputs)`.
-#[must_use]
-pub fn returned(sent: u128, received: u128, inputs: u128) -> u128 {
-    use ruint::aliases::U256;
-    if inputs == 0 {
-        return 0;
+    fn input(number: u8, spent: Option<TxOut>) -> TxInput {
+        TxInput { outpoint: OutPoint { txid: Txid::from_bytes([number; 32]), index: 0 }, spent }
     }
-    let product = U256::from(sent) * U256::from(received) / U256::from(inputs);
-    u128::try_from(product).unwrap_or(u128::MAX).min(sent).min(received)
-}
 
-/// An address over its lifetime. Amounts are in base units and net of what it paid itself, transaction
-/// by transaction ([`returned`]): change is no income.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statistics {
-    /// Time of the first block it appears in.
-    pub first_seen: Timestamp,
-    /// Time of the last.
-    pub last_seen: Timestamp,
-    /// Transactions that paid it anything, net.
-    pub transactions_in: u64,
-    /// Transactions in which it paid anything, net.
-    pub transactions_out: u64,
-    /// Received in all.
-    pub received: u128,
-    /// Sent in all, fees included. `received - sent` is what it holds.
-    pub sent: u128,
+    fn payment(inputs: Vec<TxInput>, outputs: Vec<TxOut>) -> Transaction {
+        Transaction { txid: TXID, kind: TransactionKind::Payment, inputs, outputs }
+    }
+
+    fn view(transaction: &Transaction, inputs: u32, outputs: u32) -> TransactionView {
+        transaction.view(5, Timestamp::UNIX_EPOCH, SideLimits { inputs, outputs })
+    }
+
+    #[test]
+    fn inputs_of_unknown_value_are_worth_what_the_known_ones_do_not_pay() {
+        let known = |value| vec![input(1, Some(output(1, value))), input(2, None)];
+        let short = payment(known(40), vec![output(3, 70), output(4, 50)]);
+        assert_eq!((short.unknown_value(), short.input_total()), (80, 120));
+        let rich = payment(known(400), vec![output(3, 70)]);
+        assert_eq!((rich.unknown_value(), rich.input_total()), (0, 400));
+        let complete = payment(vec![input(1, Some(output(1, 40)))], vec![output(3, 70)]);
+        assert_eq!((complete.unknown_value(), complete.input_total()), (0, 40));
+        let mined =
+            Transaction { kind: TransactionKind::Coinbase, ..payment(vec![], vec![output(3, 70)]) };
+        assert_eq!((mined.unknown_value(), mined.input_total()), (0, 70));
+    }
+
+    #[test]
+    fn a_view_holds_the_largest_entries_and_counts_all() {
+        let inputs = vec![
+            input(1, Some(output(1, 5))),
+            input(2, None),
+            input(3, Some(output(1, 9))),
+            TxInput::from_pool(TXID, Some(output(2, 9))),
+        ];
+        let view = view(&payment(inputs, vec![output(3, 1), output(3, 20)]), 2, 0);
+        let largest: Vec<_> =
+            view.inputs.largest.iter().map(|entry| (entry.index, entry.output.value)).collect();
+        assert_eq!(largest, [(2, 9), (3, 9)], "by value, then by index");
+        assert_eq!((view.inputs.count, view.inputs.total, view.inputs.unknown), (4, 23, 0));
+        assert_eq!((view.outputs.count, view.outputs.total), (2, 21));
+        assert!(view.outputs.largest.is_empty(), "none of this side was asked for");
+        assert_eq!(view.fee(), 2);
+    }
 }

@@ -2,34 +2,42 @@
 
 use assay_engine::{
     chain::ChainId,
-    coinjoin::{self, CoinjoinKind, JointCandidate, Part},
-    utxo::ScriptOwner,
+    coinjoin::{self, CoinjoinKind},
+    utxo::{self, OutPoint, ScriptOwner, TransactionKind, TxInput, TxOut, Txid},
 };
 use jiff::{Timestamp, civil::date, tz::TimeZone};
 
-/// A owner and a value.
+/// An output's owner and value.
 pub(crate) type Coin = (ScriptOwner, u64);
 
-/// A transaction with everything in it.
+/// A transaction to classify, with its chain and time.
 #[derive(Clone, Debug)]
-pub(crate) struct Transaction {
+pub(crate) struct Candidate {
     pub(crate) chain: ChainId,
     pub(crate) time: Timestamp,
     pub(crate) inputs: Vec<Option<Coin>>,
     pub(crate) outputs: Vec<Coin>,
 }
 
-/// The coin as the detector takes it.
-fn part(coin: &Coin) -> Part<'_> {
-    Part { owner: &coin.0, value: coin.1 }
+/// An output as the detector reads it.
+fn output((owner, value): &Coin) -> TxOut {
+    TxOut { owner: owner.clone(), value: *value }
 }
 
-impl Transaction {
+impl Candidate {
     pub(crate) fn kind(&self) -> Option<CoinjoinKind> {
-        let inputs: Vec<_> = self.inputs.iter().map(|coin| coin.as_ref().map(part)).collect();
-        let outputs: Vec<_> = self.outputs.iter().map(part).collect();
-        let (chain, time) = (self.chain, self.time);
-        coinjoin::classify(&JointCandidate { chain, time, inputs: &inputs, outputs: &outputs })
+        let spent = Txid::from_bytes([1; 32]);
+        let inputs = self.inputs.iter().zip(0..).map(|(coin, index)| TxInput {
+            outpoint: OutPoint { txid: spent, index },
+            spent: coin.as_ref().map(output),
+        });
+        let transaction = utxo::Transaction {
+            txid: Txid::from_bytes([2; 32]),
+            kind: TransactionKind::Payment,
+            inputs: inputs.collect(),
+            outputs: self.outputs.iter().map(output).collect(),
+        };
+        coinjoin::classify(&transaction, self.chain, self.time)
     }
 
     /// The same, where nothing is known of the inputs but how many there are.
@@ -80,7 +88,7 @@ fn key(number: u64) -> [u8; 20] {
     key
 }
 
-/// Coins of the values, each to a owner of its own: the first has number `first`.
+/// Coins of the values, each to an owner of its own: the first has number `first`.
 pub(crate) fn coins(owner: fn(u64) -> ScriptOwner, first: u64, values: &[u64]) -> Vec<Coin> {
     (first..).map(owner).zip(values.iter().copied()).collect()
 }

@@ -14,13 +14,13 @@ use assay_engine::{
 use bzip2::read::BzDecoder;
 use jiff::Timestamp;
 
-use crate::common::{Coin, Transaction};
+use crate::common::{Candidate, Coin};
 
 /// A transaction with its name and those whose outputs it spends.
 pub(crate) struct Recorded {
     pub(crate) txid: Txid,
     pub(crate) spends: Vec<Txid>,
-    pub(crate) transaction: Transaction,
+    pub(crate) transaction: Candidate,
 }
 
 fn folder() -> PathBuf {
@@ -45,7 +45,7 @@ fn record(line: &str) -> Recorded {
         spends.push(txid.parse().unwrap());
         Some(coin(script, value))
     });
-    let transaction = Transaction {
+    let transaction = Candidate {
         chain: ChainId::BTC,
         time: Timestamp::from_second(time.parse().unwrap()).unwrap(),
         inputs: inputs.collect(),
@@ -70,7 +70,7 @@ fn coin(script: &str, value: &str) -> Coin {
 }
 
 /// The transactions of the mainnet blocks but for their coinbases, nothing known of what they spend.
-pub(crate) fn blocks() -> Vec<Transaction> {
+pub(crate) fn blocks() -> Vec<Candidate> {
     let folder = folder().join("chains/bitcoin/blocks");
     let mut old = Vec::new();
     let file = File::open(folder.join("277647.dat.bz2")).unwrap();
@@ -83,7 +83,7 @@ pub(crate) fn blocks() -> Vec<Transaction> {
     transactions
 }
 
-fn block(bytes: &[u8]) -> Vec<Transaction> {
+fn block(bytes: &[u8]) -> Vec<Candidate> {
     let mut rest = Bytes(bytes);
     let header = rest.take(80);
     let seconds = u32::from_le_bytes(header[68..72].try_into().unwrap());
@@ -115,7 +115,7 @@ impl<'a> Bytes<'a> {
         size.try_into().unwrap()
     }
 
-    fn transaction(&mut self, time: Timestamp) -> Transaction {
+    fn transaction(&mut self, time: Timestamp) -> Candidate {
         self.take(4);
         let witness = self.0.starts_with(&[0, 1]);
         if witness {
@@ -141,6 +141,6 @@ impl<'a> Bytes<'a> {
             }
         }
         self.take(4);
-        Transaction { chain: ChainId::BTC, time, inputs: vec![None; inputs], outputs }
+        Candidate { chain: ChainId::BTC, time, inputs: vec![None; inputs], outputs }
     }
 }

@@ -2,7 +2,7 @@
 
 use assay_engine::utxo::ScriptOwner;
 
-use crate::common::{Coin, Numbers, Transaction, coins, legacy, script, segwit, taproot};
+use crate::common::{Candidate, Coin, Numbers, coins, legacy, script, segwit, taproot};
 
 /// What an exchange pays at once: amounts that customers like, and any others.
 fn payouts(numbers: &mut Numbers, equal: usize, amount: u64, others: usize) -> Vec<u64> {
@@ -34,7 +34,7 @@ fn an_exchange_pays_to_whatever_its_customers_use() {
         for (place, output) in outputs.iter_mut().enumerate() {
             output.0 = forms[place % 4](1_000 + place as u64);
         }
-        let batch = Transaction::new(coins(segwit, 1, &spent), outputs);
+        let batch = Candidate::new(coins(segwit, 1, &spent), outputs);
         assert_eq!(batch.kind(), None, "{batch:?}");
         assert_eq!(batch.clone().with_unknown_inputs().kind(), None, "{batch:?}");
     }
@@ -51,7 +51,7 @@ fn an_exchange_of_the_time_when_all_had_one_form_is_rarely_taken_for_a_market() 
         let paid = payouts(&mut numbers, equal, amount, equal);
         let inputs = equal + usize::try_from(numbers.within(0, 6)).unwrap();
         let spent = funds(&mut numbers, inputs, paid.iter().sum());
-        let batch = Transaction::new(coins(legacy, 1, &spent), coins(legacy, 1_000, &paid));
+        let batch = Candidate::new(coins(legacy, 1, &spent), coins(legacy, 1_000, &paid));
         let batch = batch.on(2016, 5, 1);
         joint += usize::from(batch.kind().is_some());
         assert_eq!(batch.with_unknown_inputs().kind(), None);
@@ -67,7 +67,7 @@ fn payouts_of_a_tenth_are_no_wasabi() {
     for _ in 0..1_000 {
         let paid = payouts(&mut numbers, 12, 10_000_000, 14);
         let spent = funds(&mut numbers, 15, paid.iter().sum());
-        let batch = Transaction::new(coins(segwit, 1, &spent), coins(segwit, 1_000, &paid));
+        let batch = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 1_000, &paid));
         assert_eq!(batch.clone().with_unknown_inputs().kind(), None);
         assert_eq!(batch.clone().on(2014, 3, 1).kind(), None);
         joint += usize::from(batch.kind().is_some());
@@ -81,7 +81,7 @@ fn a_faucet_pays_many_alike() {
     let paid = [vec![25_000; 400], vec![3_141_592]].concat();
     for inputs in [1, 3, 40] {
         let spent = vec![13_200_000 / inputs as u64; inputs];
-        let faucet = Transaction::new(coins(segwit, 1, &spent), coins(segwit, 1_000, &paid));
+        let faucet = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 1_000, &paid));
         assert_eq!(faucet.kind(), None);
         assert_eq!(faucet.with_unknown_inputs().kind(), None);
     }
@@ -97,7 +97,7 @@ fn a_whirlpool_tx0_is_one_partys() {
                 outputs.push((ScriptOwner::Script([1; 32]), 0));
             }
             let spent = vec![100_000_000 / inputs; usize::try_from(inputs).unwrap()];
-            let tx0 = Transaction::new(coins(segwit, 50, &spent), outputs);
+            let tx0 = Candidate::new(coins(segwit, 50, &spent), outputs);
             assert_eq!(tx0.kind(), None);
             assert_eq!(tx0.with_unknown_inputs().kind(), None);
         }
@@ -109,18 +109,18 @@ fn a_stonewall_is_made_alone() {
     // Both sides pay half of the fee; in a market one earns.
     let paid = [146_340_000, 146_340_000, 21_725_193, 140_473_347];
     let spent = [100_000_000, 68_068_640, 200_000_000, 86_816_794];
-    let stonewall = Transaction::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
+    let stonewall = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
     assert_eq!(stonewall.kind(), None);
 }
 
 #[test]
 fn one_owner_collects_or_splits() {
-    let collected = Transaction::new(
+    let collected = Candidate::new(
         coins(segwit, 1, &[10_980_000; 40]),
         coins(segwit, 100, &[200_000_000, 200_000_000, 39_000_000]),
     );
     assert_eq!(collected.kind(), None);
-    let split = Transaction::new(
+    let split = Candidate::new(
         coins(segwit, 1, &[600_000_000, 1_000_000]),
         coins(segwit, 100, &[[50_000_000; 12].as_slice(), &[900_000]].concat()),
     );
@@ -137,13 +137,13 @@ fn a_trade_of_inscriptions_goes_back_to_who_paid() {
         (taproot(5), 90_000),
     ];
     let spent = coins(taproot, 1, &[76_000, 77_000, 78_000, 64_000, 95_000]);
-    assert_eq!(Transaction::new(spent, back).kind(), None);
+    assert_eq!(Candidate::new(spent, back).kind(), None);
 }
 
 #[test]
 fn a_payment_between_two_is_no_market() {
     // A PayJoin: both put in, one gets more. It is not recognised.
-    let pay = Transaction::new(
+    let pay = Candidate::new(
         coins(segwit, 1, &[50_000_000, 30_000_000]),
         coins(segwit, 100, &[45_000_000, 34_990_000]),
     );

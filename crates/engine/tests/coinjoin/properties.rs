@@ -3,7 +3,7 @@
 use assay_engine::{chain::ChainId, utxo::ScriptOwner};
 use proptest::{prelude::*, sample::select};
 
-use crate::common::{Coin, Transaction, legacy, segwit, taproot, time};
+use crate::common::{Candidate, Coin, legacy, segwit, taproot, time};
 
 /// Values that rules look for, and any others.
 fn value() -> impl Strategy<Value = u64> {
@@ -35,9 +35,9 @@ prop_compose! {
         year in 2009..2030_i16,
         inputs in prop::collection::vec(prop::option::weighted(0.9, coin()), 0..40),
         outputs in prop::collection::vec(coin(), 0..40),
-    ) -> Transaction {
+    ) -> Candidate {
         let chain: ChainId = chain.parse().unwrap();
-        Transaction { chain, time: time(year, 7, 1), inputs, outputs }
+        Candidate { chain, time: time(year, 7, 1), inputs, outputs }
     }
 }
 
@@ -48,7 +48,7 @@ prop_compose! {
         equal in select(vec![10_985_000, 5_000_000, 72_261_903]),
         market in any::<bool>(),
         year in 2012..2026_i16,
-    ) -> Transaction {
+    ) -> Candidate {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for (party, (change, fee, split)) in (0_u64..).zip(parties) {
             let paid = if market { equal + change - fee } else { equal + change + fee };
@@ -63,7 +63,7 @@ prop_compose! {
                 outputs.push((segwit(party * 10 + 3), change));
             }
         }
-        Transaction::new(inputs, outputs).on(year, 7, 1)
+        Candidate::new(inputs, outputs).on(year, 7, 1)
     }
 }
 
@@ -82,7 +82,7 @@ proptest! {
             let outputs = Just(one.outputs.clone()).prop_shuffle();
             (Just(one), inputs, outputs).prop_map(|(one, inputs, outputs)| {
                 let (chain, time) = (one.chain, one.time);
-                (one, Transaction { chain, time, inputs, outputs })
+                (one, Candidate { chain, time, inputs, outputs })
             })
         }),
     ) {

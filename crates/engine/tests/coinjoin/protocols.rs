@@ -2,19 +2,19 @@
 
 use assay_engine::{coinjoin::CoinjoinKind, utxo::ScriptOwner};
 
-use crate::common::{Numbers, Transaction, coins, legacy, script, segwit, taproot};
+use crate::common::{Candidate, Numbers, coins, legacy, script, segwit, taproot};
 
 /// The round 323df21f of 2019-05-05, owners replaced.
-fn whirlpool() -> Transaction {
+fn whirlpool() -> Candidate {
     let spent = [5_010_000, 5_000_000, 5_010_000, 5_000_000, 5_010_000];
-    Transaction::new(coins(segwit, 1, &spent), coins(segwit, 100, &[5_000_000; 5])).on(2019, 5, 5)
+    Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &[5_000_000; 5])).on(2019, 5, 5)
 }
 
 #[test]
 fn whirlpool_is_five_to_eight_coins_of_a_pool() {
     assert_eq!(whirlpool().kind(), Some(CoinjoinKind::Whirlpool));
     assert_eq!(whirlpool().with_unknown_inputs().kind(), Some(CoinjoinKind::Whirlpool));
-    let surge = Transaction::new(
+    let surge = Candidate::new(
         coins(segwit, 1, &[100_000, 100_000, 100_000, 100_000, 100_000, 100_302, 100_302, 100_302]),
         coins(segwit, 100, &[100_000; 8]),
     );
@@ -34,7 +34,7 @@ fn whirlpool_has_its_time() {
     }
     // The round 5f0080e3 of 2026-08, in a pool of Ashigaru's.
     let spent = [2_500_000, 2_500_000, 2_500_605, 2_500_605, 2_500_000];
-    let ashigaru = Transaction::new(coins(segwit, 1, &spent), coins(segwit, 100, &[2_500_000; 5]));
+    let ashigaru = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &[2_500_000; 5]));
     assert_eq!(ashigaru.clone().on(2026, 8, 25).kind(), Some(CoinjoinKind::Whirlpool));
     assert_eq!(ashigaru.on(2022, 8, 25).kind(), Some(CoinjoinKind::Generic));
 }
@@ -57,7 +57,7 @@ fn a_pool_of_any_value_is_generic_from_five_parties_on() {
     let pool = |parties: usize| {
         let spent: Vec<u64> = (0..parties as u64).map(|party| 777_000 + party).collect();
         let paid = vec![776_000; parties];
-        Transaction::new(coins(taproot, 1, &spent), coins(taproot, 100, &paid)).kind()
+        Candidate::new(coins(taproot, 1, &spent), coins(taproot, 100, &paid)).kind()
     };
     assert_eq!(
         [pool(4), pool(5), pool(20)],
@@ -67,10 +67,8 @@ fn a_pool_of_any_value_is_generic_from_five_parties_on() {
 
 #[test]
 fn privatesend_is_one_denomination_on_dash() {
-    let mut round = Transaction::new(
-        coins(legacy, 1, &[10_000_100; 12]),
-        coins(legacy, 100, &[10_000_100; 12]),
-    );
+    let mut round =
+        Candidate::new(coins(legacy, 1, &[10_000_100; 12]), coins(legacy, 100, &[10_000_100; 12]));
     assert_ne!(round.kind(), Some(CoinjoinKind::PrivateSend), "on Bitcoin");
     round.chain = "dash".parse().unwrap();
     assert_eq!(round.kind(), Some(CoinjoinKind::PrivateSend));
@@ -92,7 +90,7 @@ fn privatesend_is_one_denomination_on_dash() {
 }
 
 /// A round of Wasabi 2: inputs of any value, outputs of the protocol's.
-fn wasabi_2() -> Transaction {
+fn wasabi_2() -> Candidate {
     let mut numbers = Numbers(11);
     let spent: Vec<u64> = (0..60).map(|_| numbers.within(500_000, 50_000_000)).collect();
     let mut paid = Vec::new();
@@ -115,7 +113,7 @@ fn wasabi_2() -> Transaction {
     for (place, output) in outputs.iter_mut().enumerate().filter(|(place, _)| place % 3 == 0) {
         output.0 = taproot(2_000 + place as u64);
     }
-    Transaction::new(coins(segwit, 1, &spent), outputs).on(2023, 3, 1)
+    Candidate::new(coins(segwit, 1, &spent), outputs).on(2023, 3, 1)
 }
 
 #[test]
@@ -136,7 +134,7 @@ fn an_early_wasabi_round_pays_the_coordinator() {
     let spent = [12_345_678, 30_000_001, 10_100_000, 15_000_000, 11_000_000];
     let mut paid = vec![10_000_000; 4];
     paid.extend([2_000_000, 19_900_000, 4_900_000]);
-    let mut round = Transaction::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
+    let mut round = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
     round = round.on(2018, 9, 1);
     assert_eq!(round.kind(), None);
     let coordinator = hex::decode("869f5c7a4cd7776ae0c0fcd9c3315abb239a9f0d").unwrap();
@@ -145,7 +143,7 @@ fn an_early_wasabi_round_pays_the_coordinator() {
 }
 
 /// Parties with a coin each, and change: the maker is paid `reward`, the last party pays it all.
-fn market(parties: usize, reward: u64) -> Transaction {
+fn market(parties: usize, reward: u64) -> Candidate {
     let (equal, fee) = (72_261_903, 25_000);
     let mut numbers = Numbers(29);
     let mut spent = Vec::new();
@@ -159,7 +157,7 @@ fn market(parties: usize, reward: u64) -> Transaction {
             equal + change - reward
         });
     }
-    Transaction::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid))
+    Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid))
 }
 
 #[test]
@@ -189,7 +187,7 @@ fn a_round_before_or_beside_joinmarket_is_generic() {
         let spent = [15_000_000, 11_111_111, 27_000_000];
         let mut paid = vec![10_000_000; 3];
         paid.extend(spent.map(|value| value - 10_000_270));
-        let mut round = Transaction::new(coins(legacy, 1, &spent), coins(legacy, 100, &paid));
+        let mut round = Candidate::new(coins(legacy, 1, &spent), coins(legacy, 100, &paid));
         round.chain = chain.parse().unwrap();
         round.kind()
     };

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_engine::{coinjoin::CoinjoinKind, utxo::Txid};
 
 use crate::{
-    common::Transaction,
+    common::Candidate,
     data::{self, Recorded},
 };
 
 type Counts = BTreeMap<&'static str, usize>;
 
-fn count<'a>(transactions: impl Iterator<Item = &'a Transaction>) -> Counts {
+fn count<'a>(transactions: impl Iterator<Item = &'a Candidate>) -> Counts {
     let mut counts = Counts::new();
     for transaction in transactions {
         *counts.entry(transaction.kind().map_or("none", CoinjoinKind::as_str)).or_default() += 1;
@@ -19,12 +19,12 @@ fn count<'a>(transactions: impl Iterator<Item = &'a Transaction>) -> Counts {
     counts
 }
 
-fn transactions(records: &[Recorded]) -> impl Iterator<Item = &Transaction> {
+fn transactions(records: &[Recorded]) -> impl Iterator<Item = &Candidate> {
     records.iter().map(|record| &record.transaction)
 }
 
 /// What most outputs are worth.
-fn denomination(transaction: &Transaction) -> u64 {
+fn denomination(transaction: &Candidate) -> u64 {
     let mut counts = BTreeMap::<u64, usize>::new();
     for (_, value) in &transaction.outputs {
         *counts.entry(*value).or_default() += 1;
@@ -118,7 +118,7 @@ fn joinmarket_rounds_without_inputs() {
     let unknown: Vec<_> =
         transactions(&records).map(|round| round.clone().with_unknown_inputs()).collect();
     assert_eq!(count(unknown.iter()), Counts::from([("joinmarket", 46), ("none", 521)]));
-    let known: Vec<_> = transactions(&records).map(Transaction::kind).collect();
+    let known: Vec<_> = transactions(&records).map(Candidate::kind).collect();
     for (unknown, known) in unknown.iter().zip(known) {
         assert!(unknown.kind().is_none() || unknown.kind() == known);
     }

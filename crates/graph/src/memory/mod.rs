@@ -1,5 +1,5 @@
-//! A graph in memory, made of its blocks. It computes every answer from the transactions themselves,
-//! in the plainest way there is: what the backends answer is compared with it.
+//! A graph in memory, the reference implementation: it computes every answer from the transactions
+//! themselves, in the plainest way there is. The answers of the backends are compared with its own.
 
 mod read;
 
@@ -11,16 +11,13 @@ use std::{
 use assay_engine::{
     chain::ChainId,
     utxo::{
-        CoinTransaction, HistoryEntry, Leg, Legs, OutPoint, OwnOutput, ScriptOwner, Statistics,
-        TransactionKind, Txid, transaction::returned,
+        Block, BlockRef, HistoryEntry, OwnOutput, ResolvedBlock, ScriptOwner, SideLimits,
+        Statistics, Transaction, TransactionView, TxOut, Txid,
     },
 };
 use jiff::Timestamp;
 
-use super::{
-    BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction,
-    rows::{BlockRow, OUT_OF_POOL},
-};
+use super::rows::BlockRow;
 
 /// A graph in memory.
 #[derive(Debug)]
@@ -30,13 +27,14 @@ pub struct MemoryGraph {
     sample: bool,
     verified_at: Timestamp,
     blocks: Vec<BlockRow>,
-    /// By their numbers.
+    /// Transactions by number.
     transactions: Vec<Recorded>,
-    /// The newest transaction of an identifier.
+    /// The number of the newest transaction with an identifier.
     newest: HashMap<Txid, usize>,
-    /// Which transaction spends an output of another.
+    /// The number of the transaction that spends an output, named by its transaction's number and its
+    /// index.
     spenders: HashMap<(usize, u32), usize>,
-    /// By their numbers.
+    /// Owners by number.
     owners: Vec<Appearances>,
     numbers: HashMap<ScriptOwner, usize>,
 }
@@ -44,8 +42,8 @@ pub struct MemoryGraph {
 #[derive(Debug)]
 struct Recorded {
     block: BlockRef,
-    transaction: GraphTransaction,
-    /// The transactions whose outputs the inputs spend, where they are recorded.
+    transaction: Transaction,
+    /// For each input the number of the transaction whose output it spends, where that is recorded.
     previous: Vec<Option<usize>>,
 }
 
@@ -56,13 +54,13 @@ struct Appearances {
 }
 
 impl MemoryGraph {
-    /// The graph of blocks of `chain` that follow one another, the first of them at `start`.
+    /// Records blocks of `chain` that follow one another, the first of them at height `start`.
     #[must_use]
     pub fn new(
         chain: ChainId,
         start: u64,
         sample: bool,
-        blocks: Vec<GraphBlock>,
+        blocks: Vec<ResolvedBlock>,
         verified_at: Timestamp,
     ) -> Self {
         let mut graph = Self {
@@ -77,37 +75,37 @@ impl MemoryGraph {
             owners: Vec::new(),
             numbers: HashMap::new(),
         };
-        for GraphBlock { block, transactions } in blocks {
+        for block in blocks {
+            let Block { reference, transactions } = block.into_block();
             let first_transaction = stored(graph.transactions.len());
             let first_owner = stored(graph.owners.len());
-            graph.blocks.push(BlockRow { block, first_transaction, first_owner });
+            graph.blocks.push(BlockRow { block: reference, first_transaction, first_owner });
             for transaction in transactions {
-                graph.record(block, transaction);
+                graph.record(reference, transaction);
             }
         }
         graph
     }
 
-    fn record(&mut self, block: BlockRef, transaction: GraphTransaction) {
+    fn record(&mut self, block: BlockRef, transaction: Transaction) {
         let number = self.transactions.len();
         let mut previous = Vec::new();
         for input in &transaction.inputs {
-            let known = input.coin.is_some() && !is_out_of_pool(&transaction, &input.output);
-            let made = self.newest.get(&input.output.txid).filter(|_| known).copied();
+            let known = input.spent.is_some() && !input.is_from_pool(transaction.txid);
+            let made = self.newest.get(&input.outpoint.txid).filter(|_| known).copied();
             if let Some(made) = made {
-                self.spenders.entry((made, input.output.index)).or_insert(number);
+                self.spenders.entry((made, input.outpoint.index)).or_insert(number);
             }
             previous.push(made);
         }
-        let spent = transaction.inputs.iter().filter_map(|input| input.coin.as_ref());
-        for Coin { owner, .. } in spent.chain(&transaction.outputs) {
+        for TxOut { owner, .. } in transaction.all_outputs() {
             let owners = &mut self.owners;
-            let place = *self.numbers.entry(owner.clone()).or_insert_with(|| {
+            let index = *self.numbers.entry(owner.clone()).or_insert_with(|| {
                 let transactions = BTreeSet::new();
                 owners.push(Appearances { owner: owner.clone(), transactions });
                 owners.len() - 1
             });
-            if let Some(found) = owners.get_mut(place) {
+            if let Some(found) = owners.get_mut(index) {
                 found.transactions.insert(number);
             }
         }
@@ -122,43 +120,37 @@ impl MemoryGraph {
 
     fn statistics(&self, owner: &Appearances) -> Option<Statistics> {
         let first = self.appearances(owner).next()?.1;
-        let mut statistics = Statistics {
-            first_seen: first.block.time,
-            last_seen: first.block.time,
-            transactions_in: 0,
-            transactions_out: 0,
-            received: 0,
-            sent: 0,
-        };
+        let mut statistics = Statistics::new(first.block.time);
         for (_, recorded) in self.appearances(owner) {
             let (sent, received) = (recorded.sent(&owner.owner), recorded.received(&owner.owner));
-            let back = returned(sent, received, recorded.input_total());
-            statistics.last_seen = recorded.block.time;
-            statistics.transactions_in += u64::from(received > back);
-            statistics.transactions_out += u64::from(sent > back);
-            statistics.received += received - back;
-            statistics.sent += sent - back;
+            let inputs = recorded.transaction.input_total();
+            statistics.count(recorded.block.time, sent, received, inputs);
         }
         Some(statistics)
     }
 
-    /// The owner's outputs in a transaction.
+    /// The owner's outputs of a transaction.
     fn own_outputs(&self, number: usize, owner: &ScriptOwner) -> Vec<OwnOutput> {
         let own = self.transactions.get(number).into_iter().flat_map(|recorded| {
-            recorded.transaction.outputs.iter().zip(0..).filter(|(coin, _)| coin.owner == *owner)
+            recorded
+                .transaction
+                .outputs
+                .iter()
+                .zip(0..)
+                .filter(|(output, _)| output.owner == *owner)
         });
-        own.map(|(coin, index)| OwnOutput {
+        own.map(|(output, index)| OwnOutput {
             index,
-            value: coin.value,
+            value: output.value,
             spent: self.spenders.contains_key(&(number, index)),
         })
         .collect()
     }
 
-    /// The transactions of the largest of some coins, each with its transaction and place.
-    fn of_largest(mut coins: Vec<(u64, usize, u32)>, largest: u32) -> BTreeSet<usize> {
-        coins.sort_unstable_by_key(|(value, number, place)| (Reverse(*value), *number, *place));
-        coins.iter().take(places(largest)).map(|(_, number, _)| *number).collect()
+    /// The transactions of the `limit` largest entries, each given by value, transaction and index.
+    fn of_largest(mut entries: Vec<(u64, usize, u32)>, limit: u32) -> BTreeSet<usize> {
+        entries.sort_unstable_by_key(|(value, number, index)| (Reverse(*value), *number, *index));
+        entries.iter().take(length(limit)).map(|(_, number, _)| *number).collect()
     }
 
     fn entry(
@@ -166,19 +158,20 @@ impl MemoryGraph {
         number: usize,
         owner: &ScriptOwner,
         incoming: bool,
-        largest: u32,
+        limit: u32,
     ) -> Option<HistoryEntry> {
         let recorded = self.transactions.get(number)?;
-        let mut transaction = recorded.bare();
-        let outputs = if incoming {
-            transaction.inputs.legs = recorded.input_legs(largest);
-            self.own_outputs(number, owner)
+        let (limits, outputs) = if incoming {
+            (SideLimits { inputs: limit, outputs: 0 }, self.own_outputs(number, owner))
         } else {
-            transaction.outputs.legs = recorded.output_legs(largest);
-            Vec::new()
+            (SideLimits { inputs: 0, outputs: limit }, Vec::new())
         };
-        let (received, sent) = (recorded.received(owner), recorded.sent(owner));
-        Some(HistoryEntry { transaction, received, sent, outputs })
+        Some(HistoryEntry {
+            transaction: recorded.view(limits),
+            received: recorded.received(owner),
+            sent: recorded.sent(owner),
+            outputs,
+        })
     }
 
     fn find(&self, txid: &Txid) -> Option<&Recorded> {
@@ -188,77 +181,25 @@ impl MemoryGraph {
 
 impl Recorded {
     fn sent(&self, owner: &ScriptOwner) -> u128 {
-        let coins = self.transaction.inputs.iter().filter_map(|input| input.coin.as_ref());
-        coins.filter(|coin| coin.owner == *owner).map(|coin| u128::from(coin.value)).sum()
+        total_of(self.transaction.spent_outputs(), owner)
     }
 
     fn received(&self, owner: &ScriptOwner) -> u128 {
-        let coins = self.transaction.outputs.iter();
-        coins.filter(|coin| coin.owner == *owner).map(|coin| u128::from(coin.value)).sum()
+        total_of(self.transaction.outputs.iter(), owner)
     }
 
-    fn output_total(&self) -> u128 {
-        self.transaction.outputs.iter().map(|coin| u128::from(coin.value)).sum()
-    }
-
-    fn input_total(&self) -> u128 {
-        if self.transaction.kind == TransactionKind::Coinbase {
-            return self.output_total();
-        }
-        let coins = self.transaction.inputs.iter().filter_map(|input| input.coin.as_ref());
-        coins.map(|coin| u128::from(coin.value)).sum::<u128>()
-            + u128::from(self.transaction.unknown)
-    }
-
-    fn bare(&self) -> CoinTransaction {
-        let side = |count: usize, total, unknown| Legs {
-            legs: Vec::new(),
-            count: count as u64,
-            total,
-            unknown,
-        };
-        let GraphTransaction { txid, kind, inputs, outputs, unknown } = &self.transaction;
-        CoinTransaction {
-            txid: *txid,
-            height: self.block.height,
-            time: self.block.time,
-            kind: *kind,
-            inputs: side(inputs.len(), self.input_total(), (*unknown).into()),
-            outputs: side(outputs.len(), self.output_total(), 0),
-        }
-    }
-
-    fn input_legs(&self, most: u32) -> Vec<Leg> {
-        let leg = |(input, place): (&GraphInput, u32)| {
-            let Coin { owner, value } = input.coin.clone()?;
-            Some(Leg { place, output: input.output, owner, value })
-        };
-        largest_of(self.transaction.inputs.iter().zip(0..).filter_map(leg).collect(), most)
-    }
-
-    fn output_legs(&self, most: u32) -> Vec<Leg> {
-        let leg = |(coin, place): (&Coin, u32)| Leg {
-            place,
-            output: OutPoint { txid: self.transaction.txid, index: place },
-            owner: coin.owner.clone(),
-            value: coin.value,
-        };
-        largest_of(self.transaction.outputs.iter().zip(0..).map(leg).collect(), most)
+    fn view(&self, limits: SideLimits) -> TransactionView {
+        self.transaction.view(self.block.height, self.block.time, limits)
     }
 }
 
-fn is_out_of_pool(transaction: &GraphTransaction, output: &OutPoint) -> bool {
-    *output == OutPoint { txid: transaction.txid, index: OUT_OF_POOL }
+fn total_of<'a>(outputs: impl Iterator<Item = &'a TxOut>, owner: &ScriptOwner) -> u128 {
+    let own = outputs.filter(|output| output.owner == *owner);
+    own.map(|output| u128::from(output.value)).sum()
 }
 
-fn largest_of(mut legs: Vec<Leg>, most: u32) -> Vec<Leg> {
-    legs.sort_by_key(|leg| (Reverse(leg.value), leg.place));
-    legs.truncate(places(most));
-    legs
-}
-
-fn places(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
+fn length(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
 /// Numbers in memory never come near the largest signed one.

@@ -1,18 +1,21 @@
-//! What a graph in memory answers.
+//! The answers of a graph in memory.
 
 use std::collections::{BTreeMap, HashSet};
 
 use assay_engine::{
     trace::Reading,
-    utxo::{CoinTransaction, History, OutPoint, ScriptOwner, Txid},
+    utxo::{
+        Block, BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, SideLimits, Transaction,
+        TransactionView, TxOut, Txid,
+    },
 };
 use async_trait::async_trait;
 
-use super::{MemoryGraph, amount, is_out_of_pool, places, stored};
+use super::{MemoryGraph, amount, length, stored};
 use crate::{
-    BlockRef, Coin, FlowSource, Graph, GraphBlock, GraphError, GraphTip, GraphTransaction,
+    FlowSource, Graph, GraphError, GraphTip,
     fingerprint::Fingerprint,
-    rows::{CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow},
+    rows::{InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow},
 };
 
 #[async_trait]
@@ -30,19 +33,19 @@ impl FlowSource for MemoryGraph {
         };
         let (mut received, mut sent) = (Vec::new(), Vec::new());
         for (number, recorded) in self.appearances(found) {
-            for (coin, place) in recorded.transaction.outputs.iter().zip(0..) {
-                if coin.owner == *owner {
-                    received.push((coin.value, number, place));
+            for (output, index) in recorded.transaction.outputs.iter().zip(0..) {
+                if output.owner == *owner {
+                    received.push((output.value, number, index));
                 }
             }
-            for (input, place) in recorded.transaction.inputs.iter().zip(0..) {
-                if let Some(coin) = input.coin.as_ref().filter(|coin| coin.owner == *owner) {
-                    sent.push((coin.value, number, place));
+            for (input, index) in recorded.transaction.inputs.iter().zip(0..) {
+                if let Some(spent) = input.spent.as_ref().filter(|spent| spent.owner == *owner) {
+                    sent.push((spent.value, number, index));
                 }
             }
         }
-        let entries = |coins, incoming| {
-            let largest = Self::of_largest(coins, reading.transfers);
+        let entries = |outputs, incoming| {
+            let largest = Self::of_largest(outputs, reading.transfers);
             let legs = reading.legs_of_each(largest.len());
             largest
                 .into_iter()
@@ -57,13 +60,9 @@ impl FlowSource for MemoryGraph {
         &self,
         transactions: &[Txid],
         largest: u32,
-    ) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
-        let origin = |txid| {
-            let recorded = self.find(txid)?;
-            let mut transaction = recorded.bare();
-            transaction.inputs.legs = recorded.input_legs(largest);
-            Some(transaction)
-        };
+    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
+        let limits = SideLimits { inputs: largest, outputs: 0 };
+        let origin = |txid| self.find(txid).map(|recorded| recorded.view(limits));
         Ok(transactions.iter().map(origin).collect())
     }
 
@@ -71,13 +70,12 @@ impl FlowSource for MemoryGraph {
         &self,
         outputs: &[OutPoint],
         largest: u32,
-    ) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
+        let limits = SideLimits { inputs: 0, outputs: largest };
         let destination = |output: &OutPoint| {
             let made = *self.newest.get(&output.txid)?;
-            let recorded = self.transactions.get(*self.spenders.get(&(made, output.index))?)?;
-            let mut transaction = recorded.bare();
-            transaction.outputs.legs = recorded.output_legs(largest);
-            Some(transaction)
+            let spender = *self.spenders.get(&(made, output.index))?;
+            Some(self.transactions.get(spender)?.view(limits))
         };
         Ok(outputs.iter().map(destination).collect())
     }
@@ -103,39 +101,33 @@ impl Graph for MemoryGraph {
         &self,
         txid: &Txid,
         largest: u32,
-    ) -> Result<Option<CoinTransaction>, GraphError> {
-        Ok(self.find(txid).map(|recorded| {
-            let mut transaction = recorded.bare();
-            transaction.inputs.legs = recorded.input_legs(largest);
-            transaction.outputs.legs = recorded.output_legs(largest);
-            transaction
-        }))
+    ) -> Result<Option<TransactionView>, GraphError> {
+        let limits = SideLimits { inputs: largest, outputs: largest };
+        Ok(self.find(txid).map(|recorded| recorded.view(limits)))
     }
 
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
         let above = self.transactions.iter().filter(|recorded| recorded.block.height > height);
         let mut seen = HashSet::new();
-        let everybody = above.flat_map(|recorded| {
-            let spent = recorded.transaction.inputs.iter().filter_map(|input| input.coin.as_ref());
-            spent.chain(&recorded.transaction.outputs).map(|coin| &coin.owner)
-        });
-        Ok(everybody.filter(|owner| seen.insert(*owner)).take(places(most)).cloned().collect())
+        let owners = above.flat_map(|recorded| recorded.transaction.all_outputs());
+        let owners = owners.map(|output| &output.owner);
+        Ok(owners.filter(|owner| seen.insert(*owner)).take(length(most)).cloned().collect())
     }
 
     async fn each_block(
         &self,
         from: u64,
         to: u64,
-        each: &mut (dyn FnMut(GraphBlock) + Send),
+        each: &mut (dyn FnMut(ResolvedBlock) + Send),
     ) -> Result<(), GraphError> {
-        let mut transactions: BTreeMap<u64, Vec<GraphTransaction>> = BTreeMap::new();
+        let mut transactions: BTreeMap<u64, Vec<Transaction>> = BTreeMap::new();
         for recorded in &self.transactions {
             let block = transactions.entry(recorded.block.height).or_default();
             block.push(recorded.transaction.clone());
         }
-        for block in self.blocks(from, to).await? {
-            let transactions = transactions.remove(&block.height).unwrap_or_default();
-            each(GraphBlock { block, transactions });
+        for reference in self.blocks(from, to).await? {
+            let transactions = transactions.remove(&reference.height).unwrap_or_default();
+            each(ResolvedBlock::assume(Block { reference, transactions }));
         }
         Ok(())
     }
@@ -145,12 +137,13 @@ impl Graph for MemoryGraph {
         for block in &self.blocks {
             fingerprint.block(block);
         }
-        let coin = |coin: &Coin| CoinRow {
-            owner: self.numbers.get(&coin.owner).map_or(0, |number| stored(*number)),
-            value: amount(coin.value),
+        let row = |output: &TxOut| TxOutRow {
+            owner: self.numbers.get(&output.owner).map_or(0, |number| stored(*number)),
+            value: amount(output.value),
         };
         for (recorded, number) in self.transactions.iter().zip(0..) {
-            let GraphTransaction { txid, kind, inputs, outputs, unknown } = &recorded.transaction;
+            let transaction = &recorded.transaction;
+            let Transaction { txid, kind, inputs, outputs } = transaction;
             fingerprint.transaction(&TransactionRow {
                 number,
                 height: recorded.block.height,
@@ -158,23 +151,24 @@ impl Graph for MemoryGraph {
                 kind: *kind,
                 inputs: stored(inputs.len()),
                 outputs: stored(outputs.len()),
-                input_total: amount(recorded.input_total()),
-                output_total: amount(recorded.output_total()),
-                unknown: amount(*unknown),
+                input_total: amount(transaction.input_total()),
+                output_total: amount(transaction.output_total()),
+                unknown: amount(transaction.unknown_value()),
             });
-            for ((input, previous), place) in inputs.iter().zip(&recorded.previous).zip(0..) {
-                let OutPoint { index, .. } = input.output;
+            for ((input, previous), index) in inputs.iter().zip(&recorded.previous).zip(0..) {
                 let spends = match previous {
-                    _ if is_out_of_pool(&recorded.transaction, &input.output) => Spends::Pool,
-                    Some(made) => Spends::Recorded { transaction: stored(*made), index },
-                    None => Spends::Elsewhere(input.output),
+                    _ if input.is_from_pool(*txid) => Spends::Pool,
+                    Some(made) => {
+                        Spends::Recorded { transaction: stored(*made), index: input.outpoint.index }
+                    }
+                    None => Spends::Elsewhere(input.outpoint),
                 };
-                let coin = input.coin.as_ref().map(coin);
-                fingerprint.input(&InputRow { transaction: number, place, spends, coin });
+                let spent = input.spent.as_ref().map(row);
+                fingerprint.input(&InputRow { transaction: number, index, spends, spent });
             }
-            for (output, place) in outputs.iter().zip(0..) {
-                let coin = coin(output);
-                fingerprint.output(&OutputRow { transaction: number, place, coin });
+            for (output, index) in outputs.iter().zip(0..) {
+                let output = row(output);
+                fingerprint.output(&OutputRow { transaction: number, index, output });
             }
         }
         for (found, number) in self.owners.iter().zip(0..) {

@@ -7,16 +7,12 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 
 use assay_engine::utxo::{
-    OutPoint, ScriptOwner, Statistics, TransactionKind, Txid, transaction::returned,
+    OutPoint, ResolvedBlock, ScriptOwner, Statistics, Transaction, TxInput, TxOut, Txid,
 };
 use jiff::Timestamp;
 
 use super::{
-    Coin, GraphBlock, GraphInput, GraphTransaction,
-    rows::{
-        BlockRow, CoinRow, InputRow, OUT_OF_POOL, OutputRow, OwnerRow, Spends, TransactionRow,
-        UndoRow,
-    },
+    rows::{BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow, UndoRow},
     state::State,
 };
 use crate::GraphError;
@@ -56,18 +52,16 @@ pub(crate) struct Plan {
 }
 
 /// What must be looked up.
-pub(crate) fn needs(blocks: &[GraphBlock]) -> Needs<'_> {
+pub(crate) fn needs(blocks: &[ResolvedBlock]) -> Needs<'_> {
     let mut needs = Needs::default();
     let mut made = HashSet::new();
     for transaction in blocks.iter().flat_map(|block| &block.transactions) {
-        for input in &transaction.inputs {
-            let Some(coin) = &input.coin else { continue };
-            needs.owners.insert(&coin.owner);
-            if !is_out_of_pool(transaction, input) && !made.contains(&input.output.txid) {
-                needs.outputs.insert(input.output);
+        for input in transaction.inputs.iter().filter(|input| input.spent.is_some()) {
+            if !input.is_from_pool(transaction.txid) && !made.contains(&input.outpoint.txid) {
+                needs.outputs.insert(input.outpoint);
             }
         }
-        needs.owners.extend(transaction.outputs.iter().map(|coin| &coin.owner));
+        needs.owners.extend(transaction.all_outputs().map(|output| &output.owner));
         made.insert(transaction.txid);
     }
     needs
@@ -81,7 +75,7 @@ pub(crate) fn needs(blocks: &[GraphBlock]) -> Needs<'_> {
 /// chain allows.
 pub(crate) fn plan(
     state: &State,
-    blocks: &[GraphBlock],
+    blocks: &[ResolvedBlock],
     known: &Known,
     reorganisable_from: u64,
     at: Timestamp,
@@ -94,20 +88,16 @@ pub(crate) fn plan(
     Ok(planner.finish(blocks, at))
 }
 
-fn is_out_of_pool(transaction: &GraphTransaction, input: &GraphInput) -> bool {
-    input.output == OutPoint { txid: transaction.txid, index: OUT_OF_POOL }
-}
-
-/// A owner while blocks are planned.
+/// An owner while blocks are planned.
 struct Entry<'a> {
     owner: &'a ScriptOwner,
     number: i64,
     statistics: Statistics,
-    /// The newest block for which its statistics before were noted.
+    /// The newest block for which its earlier statistics were noted.
     noted: Option<u64>,
 }
 
-/// What a transaction moved for a owner: its inputs and its outputs.
+/// The totals of an owner's inputs and outputs in a transaction.
 #[derive(Clone, Copy, Default)]
 struct Flow {
     sent: u128,
@@ -117,12 +107,12 @@ struct Flow {
 struct Planner<'a> {
     known: &'a Known,
     plan: Plan,
-    /// Numbers of the transactions that were planned.
+    /// Numbers of the transactions planned so far.
     made: HashMap<Txid, i64>,
     entries: Vec<Entry<'a>>,
-    /// Where in `entries` a owner is.
-    places: HashMap<&'a ScriptOwner, usize>,
-    /// What the transaction at hand moves, by the place of the owner.
+    /// The index in `entries` of each owner.
+    indexes: HashMap<&'a ScriptOwner, usize>,
+    /// What the current transaction moves, by the owner's index.
     flows: Vec<(usize, Flow)>,
     first_begun: i64,
 }
@@ -130,14 +120,14 @@ struct Planner<'a> {
 impl<'a> Planner<'a> {
     fn new(
         state: &State,
-        blocks: &[GraphBlock],
+        blocks: &[ResolvedBlock],
         known: &'a Known,
         reorganisable_from: u64,
     ) -> Self {
         let mut after = state.clone();
         if let Some(last) = blocks.last() {
             after.reorganisable_from =
-                state.reorganisable_after(last.block.height, reorganisable_from);
+                state.reorganisable_after(last.reference.height, reorganisable_from);
         }
         Self {
             known,
@@ -154,14 +144,14 @@ impl<'a> Planner<'a> {
             },
             made: HashMap::new(),
             entries: Vec::new(),
-            places: HashMap::new(),
+            indexes: HashMap::new(),
             flows: Vec::new(),
         }
     }
 
-    fn block(&mut self, block: &'a GraphBlock) -> Result<(), GraphError> {
+    fn block(&mut self, block: &'a ResolvedBlock) -> Result<(), GraphError> {
         let row = BlockRow {
-            block: block.block,
+            block: block.reference,
             first_transaction: self.plan.after.next_transaction,
             first_owner: self.plan.after.next_owner,
         };
@@ -175,7 +165,7 @@ impl<'a> Planner<'a> {
     fn transaction(
         &mut self,
         block: &BlockRow,
-        transaction: &'a GraphTransaction,
+        transaction: &'a Transaction,
     ) -> Result<(), GraphError> {
         let number = self.plan.after.next_transaction;
         self.plan.after.next_transaction += 1;
@@ -183,18 +173,7 @@ impl<'a> Planner<'a> {
             let (chain, txid) = (self.plan.after.chain, transaction.txid);
             i64::try_from(value).map_err(|_| GraphError::Amount { chain, txid })
         };
-        let sum = |coins: &mut dyn Iterator<Item = &Coin>| {
-            coins.map(|coin| u128::from(coin.value)).sum::<u128>()
-        };
-        let known = sum(&mut transaction.inputs.iter().filter_map(|input| input.coin.as_ref()));
-        let paid = sum(&mut transaction.outputs.iter());
-        let spent = match transaction.kind {
-            // New coins have no inputs; they are what the outputs are.
-            TransactionKind::Coinbase => paid,
-            TransactionKind::Payment | TransactionKind::Coinjoin(_) => {
-                known + u128::from(transaction.unknown)
-            }
-        };
+        let input_total = transaction.input_total();
         let row = TransactionRow {
             number,
             height: block.block.height,
@@ -202,96 +181,89 @@ impl<'a> Planner<'a> {
             kind: transaction.kind,
             inputs: count(transaction.inputs.len()),
             outputs: count(transaction.outputs.len()),
-            input_total: amount(spent)?,
-            output_total: amount(paid)?,
-            unknown: amount(transaction.unknown.into())?,
+            input_total: amount(input_total)?,
+            output_total: amount(transaction.output_total())?,
+            unknown: amount(transaction.unknown_value())?,
         };
-        // Each coin is at most its side's total, so that no single one needs to be looked at; but what
-        // a coinbase's total says of its inputs is nothing.
-        amount(known)?;
+        // No single amount exceeds its side's total, so that none needs a check of its own. A coinbase's
+        // total says nothing of its inputs, though.
+        amount(transaction.spent_outputs().map(|output| u128::from(output.value)).sum())?;
 
         self.flows.clear();
-        for (input, place) in transaction.inputs.iter().zip(0..) {
-            let coin = input.coin.as_ref().map(|coin| {
-                let flow = Flow { sent: coin.value.into(), received: 0 };
-                self.coin(coin, flow, block.block.time)
+        let time = block.block.time;
+        for (input, index) in transaction.inputs.iter().zip(0..) {
+            let spent = input.spent.as_ref().map(|output| {
+                let flow = Flow { sent: output.value.into(), received: 0 };
+                self.output(output, flow, time)
             });
-            let spends = self.spends(transaction, input);
-            self.plan.inputs.push(InputRow { transaction: number, place, spends, coin });
+            let spends = self.spends(transaction.txid, input);
+            self.plan.inputs.push(InputRow { transaction: number, index, spends, spent });
         }
-        for (coin, place) in transaction.outputs.iter().zip(0..) {
-            let flow = Flow { sent: 0, received: coin.value.into() };
-            let coin = self.coin(coin, flow, block.block.time);
-            self.plan.outputs.push(OutputRow { transaction: number, place, coin });
+        for (output, index) in transaction.outputs.iter().zip(0..) {
+            let flow = Flow { sent: 0, received: output.value.into() };
+            let output = self.output(output, flow, time);
+            self.plan.outputs.push(OutputRow { transaction: number, index, output });
         }
-        self.count(block, spent);
+        self.count(block, input_total);
         self.made.insert(transaction.txid, number);
         self.plan.transactions.push(row);
         Ok(())
     }
 
-    fn spends(&self, transaction: &GraphTransaction, input: &GraphInput) -> Spends {
-        if is_out_of_pool(transaction, input) {
+    fn spends(&self, spending: Txid, input: &TxInput) -> Spends {
+        if input.is_from_pool(spending) {
             return Spends::Pool;
         }
-        let OutPoint { txid, index } = input.output;
+        let OutPoint { txid, index } = input.outpoint;
         let recorded = self.made.get(&txid).or_else(|| self.known.transactions.get(&txid));
         match recorded {
-            Some(&transaction) if input.coin.is_some() => Spends::Recorded { transaction, index },
-            _ => Spends::Elsewhere(input.output),
+            Some(&transaction) if input.spent.is_some() => Spends::Recorded { transaction, index },
+            _ => Spends::Elsewhere(input.outpoint),
         }
     }
 
-    /// Notes what a coin moves, and who can spend it.
-    fn coin(&mut self, coin: &'a Coin, flow: Flow, time: Timestamp) -> CoinRow {
+    /// Notes what an output moves for its owner.
+    fn output(&mut self, output: &'a TxOut, flow: Flow, time: Timestamp) -> TxOutRow {
         let (entries, known, after) = (&mut self.entries, self.known, &mut self.plan.after);
-        let place = *self.places.entry(&coin.owner).or_insert_with(|| {
-            let nothing = Statistics {
-                first_seen: time,
-                last_seen: time,
-                transactions_in: 0,
-                transactions_out: 0,
-                received: 0,
-                sent: 0,
-            };
+        let index = *self.indexes.entry(&output.owner).or_insert_with(|| {
             let (number, statistics) =
-                known.owners.get(&coin.owner).copied().unwrap_or_else(|| {
+                known.owners.get(&output.owner).copied().unwrap_or_else(|| {
                     after.next_owner += 1;
-                    (after.next_owner - 1, nothing)
+                    (after.next_owner - 1, Statistics::new(time))
                 });
-            entries.push(Entry { owner: &coin.owner, number, statistics, noted: None });
+            entries.push(Entry { owner: &output.owner, number, statistics, noted: None });
             entries.len() - 1
         });
-        self.flows.push((place, flow));
-        let owner = self.entries.get(place).map_or(0, |entry| entry.number);
-        // Checked with the sums.
-        CoinRow { owner, value: i64::try_from(coin.value).unwrap_or(i64::MAX) }
+        self.flows.push((index, flow));
+        let owner = self.entries.get(index).map_or(0, |entry| entry.number);
+        // Checked with the totals.
+        TxOutRow { owner, value: i64::try_from(output.value).unwrap_or(i64::MAX) }
     }
 
-    /// Adds what the transaction at hand moved to the statistics of everybody in it.
+    /// Counts the current transaction in the statistics of each owner in it.
     fn count(&mut self, block: &BlockRow, inputs: u128) {
         let BlockRow { block, first_owner, .. } = block;
-        self.flows.sort_unstable_by_key(|(place, _)| *place);
-        for legs in self.flows.chunk_by(|one, next| one.0 == next.0) {
-            let Some(entry) = legs.first().and_then(|(place, _)| self.entries.get_mut(*place))
+        self.flows.sort_unstable_by_key(|(index, _)| *index);
+        for own in self.flows.chunk_by(|one, next| one.0 == next.0) {
+            let Some(entry) = own.first().and_then(|(index, _)| self.entries.get_mut(*index))
             else {
                 continue;
             };
-            let wanted = block.height >= self.plan.after.reorganisable_from;
-            if wanted && entry.number < *first_owner && entry.noted != Some(block.height) {
+            let reversible = block.height >= self.plan.after.reorganisable_from;
+            if reversible && entry.number < *first_owner && entry.noted != Some(block.height) {
                 entry.noted = Some(block.height);
                 let (height, owner) = (block.height, entry.number);
                 self.plan.undo.push(UndoRow { height, owner, before: entry.statistics });
             }
-            let flow = legs.iter().fold(Flow::default(), |sum, (_, flow)| Flow {
+            let flow = own.iter().fold(Flow::default(), |sum, (_, flow)| Flow {
                 sent: sum.sent + flow.sent,
                 received: sum.received + flow.received,
             });
-            add(&mut entry.statistics, flow, inputs, block.time);
+            entry.statistics.count(block.time, flow.sent, flow.received, inputs);
         }
     }
 
-    fn finish(self, blocks: &[GraphBlock], at: Timestamp) -> Plan {
+    fn finish(self, blocks: &[ResolvedBlock], at: Timestamp) -> Plan {
         let mut plan = self.plan;
         for Entry { owner, number, statistics, .. } in self.entries {
             let row = OwnerRow { number, owner: owner.clone(), statistics };
@@ -301,24 +273,13 @@ impl<'a> Planner<'a> {
         plan.changed.sort_unstable_by_key(|row| row.number);
         if let Some(last) = blocks.last() {
             let before = plan.after.tip.map(|(_, verified_at)| verified_at);
-            plan.after.tip = Some((last.block, before.map_or(at, |before| before.max(at))));
+            plan.after.tip = Some((last.reference, before.map_or(at, |before| before.max(at))));
         }
         plan
     }
 }
 
-/// Counts a transaction: what a owner gave and got, without what it paid itself.
-fn add(statistics: &mut Statistics, flow: Flow, inputs: u128, time: Timestamp) {
-    let back = returned(flow.sent, flow.received, inputs);
-    let (income, expense) = (flow.received - back, flow.sent - back);
-    statistics.last_seen = time;
-    statistics.transactions_in += u64::from(income > 0);
-    statistics.transactions_out += u64::from(expense > 0);
-    statistics.received += income;
-    statistics.sent += expense;
-}
-
-/// A transaction's legs never come near the largest signed number.
+/// The inputs or outputs of a transaction never come near the largest signed number.
 fn count(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }

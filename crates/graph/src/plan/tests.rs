@@ -1,7 +1,9 @@
 //! What a plan must say.
 
+use assay_engine::utxo::{Block, BlockRef, TransactionKind};
+
 use super::*;
-use crate::{BlockRef, state::tests::empty};
+use crate::state::tests::empty;
 
 fn owner(number: u8) -> ScriptOwner {
     ScriptOwner::KeyHash([number; 20])
@@ -11,40 +13,41 @@ fn txid(number: u8) -> Txid {
     Txid::from_bytes([number; 32])
 }
 
-fn coin(who: u8, value: u64) -> Coin {
-    Coin { owner: owner(who), value }
+fn coin(who: u8, value: u64) -> TxOut {
+    TxOut { owner: owner(who), value }
 }
 
-fn spend(transaction: u8, index: u32, coin: Option<Coin>) -> GraphInput {
-    GraphInput { output: OutPoint { txid: txid(transaction), index }, coin }
+fn spend(transaction: u8, index: u32, spent: Option<TxOut>) -> TxInput {
+    TxInput { outpoint: OutPoint { txid: txid(transaction), index }, spent }
 }
 
-fn payment(number: u8, inputs: Vec<GraphInput>, outputs: Vec<Coin>) -> GraphTransaction {
+fn payment(number: u8, inputs: Vec<TxInput>, outputs: Vec<TxOut>) -> Transaction {
     let kind = TransactionKind::Payment;
-    GraphTransaction { txid: txid(number), kind, inputs, outputs, unknown: 0 }
+    Transaction { txid: txid(number), kind, inputs, outputs }
 }
 
-fn coinbase(number: u8, outputs: Vec<Coin>) -> GraphTransaction {
+fn coinbase(number: u8, outputs: Vec<TxOut>) -> Transaction {
     let kind = TransactionKind::Coinbase;
-    GraphTransaction { kind, ..payment(number, Vec::new(), outputs) }
+    Transaction { kind, ..payment(number, Vec::new(), outputs) }
 }
 
 fn time(height: u64) -> Timestamp {
     Timestamp::from_second(i64::try_from(height).unwrap() * 600).unwrap()
 }
 
-fn block(height: u64, transactions: Vec<GraphTransaction>) -> GraphBlock {
+fn block(height: u64, transactions: Vec<Transaction>) -> ResolvedBlock {
     let byte = u8::try_from(height).unwrap();
     let (hash, parent) = ([byte; 32], [byte.wrapping_sub(1); 32]);
-    GraphBlock { block: BlockRef { height, hash, parent, time: time(height) }, transactions }
+    let reference = BlockRef { height, hash, parent, time: time(height) };
+    ResolvedBlock::assume(Block { reference, transactions })
 }
 
-fn plan_of(state: &State, blocks: &[GraphBlock], known: &Known, from: u64) -> Plan {
+fn plan_of(state: &State, blocks: &[ResolvedBlock], known: &Known, from: u64) -> Plan {
     plan(state, blocks, known, from, time(99)).unwrap()
 }
 
 /// A pays B 70 of 100 and itself 20, and then B pays C everything.
-fn story() -> Vec<GraphBlock> {
+fn story() -> Vec<ResolvedBlock> {
     let pays = payment(2, vec![spend(1, 0, Some(coin(1, 100)))], vec![coin(2, 70), coin(1, 20)]);
     let passes_on = payment(3, vec![spend(2, 0, Some(coin(2, 70)))], vec![coin(3, 70)]);
     vec![
@@ -65,7 +68,7 @@ fn everything_is_numbered_in_the_order_of_the_chain() {
     let firsts = plan.blocks.iter().map(|row| (row.first_transaction, row.first_owner));
     assert!(firsts.eq([(0, 0), (1, 1), (3, 3)]));
     assert_eq!((plan.after.next_transaction, plan.after.next_owner), (4, 4));
-    assert_eq!(plan.after.tip, Some((story()[2].block, time(99))));
+    assert_eq!(plan.after.tip, Some((story()[2].reference, time(99))));
     let spends: Vec<_> = plan.inputs.iter().map(|row| row.spends).collect();
     let recorded = |transaction| Spends::Recorded { transaction, index: 0 };
     assert_eq!(spends, [recorded(0), recorded(2)], "made by these very blocks");
@@ -119,26 +122,24 @@ fn a_block_is_undone_for_whoever_was_there_before_it() {
 
 #[test]
 fn what_is_not_known_is_kept_as_it_is_named() {
-    let out_of_pool = spend(5, OUT_OF_POOL, Some(coin(7, 30)));
+    let out_of_pool = TxInput::from_pool(txid(5), Some(coin(7, 30)));
     let told = spend(8, 3, Some(coin(2, 50)));
-    let mut transaction =
-        payment(5, vec![spend(9, 7, None), told, out_of_pool], vec![coin(3, 100)]);
-    transaction.unknown = 25;
+    let transaction = payment(5, vec![spend(9, 7, None), told, out_of_pool], vec![coin(3, 100)]);
     let blocks = [block(0, vec![transaction])];
     assert_eq!(needs(&blocks).outputs.len(), 1, "whose value is told may be recorded");
     let plan = plan_of(&empty(0), &blocks, &Known::default(), 0);
     let spends: Vec<_> = plan.inputs.iter().map(|row| row.spends).collect();
     let elsewhere = |number, index| Spends::Elsewhere(OutPoint { txid: txid(number), index });
     assert_eq!(spends, [elsewhere(9, 7), elsewhere(8, 3), Spends::Pool]);
-    assert_eq!(plan.inputs[0].coin, None);
+    assert_eq!(plan.inputs[0].spent, None);
     let row = &plan.transactions[0];
-    assert_eq!((row.inputs, row.input_total, row.unknown, row.output_total), (3, 105, 25, 100));
+    assert_eq!((row.inputs, row.input_total, row.unknown, row.output_total), (3, 100, 20, 100));
 }
 
 #[test]
 fn more_than_any_chain_allows_is_refused() {
     let whole = u64::try_from(i64::MAX).unwrap();
-    let refused = |transaction: GraphTransaction| {
+    let refused = |transaction: Transaction| {
         let blocks = [block(0, vec![transaction])];
         let planned = plan(&empty(0), &blocks, &Known::default(), 0, time(0));
         matches!(planned, Err(GraphError::Amount { .. }))
@@ -147,7 +148,6 @@ fn more_than_any_chain_allows_is_refused() {
     assert!(refused(coinbase(1, vec![coin(1, whole), coin(1, 1)])));
     let spends = |value| spend(9, 0, Some(coin(1, value)));
     assert!(refused(payment(1, vec![spends(whole), spends(1)], Vec::new())));
-    assert!(refused(GraphTransaction { unknown: u64::MAX, ..coinbase(1, Vec::new()) }));
-    let odd = GraphTransaction { inputs: vec![spends(u64::MAX)], ..coinbase(1, Vec::new()) };
+    let odd = Transaction { inputs: vec![spends(u64::MAX)], ..coinbase(1, Vec::new()) };
     assert!(refused(odd));
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use assay_engine::{
     trace::Reading,
-    utxo::{CoinTransaction, History, HistoryEntry, Leg, OutPoint, OwnOutput, ScriptOwner, Txid},
+    utxo::{
+        History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideEntry, TransactionView,
+        TxInput, TxOut, Txid,
+    },
 };
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
@@ -53,7 +56,7 @@ impl FlowSource for PostgresGraph {
         &self,
         transactions: &[Txid],
         largest: u32,
-    ) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
         let mut connection = self.reads.acquire().await?;
         let rows = sqlx::query(self.flows.origins.clone())
             .bind(identifiers(transactions))
@@ -66,7 +69,7 @@ impl FlowSource for PostgresGraph {
         &self,
         outputs: &[OutPoint],
         largest: u32,
-    ) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
         let (txids, indexes) = outpoints(outputs);
         let mut connection = self.reads.acquire().await?;
         let rows = sqlx::query(self.flows.destinations.clone())
@@ -83,7 +86,7 @@ pub(super) async fn transaction(
     graph: &PostgresGraph,
     txid: &Txid,
     largest: u32,
-) -> Result<Option<CoinTransaction>, GraphError> {
+) -> Result<Option<TransactionView>, GraphError> {
     let mut connection = graph.reads.acquire().await?;
     let rows = sqlx::query(graph.flows.transaction.clone())
         .bind(identifiers(&[*txid]))
@@ -107,7 +110,7 @@ async fn answers(
     mut rows: impl futures_util::Stream<Item = Result<PgRow, sqlx::Error>> + Unpin,
     sides: Sides,
     asked: usize,
-) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+) -> Result<Vec<Option<TransactionView>>, GraphError> {
     let mut answers = vec![None; asked];
     while let Some(found) = rows.try_next().await? {
         let mut columns = Columns { row: &found, next: HEAD_COLUMNS };
@@ -123,7 +126,7 @@ async fn answers(
     Ok(answers)
 }
 
-/// A transaction of a owner's history.
+/// A transaction of an owner's history.
 fn entry(row: &PgRow) -> Result<HistoryEntry, GraphError> {
     let mut columns = Columns { row, next: HEAD_COLUMNS + 1 };
     let transaction = columns.transaction(Sides { inputs: true, outputs: true })?;
@@ -157,39 +160,39 @@ impl<'r> Columns<'r> {
         Ok(self.next::<Option<Vec<T>>>()?.unwrap_or_default())
     }
 
-    fn transaction(&mut self, sides: Sides) -> Result<CoinTransaction, GraphError> {
+    fn transaction(&mut self, sides: Sides) -> Result<TransactionView, GraphError> {
         let time = row::time(self.row, HEAD_COLUMNS - 1)?;
         let mut transaction = row::transaction(self.row)?.bare(time);
         let itself = transaction.txid;
         if sides.inputs {
-            transaction.inputs.legs = self.input_legs(itself)?;
+            transaction.inputs.largest = self.input_legs(itself)?;
         }
         if sides.outputs {
-            transaction.outputs.legs = self.legs(|index| OutPoint { txid: itself, index })?;
+            transaction.outputs.largest = self.legs(|index| OutPoint { txid: itself, index })?;
         }
         Ok(transaction)
     }
 
-    fn legs(&mut self, output: impl Fn(u32) -> OutPoint) -> Result<Vec<Leg>, GraphError> {
+    fn legs(&mut self, outpoint: impl Fn(u32) -> OutPoint) -> Result<Vec<SideEntry>, GraphError> {
         let (places, values) = (self.list::<i32>()?, self.list::<i64>()?);
         let keys = self.list::<Vec<u8>>()?;
         let legs = places.into_iter().zip(values).zip(keys);
         legs.map(|((place, value), key)| {
-            let place = row::place(place);
-            let (owner, value) = (rows::owner(&key)?, row::amount(value)?);
-            Ok(Leg { place, output: output(place), owner, value })
+            let index = row::index(place);
+            let output = TxOut { owner: rows::owner(&key)?, value: row::amount(value)? };
+            Ok(SideEntry { index, outpoint: outpoint(index), output })
         })
         .collect()
     }
 
-    fn input_legs(&mut self, itself: Txid) -> Result<Vec<Leg>, GraphError> {
-        let out_of_pool = OutPoint { txid: itself, index: rows::OUT_OF_POOL };
+    fn input_legs(&mut self, itself: Txid) -> Result<Vec<SideEntry>, GraphError> {
+        let out_of_pool = TxInput::from_pool(itself, None).outpoint;
         let mut legs = self.legs(|_| out_of_pool)?;
         let indexes = self.list::<Option<i32>>()?;
         let txids = self.list::<Option<Vec<u8>>>()?;
         for (leg, spent) in legs.iter_mut().zip(indexes.into_iter().zip(txids)) {
             if let (Some(index), Some(txid)) = spent {
-                leg.output = OutPoint { txid: rows::txid(&txid)?, index: row::place(index) };
+                leg.outpoint = OutPoint { txid: rows::txid(&txid)?, index: row::index(index) };
             }
         }
         Ok(legs)
@@ -201,7 +204,7 @@ impl<'r> Columns<'r> {
         let outputs = places.into_iter().zip(values).zip(spent);
         outputs
             .map(|((place, value), spent)| {
-                Ok(OwnOutput { index: row::place(place), value: row::amount(value)?, spent })
+                Ok(OwnOutput { index: row::index(place), value: row::amount(value)?, spent })
             })
             .collect()
     }

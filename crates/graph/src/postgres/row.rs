@@ -2,13 +2,13 @@
 //! them.
 
 use assay_database::value;
-use assay_engine::utxo::{OutPoint, Statistics};
+use assay_engine::utxo::{BlockRef, OutPoint, Statistics};
 use jiff::Timestamp;
 use sqlx::{Row, postgres::PgRow};
 
 use crate::{
-    BlockRef, GraphError,
-    rows::{self, BlockRow, CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow},
+    GraphError,
+    rows::{self, BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow},
 };
 
 /// Columns of [`block`].
@@ -33,7 +33,7 @@ pub(super) fn time(row: &PgRow, column: usize) -> Result<Timestamp, GraphError> 
 }
 
 /// A place, which is stored with the same bits.
-pub(super) fn place(stored: i32) -> u32 {
+pub(super) fn index(stored: i32) -> u32 {
     stored.cast_unsigned()
 }
 
@@ -73,26 +73,26 @@ pub(super) fn transaction(row: &PgRow) -> Result<TransactionRow, GraphError> {
 }
 
 pub(super) fn input(row: &PgRow) -> Result<InputRow, GraphError> {
-    let coin = match (row.try_get(2)?, row.try_get(3)?) {
-        (Some(owner), Some(value)) => Some(CoinRow { owner, value }),
+    let spent = match (row.try_get(2)?, row.try_get(3)?) {
+        (Some(owner), Some(value)) => Some(TxOutRow { owner, value }),
         _ => None,
     };
-    let index = || Ok::<_, GraphError>(place(row.try_get(5)?));
+    let spent_index = || Ok::<_, GraphError>(index(row.try_get(5)?));
     let spends = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
-        (Some(transaction), _) => Spends::Recorded { transaction, index: index()? },
+        (Some(transaction), _) => Spends::Recorded { transaction, index: spent_index()? },
         (None, Some(txid)) => {
-            Spends::Elsewhere(OutPoint { txid: rows::txid(txid)?, index: index()? })
+            Spends::Elsewhere(OutPoint { txid: rows::txid(txid)?, index: spent_index()? })
         }
         (None, None) => Spends::Pool,
     };
-    Ok(InputRow { transaction: row.try_get(0)?, place: place(row.try_get(1)?), spends, coin })
+    Ok(InputRow { transaction: row.try_get(0)?, index: index(row.try_get(1)?), spends, spent })
 }
 
 pub(super) fn output(row: &PgRow) -> Result<OutputRow, GraphError> {
     Ok(OutputRow {
         transaction: row.try_get(0)?,
-        place: place(row.try_get(1)?),
-        coin: CoinRow { owner: row.try_get(2)?, value: row.try_get(3)? },
+        index: index(row.try_get(1)?),
+        output: TxOutRow { owner: row.try_get(2)?, value: row.try_get(3)? },
     })
 }
 

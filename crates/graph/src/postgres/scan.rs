@@ -1,14 +1,16 @@
 //! A graph in PostgreSQL as a whole: its tip, its blocks, everything in it.
 
 use assay_database::{postgres::READ, value};
-use assay_engine::utxo::{CoinTransaction, OutPoint, ScriptOwner, Txid};
+use assay_engine::utxo::{
+    BlockRef, OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxInput, TxOut, Txid,
+};
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::{PgConnection, Row, SqlStr, postgres::PgRow};
 
 use super::{PostgresGraph, Schema, read, row};
 use crate::{
-    BlockRef, Coin, Graph, GraphBlock, GraphError, GraphInput, GraphTip,
+    Graph, GraphError, GraphTip,
     blocks::{self, Sides, Span},
     fingerprint::Fingerprint,
     rows::{self, TransactionRow},
@@ -77,7 +79,7 @@ impl Graph for PostgresGraph {
         &self,
         txid: &Txid,
         largest: u32,
-    ) -> Result<Option<CoinTransaction>, GraphError> {
+    ) -> Result<Option<TransactionView>, GraphError> {
         read::transaction(self, txid, largest).await
     }
 
@@ -89,7 +91,7 @@ impl Graph for PostgresGraph {
         &self,
         from: u64,
         to: u64,
-        each: &mut (dyn FnMut(GraphBlock) + Send),
+        each: &mut (dyn FnMut(ResolvedBlock) + Send),
     ) -> Result<(), GraphError> {
         let working = async {
             let mut read = self.reads.begin(READ).await?;
@@ -251,17 +253,20 @@ async fn sides(
     );
     let mut rows = sqlx::query(query).bind(from).bind(end).fetch(&mut *read);
     while let Some(row) = rows.try_next().await? {
-        let output = match row.try_get::<Option<&[u8]>, _>(5)? {
-            Some(txid) => OutPoint { txid: rows::txid(txid)?, index: row::place(row.try_get(1)?) },
-            None => OutPoint { txid: rows::txid(row.try_get(4)?)?, index: rows::OUT_OF_POOL },
-        };
-        let coin = match row.try_get::<Option<&[u8]>, _>(3)? {
+        let spent = match row.try_get::<Option<&[u8]>, _>(3)? {
             Some(key) => {
-                Some(Coin { owner: rows::owner(key)?, value: row::amount(row.try_get(2)?)? })
+                Some(TxOut { owner: rows::owner(key)?, value: row::amount(row.try_get(2)?)? })
             }
             None => None,
         };
-        sides.inputs.push((row.try_get(0)?, GraphInput { output, coin }));
+        let input = match row.try_get::<Option<&[u8]>, _>(5)? {
+            Some(txid) => {
+                let index = row::index(row.try_get(1)?);
+                TxInput { outpoint: OutPoint { txid: rows::txid(txid)?, index }, spent }
+            }
+            None => TxInput::from_pool(rows::txid(row.try_get(4)?)?, spent),
+        };
+        sides.inputs.push((row.try_get(0)?, input));
     }
     drop(rows);
     let query = schema.sql(
@@ -271,7 +276,7 @@ async fn sides(
     let mut rows = sqlx::query(query).bind(from).bind(end).fetch(read);
     while let Some(row) = rows.try_next().await? {
         let (owner, value) = (rows::owner(row.try_get(2)?)?, row::amount(row.try_get(1)?)?);
-        sides.outputs.push((row.try_get(0)?, Coin { owner, value }));
+        sides.outputs.push((row.try_get(0)?, TxOut { owner, value }));
     }
     Ok(sides)
 }

@@ -65,9 +65,9 @@ fn transactions(rows: &[TransactionRow]) -> Table {
 fn outputs(rows: &[OutputRow]) -> Table {
     let columns = vec![
         ("tx_id", big(rows, |row| row.transaction)),
-        ("holder_id", big(rows, |row| row.coin.owner)),
-        ("value", big(rows, |row| row.coin.value)),
-        ("place", integer(rows, |row| row.place.cast_signed())),
+        ("holder_id", big(rows, |row| row.output.owner)),
+        ("value", big(rows, |row| row.output.value)),
+        ("place", integer(rows, |row| row.index.cast_signed())),
     ];
     Table { name: "output", rows: rows.len(), columns }
 }
@@ -86,13 +86,13 @@ fn inputs(rows: &[InputRow]) -> Table {
         Spends::Elsewhere(output) => Some(output.txid.as_bytes().to_vec()),
         Spends::Recorded { .. } | Spends::Pool => None,
     };
-    let coins = || rows.iter().map(|row| row.coin);
+    let spent = || rows.iter().map(|row| row.spent);
     let columns = vec![
         ("tx_id", big(rows, |row| row.transaction)),
-        ("holder_id", Column::Big(coins().map(|coin| Some(coin?.owner)).collect())),
-        ("value", Column::Big(coins().map(|coin| Some(coin?.value)).collect())),
+        ("holder_id", Column::Big(spent().map(|output| Some(output?.owner)).collect())),
+        ("value", Column::Big(spent().map(|output| Some(output?.value)).collect())),
         ("prev_tx_id", Column::Big(rows.iter().map(recorded).collect())),
-        ("place", integer(rows, |row| row.place.cast_signed())),
+        ("place", integer(rows, |row| row.index.cast_signed())),
         ("prev_index", Column::Integer(rows.iter().map(index).collect())),
         ("prev_txid", Column::Bytes(rows.iter().map(elsewhere).collect())),
     ];

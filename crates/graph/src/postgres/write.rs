@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use assay_database::{postgres::Connections, value};
-use assay_engine::utxo::{OutPoint, ScriptOwner, Statistics, Txid};
+use assay_engine::utxo::{OutPoint, ScriptOwner, Statistics, TxOut, Txid};
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
@@ -12,13 +12,13 @@ use sqlx::{Connection, Executor, PgConnection, Postgres, Row, Transaction};
 
 use super::{
     Schema,
-    read::{identifiers, outpoints},
+    read::{self, identifiers},
     row, scan, schema,
     tables::{changed, tables},
     watched::Watched,
 };
 use crate::{
-    Coin, GraphError, GraphWriter, WriterOptions,
+    GraphError, GraphWriter, WriterOptions,
     plan::Plan,
     rows::{self, OwnerRow},
     state::State,
@@ -160,7 +160,7 @@ impl Recorder for PostgresRecorder {
 
     async fn outputs(
         &mut self,
-        outputs: Vec<OutPoint>,
+        outpoints: Vec<OutPoint>,
     ) -> Result<Vec<(OutPoint, RecordedOutput)>, GraphError> {
         let query = self.schema.sql(
             "SELECT asked.place, o.tx_id, o.value,
@@ -171,15 +171,15 @@ impl Recorder for PostgresRecorder {
                      (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same)
                  OFFSET 0) AS o",
         );
-        let (txids, indexes) = outpoints(&outputs);
+        let (txids, indexes) = read::outpoints(&outpoints);
         let mut rows = sqlx::query(query).bind(txids).bind(indexes).fetch(&mut self.connection);
-        let mut found = Vec::with_capacity(outputs.len());
+        let mut found = Vec::with_capacity(outpoints.len());
         while let Some(row) = rows.try_next().await? {
             let asked = usize::try_from(row.try_get::<i64, _>(0)? - 1).ok();
-            let Some(output) = asked.and_then(|place| outputs.get(place)) else { continue };
+            let Some(outpoint) = asked.and_then(|index| outpoints.get(index)) else { continue };
             let (owner, value) = (rows::owner(row.try_get(3)?)?, row::amount(row.try_get(2)?)?);
-            let coin = Coin { owner, value };
-            found.push((*output, RecordedOutput { transaction: row.try_get(1)?, coin }));
+            let output = TxOut { owner, value };
+            found.push((*outpoint, RecordedOutput { transaction: row.try_get(1)?, output }));
         }
         Ok(found)
     }
@@ -198,7 +198,7 @@ impl Recorder for PostgresRecorder {
         .bind(places)
         .fetch_all(&mut self.connection)
         .await?;
-        rows.iter().map(|row| Ok((row.try_get(0)?, row::place(row.try_get(1)?)))).collect()
+        rows.iter().map(|row| Ok((row.try_get(0)?, row::index(row.try_get(1)?)))).collect()
     }
 
     async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), GraphError> {

@@ -9,7 +9,7 @@ use crate::{
     GraphError,
     plan::Plan,
     rows::{
-        BlockRow, CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, UndoRow,
+        BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow, UndoRow,
         kind_number,
     },
 };
@@ -18,7 +18,7 @@ use crate::{
 /// few statements are prepared once.
 const BATCHES: [usize; 4] = [512, 64, 8, 1];
 
-/// What is written over of a owner who was there before.
+/// What is written over of an owner who was there before.
 const CHANGED: &str = " ON CONFLICT (holder_id) DO UPDATE SET last_seen = excluded.last_seen,
     transactions_in = excluded.transactions_in, transactions_out = excluded.transactions_out,
     received = excluded.received, sent = excluded.sent";
@@ -59,14 +59,14 @@ fn push_transaction(mut row: Values<'_>, transaction: &TransactionRow) {
 
 fn push_output(mut row: Values<'_>, output: &OutputRow) {
     row.push_bind(output.transaction)
-        .push_bind(output.place)
-        .push_bind(output.coin.owner)
-        .push_bind(output.coin.value);
+        .push_bind(output.index)
+        .push_bind(output.output.owner)
+        .push_bind(output.output.value);
 }
 
 fn push_input(mut row: Values<'_>, input: &InputRow) {
-    let InputRow { transaction, place, spends, coin } = input;
-    let (recorded, index, elsewhere) = match spends {
+    let InputRow { transaction, index, spends, spent } = input;
+    let (recorded, spent_index, elsewhere) = match spends {
         Spends::Recorded { transaction, index } => (Some(transaction), Some(index), None),
         Spends::Elsewhere(output) => {
             (None, Some(&output.index), Some(output.txid.as_bytes().to_vec()))
@@ -74,11 +74,11 @@ fn push_input(mut row: Values<'_>, input: &InputRow) {
         Spends::Pool => (None, None, None),
     };
     row.push_bind(*transaction)
-        .push_bind(*place)
-        .push_bind(coin.map(|CoinRow { owner, .. }| owner))
-        .push_bind(coin.map(|CoinRow { value, .. }| value))
+        .push_bind(*index)
+        .push_bind(spent.map(|TxOutRow { owner, .. }| owner))
+        .push_bind(spent.map(|TxOutRow { value, .. }| value))
         .push_bind(recorded.copied())
-        .push_bind(index.copied())
+        .push_bind(spent_index.copied())
         .push_bind(elsewhere);
 }
 

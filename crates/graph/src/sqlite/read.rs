@@ -10,7 +10,9 @@ use std::collections::HashMap;
 
 use assay_engine::{
     trace::Reading,
-    utxo::{CoinTransaction, History, Leg, OutPoint, OwnOutput, ScriptOwner, Txid},
+    utxo::{
+        History, OutPoint, OwnOutput, ScriptOwner, SideEntry, TransactionView, TxInput, TxOut, Txid,
+    },
 };
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
@@ -80,7 +82,7 @@ impl FlowSource for SqliteGraph {
         &self,
         transactions: &[Txid],
         largest: u32,
-    ) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
         let mut read = self.pool.begin().await?;
         let found = by_txid(&mut read, transactions).await?;
         answers(&mut read, Direction::Inputs, found, transactions.len(), largest).await
@@ -90,7 +92,7 @@ impl FlowSource for SqliteGraph {
         &self,
         outputs: &[OutPoint],
         largest: u32,
-    ) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
         let mut read = self.pool.begin().await?;
         let query = format!(
             "SELECT {}, b.time, asked.key FROM json_each(?) AS asked
@@ -111,7 +113,7 @@ pub(super) async fn transaction(
     graph: &SqliteGraph,
     txid: &Txid,
     largest: u32,
-) -> Result<Option<CoinTransaction>, GraphError> {
+) -> Result<Option<TransactionView>, GraphError> {
     let mut read = graph.pool.begin().await?;
     let found = by_txid(&mut read, &[*txid]).await?;
     let Some((_, head)) = found.into_iter().next() else { return Ok(None) };
@@ -162,7 +164,7 @@ async fn answers(
     found: Vec<(usize, Head)>,
     asked: usize,
     largest: u32,
-) -> Result<Vec<Option<CoinTransaction>>, GraphError> {
+) -> Result<Vec<Option<TransactionView>>, GraphError> {
     let (places, heads): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     let side = legs(read, direction, &heads, largest).await?;
     let mut answers = vec![None; asked];
@@ -177,7 +179,7 @@ async fn answers(
     Ok(answers)
 }
 
-/// The transactions of a owner's largest inputs or outputs, in the order of the chain.
+/// The transactions of an owner's largest inputs or outputs, in the order of the chain.
 async fn moving(
     read: &mut SqliteConnection,
     direction: Direction,
@@ -269,21 +271,22 @@ async fn collect(
     while let Some(row) = rows.try_next().await? {
         let number: i64 = row.try_get(0)?;
         let Some(&itself) = txids.get(&number) else { continue };
-        let place = row::place(&row, 1)?;
-        let output = match direction {
-            Direction::Outputs => OutPoint { txid: itself, index: place },
+        let index = row::index(&row, 1)?;
+        let outpoint = match direction {
+            Direction::Outputs => OutPoint { txid: itself, index },
             Direction::Inputs => match row.try_get::<Option<&[u8]>, _>(5)? {
-                Some(txid) => OutPoint { txid: rows::txid(txid)?, index: row::place(&row, 4)? },
-                None => OutPoint { txid: itself, index: rows::OUT_OF_POOL },
+                Some(txid) => OutPoint { txid: rows::txid(txid)?, index: row::index(&row, 4)? },
+                None => TxInput::from_pool(itself, None).outpoint,
             },
         };
         let (value, owner) = (row::amount(&row, 2)?, rows::owner(row.try_get(3)?)?);
-        side.entry(number).or_default().push(Leg { place, output, owner, value });
+        let output = TxOut { owner, value };
+        side.entry(number).or_default().push(SideEntry { index, outpoint, output });
     }
     Ok(())
 }
 
-/// What a owner itself moved by transactions.
+/// What an owner itself moved by transactions.
 async fn own(
     read: &mut SqliteConnection,
     owner: i64,
@@ -303,7 +306,7 @@ async fn own(
     .fetch(&mut *read);
     while let Some(row) = rows.try_next().await? {
         let output = OwnOutput {
-            index: row::place(&row, 1)?,
+            index: row::index(&row, 1)?,
             value: row::amount(&row, 2)?,
             spent: row.try_get(3)?,
         };

@@ -1,13 +1,13 @@
 //! What rows of a graph in `SQLite` say. Columns are read by their place: there are billions of them.
 
 use assay_database::value;
-use assay_engine::utxo::{OutPoint, Statistics};
+use assay_engine::utxo::{BlockRef, OutPoint, Statistics};
 use jiff::Timestamp;
 use sqlx::{Row, sqlite::SqliteRow};
 
 use crate::{
-    BlockRef, GraphError,
-    rows::{self, BlockRow, CoinRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow},
+    GraphError,
+    rows::{self, BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow},
 };
 
 /// Columns of [`block`].
@@ -30,7 +30,7 @@ pub(super) fn time(row: &SqliteRow, column: usize) -> Result<Timestamp, GraphErr
     Ok(value::time("block.time", row.try_get(column)?)?)
 }
 
-pub(super) fn place(row: &SqliteRow, column: usize) -> Result<u32, GraphError> {
+pub(super) fn index(row: &SqliteRow, column: usize) -> Result<u32, GraphError> {
     let place: i64 = row.try_get(column)?;
     u32::try_from(place).map_err(|error| GraphError::unreadable("output.place", error))
 }
@@ -71,25 +71,25 @@ pub(super) fn transaction(row: &SqliteRow) -> Result<TransactionRow, GraphError>
 }
 
 pub(super) fn input(row: &SqliteRow) -> Result<InputRow, GraphError> {
-    let coin = match (row.try_get(2)?, row.try_get(3)?) {
-        (Some(owner), Some(value)) => Some(CoinRow { owner, value }),
+    let spent = match (row.try_get(2)?, row.try_get(3)?) {
+        (Some(owner), Some(value)) => Some(TxOutRow { owner, value }),
         _ => None,
     };
     let spends = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
-        (Some(transaction), _) => Spends::Recorded { transaction, index: place(row, 5)? },
+        (Some(transaction), _) => Spends::Recorded { transaction, index: index(row, 5)? },
         (None, Some(txid)) => {
-            Spends::Elsewhere(OutPoint { txid: rows::txid(txid)?, index: place(row, 5)? })
+            Spends::Elsewhere(OutPoint { txid: rows::txid(txid)?, index: index(row, 5)? })
         }
         (None, None) => Spends::Pool,
     };
-    Ok(InputRow { transaction: row.try_get(0)?, place: place(row, 1)?, spends, coin })
+    Ok(InputRow { transaction: row.try_get(0)?, index: index(row, 1)?, spends, spent })
 }
 
 pub(super) fn output(row: &SqliteRow) -> Result<OutputRow, GraphError> {
     Ok(OutputRow {
         transaction: row.try_get(0)?,
-        place: place(row, 1)?,
-        coin: CoinRow { owner: row.try_get(2)?, value: row.try_get(3)? },
+        index: index(row, 1)?,
+        output: TxOutRow { owner: row.try_get(2)?, value: row.try_get(3)? },
     })
 }
 

@@ -1,14 +1,16 @@
 //! A graph in `SQLite` as a whole: its tip, its blocks, everything in it.
 
 use assay_database::value;
-use assay_engine::utxo::{CoinTransaction, OutPoint, ScriptOwner, Txid};
+use assay_engine::utxo::{
+    BlockRef, OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxInput, TxOut, Txid,
+};
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::{SqliteGraph, read, row};
 use crate::{
-    BlockRef, Coin, Graph, GraphBlock, GraphError, GraphInput, GraphTip,
+    Graph, GraphError, GraphTip,
     blocks::{self, Sides, Span},
     fingerprint::Fingerprint,
     rows::{self, TransactionRow},
@@ -73,7 +75,7 @@ impl Graph for SqliteGraph {
         &self,
         txid: &Txid,
         largest: u32,
-    ) -> Result<Option<CoinTransaction>, GraphError> {
+    ) -> Result<Option<TransactionView>, GraphError> {
         read::transaction(self, txid, largest).await
     }
 
@@ -123,7 +125,7 @@ impl Graph for SqliteGraph {
         &self,
         from: u64,
         to: u64,
-        each: &mut (dyn FnMut(GraphBlock) + Send),
+        each: &mut (dyn FnMut(ResolvedBlock) + Send),
     ) -> Result<(), GraphError> {
         let mut read = self.pool.begin().await?;
         let mut from = from;
@@ -218,15 +220,18 @@ async fn sides(read: &mut SqliteConnection, (from, end): (i64, i64)) -> Result<S
     );
     let mut rows = rows.bind(from).bind(end).fetch(&mut *read);
     while let Some(row) = rows.try_next().await? {
-        let output = match row.try_get::<Option<&[u8]>, _>(5)? {
-            Some(txid) => OutPoint { txid: rows::txid(txid)?, index: row::place(&row, 1)? },
-            None => OutPoint { txid: rows::txid(row.try_get(4)?)?, index: rows::OUT_OF_POOL },
-        };
-        let coin = match row.try_get::<Option<&[u8]>, _>(3)? {
-            Some(key) => Some(Coin { owner: rows::owner(key)?, value: row::amount(&row, 2)? }),
+        let spent = match row.try_get::<Option<&[u8]>, _>(3)? {
+            Some(key) => Some(TxOut { owner: rows::owner(key)?, value: row::amount(&row, 2)? }),
             None => None,
         };
-        sides.inputs.push((row.try_get(0)?, GraphInput { output, coin }));
+        let input = match row.try_get::<Option<&[u8]>, _>(5)? {
+            Some(txid) => {
+                let outpoint = OutPoint { txid: rows::txid(txid)?, index: row::index(&row, 1)? };
+                TxInput { outpoint, spent }
+            }
+            None => TxInput::from_pool(rows::txid(row.try_get(4)?)?, spent),
+        };
+        sides.inputs.push((row.try_get(0)?, input));
     }
     drop(rows);
     let rows = sqlx::query(
@@ -236,8 +241,8 @@ async fn sides(read: &mut SqliteConnection, (from, end): (i64, i64)) -> Result<S
     );
     let mut rows = rows.bind(from).bind(end).fetch(read);
     while let Some(row) = rows.try_next().await? {
-        let coin = Coin { owner: rows::owner(row.try_get(2)?)?, value: row::amount(&row, 1)? };
-        sides.outputs.push((row.try_get(0)?, coin));
+        let output = TxOut { owner: rows::owner(row.try_get(2)?)?, value: row::amount(&row, 1)? };
+        sides.outputs.push((row.try_get(0)?, output));
     }
     Ok(sides)
 }

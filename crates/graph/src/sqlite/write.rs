@@ -9,7 +9,7 @@ use std::{
 use assay_database::{DatabaseError, sqlite::private_directory, value};
 use assay_engine::{
     chain::ChainId,
-    utxo::{OutPoint, ScriptOwner, Statistics, Txid},
+    utxo::{OutPoint, ScriptOwner, Statistics, TxOut, Txid},
 };
 use async_trait::async_trait;
 use futures_util::TryStreamExt;
@@ -21,11 +21,11 @@ use sqlx::{
 
 use super::{
     insert, options,
-    read::{json, outpoints},
+    read::{self, json},
     row, scan, schema,
 };
 use crate::{
-    Coin, GraphError, GraphWriter, WriterOptions,
+    GraphError, GraphWriter, WriterOptions,
     plan::Plan,
     rows::{self, OwnerRow},
     state::State,
@@ -172,7 +172,7 @@ impl Recorder for SqliteRecorder {
 
     async fn outputs(
         &mut self,
-        outputs: Vec<OutPoint>,
+        outpoints: Vec<OutPoint>,
     ) -> Result<Vec<(OutPoint, RecordedOutput)>, GraphError> {
         let mut rows = sqlx::query(
             "SELECT asked.key, o.tx_id, o.value, h.key FROM json_each(?) AS asked
@@ -181,14 +181,15 @@ impl Recorder for SqliteRecorder {
               AND o.place = asked.value ->> 1
              CROSS JOIN holder AS h ON h.holder_id = o.holder_id",
         )
-        .bind(outpoints(&outputs))
+        .bind(read::outpoints(&outpoints))
         .fetch(&mut self.connection);
-        let mut found = Vec::with_capacity(outputs.len());
+        let mut found = Vec::with_capacity(outpoints.len());
         while let Some(row) = rows.try_next().await? {
             let asked = usize::try_from(row.try_get::<i64, _>(0)?).ok();
-            let Some(output) = asked.and_then(|place| outputs.get(place)) else { continue };
-            let coin = Coin { value: row::amount(&row, 2)?, owner: rows::owner(row.try_get(3)?)? };
-            found.push((*output, RecordedOutput { transaction: row.try_get(1)?, coin }));
+            let Some(outpoint) = asked.and_then(|index| outpoints.get(index)) else { continue };
+            let (value, owner) = (row::amount(&row, 2)?, rows::owner(row.try_get(3)?)?);
+            let output = TxOut { owner, value };
+            found.push((*outpoint, RecordedOutput { transaction: row.try_get(1)?, output }));
         }
         Ok(found)
     }

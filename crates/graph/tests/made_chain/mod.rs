@@ -3,9 +3,11 @@
 use assay_engine::{
     chain::ChainId,
     coinjoin::CoinjoinKind,
-    utxo::{OutPoint, Pool, ScriptOwner, TransactionKind, Txid},
+    utxo::{
+        Block, BlockRef, OutPoint, Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
+        TxInput, TxOut, Txid,
+    },
 };
-use assay_graph::{BlockRef, Coin, GraphBlock, GraphInput, GraphTransaction};
 use jiff::Timestamp;
 
 /// Numbers from a seed (`SplitMix64`).
@@ -44,8 +46,8 @@ pub(crate) struct Chain {
     pub(crate) id: ChainId,
     pub(crate) dice: Dice,
     pub(crate) start: u64,
-    pub(crate) blocks: Vec<GraphBlock>,
-    unspent: Vec<(OutPoint, Coin)>,
+    pub(crate) blocks: Vec<ResolvedBlock>,
+    unspent: Vec<(OutPoint, TxOut)>,
 }
 
 impl Chain {
@@ -75,13 +77,12 @@ impl Chain {
     /// The chain up to a height, growing differently from there on.
     pub(crate) fn fork(&self, height: u64, seed: u64, blocks: usize) -> Self {
         let mut fork = Self { id: self.id, ..Self::new(seed, self.start) };
-        let kept = self.blocks.iter().filter(|block| block.block.height <= height);
-        for GraphBlock { transactions, block } in kept {
-            for transaction in transactions {
+        let kept = self.blocks.iter().filter(|block| block.reference.height <= height);
+        for block in kept {
+            for transaction in &block.transactions {
                 fork.move_coins(transaction);
             }
-            let transactions = transactions.clone();
-            fork.blocks.push(GraphBlock { block: *block, transactions });
+            fork.blocks.push(block.clone());
         }
         for _ in 0..blocks {
             fork.grow();
@@ -102,21 +103,21 @@ impl Chain {
     }
 
     /// Adds a block with these transactions.
-    pub(crate) fn add(&mut self, transactions: Vec<GraphTransaction>) {
-        let last = self.blocks.last().map(|block| block.block);
+    pub(crate) fn add(&mut self, transactions: Vec<Transaction>) {
+        let last = self.blocks.last().map(|block| block.reference);
         let height = last.map_or(self.start, |last| last.height + 1);
         let parent = last.map_or([0; 32], |last| last.hash);
         // Later blocks may have earlier times.
         let second = i64::try_from(height * 600 + self.dice.next() % 1500).unwrap();
         let time = Timestamp::from_second(1_231_006_505 + second).unwrap();
-        let block = BlockRef { height, hash: self.dice.bytes(), parent, time };
-        self.blocks.push(GraphBlock { block, transactions });
+        let reference = BlockRef { height, hash: self.dice.bytes(), parent, time };
+        self.blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
     }
 
-    fn move_coins(&mut self, transaction: &GraphTransaction) {
+    fn move_coins(&mut self, transaction: &Transaction) {
         self.unspent.retain(|(output, _)| {
             output.txid != transaction.txid
-                && !transaction.inputs.iter().any(|input| input.output == *output)
+                && !transaction.inputs.iter().any(|input| input.outpoint == *output)
         });
         for (coin, index) in transaction.outputs.iter().zip(0..) {
             let output = OutPoint { txid: transaction.txid, index };
@@ -137,25 +138,24 @@ impl Chain {
         }
     }
 
-    fn coinbase(&mut self) -> GraphTransaction {
+    fn coinbase(&mut self) -> Transaction {
         if self.dice.one_in(10) && !self.blocks.is_empty() {
             // Some share their identifier with later ones, which are the same to the byte.
             let place = self.dice.below(self.blocks.len());
             return self.blocks[place].transactions[0].clone();
         }
         let outputs = (0..=self.dice.below(2))
-            .map(|_| Coin { owner: self.owner(), value: 25 + self.dice.next() % 1_000_000 })
+            .map(|_| TxOut { owner: self.owner(), value: 25 + self.dice.next() % 1_000_000 })
             .collect();
-        GraphTransaction {
+        Transaction {
             txid: Txid::from_bytes(self.dice.bytes()),
             kind: TransactionKind::Coinbase,
             inputs: Vec::new(),
             outputs,
-            unknown: 0,
         }
     }
 
-    fn payment(&mut self) -> GraphTransaction {
+    fn payment(&mut self) -> Transaction {
         let txid = Txid::from_bytes(self.dice.bytes());
         let mut inputs = Vec::new();
         for _ in 0..=self.dice.below(4) {
@@ -164,52 +164,51 @@ impl Chain {
             }
             let place = self.dice.below(self.unspent.len());
             let (output, coin) = self.unspent[place].clone();
-            if !inputs.iter().any(|input: &GraphInput| input.output == output) {
-                inputs.push(GraphInput { output, coin: Some(coin) });
+            if !inputs.iter().any(|input: &TxInput| input.outpoint == output) {
+                inputs.push(TxInput { outpoint: output, spent: Some(coin) });
             }
         }
         let mut unknown = 0;
         if self.dice.one_in(6) {
-            let output = self.elsewhere();
-            inputs.insert(0, GraphInput { output, coin: None });
+            let outpoint = self.elsewhere();
+            inputs.insert(0, TxInput { outpoint, spent: None });
             unknown = self.dice.next() % 5000;
         }
         if self.dice.one_in(12) {
             // Made before the first block, but told by the node.
-            let coin = Coin { owner: self.owner(), value: self.dice.next() % 3000 };
-            inputs.push(GraphInput { output: self.elsewhere(), coin: Some(coin) });
+            let coin = TxOut { owner: self.owner(), value: self.dice.next() % 3000 };
+            inputs.push(TxInput { outpoint: self.elsewhere(), spent: Some(coin) });
         }
         if self.dice.one_in(12) {
             let value = self.dice.next() % 3000;
-            let coin = Coin { owner: ScriptOwner::Pool(Pool::Mweb), value };
-            inputs
-                .push(GraphInput { output: OutPoint { txid, index: u32::MAX }, coin: Some(coin) });
+            let coin = TxOut { owner: ScriptOwner::Pool(Pool::Mweb), value };
+            inputs.push(TxInput::from_pool(txid, Some(coin)));
         }
-        let worth = inputs.iter().flat_map(|input| &input.coin).map(|coin| coin.value);
+        let worth = inputs.iter().flat_map(|input| &input.spent).map(|coin| coin.value);
         let mut rest = worth.sum::<u64>() + unknown;
         rest -= rest / 50;
         let mut outputs = Vec::new();
         for _ in 0..=self.dice.below(5) {
             let value = if self.dice.one_in(8) { 0 } else { self.dice.next() % (rest + 1) };
             rest -= value;
-            outputs.push(Coin { owner: self.owner(), value });
+            outputs.push(TxOut { owner: self.owner(), value });
         }
-        let payers: Vec<_> = inputs.iter().flat_map(|input| &input.coin).collect();
+        let payers: Vec<_> = inputs.iter().flat_map(|input| &input.spent).collect();
         if !payers.is_empty() && self.dice.one_in(2) {
             let change = payers[self.dice.below(payers.len())].owner.clone();
             let place = self.dice.below(outputs.len() + 1);
-            outputs.insert(place, Coin { owner: change, value: rest });
+            outputs.insert(place, TxOut { owner: change, value: rest });
         }
         if self.dice.one_in(12) {
             let value = outputs.last().unwrap().value;
             outputs.last_mut().unwrap().value = 0;
-            outputs.push(Coin { owner: ScriptOwner::Pool(Pool::Mweb), value });
+            outputs.push(TxOut { owner: ScriptOwner::Pool(Pool::Mweb), value });
         }
         let kind = match self.dice.below(10) {
             number @ 0..5 => TransactionKind::Coinjoin(CoinjoinKind::ALL[number]),
             _ => TransactionKind::Payment,
         };
-        GraphTransaction { txid, kind, inputs, outputs, unknown }
+        Transaction { txid, kind, inputs, outputs }
     }
 
     /// An output of a transaction that nobody saw, unlikely to be asked for twice.
@@ -222,10 +221,7 @@ impl Chain {
     pub(crate) fn owners(&self) -> Vec<ScriptOwner> {
         let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
         let mut owners: Vec<_> = transactions
-            .flat_map(|transaction| {
-                let spent = transaction.inputs.iter().flat_map(|input| &input.coin);
-                spent.chain(&transaction.outputs).map(|coin| coin.owner.clone())
-            })
+            .flat_map(|transaction| transaction.all_outputs().map(|output| output.owner.clone()))
             .collect();
         owners.push(ScriptOwner::KeyHash([255; 20]));
         owners.sort();
@@ -248,7 +244,7 @@ impl Chain {
                 txid: transaction.txid,
                 index: u32::try_from(index).unwrap(),
             });
-            made.chain(transaction.inputs.iter().map(|input| input.output))
+            made.chain(transaction.inputs.iter().map(|input| input.outpoint))
         });
         outputs.chain([OutPoint { txid: Txid::from_bytes([255; 32]), index: 0 }]).collect()
     }

@@ -9,7 +9,7 @@ const STRANGERS: &str = "Ada, Bram, Copper Vault, Evi, Finch, Greenfield Haulage
                          Lindqvist Optics, Lux, Marta, Millpond Dental Practice, Milo, Nell, Otto, Piet, \
                          Rook, Ruben, Sable, Tess, Town of Eastmere, Vera, Wim";
 
-fn blocks() -> Vec<ChainBlock> {
+fn blocks() -> Vec<Block> {
     SampleChain::new().unwrap().0
 }
 
@@ -18,10 +18,10 @@ fn the_chain_is_a_hundred_blocks_and_the_same_everywhere() {
     let blocks = blocks();
     assert_eq!(blocks.len(), 100, "no more than a reorganisation may replace");
     let times: Vec<String> =
-        [0, 99].iter().map(|height| blocks[*height].head.time.to_string()).collect();
+        [0, 99].iter().map(|height| blocks[*height].reference.time.to_string()).collect();
     assert_eq!(times, ["2024-04-01T12:00:00Z", "2026-02-23T12:00:00Z"]);
-    assert!(blocks.windows(2).all(|pair| pair[1].head.parent == pair[0].head.hash));
-    let tip = hex::encode(blocks[99].head.hash);
+    assert!(blocks.windows(2).all(|pair| pair[1].reference.parent == pair[0].reference.hash));
+    let tip = hex::encode(blocks[99].reference.hash);
     assert_eq!(tip, "c854b3b75a863eb99b47ed631aa70787faba4ccc27cf4cea1563dd3ff579e0fb");
     let payments: usize = blocks.iter().map(|block| block.transactions.len() - 1).sum();
     assert_eq!(payments, STORY.len(), "nothing of the story got lost");
@@ -32,9 +32,9 @@ fn nothing_is_made_or_lost_but_by_miners() {
     // Given every coin that was ever made, less those that were spent...
     let mut unspent: HashMap<OutPoint, u64> = HashMap::new();
     for block in blocks() {
-        for ChainTransaction { txid, inputs, outputs, .. } in block.transactions {
+        for Transaction { txid, inputs, outputs, .. } in block.transactions {
             for input in inputs {
-                assert!(unspent.remove(&input.output).is_some(), "spent once, and made before");
+                assert!(unspent.remove(&input.outpoint).is_some(), "spent once, and made before");
             }
             let coins = (0..).zip(outputs);
             unspent.extend(coins.map(|(index, coin)| (OutPoint { txid, index }, coin.value)));

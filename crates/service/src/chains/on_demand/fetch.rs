@@ -8,7 +8,7 @@ use std::{
 
 use assay_chain::{
     SourceError,
-    histories::{FullTransaction, Histories},
+    histories::{ConfirmedTransaction, Histories},
 };
 use assay_engine::{
     address::CanonicalAddress,
@@ -81,7 +81,7 @@ impl Fetching {
         address: &CanonicalAddress,
         tip: u64,
         rules: &TraceRules,
-    ) -> Result<(Vec<FullTransaction>, Totals, bool), StoreError> {
+    ) -> Result<(Vec<ConfirmedTransaction>, Totals, bool), StoreError> {
         let known = kept.history(address.as_str()).await?;
         let begun = known.is_none();
         let known = match known {
@@ -105,7 +105,7 @@ impl Fetching {
                 break;
             }
             for transaction in page {
-                let key = transaction.txid.to_string();
+                let key = transaction.transaction.txid.to_string();
                 let content = KeptTransaction::of(&transaction, tip);
                 records.extend(kept.record(FetchedKind::Transaction, key.clone(), &content));
                 if !history.transactions.contains(&key) {
@@ -124,7 +124,7 @@ impl Fetching {
             history.transactions.iter().filter_map(|txid| txid.parse().ok()).collect();
         let wanted: BTreeSet<Txid> = txids.iter().copied().collect();
         let found = self.transactions(kept, &wanted, tip).await?;
-        let transactions: Vec<FullTransaction> =
+        let transactions: Vec<ConfirmedTransaction> =
             txids.iter().filter_map(|txid| found.get(txid).cloned().flatten()).collect();
         let enough = history.complete || history.transactions.len() >= most;
         let whole = enough && transactions.len() == txids.len();
@@ -155,9 +155,9 @@ impl Fetching {
         kept: &Kept<'_>,
         wanted: &BTreeSet<Txid>,
         tip: u64,
-    ) -> Result<Found<Option<FullTransaction>>, StoreError> {
+    ) -> Result<Found<Option<ConfirmedTransaction>>, StoreError> {
         let all: Vec<Txid> = wanted.iter().copied().collect();
-        let mut found: Found<Option<FullTransaction>> = kept
+        let mut found: Found<Option<ConfirmedTransaction>> = kept
             .transactions(&all)
             .await?
             .into_iter()
@@ -202,7 +202,7 @@ impl Fetching {
             .map(|output| output.txid)
             .collect();
         let fetched = self
-            .many(unsure.iter().copied().collect(), |histories, txid| histories.spends(txid))
+            .many(unsure.iter().copied().collect(), |histories, txid| histories.spenders(txid))
             .await;
         let mut records: Vec<Fetched> = Vec::new();
         for txid in &unsure {

@@ -2,15 +2,11 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use assay_chain::histories::FullTransaction;
+use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
     address::CanonicalAddress,
-    chain::ChainId,
     trace::Reading,
-    utxo::{
-        History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, Statistics, Txid,
-        transaction::returned,
-    },
+    utxo::{History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideLimits, Statistics, Txid},
 };
 
 /// What an API says of an address in all, in base units, change included.
@@ -25,47 +21,40 @@ pub(super) struct Totals {
 /// anybody knowing from and to whom.
 pub(super) fn history(
     subject: &CanonicalAddress,
-    transactions: &[FullTransaction],
+    transactions: &[ConfirmedTransaction],
     totals: Totals,
     reading: Reading,
 ) -> Option<History> {
-    let (chain, owner) = (subject.chain(), &ScriptOwner::from_address(subject)?);
-    let first = transactions.iter().map(|transaction| transaction.time).min()?;
-    let last = transactions.iter().map(|transaction| transaction.time).max()?;
+    let owner = &ScriptOwner::from_address(subject)?;
+    let first = transactions.iter().map(|confirmed| confirmed.time).min()?;
+    let last = transactions.iter().map(|confirmed| confirmed.time).max()?;
     let spent: BTreeSet<OutPoint> = transactions
         .iter()
-        .flat_map(|transaction| &transaction.inputs)
-        .map(|(output, _, _)| *output)
+        .flat_map(|confirmed| &confirmed.transaction.inputs)
+        .map(|input| input.outpoint)
         .collect();
     let own: Vec<Own<'_>> =
-        transactions.iter().map(|transaction| Own::of(owner, transaction, &spent)).collect();
+        transactions.iter().map(|confirmed| Own::of(owner, confirmed, &spent)).collect();
 
-    let mut statistics = Statistics {
-        first_seen: first,
-        last_seen: last,
-        transactions_in: 0,
-        transactions_out: 0,
-        received: totals.funded.saturating_sub(own.iter().map(|own| own.received).sum()),
-        sent: totals.spent.saturating_sub(own.iter().map(|own| own.sent).sum()),
-    };
+    let mut statistics = Statistics::new(first);
     for own in &own {
-        let returned = own.returned();
-        let (income, spending) = (own.received - returned, own.sent - returned);
-        statistics.transactions_in += u64::from(income > 0);
-        statistics.transactions_out += u64::from(spending > 0);
-        statistics.received += income;
-        statistics.sent += spending;
+        let inputs = own.confirmed.transaction.input_total();
+        statistics.count(own.confirmed.time, own.sent, own.received, inputs);
     }
+    statistics.last_seen = last;
+    let missing = |total: u128, seen: u128| total.saturating_sub(seen);
+    statistics.received += missing(totals.funded, own.iter().map(|own| own.received).sum());
+    statistics.sent += missing(totals.spent, own.iter().map(|own| own.sent).sum());
     let made = own.iter().flat_map(|own| {
-        own.outputs.iter().map(|output| (output.value, own.transaction, output.index))
+        own.outputs.iter().map(|output| (output.value, own.confirmed, output.index))
     });
     let gave = own
         .iter()
-        .flat_map(|own| own.inputs.iter().map(|(place, value)| (*value, own.transaction, *place)));
+        .flat_map(|own| own.inputs.iter().map(|(index, value)| (*value, own.confirmed, *index)));
     let entries = |largest: &BTreeSet<Txid>, incoming| {
         let legs = reading.legs_of_each(largest.len());
-        let largest = own.iter().filter(|own| largest.contains(&own.transaction.txid));
-        largest.map(|own| own.entry(chain, incoming, legs)).collect()
+        let largest = own.iter().filter(|own| largest.contains(&own.confirmed.transaction.txid));
+        largest.map(|own| own.entry(incoming, legs)).collect()
     };
     Some(History {
         statistics,
@@ -74,24 +63,24 @@ pub(super) fn history(
     })
 }
 
-/// The transactions of the largest legs, by value, then by place in the chain.
+/// The transactions of the largest inputs or outputs, by value, then by position in the chain.
 fn largest_of<'a>(
-    legs: impl Iterator<Item = (u64, &'a FullTransaction, u32)>,
+    entries: impl Iterator<Item = (u64, &'a ConfirmedTransaction, u32)>,
     largest: u32,
 ) -> BTreeSet<Txid> {
-    let mut legs: Vec<_> = legs
-        .map(|(value, transaction, place)| {
-            (Reverse(value), transaction.height, transaction.txid, place)
+    let mut entries: Vec<_> = entries
+        .map(|(value, confirmed, index)| {
+            (Reverse(value), confirmed.height, confirmed.transaction.txid, index)
         })
         .collect();
-    legs.sort_unstable();
-    legs.truncate(usize::try_from(largest).unwrap_or(usize::MAX));
-    legs.into_iter().map(|(_, _, txid, _)| txid).collect()
+    entries.sort_unstable();
+    entries.truncate(usize::try_from(largest).unwrap_or(usize::MAX));
+    entries.into_iter().map(|(_, _, txid, _)| txid).collect()
 }
 
-/// A transaction from the owner's point of view.
+/// A transaction with what it moved for its owner.
 struct Own<'a> {
-    transaction: &'a FullTransaction,
+    confirmed: &'a ConfirmedTransaction,
     received: u128,
     sent: u128,
     outputs: Vec<OwnOutput>,
@@ -101,24 +90,26 @@ struct Own<'a> {
 impl<'a> Own<'a> {
     fn of(
         owner: &ScriptOwner,
-        transaction: &'a FullTransaction,
+        confirmed: &'a ConfirmedTransaction,
         spent: &BTreeSet<OutPoint>,
     ) -> Self {
+        let transaction = &confirmed.transaction;
         let outputs: Vec<OwnOutput> = (0..)
             .zip(&transaction.outputs)
-            .filter(|(_, (by, _))| by == owner)
-            .map(|(index, (_, value))| {
-                let output = OutPoint { txid: transaction.txid, index };
-                OwnOutput { index, value: *value, spent: spent.contains(&output) }
+            .filter(|(_, output)| output.owner == *owner)
+            .map(|(index, output)| {
+                let outpoint = OutPoint { txid: transaction.txid, index };
+                OwnOutput { index, value: output.value, spent: spent.contains(&outpoint) }
             })
             .collect();
         let inputs: Vec<(u32, u64)> = (0..)
             .zip(&transaction.inputs)
-            .filter(|(_, (_, by, _))| by == owner)
-            .map(|(place, (_, _, value))| (place, *value))
+            .filter_map(|(index, input)| Some((index, input.spent.as_ref()?)))
+            .filter(|(_, output)| output.owner == *owner)
+            .map(|(index, output)| (index, output.value))
             .collect();
         Self {
-            transaction,
+            confirmed,
             received: outputs.iter().map(|output| u128::from(output.value)).sum(),
             sent: inputs.iter().map(|(_, value)| u128::from(*value)).sum(),
             outputs,
@@ -126,14 +117,14 @@ impl<'a> Own<'a> {
         }
     }
 
-    fn returned(&self) -> u128 {
-        let inputs = self.transaction.inputs.iter().map(|(_, _, value)| u128::from(*value)).sum();
-        returned(self.sent, self.received, inputs)
-    }
-
-    fn entry(&self, chain: ChainId, incoming: bool, largest: u32) -> HistoryEntry {
+    fn entry(&self, incoming: bool, largest: u32) -> HistoryEntry {
+        let limits = if incoming {
+            SideLimits { inputs: largest, outputs: 0 }
+        } else {
+            SideLimits { inputs: 0, outputs: largest }
+        };
         HistoryEntry {
-            transaction: self.transaction.for_trace(chain, (incoming, !incoming), largest),
+            transaction: self.confirmed.view(limits),
             received: self.received,
             sent: self.sent,
             outputs: if incoming { self.outputs.clone() } else { vec![] },
@@ -143,6 +134,11 @@ impl<'a> Own<'a> {
 
 #[cfg(test)]
 mod tests {
+    use assay_engine::{
+        chain::ChainId,
+        utxo::{Transaction, TransactionKind, TxInput, TxOut},
+    };
+
     use super::*;
 
     const READING: Reading = Reading { transfers: 100, legs: 10_000 };
@@ -159,20 +155,23 @@ mod tests {
         number: u8,
         inputs: &[(u8, u32, u8, u64)],
         outputs: &[(u8, u64)],
-    ) -> FullTransaction {
-        FullTransaction {
-            txid: Txid::from_bytes([number; 32]),
+    ) -> ConfirmedTransaction {
+        let output = |by: u8, value: u64| TxOut { owner: owner(by), value };
+        let kind =
+            if inputs.is_empty() { TransactionKind::Coinbase } else { TransactionKind::Payment };
+        let inputs = inputs.iter().map(|(txid, index, by, value)| TxInput {
+            outpoint: OutPoint { txid: Txid::from_bytes([*txid; 32]), index: *index },
+            spent: Some(output(*by, *value)),
+        });
+        ConfirmedTransaction {
+            transaction: Transaction {
+                txid: Txid::from_bytes([number; 32]),
+                kind,
+                inputs: inputs.collect(),
+                outputs: outputs.iter().map(|(by, value)| output(*by, *value)).collect(),
+            },
             height: number.into(),
             time: jiff::Timestamp::from_second(i64::from(number) * 600).unwrap(),
-            coinbase: inputs.is_empty(),
-            inputs: inputs
-                .iter()
-                .map(|(txid, index, by, value)| {
-                    let txid = Txid::from_bytes([*txid; 32]);
-                    (OutPoint { txid, index: *index }, owner(*by), *value)
-                })
-                .collect(),
-            outputs: outputs.iter().map(|(by, value)| (owner(*by), *value)).collect(),
         }
     }
 

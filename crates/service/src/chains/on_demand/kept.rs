@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_chain::histories::FullTransaction;
+use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
     chain::ChainId,
-    utxo::{OutPoint, ScriptOwner, Txid},
+    utxo::{OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 use assay_store::{
     FetchedStore, StoreError,
@@ -23,7 +23,7 @@ pub(super) struct KeptTransaction {
     height: u64,
     time: Timestamp,
     coinbase: bool,
-    /// The output that is spent, its owner in hexadecimal bytes, its value.
+    /// The spent outputs: transaction, index, owner and value; an empty owner where it is not known.
     inputs: Vec<(String, u32, String, u64)>,
     /// The owner of the output's script, and its value.
     outputs: Vec<(String, u64)>,
@@ -54,40 +54,46 @@ pub(super) struct KeptSpends {
 }
 
 impl KeptTransaction {
-    pub(super) fn of(transaction: &FullTransaction, tip: u64) -> Self {
-        let owner = |owner: &ScriptOwner| hex::encode(owner.to_bytes());
+    pub(super) fn of(confirmed: &ConfirmedTransaction, tip: u64) -> Self {
+        let kept = |output: &TxOut| (hex::encode(output.owner.to_bytes()), output.value);
+        let Transaction { kind, inputs, outputs, .. } = &confirmed.transaction;
         Self {
-            height: transaction.height,
-            time: transaction.time,
-            coinbase: transaction.coinbase,
-            inputs: transaction
-                .inputs
+            height: confirmed.height,
+            time: confirmed.time,
+            coinbase: *kind == TransactionKind::Coinbase,
+            inputs: inputs
                 .iter()
-                .map(|(output, by, value)| {
-                    (output.txid.to_string(), output.index, owner(by), *value)
+                .map(|input| {
+                    let OutPoint { txid, index } = input.outpoint;
+                    let (owner, value) = input.spent.as_ref().map(kept).unwrap_or_default();
+                    (txid.to_string(), index, owner, value)
                 })
                 .collect(),
-            outputs: transaction.outputs.iter().map(|(by, value)| (owner(by), *value)).collect(),
+            outputs: outputs.iter().map(kept).collect(),
             seen_at: tip,
         }
     }
 
     /// The transaction; `None` where what is kept cannot be read: then it is fetched again.
-    pub(super) fn read(&self, txid: Txid) -> Option<FullTransaction> {
-        let owner = |text: &str| ScriptOwner::from_bytes(&hex::decode(text).ok()?);
-        let inputs = self.inputs.iter().map(|(txid, index, by, value)| {
-            let output = OutPoint { txid: txid.parse().ok()?, index: *index };
-            Some((output, owner(by)?, *value))
+    pub(super) fn read(&self, txid: Txid, chain: ChainId) -> Option<ConfirmedTransaction> {
+        let output = |owner: &str, value: u64| {
+            let owner = ScriptOwner::from_bytes(&hex::decode(owner).ok()?)?;
+            Some(TxOut { owner, value })
+        };
+        let inputs = self.inputs.iter().map(|(txid, index, owner, value)| {
+            let outpoint = OutPoint { txid: txid.parse().ok()?, index: *index };
+            let spent = if owner.is_empty() { None } else { Some(output(owner, *value)?) };
+            Some(TxInput { outpoint, spent })
         });
-        let outputs = self.outputs.iter().map(|(by, value)| Some((owner(by)?, *value)));
-        Some(FullTransaction {
+        let outputs = self.outputs.iter().map(|(owner, value)| output(owner, *value));
+        let mut transaction = Transaction {
             txid,
-            height: self.height,
-            time: self.time,
-            coinbase: self.coinbase,
+            kind: if self.coinbase { TransactionKind::Coinbase } else { TransactionKind::Payment },
             inputs: inputs.collect::<Option<_>>()?,
             outputs: outputs.collect::<Option<_>>()?,
-        })
+        };
+        transaction.classify(chain, self.time);
+        Some(ConfirmedTransaction { transaction, height: self.height, time: self.time })
     }
 
     fn is_settled(&self) -> bool {
@@ -110,7 +116,7 @@ impl Kept<'_> {
     pub(super) async fn transactions(
         &self,
         txids: &[Txid],
-    ) -> Result<BTreeMap<Txid, FullTransaction>, StoreError> {
+    ) -> Result<BTreeMap<Txid, ConfirmedTransaction>, StoreError> {
         let keys: Vec<String> = txids.iter().map(Txid::to_string).collect();
         let found = self.read::<KeptTransaction>(FetchedKind::Transaction, &keys).await?;
         Ok(found
@@ -118,7 +124,7 @@ impl Kept<'_> {
             .filter(|(_, kept, fresh)| *fresh || kept.is_settled())
             .filter_map(|(key, kept, _)| {
                 let txid = key.parse().ok()?;
-                Some((txid, kept.read(txid)?))
+                Some((txid, kept.read(txid, self.chain)?))
             })
             .collect())
     }

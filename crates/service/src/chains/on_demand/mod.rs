@@ -20,12 +20,12 @@ use std::{
     time::Duration,
 };
 
-use assay_chain::histories::{Histories, ReportedTip};
+use assay_chain::histories::Histories;
 use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, ChainReading, Direction, FlowFacts, Tip, Unavailable},
     trace::{Supply, Trace, Wants},
-    utxo::{ScriptOwner, Txid},
+    utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
 };
 use assay_store::{FetchedStore, StoreError};
 use assay_telemetry::stage;
@@ -50,7 +50,7 @@ pub struct OnDemand {
     store: Arc<dyn FetchedStore>,
     histories: Arc<dyn Histories>,
     bound: Duration,
-    tip: Mutex<Option<(ReportedTip, Timestamp)>>,
+    tip: Mutex<Option<(BlockRef, Timestamp)>>,
 }
 
 impl OnDemand {
@@ -87,7 +87,7 @@ impl OnDemand {
             let (transactions, totals, whole) =
                 fetching.history(&kept, subject, tip.height, &rules).await?;
             complete &= whole;
-            seen.add(transactions.iter().map(|transaction| transaction.txid));
+            seen.add(transactions.iter().map(|confirmed| confirmed.transaction.txid));
             let history = history::history(subject, &transactions, totals, rules.reading());
             if let Some(history) = history {
                 let today = now.to_zoned(TimeZone::UTC).date();
@@ -131,11 +131,7 @@ impl OnDemand {
     }
 
     /// The newest block, and when the API said so. What it said before counts where it does not answer.
-    async fn newest(
-        &self,
-        fetching: &Fetching,
-        now: Timestamp,
-    ) -> Option<(ReportedTip, Timestamp)> {
+    async fn newest(&self, fetching: &Fetching, now: Timestamp) -> Option<(BlockRef, Timestamp)> {
         let known = *self.tip.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, at)) = known
             && now.duration_since(at) < TIP_AGE
@@ -165,23 +161,21 @@ impl OnDemand {
         let transactions = fetching.transactions(kept, &wanted, tip).await?;
         // A transaction that is not there is no answer: an output was made and spent by something, so
         // that the API contradicts itself for now.
-        let found = |txid: &Txid, sides, most| {
-            let full = transactions.get(txid)?.as_ref()?;
-            Some(full.for_trace(self.chain, sides, most))
-        };
+        let found = |txid: &Txid, limits| Some(transactions.get(txid)?.as_ref()?.view(limits));
         let mut supply = Supply::default();
         for txid in &wants.origins {
-            if let Some(transaction) = found(txid, (true, false), of_origins) {
+            if let Some(transaction) = found(txid, SideLimits { inputs: of_origins, outputs: 0 }) {
                 supply.origins.insert(*txid, Some(transaction));
             }
         }
+        let limits = SideLimits { inputs: 0, outputs: of_destinations };
         for (output, spender) in spenders {
             match spender {
                 None => {
                     supply.destinations.insert(output, None);
                 }
                 Some(txid) => {
-                    if let Some(transaction) = found(&txid, (false, true), of_destinations) {
+                    if let Some(transaction) = found(&txid, limits) {
                         supply.destinations.insert(output, Some(transaction));
                     }
                 }

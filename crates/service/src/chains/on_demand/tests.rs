@@ -7,7 +7,7 @@ use std::sync::{
 
 use assay_chain::{
     SourceError,
-    histories::{FullTransaction, Summary},
+    histories::{ConfirmedTransaction, Summary},
 };
 use assay_engine::{
     address::CanonicalAddress,
@@ -15,7 +15,7 @@ use assay_engine::{
     facts::Environment,
     policy::Policy,
     trace::TraceRules,
-    utxo::{OutPoint, Pool},
+    utxo::{OutPoint, Pool, Transaction, TransactionKind, TxInput, TxOut},
 };
 use assay_intel::IntelSnapshot;
 use assay_store::SqliteStore;
@@ -38,7 +38,7 @@ enum Silence {
 /// Confirmed transactions, the newest last.
 #[derive(Debug, Default)]
 struct Api {
-    transactions: Vec<FullTransaction>,
+    transactions: Vec<ConfirmedTransaction>,
     silent_about: Option<Silence>,
 }
 
@@ -59,11 +59,10 @@ impl FakeApi {
         self.api.lock().unwrap()
     }
 
-    fn of(&self, address: &CanonicalAddress) -> Vec<FullTransaction> {
+    fn of(&self, address: &CanonicalAddress) -> Vec<ConfirmedTransaction> {
         let owner = ScriptOwner::from_address(address).unwrap();
-        let appears = |transaction: &&FullTransaction| {
-            transaction.inputs.iter().any(|(_, by, _)| *by == owner)
-                || transaction.outputs.iter().any(|(by, _)| *by == owner)
+        let appears = |confirmed: &&ConfirmedTransaction| {
+            confirmed.transaction.all_outputs().any(|output| output.owner == owner)
         };
         self.api().transactions.iter().filter(appears).cloned().collect()
     }
@@ -79,8 +78,8 @@ fn no_answer() -> SourceError {
 }
 
 impl Histories for FakeApi {
-    fn tip(&self) -> Result<ReportedTip, SourceError> {
-        Ok(ReportedTip { height: 900_000, hash: [9; 32], time: at(0) })
+    fn tip(&self) -> Result<BlockRef, SourceError> {
+        Ok(BlockRef { height: 900_000, hash: [9; 32], parent: [8; 32], time: at(0) })
     }
 
     fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError> {
@@ -90,14 +89,14 @@ impl Histories for FakeApi {
         }
         let owner = ScriptOwner::from_address(address).unwrap();
         let all = self.of(address);
-        let got = all.iter().flat_map(|transaction| &transaction.outputs);
-        let gave = all.iter().flat_map(|transaction| &transaction.inputs);
+        let total = |outputs: &mut dyn Iterator<Item = &TxOut>| {
+            outputs.filter(|output| output.owner == owner).map(|own| u128::from(own.value)).sum()
+        };
         Ok(Summary {
-            funded: got.filter(|(by, _)| *by == owner).map(|(_, value)| u128::from(*value)).sum(),
-            spent: gave
-                .filter(|(_, by, _)| *by == owner)
-                .map(|(.., value)| u128::from(*value))
-                .sum(),
+            funded: total(&mut all.iter().flat_map(|confirmed| &confirmed.transaction.outputs)),
+            spent: total(
+                &mut all.iter().flat_map(|confirmed| confirmed.transaction.spent_outputs()),
+            ),
             transactions: all.len().try_into().unwrap(),
         })
     }
@@ -106,35 +105,37 @@ impl Histories for FakeApi {
         &self,
         address: &CanonicalAddress,
         after: Option<&Txid>,
-    ) -> Result<Vec<FullTransaction>, SourceError> {
+    ) -> Result<Vec<ConfirmedTransaction>, SourceError> {
         if self.api().is_silent_about(Silence::AllButTheTip) {
             return Err(no_answer());
         }
         let mut all = self.of(address);
         all.reverse();
-        let from =
-            after.map_or(0, |after| all.iter().position(|one| one.txid == *after).unwrap() + 1);
+        let from = after.map_or(0, |after| {
+            all.iter().position(|one| one.transaction.txid == *after).unwrap() + 1
+        });
         Ok(if self.api().is_silent_about(Silence::Pages) { vec![] } else { all.split_off(from) })
     }
 
-    fn transaction(&self, txid: &Txid) -> Result<Option<FullTransaction>, SourceError> {
+    fn transaction(&self, txid: &Txid) -> Result<Option<ConfirmedTransaction>, SourceError> {
         let api = self.api();
-        let found = api.transactions.iter().find(|transaction| transaction.txid == *txid);
+        let found = api.transactions.iter().find(|one| one.transaction.txid == *txid);
         Ok(found.filter(|_| !api.is_silent_about(Silence::Transactions)).cloned())
     }
 
-    fn spends(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
+    fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
         let api = self.api();
         if api.is_silent_about(Silence::Spends) {
             return Ok(vec![]);
         }
-        let made = api.transactions.iter().find(|transaction| transaction.txid == *txid).unwrap();
-        Ok((0..made.outputs.len().try_into().unwrap())
+        let made = api.transactions.iter().find(|one| one.transaction.txid == *txid).unwrap();
+        Ok((0..made.transaction.outputs.len().try_into().unwrap())
             .map(|index| {
-                let output = OutPoint { txid: *txid, index };
-                let spends =
-                    |one: &&FullTransaction| one.inputs.iter().any(|input| input.0 == output);
-                api.transactions.iter().find(spends).map(|transaction| transaction.txid)
+                let outpoint = OutPoint { txid: *txid, index };
+                let spends = |one: &&ConfirmedTransaction| {
+                    one.transaction.inputs.iter().any(|input| input.outpoint == outpoint)
+                };
+                api.transactions.iter().find(spends).map(|one| one.transaction.txid)
             })
             .collect())
     }
@@ -153,24 +154,22 @@ fn subject() -> CanonicalAddress {
     owner(1).address(ChainId::BTC).unwrap()
 }
 
-fn paid(number: u8, by: &[(u8, u32, u8, u64)], to: &[(u8, u64)]) -> FullTransaction {
-    FullTransaction {
+fn paid(number: u8, by: &[(u8, u32, u8, u64)], to: &[(u8, u64)]) -> ConfirmedTransaction {
+    let output = |by: u8, value: u64| TxOut { owner: owner(by), value };
+    let inputs = by.iter().map(|(made, index, by, value)| TxInput {
+        outpoint: OutPoint { txid: Txid::from_bytes([*made; 32]), index: *index },
+        spent: Some(output(*by, *value)),
+    });
+    let transaction = Transaction {
         txid: Txid::from_bytes([number; 32]),
-        height: number.into(),
-        time: at(-i64::from(100 - number)),
-        coinbase: by.is_empty(),
-        inputs: by
-            .iter()
-            .map(|(made, index, by, value)| {
-                let txid = Txid::from_bytes([*made; 32]);
-                (OutPoint { txid, index: *index }, owner(*by), *value)
-            })
-            .collect(),
-        outputs: to.iter().map(|(by, value)| (owner(*by), *value)).collect(),
-    }
+        kind: if by.is_empty() { TransactionKind::Coinbase } else { TransactionKind::Payment },
+        inputs: inputs.collect(),
+        outputs: to.iter().map(|(by, value)| output(*by, *value)).collect(),
+    };
+    ConfirmedTransaction { transaction, height: number.into(), time: at(-i64::from(100 - number)) }
 }
 
-fn story() -> Vec<FullTransaction> {
+fn story() -> Vec<ConfirmedTransaction> {
     vec![
         paid(10, &[], &[(3, 50)]),
         paid(11, &[(10, 0, 3, 50)], &[(1, 40), (3, 10)]),
@@ -293,9 +292,9 @@ async fn a_history_is_fetched_again_however_often_it_was_looked_at_meanwhile() {
 async fn pools_are_no_addresses_to_be_asked_for() {
     // Given money that comes out of a pool: the trace ends there and asks the API nothing of it.
     let mut transactions = story();
-    let pool = ScriptOwner::Pool(Pool::ZcashShielded);
-    if let Some(paid) = transactions.get_mut(1) {
-        paid.inputs = vec![(OutPoint { txid: paid.txid, index: u32::MAX }, pool, 50)];
+    let owner = ScriptOwner::Pool(Pool::ZcashShielded);
+    if let Some(ConfirmedTransaction { transaction: paid, .. }) = transactions.get_mut(1) {
+        paid.inputs = vec![TxInput::from_pool(paid.txid, Some(TxOut { owner, value: 50 }))];
     }
     let world = World::new(Api { transactions, silent_about: None }).await;
     assert!(world.check(at(0)).await.flows.complete);

@@ -1,0 +1,75 @@
+//! Blocks.
+
+use std::{fmt, ops::Deref};
+
+use jiff::Timestamp;
+
+use super::Transaction;
+
+/// A block's identity and position in its chain. Hashes are in display order, most significant byte
+/// first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct BlockRef {
+    /// Height: the number of blocks before it.
+    pub height: u64,
+    /// Hash.
+    pub hash: [u8; 32],
+    /// Hash of the previous block; zeros for the genesis block.
+    pub parent: [u8; 32],
+    /// Time stamp in its header.
+    pub time: Timestamp,
+}
+
+impl fmt::Debug for BlockRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { height, hash, parent, time } = self;
+        let (hash, parent) = (hex::encode(hash), hex::encode(parent));
+        write!(formatter, "block {height} {hash} of {time} after {parent}")
+    }
+}
+
+/// A block with its transactions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Identity and position.
+    pub reference: BlockRef,
+    /// Transactions, in the order of the block.
+    pub transactions: Vec<Transaction>,
+}
+
+impl Block {
+    /// The number of inputs and outputs of all its transactions.
+    #[must_use]
+    pub fn inputs_and_outputs(&self) -> usize {
+        let transactions = self.transactions.iter();
+        transactions.map(|transaction| transaction.inputs.len() + transaction.outputs.len()).sum()
+    }
+}
+
+/// A block whose spent outputs were looked up, whose amounts were checked and whose payments were
+/// classified: the only kind of block that a graph records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedBlock(Block);
+
+impl ResolvedBlock {
+    /// Declares a block resolved without checking it: the caller looked up its spent outputs, or reads
+    /// back what a graph recorded.
+    #[must_use]
+    pub const fn assume(block: Block) -> Self {
+        Self(block)
+    }
+
+    /// The block itself.
+    #[must_use]
+    pub fn into_block(self) -> Block {
+        self.0
+    }
+}
+
+impl Deref for ResolvedBlock {
+    type Target = Block;
+
+    fn deref(&self) -> &Block {
+        &self.0
+    }
+}

@@ -1,0 +1,72 @@
+//! Transaction identifiers and outpoints.
+
+use std::{fmt, str::FromStr};
+
+/// Identifies a transaction; written as explorers write it, last byte first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Txid([u8; 32]);
+
+impl Txid {
+    /// From the bytes in the order in which they are written.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// From a hash as it comes out of SHA-256 and stands in blocks: the other way round.
+    #[must_use]
+    pub fn from_hash(mut hash: [u8; 32]) -> Self {
+        hash.reverse();
+        Self(hash)
+    }
+
+    /// The bytes in the order in which they are written.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// A text that is no transaction identifier.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a transaction identifier: it has 64 hexadecimal digits")]
+pub struct InvalidTxid(String);
+
+impl FromStr for Txid {
+    type Err = InvalidTxid;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut bytes = [0; 32];
+        match hex::decode_to_slice(text, &mut bytes) {
+            Ok(()) => Ok(Self(bytes)),
+            Err(_) => Err(InvalidTxid(text.chars().take(80).collect())),
+        }
+    }
+}
+
+impl fmt::Display for Txid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Txid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// Names an output: the transaction that made it, and its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OutPoint {
+    /// The transaction.
+    pub txid: Txid,
+    /// Its place among the transaction's outputs, from 0.
+    pub index: u32,
+}
+
+impl fmt::Display for OutPoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.txid, self.index)
+    }
+}
