@@ -6,7 +6,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 use assay_request::{
     head::{self, X_REQUEST_ID},
     problem::{Code, Problem},
-    trace::CallerSpan,
+    trace::caller_context,
 };
 use assay_telemetry::stage;
 use axum::{
@@ -28,7 +28,6 @@ use super::{
     problem::{Refusal, print},
     streamed::until_end,
 };
-use crate::trace_context;
 
 /// Bytes of all header fields together.
 const LARGEST_HEADERS: usize = 16 * 1024;
@@ -141,16 +140,16 @@ pub(super) async fn frame(
 
 /// The trace that the request belongs to: the caller's, or one that begins here.
 fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
-    let caller = CallerSpan::read(headers);
+    let caller = caller_context(headers);
     if stage.is_disabled() {
         return caller.map_or_else(
             || assay_system::random_u128().into(),
-            |caller| trace_context::trace_of(&caller),
+            |caller| caller.span().span_context().trace_id(),
         );
     }
     if let Some(caller) = caller {
         // The span was not begun yet.
-        let _ = stage.set_parent(trace_context::beneath(&caller));
+        let _ = stage.set_parent(caller);
     }
     stage.context().span().span_context().trace_id()
 }

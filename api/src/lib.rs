@@ -22,7 +22,6 @@ pub mod routes;
 mod streamed;
 pub mod subject;
 mod tls;
-mod trace_context;
 
 use std::{sync::Arc, time::Duration};
 

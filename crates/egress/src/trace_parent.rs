@@ -1,17 +1,19 @@
-//! Which trace a request of our own belongs to: `traceparent` and `tracestate` as W3C Trace Context has
-//! them. It is a child of the span that is under way on this thread; where there is none, it says nothing.
+//! The trace context of outgoing requests: `traceparent` and `tracestate` of W3C Trace Context, as the
+//! OpenTelemetry SDK writes them.
 
 use opentelemetry::{
     Context,
-    trace::{SpanContext, TraceContextExt},
+    propagation::{Injector, TextMapPropagator},
 };
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use ureq::{
     Body, Error, SendBody,
-    http::{HeaderValue, Request, Response},
+    http::{HeaderMap, HeaderName, HeaderValue, Request, Response},
     middleware::{Middleware, MiddlewareNext},
 };
 
-/// Names the span that is under way in every request of an agent.
+/// Middleware that makes the requests of an agent children of the current span of the thread. Without a
+/// span, requests carry no trace context.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceParent;
 
@@ -21,20 +23,21 @@ impl Middleware for TraceParent {
         mut request: Request<SendBody<'_>>,
         next: MiddlewareNext<'_>,
     ) -> Result<Response<Body>, Error> {
-        let span = Context::map_current(|context| context.span().span_context().clone());
-        if span.is_valid() {
-            let state = span.trace_state().header();
-            for (name, text) in [("traceparent", parent(&span)), ("tracestate", state)] {
-                if let (false, Ok(value)) = (text.is_empty(), HeaderValue::from_str(&text)) {
-                    request.headers_mut().insert(name, value);
-                }
-            }
-        }
+        let mut headers = Headers(request.headers_mut());
+        TraceContextPropagator::new().inject_context(&Context::current(), &mut headers);
         next.handle(request)
     }
 }
 
-fn parent(span: &SpanContext) -> String {
-    let (trace, id) = (span.trace_id(), span.span_id());
-    format!("00-{trace}-{id}-{:02x}", span.trace_flags().to_u8())
+struct Headers<'a>(&'a mut HeaderMap);
+
+impl Injector for Headers<'_> {
+    /// Sets a field, unless it is empty, as `tracestate` is in a trace of our own.
+    fn set(&mut self, key: &str, value: String) {
+        let name = HeaderName::from_bytes(key.as_bytes());
+        let value = HeaderValue::try_from(value).ok().filter(|value| !value.is_empty());
+        if let (Ok(name), Some(value)) = (name, value) {
+            self.0.insert(name, value);
+        }
+    }
 }

@@ -9,7 +9,7 @@
 //! - [`check`]: the body of a check
 //! - [`row`]: a row of a bulk request
 //! - [`head`]: keys, names and wishes in header fields
-//! - [`trace`]: which trace a caller wants a request to belong to
+//! - [`trace`]: the trace that a request belongs to
 
 pub mod check;
 pub mod head;

@@ -1,64 +1,60 @@
-//! Which trace a caller wants a request to belong to: `traceparent` and `tracestate` as W3C Trace Context
-//! has them.
+//! The trace that a caller's request belongs to: W3C Trace Context, as the OpenTelemetry SDK reads it.
 
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
+use opentelemetry::{
+    Context,
+    propagation::{Extractor, TextMapPropagator},
+    trace::TraceContextExt,
+};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-/// Longest `tracestate` that is taken on, as the standard asks for at least.
-const LONGEST_STATE: usize = 512;
+/// Longest `tracestate` that is propagated: the length that the standard requires at least.
+const MAX_STATE_LENGTH: usize = 512;
 
-/// The span of a caller's that a request belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallerSpan {
-    /// The trace; never zeros.
-    pub trace: [u8; 16],
-    /// The span; never zeros.
-    pub span: [u8; 8],
-    /// Whether the caller records it.
-    pub sampled: bool,
-    /// What others wrote along with it; empty where there is nothing, or too much.
-    pub state: String,
+/// The context whose span is the caller's. `None` if the header fields name no span, or a malformed one:
+/// a new trace begins then.
+#[must_use]
+pub fn caller_context(headers: &HeaderMap) -> Option<Context> {
+    let fields = TraceFields { parent: parent(headers)?, state: &state(headers) };
+    let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &fields);
+    context.has_active_span().then_some(context)
 }
 
-impl CallerSpan {
-    /// The span that header fields name; `None` where they name none, or not rightly: then a trace begins
-    /// here.
-    #[must_use]
-    pub fn read(headers: &HeaderMap) -> Option<Self> {
-        let mut parents = headers.get_all(TRACEPARENT).iter();
-        let (parent, more) = (parents.next()?, parents.next());
-        if more.is_some() {
-            return None;
+/// The `traceparent` of a request that has exactly one. The SDK reads identifiers as numbers of any length;
+/// the standard fixes their places.
+fn parent(headers: &HeaderMap) -> Option<&str> {
+    let mut parents = headers.get_all("traceparent").iter();
+    let (parent, second) = (parents.next()?, parents.next());
+    let text = parent.to_str().ok()?.trim();
+    let mut lengths = text.split('-').map(str::len);
+    let is_whole = [2, 32, 16, 2].into_iter().all(|length| lengths.next() == Some(length));
+    (second.is_none() && is_whole && !text.contains('+')).then_some(text)
+}
+
+/// The values of all `tracestate` fields; empty if they are too long together.
+fn state(headers: &HeaderMap) -> String {
+    let states = headers.get_all("tracestate").iter().filter_map(|state| state.to_str().ok());
+    let state = states.collect::<Vec<_>>().join(",");
+    if state.len() <= MAX_STATE_LENGTH { state } else { String::new() }
+}
+
+struct TraceFields<'a> {
+    parent: &'a str,
+    state: &'a str,
+}
+
+impl Extractor for TraceFields<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        match key {
+            "traceparent" => Some(self.parent),
+            "tracestate" => Some(self.state),
+            _ => None,
         }
-        let (trace, span, sampled) = parent_of(parent.to_str().ok()?)?;
-        let states: Vec<&str> =
-            headers.get_all(TRACESTATE).iter().filter_map(|state| state.to_str().ok()).collect();
-        let state = Some(states.join(",")).filter(|state| state.len() <= LONGEST_STATE);
-        Some(Self { trace, span, sampled, state: state.unwrap_or_default() })
     }
-}
 
-/// `version-trace-parent-flags`, all in lowercase hexadecimal digits; versions to come may say more.
-fn parent_of(text: &str) -> Option<([u8; 16], [u8; 8], bool)> {
-    let mut parts = text.trim().split('-');
-    let version = number::<1>(parts.next()?)?;
-    let trace = number(parts.next()?)?;
-    let span = number(parts.next()?)?;
-    let [flags] = number(parts.next()?)?;
-    let known = match version {
-        [0xff] => false,
-        [0] => parts.next().is_none(),
-        _ => true,
-    };
-    let valid = known && trace != [0; 16] && span != [0; 8];
-    valid.then_some((trace, span, flags & 1 == 1))
-}
-
-fn number<const LENGTH: usize>(text: &str) -> Option<[u8; LENGTH]> {
-    let mut bytes = [0; LENGTH];
-    let lowercase = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    hex::decode_to_slice(text, &mut bytes).ok().filter(|()| lowercase).map(|()| bytes)
+    fn keys(&self) -> Vec<&str> {
+        vec!["traceparent", "tracestate"]
+    }
 }
 
 #[cfg(test)]
@@ -73,20 +69,20 @@ mod tests {
     fn trace_of(parents: &[&str]) -> Option<String> {
         let mut headers = HeaderMap::new();
         for parent in parents {
-            headers.append(TRACEPARENT, HeaderValue::from_str(parent).unwrap());
+            headers.append("traceparent", HeaderValue::from_str(parent).unwrap());
         }
-        CallerSpan::read(&headers).map(|caller| hex::encode(caller.trace))
+        caller_context(&headers).map(|caller| caller.span().span_context().trace_id().to_string())
     }
 
     #[test]
-    fn the_callers_trace_is_taken_on() {
+    fn a_request_belongs_to_the_callers_trace() {
         assert_eq!(trace_of(&[&format!("00-{TRACE}-{SPAN}-01")]).unwrap(), TRACE);
         let later = format!("cc-{TRACE}-{SPAN}-01-what-the-future-will-be-like");
-        assert_eq!(trace_of(&[&later]).unwrap(), TRACE, "a version to come");
+        assert_eq!(trace_of(&[&later]).unwrap(), TRACE, "a later version");
     }
 
     #[test]
-    fn what_is_not_right_begins_a_new_trace() {
+    fn a_malformed_parent_begins_a_new_trace() {
         let right = format!("00-{TRACE}-{SPAN}-01");
         let zeros = "0".repeat(32);
         let wrong = [
@@ -98,6 +94,9 @@ mod tests {
             format!("00-{}-{SPAN}-01", TRACE.to_uppercase()),
             format!("00-{TRACE}-{SPAN}"),
             format!("00-{TRACE}x-{SPAN}-01"),
+            "00-1-1-01".to_owned(),
+            format!("00-+{}-{SPAN}-01", &TRACE[1..]),
+            format!("00-{TRACE}-{SPAN}-+1"),
         ];
         for wrong in wrong {
             assert_eq!(trace_of(&[&wrong]), None, "{wrong}");
@@ -107,17 +106,20 @@ mod tests {
     }
 
     #[test]
-    fn a_state_comes_along_unless_it_is_too_long() {
+    fn a_state_is_propagated_unless_it_is_too_long() {
         let mut headers = HeaderMap::new();
         let parent = format!("00-{TRACE}-{SPAN}-00");
-        headers.insert(TRACEPARENT, HeaderValue::from_str(&parent).unwrap());
-        headers.append(TRACESTATE, HeaderValue::from_static("a=1"));
-        headers.append(TRACESTATE, HeaderValue::from_static("b=2"));
-        let caller = CallerSpan::read(&headers).unwrap();
-        assert_eq!(caller.state, "a=1,b=2");
-        assert!(!caller.sampled);
+        headers.insert("traceparent", HeaderValue::from_str(&parent).unwrap());
+        headers.append("tracestate", HeaderValue::from_static("a=1"));
+        headers.append("tracestate", HeaderValue::from_static("b=2"));
+        let state = |headers: &HeaderMap| {
+            let caller = caller_context(headers).unwrap();
+            assert!(!caller.span().span_context().is_sampled());
+            caller.span().span_context().trace_state().header()
+        };
+        assert_eq!(state(&headers), "a=1,b=2");
         let long = format!("c={}", "x".repeat(600));
-        headers.append(TRACESTATE, HeaderValue::from_str(&long).unwrap());
-        assert_eq!(CallerSpan::read(&headers).unwrap().state, "");
+        headers.append("tracestate", HeaderValue::from_str(&long).unwrap());
+        assert_eq!(state(&headers), "");
     }
 }
