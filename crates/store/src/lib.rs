@@ -1,7 +1,7 @@
 //! The stores of control, intel, usage and coordination data, and their backends.
 //!
 //! Each kind of data has a trait of its own beside its records; [`Store`] is their sum. A function takes the
-//! narrowest trait that it needs. `tests/contract.rs` runs one suite against every backend.
+//! narrowest trait that it needs. `tests/all/contract` runs one suite against every backend.
 //!
 //! - [`control`]: manifests and API keys ([`ControlStore`])
 //! - [`intel`]: sources, publications, listings and labels ([`IntelStore`])

@@ -22,6 +22,7 @@ mod command_line;
 mod description;
 mod edge;
 mod feeds;
+mod flows;
 mod generated;
 mod hostile;
 mod imports;

@@ -15,7 +15,7 @@
 //!
 //! # Measured
 //!
-//! By `tests/coinjoin`, which fails when a figure gets worse. Two files of real transactions, nine days
+//! By `tests/all/coinjoin`, which fails when a figure gets worse. Two files of real transactions, nine days
 //! each, collected by crocs-muni/coinjoin-analysis. Bounds were chosen with these files in view, so on
 //! others expect somewhat less. What each transaction is was judged by marks that the rules do not use:
 //! Wasabi's base denomination of those days, and where coins come from, because rounds of one kind spend

@@ -1,7 +1,7 @@
 //! Fresh graphs of every backend.
 
 #[expect(dead_code, reason = "shared with the tests of the stores")]
-#[path = "../../../store/tests/backends/server.rs"]
+#[path = "../../../store/tests/all/backends/server.rs"]
 pub(crate) mod server;
 
 use std::{path::Path, sync::Arc};

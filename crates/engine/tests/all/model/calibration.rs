@@ -1,0 +1,437 @@
+//! Given one clear situation, the score is what people in the field expect of it.
+
+use super::common::*;
+use assay_engine::{
+    assessment::{ActivityStatus, ConflictResolution, LabelStatus, Relation},
+    evidence::{ChainState, FlowPart, Pattern, PatternFact, PatternRole, Tier, Unavailable},
+    facts::{AccountControl, Cluster, Environment, Facts},
+    policy::{Policy, PolicySpec},
+    score::Confidence,
+    taxonomy::Category,
+};
+use jiff::civil::date;
+
+fn codes(assessment: &assay_engine::assessment::Assessment) -> Vec<&'static str> {
+    assessment.reasons.iter().map(|reason| reason.code).collect()
+}
+
+#[test]
+fn an_unknown_address_is_allowed_and_says_what_was_looked_at() {
+    let answer = judge(&nothing_known());
+    assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (0, "low", "allow"));
+    assert!(answer.is_final);
+    assert_eq!(codes(&answer), ["nothing_found"]);
+    let json = serde_json::to_value(&answer).unwrap();
+    assert_eq!(json["assurance"], "lists_only");
+    assert_eq!(json["coverage"]["sanctions"]["status"], "assessed");
+    assert_eq!(json["coverage"]["exposure"]["status"], "not_assessed");
+    assert_eq!(json["activity"]["status"], "not_assessed");
+}
+
+#[test]
+fn a_listed_address_is_one_hundred_whatever_else_is_known() {
+    let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
+    let facts = Facts {
+        listings: vec![listing("ofac-sdn")],
+        labels: vec![benign],
+        chain: flows(vec![part(Category::Exchange, 1_000_000)], vec![]),
+        ..nothing_known()
+    };
+    let answer = judge(&facts);
+    assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (1000, "severe", "block"));
+    assert_eq!(answer.scoring_components[0].contribution.tenths(), 1000);
+    assert_eq!(answer.conflicts, [], "a listing is no matter of opinion");
+    assert_eq!(answer.entity.unwrap().name, "DOE, Jane");
+}
+
+#[test]
+fn an_informative_list_asks_for_review() {
+    let answer = judge(&Facts { listings: vec![listing("il-nbctf")], ..nothing_known() });
+    assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
+}
+
+#[test]
+fn a_delisted_address_is_shown_and_scores_nothing() {
+    let mut ended = listing("ofac-sdn");
+    ended.delisted_on = Some(date(2025, 3, 21));
+    let facts = Facts { listings: vec![ended], ..nothing_known() };
+    let answer = judge(&facts);
+    assert_eq!((tenths(&answer), verdict(&answer)), (0, "allow"));
+    assert_eq!(codes(&answer), ["delisted"]);
+    assert_eq!(serde_json::to_value(&answer).unwrap()["sanctions"][0]["ended_reason"], "delisted");
+
+    let before = "2025-03-20T00:00:00Z".parse().unwrap();
+    let as_of = assay_engine::assess(&subject(), &facts, &Policy::default(), before);
+    assert_eq!(verdict(&as_of), "block", "as of the day before, it was in force");
+}
+
+#[test]
+fn an_expired_order_asks_for_review_for_ninety_days() {
+    let mut expired = listing("uk");
+    expired.entry.expires_on = Some(date(2026, 9, 1));
+    let answer = judge(&Facts { listings: vec![expired.clone()], ..nothing_known() });
+    assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
+    expired.entry.expires_on = Some(date(2026, 8, 1));
+    let answer = judge(&Facts { listings: vec![expired], ..nothing_known() });
+    assert_eq!((tenths(&answer), verdict(&answer)), (0, "allow"));
+}
+
+#[test]
+fn the_key_of_a_listed_account_is_blocked_on_every_chain() {
+    for (control, tier, expected) in [
+        (AccountControl::Key, Tier::OnChainProof, (900, "block")),
+        (AccountControl::Unknown, Tier::OnChainProof, (900, "block")),
+        (AccountControl::Contract, Tier::Heuristic, (500, "review")),
+    ] {
+        let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
+        let other = same_key(control, vec![listing("ofac-sdn")], vec![]);
+        let facts = Facts { same_key: vec![other], labels: vec![benign], ..nothing_known() };
+        let answer = judge(&facts);
+        assert!((tenths(&answer), verdict(&answer)) >= expected, "{control:?}");
+        assert_eq!(verdict(&answer), expected.1);
+        assert_eq!(answer.scoring_components[0].tier, Some(tier));
+        assert_eq!(answer.associated_wallets[0].relation, Relation::SameKey);
+        assert!(answer.associated_wallets[0].listed);
+        assert!(answer.sanctions.is_empty(), "a listing is of the address itself");
+        assert_eq!(answer.warnings.len(), usize::from(control == AccountControl::Unknown));
+    }
+}
+
+#[test]
+fn a_claim_repeated_from_one_upstream_counts_once() {
+    let facts = |labels| Facts { labels, ..nothing_known() };
+    let weak = label(Category::Scam, Tier::Community, 40, "reports");
+    let strong = label(Category::Scam, Tier::Community, 60, "reports");
+    let other = label(Category::Scam, Tier::Community, 60, "victims");
+    let once = judge(&facts(vec![strong.clone()]));
+    assert_eq!(tenths(&once), 480);
+    let repeated = judge(&facts(vec![weak, strong.clone()]));
+    assert_eq!(tenths(&repeated), 480);
+    assert_eq!(repeated.labels[1].status, LabelStatus::Repeated);
+    let independent = judge(&facts(vec![strong, other]));
+    assert_eq!(tenths(&independent), 699, "capped by its tier");
+}
+
+#[test]
+fn a_label_that_cites_a_list_follows_the_list() {
+    let mut cites = label(Category::Sanctions, Tier::Investigation, 100, "tagpack");
+    cites.cites_list = Some("ofac-sdn".parse().unwrap());
+    let facts = |list: &str| {
+        let mut label = cites.clone();
+        label.cites_list = Some(list.parse().unwrap());
+        Facts { labels: vec![label], ..nothing_known() }
+    };
+    let dropped = judge(&facts("ofac-sdn"));
+    assert_eq!((tenths(&dropped), dropped.labels[0].status), (0, LabelStatus::NotListed));
+    let not_at_hand = judge(&facts("eu"));
+    assert_eq!((tenths(&not_at_hand), verdict(&not_at_hand)), (950, "block"));
+    assert!(not_at_hand.sanctions.is_empty(), "a label is never a listing");
+    let listed = judge(&Facts { listings: vec![listing("ofac-sdn")], ..facts("ofac-sdn") });
+    assert_eq!(listed.labels[0].status, LabelStatus::Repeated);
+}
+
+#[test]
+fn between_contradicting_labels_the_stronger_evidence_wins() {
+    let facts = |risky, benign| Facts {
+        labels: vec![
+            label(Category::Scam, risky, 100, "a"),
+            label(Category::Exchange, benign, 100, "b"),
+        ],
+        ..nothing_known()
+    };
+    let risky_wins = judge(&facts(Tier::Investigation, Tier::Community));
+    assert_eq!((tenths(&risky_wins), verdict(&risky_wins)), (810, "block"));
+    assert_eq!(risky_wins.conflicts[0].resolution, ConflictResolution::RiskyStands);
+    let equal = judge(&facts(Tier::Investigation, Tier::Investigation));
+    assert_eq!((tenths(&equal), verdict(&equal)), (749, "review"));
+    assert_eq!(equal.conflicts[0].resolution, ConflictResolution::NoBlock);
+    let benign_wins = judge(&facts(Tier::Community, Tier::Investigation));
+    assert_eq!((tenths(&benign_wins), verdict(&benign_wins)), (50, "allow"));
+    assert_eq!(benign_wins.conflicts[0].resolution, ConflictResolution::RiskyOverruled);
+}
+
+#[test]
+fn flows_meet_the_calibration_points() {
+    let of_a_hundred = |mut parts: Vec<FlowPart>| {
+        let used: u128 = parts.iter().map(|part| part.amount).sum();
+        parts.push(part(Category::Exchange, 1000 - used));
+        judge_flows(flows(parts, vec![]))
+    };
+    let scam = of_a_hundred(vec![part(Category::Scam, 70)]);
+    assert!(tenths(&scam) >= 250, "7 % direct scam is at least medium: {}", scam.risk_score);
+    let sanctioned = of_a_hundred(vec![listed_part(490)]);
+    assert_eq!(level(&sanctioned), "severe", "49 % direct from a sanctioned party");
+    let distant = FlowPart { hops: 3, ..listed_part(27) };
+    let distant = of_a_hundred(vec![distant]);
+    assert_eq!((level(&distant), verdict(&distant)), ("low", "allow"), "2.7 % at three hops");
+    let whole = of_a_hundred(vec![listed_part(1000)]);
+    assert_eq!(
+        (tenths(&whole), verdict(&whole)),
+        (1000, "block"),
+        "100 % direct from a sanctioned party"
+    );
+}
+
+#[test]
+fn what_everybody_does_stays_low() {
+    let exchanges = || (0..40).map(|_| part(Category::Exchange, 25)).collect::<Vec<_>>();
+    let answer = judge_flows(flows(exchanges(), exchanges()));
+    assert_eq!((level(&answer), verdict(&answer)), ("low", "allow"), "40 exchanges both ways");
+    let answer = judge_flows(flows(vec![unresolved(5)], vec![unresolved(7)]));
+    assert_eq!((level(&answer), verdict(&answer)), ("low", "allow"), "nothing resolved either way");
+}
+
+#[test]
+fn nine_clean_categories_do_not_dilute_one_bad_one() {
+    let clean = [
+        Category::Exchange,
+        Category::HostedWallet,
+        Category::PaymentProcessor,
+        Category::Merchant,
+        Category::Miner,
+        Category::MiningPool,
+        Category::Custodian,
+        Category::Staking,
+        Category::Nft,
+    ];
+    let alone = judge_flows(flows(vec![listed_part(100), part(Category::Exchange, 900)], vec![]));
+    let mut parts: Vec<_> = clean.map(|category| part(category, 100)).to_vec();
+    parts.push(listed_part(100));
+    let among_clean = judge_flows(flows(parts, vec![]));
+    assert!(tenths(&among_clean) >= 500, "{}", among_clean.risk_score);
+    assert!(tenths(&among_clean) >= tenths(&alone));
+}
+
+#[test]
+fn a_direct_transfer_with_a_listed_party_asks_for_review_however_small_its_share() {
+    let dust = listed_part(1);
+    let answer =
+        judge_flows(flows(vec![dust.clone(), part(Category::Exchange, 1_000_000_000)], vec![]));
+    assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
+    assert!(codes(&answer).contains(&"direct_listed_counterparty"));
+    let unasked = FlowPart { solicited: false, ..dust };
+    let chain = flows_in("USD", 2, vec![unasked, part(Category::Exchange, 1_000_000_000)], vec![]);
+    let answer = judge_flows(chain);
+    assert_eq!(verdict(&answer), "allow", "nobody is blocked for dust that a stranger sent");
+    assert!(!answer.exposure[1].solicited, "but it is shown");
+}
+
+#[test]
+fn unasked_for_money_above_the_policys_amount_counts() {
+    let unasked = |cents| FlowPart { solicited: false, ..part(Category::Scam, cents) };
+    let chain =
+        |cents| flows_in("USD", 2, vec![unasked(cents), part(Category::Exchange, 100)], vec![]);
+    assert_eq!(verdict(&judge_flows(chain(100_000))), "allow");
+    assert_eq!(verdict(&judge_flows(chain(100_001))), "block");
+}
+
+#[test]
+fn a_tenth_from_grave_crime_by_any_label_asks_for_review() {
+    let weak = |amount| FlowPart {
+        tier: Tier::Heuristic,
+        confidence: Confidence::from_percent(10),
+        hops: 5,
+        ..part(Category::StolenFunds, amount)
+    };
+    let share = |amount| {
+        judge_flows(flows(vec![weak(amount), part(Category::Exchange, 1000 - amount)], vec![]))
+    };
+    assert_eq!(verdict(&share(100)), "review");
+    assert_eq!(verdict(&share(99)), "allow");
+}
+
+#[test]
+fn a_large_amount_counts_whatever_its_share() {
+    // One million dollars from a sanctioned party among a hundred thousand millions.
+    let big = flows_in(
+        "USD",
+        2,
+        vec![listed_part(100_000_000), part(Category::Exchange, 10_000_000_000_000)],
+        vec![],
+    );
+    let answer = judge_flows(big);
+    assert_eq!((tenths(&answer), verdict(&answer)), (750, "block"));
+}
+
+#[test]
+fn recent_money_counts_by_its_recent_share() {
+    let old = part(Category::Exchange, 1_000_000);
+    let recent = FlowPart { recent: 100, ..part(Category::Scam, 100) };
+    let answer = judge_flows(flows(vec![old, recent], vec![]));
+    assert_eq!(tenths(&answer), 800, "all of the last 90 days came from a scam");
+}
+
+#[test]
+fn a_service_is_judged_by_what_it_is() {
+    let dirty = || flows(vec![listed_part(1000)], vec![]);
+    let exchange = label(Category::Exchange, Tier::Investigation, 90, "explorer");
+    let answer = judge(&Facts { labels: vec![exchange], chain: dirty(), ..nothing_known() });
+    assert_eq!((tenths(&answer), verdict(&answer)), (45, "allow"));
+    assert_eq!(answer.exposure.len(), 1, "its flows are shown");
+    let rumour = label(Category::Exchange, Tier::Community, 90, "forum");
+    let answer = judge(&Facts { labels: vec![rumour.clone()], chain: dirty(), ..nothing_known() });
+    assert_eq!(verdict(&answer), "block", "one community source does not make a service");
+    let second = label(Category::Exchange, Tier::Community, 90, "another forum");
+    let answer = judge(&Facts { labels: vec![rumour, second], chain: dirty(), ..nothing_known() });
+    assert_eq!(verdict(&answer), "allow", "two independent ones do");
+    let contradicted = vec![
+        label(Category::Exchange, Tier::Investigation, 90, "explorer"),
+        label(Category::Scam, Tier::Investigation, 50, "police"),
+    ];
+    let answer = judge(&Facts { labels: contradicted, chain: dirty(), ..nothing_known() });
+    assert!(tenths(&answer) >= 500, "a contradicted attribution excuses nothing");
+}
+
+#[test]
+fn a_cluster_with_a_listed_member_asks_for_review_and_passes_labels_on() {
+    let cluster = |labels, listings| Cluster {
+        id: subject(),
+        size: 12,
+        confidence: Confidence::from_percent(80),
+        labels,
+        listings,
+    };
+    let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
+    let listed = cluster(vec![], vec![listing("ofac-sdn")]);
+    let answer = judge(&Facts { cluster: Some(listed), labels: vec![benign], ..nothing_known() });
+    assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
+
+    let ransom = label(Category::Ransomware, Tier::OnChainProof, 100, "police");
+    let answer = judge(&Facts { cluster: Some(cluster(vec![ransom], vec![])), ..nothing_known() });
+    assert_eq!((tenths(&answer), verdict(&answer)), (760, "block"), "95 x 80 %");
+    assert_eq!(answer.scoring_components[0].tier, Some(Tier::Investigation));
+
+    let services = vec![
+        label(Category::Exchange, Tier::Investigation, 100, "one"),
+        label(Category::Mixer, Tier::Investigation, 100, "another"),
+    ];
+    let answer = judge(&Facts { cluster: Some(cluster(services, vec![])), ..nothing_known() });
+    assert_eq!(tenths(&answer), 0, "a cluster of different services passes nothing on");
+    assert_eq!(answer.warnings[0].code, "cluster_conflict");
+}
+
+#[test]
+fn behaviour_alone_never_reaches_review_and_a_victim_is_not_scored() {
+    let fact = |pattern, role| PatternFact {
+        pattern,
+        role,
+        confidence: Confidence::CERTAIN,
+        transactions: vec![],
+    };
+    let all = Pattern::ALL.iter().map(|pattern| fact(*pattern, PatternRole::Actor)).collect();
+    let answer = judge(&Facts { chain: followed(vec![], all), ..nothing_known() });
+    assert_eq!((tenths(&answer), verdict(&answer)), (499, "allow"));
+    let victim = vec![fact(Pattern::AddressPoisoning, PatternRole::Victim)];
+    let answer = judge(&Facts { chain: followed(vec![], victim), ..nothing_known() });
+    assert_eq!(tenths(&answer), 0);
+    assert!(!answer.transaction_patterns[0].scored);
+}
+
+#[test]
+fn a_block_needs_strong_evidence() {
+    // Scam by community evidence and a little of everything else: high, but nothing strong enough.
+    let facts = Facts {
+        labels: vec![label(Category::Scam, Tier::Community, 100, "reports")],
+        chain: flows(vec![part(Category::Scam, 100), part(Category::Exchange, 900)], vec![]),
+        ..nothing_known()
+    };
+    let answer = judge(&facts);
+    assert_eq!((tenths(&answer), verdict(&answer)), (749, "review"));
+}
+
+#[test]
+fn missing_data_is_not_clean() {
+    let never = judge(&Facts { sources: vec![], ..nothing_known() });
+    assert_eq!((tenths(&never), level(&never), verdict(&never)), (500, "unknown", "indeterminate"));
+    assert!(!never.is_final);
+    assert_eq!(codes(&never), ["source_missing"]);
+
+    let mut stale = nothing_known();
+    stale.sources[0].fetched_at = "2026-11-18T11:59:59Z".parse().unwrap();
+    let answer = judge(&stale);
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["source_stale"], "indeterminate"));
+    assert!(answer.sources[0].stale);
+
+    stale.listings = vec![listing("ofac-sdn")];
+    let answer = judge(&stale);
+    assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (1000, "severe", "block"));
+    assert!(!answer.is_final, "a block stands, and says that more may come");
+}
+
+#[test]
+fn made_up_sources_satisfy_nothing_outside_the_sample() {
+    let mut facts = nothing_known();
+    facts.sources[0].sample = true;
+    assert_eq!(verdict(&judge(&facts)), "indeterminate");
+    facts.environment = Environment::Sample;
+    assert_eq!(verdict(&judge(&facts)), "allow");
+}
+
+#[test]
+fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
+    let demanding =
+        Policy::compile(PolicySpec { flows_required: true, ..PolicySpec::default() }).unwrap();
+    let answer = judge_by(&nothing_known(), &demanding);
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
+    for why in [Unavailable::Unreadable, Unavailable::NotYetRead, Unavailable::PastDay] {
+        let chain = ChainState::Unavailable(why);
+        let answer = judge(&Facts { chain, ..nothing_known() });
+        assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
+    }
+
+    let ChainState::Followed(mut chain) = flows(vec![part(Category::Exchange, 1)], vec![]) else {
+        panic!("followed")
+    };
+    chain.flows.complete = false;
+    let answer = judge(&Facts { chain: ChainState::Followed(chain), ..nothing_known() });
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_incomplete"], "indeterminate"));
+    assert!(!answer.is_final && answer.activity.status == ActivityStatus::NotAssessed);
+
+    let late = "2026-11-20T14:00:00Z".parse().unwrap();
+    let facts =
+        Facts { chain: flows(vec![part(Category::Exchange, 1)], vec![]), ..nothing_known() };
+    let answer = assay_engine::assess(&subject(), &facts, &Policy::default(), late);
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_stale"], "indeterminate"));
+}
+
+#[test]
+fn a_made_up_chain_stands_still_in_the_sample_and_nowhere_else() {
+    // Given a made-up chain whose newest block is of nine months ago and was read a month ago.
+    let ChainState::Followed(mut chain) = flows(vec![part(Category::Exchange, 1)], vec![]) else {
+        panic!("followed")
+    };
+    chain.tip.sample = true;
+    chain.tip.time = "2026-02-23T12:00:00Z".parse().unwrap();
+    chain.tip.reported_at = "2026-10-20T12:00:00Z".parse().unwrap();
+    let mut facts = Facts { chain: ChainState::Followed(chain), ..nothing_known() };
+    let answer = judge(&facts);
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_stale"], "indeterminate"));
+    assert!(answer.sources.last().unwrap().stale);
+
+    facts.environment = Environment::Sample;
+    let answer = judge(&facts);
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["nothing_found"], "allow"));
+    assert!(!answer.sources.last().unwrap().stale);
+}
+
+#[test]
+fn the_answer_says_until_when_it_holds() {
+    let policy = Policy::default();
+    let holds = |facts: &Facts| {
+        assay_engine::assess(&subject(), facts, &policy, now()).valid_until.unwrap()
+    };
+    let facts = nothing_known();
+    assert_eq!(
+        holds(&facts),
+        "2026-11-22T06:00:00Z".parse().unwrap(),
+        "48 hours after the last fetch"
+    );
+    let mut order = listing("il-nbctf");
+    order.entry.expires_on = Some(date(2026, 11, 21));
+    let facts = Facts { listings: vec![order], ..facts };
+    assert_eq!(holds(&facts), "2026-11-21T00:00:00Z".parse().unwrap(), "the order expires first");
+    let same =
+        |at: &str| assay_engine::assess(&subject(), &facts, &policy, at.parse().unwrap()).digest();
+    assert_eq!(same("2026-11-20T12:00:00Z"), same("2026-11-20T23:59:59Z"));
+    assert_ne!(same("2026-11-20T12:00:00Z"), same("2026-11-21T00:00:00Z"));
+}

@@ -1,0 +1,110 @@
+//! The cases that decide between definitions: `docs/scoring.md` §7, in its order.
+
+use assay_engine::{
+    evidence::{FlowPart, Tier},
+    facts::{AccountControl, Cluster, Facts},
+    policy::{Policy, PolicySpec},
+    score::Confidence,
+    taxonomy::Category,
+};
+
+use super::common::*;
+
+#[test]
+fn splitting_into_old_and_recent_money_changes_nothing() {
+    let clean = || FlowPart { recent: 0, ..part(Category::Exchange, 80) };
+    let scam = |amount, recent| FlowPart { recent, ..part(Category::Scam, amount) };
+    let whole = judge_flows(flows(vec![clean(), scam(20, 10)], vec![]));
+    let split = judge_flows(flows(vec![clean(), scam(10, 0), scam(10, 10)], vec![]));
+    assert_eq!((tenths(&whole), tenths(&split)), (800, 800));
+}
+
+#[test]
+fn calling_a_fortune_riskier_never_lowers_the_score() {
+    let with_malware_at = |severity| {
+        let spec = PolicySpec {
+            severities: [("malware".to_owned(), severity)].into(),
+            ..PolicySpec::default()
+        };
+        let dollars = 100;
+        let source = vec![
+            part(Category::Scam, 100_000 * dollars),
+            part(Category::Malware, 100_000 * dollars),
+            part(Category::Exchange, 1_000_000_000_000 * dollars),
+        ];
+        let facts = Facts { chain: flows_in("USD", 2, source, vec![]), ..nothing_known() };
+        tenths(&judge_by(&facts, &Policy::compile(spec).unwrap()))
+    };
+    assert_eq!((with_malware_at(79), with_malware_at(80)), (429, 430));
+}
+
+#[test]
+fn half_from_sanctioned_parties_blocks_however_many_they_are() {
+    let of_sanctioned = |parties: u128| {
+        let from_each = FlowPart { listed: false, ..listed_part(600 / parties) };
+        let mut source = vec![from_each; usize::try_from(parties).unwrap()];
+        source.push(part(Category::Exchange, 600));
+        let answer = judge_flows(flows(source, vec![]));
+        (tenths(&answer), verdict(&answer))
+    };
+    assert_eq!(of_sanctioned(1), (758, "block"));
+    assert_eq!(of_sanctioned(3), (758, "block"));
+}
+
+#[test]
+fn what_is_graver_than_stolen_funds_is_grave_too() {
+    for category in [Category::StolenFunds, Category::HumanTrafficking] {
+        let rumour = FlowPart {
+            tier: Tier::Heuristic,
+            confidence: Confidence::from_percent(10),
+            hops: 5,
+            ..part(category, 100)
+        };
+        let answer = judge_flows(flows(vec![rumour, part(Category::Exchange, 900)], vec![]));
+        assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"), "{category}");
+    }
+}
+
+#[test]
+fn repeating_a_claim_never_lowers_it() {
+    let claim = |tier, percent| label(Category::Scam, tier, percent, "one upstream");
+    let of = |labels| {
+        let answer = judge(&Facts { labels, ..nothing_known() });
+        (tenths(&answer), verdict(&answer))
+    };
+    let report = claim(Tier::Community, 80);
+    assert_eq!(of(vec![report.clone()]), (640, "review"));
+    assert_eq!(of(vec![report, claim(Tier::Investigation, 30)]), (640, "review"));
+
+    let strong = claim(Tier::Investigation, 95);
+    assert_eq!(of(vec![strong.clone()]), (760, "block"));
+    let surer_rumour = claim(Tier::Community, 100);
+    assert!(of(vec![strong, surer_rumour]) >= (760, "block"));
+}
+
+#[test]
+fn contradicting_facts_do_not_weaken_a_listed_key() {
+    let listed = same_key(AccountControl::Key, vec![listing("ofac-sdn")], vec![]);
+    let labels = vec![
+        label(Category::Scam, Tier::OnChainProof, 100, "a"),
+        label(Category::Exchange, Tier::OnChainProof, 100, "b"),
+    ];
+    let answer = judge(&Facts { same_key: vec![listed], labels, ..nothing_known() });
+    assert!(tenths(&answer) >= 900);
+    assert_eq!(verdict(&answer), "block");
+}
+
+#[test]
+fn an_inherited_label_is_as_sure_as_its_weaker_link() {
+    let inherited = |cluster, own| {
+        let cluster = Cluster {
+            id: subject(),
+            size: 2,
+            confidence: Confidence::from_percent(cluster),
+            labels: vec![label(Category::Scam, Tier::Investigation, own, "police")],
+            listings: vec![],
+        };
+        tenths(&judge(&Facts { cluster: Some(cluster), ..nothing_known() }))
+    };
+    assert_eq!((inherited(100, 50), inherited(50, 100), inherited(50, 50)), (400, 400, 400));
+}

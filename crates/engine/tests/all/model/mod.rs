@@ -1,0 +1,5 @@
+//! The risk model seen from outside: calibration points and promises.
+mod calibration;
+mod common;
+mod deviations;
+mod properties;

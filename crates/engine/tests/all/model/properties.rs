@@ -1,0 +1,253 @@
+//! What holds for every subject: the promises of the model, on generated facts.
+
+use super::common::*;
+use assay_engine::{
+    assessment::Assessment,
+    evidence::{FlowEnd, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier},
+    facts::{AccountControl, Cluster, Facts},
+    policy::Policy,
+    score::Confidence,
+    taxonomy::Category,
+};
+use proptest::prelude::*;
+
+fn any_category() -> impl Strategy<Value = Category> {
+    prop::sample::select(Category::ALL)
+}
+
+fn any_tier() -> impl Strategy<Value = Tier> {
+    prop::sample::select(&Tier::ALL[1..])
+}
+
+fn any_label() -> impl Strategy<Value = Label> {
+    (any_category(), any_tier(), 0..=100_u8, "[ab]")
+        .prop_map(|(category, tier, percent, upstream)| label(category, tier, percent, &upstream))
+}
+
+/// Labels that contradict nothing, so that the rules of conflict stay out of the way.
+fn risky_label() -> impl Strategy<Value = Label> {
+    let risky = Category::ALL
+        .iter()
+        .copied()
+        .filter(|category| category.info().severity >= 25 && !category.info().service);
+    (prop::sample::select(risky.collect::<Vec<_>>()), any_label())
+        .prop_map(|(category, label)| Label { category, ..label })
+}
+
+fn any_part() -> impl Strategy<Value = FlowPart> {
+    let amount = prop_oneof![0..1000_u128, 0..1_000_000_000_000_u128];
+    (any_category(), any_tier(), 0..=100_u8, 1..7_u8, amount, 0..=100_u128, any::<bool>()).prop_map(
+        |(category, tier, percent, hops, amount, recent, is_unresolved)| {
+            let flow = FlowPart {
+                tier,
+                hops,
+                confidence: Confidence::from_percent(percent),
+                recent: amount * recent / 100,
+                ..part(category, amount)
+            };
+            if is_unresolved && percent < 20 {
+                FlowPart { recent: flow.recent, ..unresolved(amount) }
+            } else {
+                flow
+            }
+        },
+    )
+}
+
+fn parts() -> impl Strategy<Value = Vec<FlowPart>> {
+    prop::collection::vec(any_part(), 0..8)
+}
+
+fn some_parts() -> impl Strategy<Value = Vec<FlowPart>> {
+    prop::collection::vec(any_part(), 1..8)
+}
+
+fn any_facts() -> impl Strategy<Value = Facts> {
+    let pattern =
+        (prop::sample::select(Pattern::ALL), 0..=100_u8).prop_map(|(pattern, percent)| {
+            PatternFact {
+                pattern,
+                role: PatternRole::Actor,
+                confidence: Confidence::from_percent(percent),
+                transactions: vec![],
+            }
+        });
+    let labels = prop::collection::vec(any_label(), 0..5);
+    let cluster = prop::option::of(prop::collection::vec(any_label(), 0..3));
+    let lists = prop::collection::vec(prop::sample::select(vec!["ofac-sdn", "il-nbctf"]), 0..2);
+    (parts(), parts(), labels, cluster, lists, prop::collection::vec(pattern, 0..3), any::<bool>())
+        .prop_map(|(source, destination, labels, cluster, lists, patterns, listed_key)| {
+            let mut chain = flows_in("USD", 2, source, destination);
+            if let assay_engine::evidence::ChainState::Followed(facts) = &mut chain {
+                facts.patterns = Some(patterns);
+            }
+            let key = same_key(AccountControl::Key, vec![listing("ofac-sdn")], vec![]);
+            Facts {
+                labels,
+                listings: lists.into_iter().map(listing).collect(),
+                same_key: if listed_key { vec![key] } else { vec![] },
+                cluster: cluster.map(|labels| Cluster {
+                    id: subject(),
+                    size: 2,
+                    confidence: Confidence::from_percent(90),
+                    labels,
+                    listings: vec![],
+                }),
+                chain,
+                ..nothing_known()
+            }
+        })
+}
+
+fn money(source: Vec<FlowPart>, destination: Vec<FlowPart>, labels: Vec<Label>) -> Assessment {
+    judge(&Facts { chain: flows_in("USD", 2, source, destination), labels, ..nothing_known() })
+}
+
+proptest! {
+    /// Bounds, exact sums and the rest of the invariants are checked inside `judge`.
+    #[test]
+    fn the_same_facts_give_the_same_digest_in_any_order(facts in any_facts(), seed in any::<u64>()) {
+        let first = judge(&facts);
+        prop_assert_eq!(first.digest(), judge(&facts).digest());
+        let mut shuffled = facts;
+        rotate(&mut shuffled.labels, seed);
+        rotate(&mut shuffled.listings, seed);
+        if let assay_engine::evidence::ChainState::Followed(chain) = &mut shuffled.chain {
+            rotate(chain.patterns.as_mut().unwrap(), seed);
+            for ledger in &mut chain.flows.ledgers {
+                rotate(&mut ledger.source.parts, seed);
+                rotate(&mut ledger.destination.parts, seed);
+            }
+        }
+        prop_assert_eq!(judge(&shuffled), first);
+    }
+
+    #[test]
+    fn calling_money_riskier_never_lowers_the_score(
+        mut source in some_parts(), destination in parts(), which in any::<prop::sample::Index>(),
+        worse in any::<prop::sample::Index>(), labels in prop::collection::vec(risky_label(), 0..3),
+    ) {
+        let which = which.index(source.len());
+        let before = money(source.clone(), destination.clone(), labels.clone());
+        let policy = Policy::default();
+        let severity = source[which].end.category().map_or(18, |category| policy.severity(category));
+        let worse_ones: Vec<_> =
+            Category::ALL.iter().filter(|category| policy.severity(**category) >= severity).collect();
+        let worse = *worse_ones[worse.index(worse_ones.len())];
+        let amounts = (source[which].amount, source[which].recent);
+        let known = source[which].end.category().is_some();
+        source[which] = FlowPart {
+            recent: amounts.1,
+            tier: if known { source[which].tier } else { Tier::Behavior },
+            hops: if known { source[which].hops } else { 1 },
+            confidence: if known { source[which].confidence } else { Confidence::CERTAIN },
+            ..part(worse, amounts.0)
+        };
+        let after = money(source, destination, labels);
+        prop_assert!(after.risk_score >= before.risk_score, "{} then {}", before.risk_score, after.risk_score);
+    }
+
+    #[test]
+    fn raising_a_tier_never_lowers_the_score(
+        mut source in some_parts(), destination in parts(), which in any::<prop::sample::Index>(),
+        tier in any_tier(), mut labels in prop::collection::vec(risky_label(), 0..3),
+    ) {
+        let before = money(source.clone(), destination.clone(), labels.clone());
+        let which_part = which.index(source.len());
+        source[which_part].tier = source[which_part].tier.min(tier);
+        for label in &mut labels {
+            label.tier = label.tier.min(tier);
+        }
+        let after = money(source, destination, labels);
+        prop_assert!(after.risk_score >= before.risk_score);
+    }
+
+    #[test]
+    fn adding_risky_evidence_never_lowers_the_score(
+        source in parts(), destination in parts(), labels in prop::collection::vec(risky_label(), 0..3),
+        added in risky_label(), listed in any::<bool>(),
+    ) {
+        let before = money(source.clone(), destination.clone(), labels.clone());
+        let mut more = labels.clone();
+        more.push(added);
+        let after = money(source.clone(), destination.clone(), more);
+        prop_assert!(after.risk_score >= before.risk_score);
+        let list = if listed { "ofac-sdn" } else { "il-nbctf" };
+        let chain = flows_in("USD", 2, source, destination);
+        let after = judge(&Facts { chain, labels, listings: vec![listing(list)], ..nothing_known() });
+        prop_assert!(after.risk_score >= before.risk_score);
+    }
+
+    #[test]
+    fn splitting_a_flow_over_more_addresses_changes_nothing(
+        source in some_parts(), destination in parts(), which in any::<prop::sample::Index>(),
+        cut in 0..=100_u128, recent_cut in 0..=100_u128,
+    ) {
+        let before = money(source.clone(), destination.clone(), vec![]);
+        let which = which.index(source.len());
+        let mut split = source;
+        let (amount, recent) = (split[which].amount * cut / 100, split[which].recent * recent_cut / 100);
+        let piece = FlowPart { amount, recent, ..split[which].clone() };
+        split[which].amount -= amount;
+        split[which].recent -= recent;
+        split.push(piece);
+        let after = money(split, destination, vec![]);
+        prop_assert_eq!(after.risk_score, before.risk_score);
+        prop_assert_eq!(after.verdict, before.verdict);
+    }
+
+    #[test]
+    fn added_clean_money_never_lowers_the_score_below_what_amounts_alone_give(
+        source in parts(), destination in parts(), clean in any_part(),
+    ) {
+        // Beside endless money that says nothing, shares vanish: only amounts are left.
+        let endless = u128::MAX >> 8;
+        let endless = FlowPart { end: FlowEnd::Held, recent: endless, ..part(Category::Exchange, endless) };
+        let with = |mut parts: Vec<FlowPart>, added: &FlowPart| {
+            parts.push(added.clone());
+            parts
+        };
+        let amounts_alone = money(with(source.clone(), &endless), with(destination.clone(), &endless), vec![]);
+        let after = money(with(source, &clean), destination, vec![]);
+        prop_assert!(after.risk_score >= amounts_alone.risk_score);
+    }
+
+    #[test]
+    fn no_benign_label_removes_a_floor(
+        benign in prop::collection::vec(any_label(), 1..4), mut facts in any_facts(),
+    ) {
+        facts.labels = vec![];
+        facts.cluster = Some(Cluster {
+            id: subject(), size: 2, confidence: Confidence::CERTAIN, labels: vec![], listings: vec![listing("uk")],
+        });
+        let floor = if !facts.listings.is_empty() && facts.listings.iter().any(|l| l.entry.list.as_str() == "ofac-sdn") {
+            1000
+        } else if facts.same_key.is_empty() {
+            500
+        } else {
+            900
+        };
+        facts.labels = benign;
+        prop_assert!(tenths(&judge(&facts)) >= floor);
+    }
+
+    #[test]
+    fn no_tier_exceeds_its_cap(labels in prop::collection::vec(any_label(), 0..6), source in parts(), weakest in any_tier()) {
+        let labels: Vec<_> = labels.into_iter().map(|label| Label { tier: label.tier.max(weakest), ..label }).collect();
+        let source: Vec<_> = source.into_iter().map(|part| FlowPart { tier: part.tier.max(weakest), ..part }).collect();
+        let answer = money(source, vec![], labels);
+        let floored = answer.scoring_components.iter().any(|c| c.kind == assay_engine::assessment::ComponentKind::Floor);
+        let cap = Policy::default().cap(weakest).tenths();
+        prop_assert!(tenths(&answer) <= cap || (floored && tenths(&answer) == 500));
+    }
+}
+
+fn rotate<T>(items: &mut [T], seed: u64) {
+    if !items.is_empty() {
+        let by = usize::try_from(seed % items.len() as u64).unwrap();
+        items.rotate_left(by);
+        if seed.is_multiple_of(2) {
+            items.reverse();
+        }
+    }
+}

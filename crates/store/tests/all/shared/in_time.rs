@@ -1,0 +1,93 @@
+//! What the control plane asks is answered in time or broken off, whatever else goes on.
+
+use std::{sync::Arc, time::Duration};
+
+use assay_database::DatabaseError;
+use assay_database::postgres::DatabaseAddress;
+use assay_engine::{chain::ChainId, facts::Environment};
+use assay_store::{
+    ControlStore, FetchedStore, PostgresStore, Store, StoreError, fetched::FetchedKind,
+};
+use sqlx::{Connection, Executor, PgConnection, Row};
+
+use super::{PATIENCE, backends::server::Server};
+
+/// A store whose tables somebody else can lock.
+async fn lockable(readers: u32) -> (String, Arc<PostgresStore>, PgConnection) {
+    let url = Server::of_this_process().database().await;
+    let address = DatabaseAddress::at(&url).with_readers(readers);
+    let store = PostgresStore::open_or_create(address, Environment::Production).await.unwrap();
+    let other = PgConnection::connect(&url).await.unwrap();
+    (url, Arc::new(store), other)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_answered_in_time_is_broken_off_and_keeps_no_connection() {
+    let (_, store, mut other) = lockable(1).await;
+    let mut lock = other.begin().await.unwrap();
+    lock.execute("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    // More than there are connections.
+    let asked: Vec<_> = (0..8)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.control().await })
+        })
+        .collect();
+    for asked in asked {
+        let answer = tokio::time::timeout(PATIENCE, asked).await.expect("it is broken off");
+        let error = answer.unwrap().unwrap_err();
+        let in_vain = matches!(
+            &error,
+            StoreError::Database(DatabaseError::NoAnswer { .. } | DatabaseError::Connect { .. })
+        );
+        assert!(in_vain, "{error}");
+    }
+    // The server has not answered them yet, and none of them holds a place any more.
+    let revisions = tokio::time::timeout(PATIENCE, async {
+        loop {
+            if let Ok(revisions) = store.revisions().await {
+                return revisions;
+            }
+        }
+    });
+    assert_eq!(revisions.await.expect("there is a place").control, 0);
+    lock.rollback().await.unwrap();
+    assert!(store.control().await.unwrap().keys.is_empty());
+    tokio::time::timeout(PATIENCE, store.close()).await.expect("it closes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_that_read_chains_do_not_hold_up_limits_and_revocations() {
+    let (url, store, mut other) = lockable(2).await;
+    let mut lock = other.begin().await.unwrap();
+    lock.execute("LOCK TABLE fetched IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let reading: Vec<_> = (0..20)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            let keys = ["x".to_owned()];
+            tokio::spawn(
+                async move { store.fetched(ChainId::BTC, FetchedKind::History, &keys).await },
+            )
+        })
+        .collect();
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    // A transaction would see the same activity again and again.
+    let mut watcher = PgConnection::connect(&url).await.unwrap();
+    let busy = async {
+        while watcher.fetch_one(waiting).await.unwrap().get::<i64, _>(0) < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, busy).await.expect("every reader is busy");
+    // Nothing of this waits for a reader: the lock is still held.
+    store.revisions().await.unwrap();
+    store.control().await.unwrap();
+    let limits = store.coordination().unwrap();
+    assert!(limits.claim_slot("one", PATIENCE).await.unwrap().is_held);
+    lock.rollback().await.unwrap();
+    for reading in reading {
+        // Those that waited too long for a place were told so.
+        let _ = reading.await.unwrap();
+    }
+}

@@ -1,0 +1,539 @@
+//! The second wall between tenants, and what each role may do.
+
+use std::{collections::BTreeMap, env};
+
+use assay_engine::{chain::ChainId, facts::Environment};
+use assay_graph::{GraphStore, WriterOptions};
+use assay_store::{
+    ControlStore, FetchedStore, IntelStore, PostgresStore, QuotaStore, SlotStore, Store,
+    StoreError, UsageStore,
+    fetched::{Fetched, FetchedKind},
+    postgres::Roles,
+    usage::{Charged, KeptCheck, Operation, Purge, UsageBatch, UsageCount},
+};
+use assay_tenancy::{
+    Name,
+    key::{KeyId, Scope},
+};
+use jiff::civil::date;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
+
+use super::{
+    PATIENCE, at,
+    backends::server::Server,
+    graphs, key,
+    made_chain::{Chain, Dice},
+};
+
+/// How many probes are made where nothing else is said; `ASSAY_PROBES` says otherwise.
+const PROBES: usize = 2_000;
+const TENANTS: usize = 12;
+const KEYS: u64 = 4;
+const CHECKS: usize = 10;
+
+fn tenant(number: usize) -> Name {
+    format!("tenant-{number}").parse().unwrap()
+}
+
+fn check_id(number: usize, check: usize) -> String {
+    format!("check-{number}-{check}")
+}
+
+fn key_id(number: usize, id: u64) -> u64 {
+    number as u64 * KEYS + id
+}
+
+/// A database with roles: its URL for a superuser, and for a login of each role.
+struct Database {
+    superuser: String,
+    logins: BTreeMap<&'static str, String>,
+}
+
+impl Database {
+    async fn new() -> Self {
+        let server = Server::of_this_process();
+        let superuser = server.database().await;
+        open_or_create(&superuser).await.close().await;
+        let (_, name) = superuser.rsplit_once('/').unwrap();
+        let mut logins = BTreeMap::new();
+        for role in ["serve", "ingest", "control", "migrate"] {
+            let options = format!("IN ROLE assay_{role}");
+            let login = server.login(&superuser, &format!("{role}_{name}"), &options).await;
+            logins.insert(role, login);
+        }
+        Self { superuser, logins }
+    }
+
+    /// As every program opens it.
+    async fn store(&self, role: &str) -> PostgresStore {
+        open_or_create(&self.logins[role]).await
+    }
+
+    async fn connection(&self, role: &str) -> PgConnection {
+        PgConnection::connect(&self.logins[role]).await.unwrap()
+    }
+}
+
+async fn open_or_create(url: &str) -> PostgresStore {
+    PostgresStore::open_or_create(url, Environment::Production).await.unwrap()
+}
+
+/// Tenants with keys, answers and usage, written by the programs whose task that is.
+async fn inhabited() -> Database {
+    let database = Database::new().await;
+    let (control, serve) = (database.store("control").await, database.store("serve").await);
+    for number in 0..TENANTS {
+        for id in 0..KEYS {
+            control.add_key(&key(key_id(number, id), tenant(number).as_str()), None).await.unwrap();
+        }
+    }
+    let checks: Vec<KeptCheck> = (0..TENANTS)
+        .flat_map(|number| (0..CHECKS).map(move |check| (number, check)))
+        .map(|(number, check)| KeptCheck {
+            id: check_id(number, check),
+            tenant: tenant(number),
+            made_at: at(0),
+            answer: format!("{{\"tenant\":\"{}\"}}", tenant(number)),
+        })
+        .collect();
+    serve.keep_checks(&checks).await.unwrap();
+    let counts: Vec<UsageCount> =
+        (0..TENANTS).map(|number| UsageCount { charged: charged(number), count: 1 }).collect();
+    let batch = UsageBatch { writer: 1, number: 1, made_at: at(0), counts };
+    serve.add_usage(&batch).await.unwrap();
+    serve.add_usage(&batch).await.unwrap();
+    database
+}
+
+fn charged(number: usize) -> Charged {
+    Charged {
+        tenant: tenant(number),
+        day: date(2026, 1, 1),
+        key: key(key_id(number, 0), "any").id,
+        plan: "business".parse().unwrap(),
+        operation: Operation::Check,
+        verdict: "allow".into(),
+    }
+}
+
+/// What a careless or fooled query of one tenant could ask of another's, and counts it.
+fn raw_probes(theirs: &Name, check: &str, key: &KeyId) -> [String; 14] {
+    let key = key.as_str();
+    [
+        format!("SELECT count(*) FROM checks WHERE id = '{check}'"),
+        format!("SELECT count(*) FROM checks WHERE tenant = '{theirs}'"),
+        format!("SELECT count(*) FROM checks WHERE tenant = '' OR tenant = '{theirs}' --'"),
+        format!("SELECT count(*) FROM usage WHERE tenant = '{theirs}'"),
+        format!("SELECT count(*) FROM usage WHERE key_id = '{key}'"),
+        format!("SELECT coalesce(sum(count), 0)::bigint FROM usage WHERE tenant LIKE '{theirs}'"),
+        format!("SELECT count(*) FROM api_keys WHERE id = '{key}'"),
+        format!("SELECT count(*) FROM api_keys WHERE tenant = '{theirs}'"),
+        format!(
+            "SELECT count(*) FROM (SELECT hash FROM api_keys WHERE id >= '{key}' AND id <= '{key}') k"
+        ),
+        format!("SELECT count(*) FROM checks JOIN usage USING (tenant) WHERE tenant = '{theirs}'"),
+        format!(
+            "SELECT count(*) FROM usage WHERE EXISTS (SELECT FROM checks WHERE id = '{check}')"
+        ),
+        format!(
+            "SELECT count(*) FROM checks WHERE id IN ('{check}') UNION ALL
+                 SELECT count(*) FROM usage WHERE tenant IN ('{theirs}') ORDER BY 1 DESC LIMIT 1"
+        ),
+        format!(
+            "WITH changed AS (UPDATE api_keys SET last_used_at = 1 WHERE id = '{key}' RETURNING 1)
+                 SELECT count(*) FROM changed"
+        ),
+        format!(
+            "WITH locked AS (SELECT FROM api_keys WHERE id = '{key}' FOR NO KEY UPDATE)
+                 SELECT count(*) FROM locked"
+        ),
+    ]
+}
+
+async fn count(connection: &mut PgConnection, query: &str) -> i64 {
+    let row = connection.fetch_one(AssertSqlSafe(query.to_owned())).await;
+    row.unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
+}
+
+/// A transaction's first words.
+async fn begin_as(connection: &mut PgConnection, tenant: &Name) {
+    let begin = format!("BEGIN; SELECT set_config('assay.tenant', '{tenant}', true)");
+    connection.execute(AssertSqlSafe(begin)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_tenant_sees_anothers_rows() {
+    let probes = env::var("ASSAY_PROBES").map_or(PROBES, |text| text.parse().unwrap());
+    let database = inhabited().await;
+    let store = database.store("serve").await;
+    let mut connection = database.connection("serve").await;
+    let mut wall_less = PgConnection::connect(&database.superuser).await.unwrap();
+    let mut dice = Dice::new(6);
+    let mut made = 0;
+    while made < probes {
+        let mine = dice.below(TENANTS);
+        begin_as(&mut connection, &tenant(mine)).await;
+        for _ in 0..20 {
+            let other = (mine + 1 + dice.below(TENANTS - 1)) % TENANTS;
+            let check = check_id(other, dice.below(CHECKS));
+            let id = key(key_id(other, dice.below(4) as u64), "any").id;
+            let with_usage = key(key_id(other, 0), "any").id;
+            if made == 0 {
+                // What follows would be found, were it not for the wall.
+                for probe in raw_probes(&tenant(other), &check, &with_usage) {
+                    assert!(count(&mut wall_less, &probe).await > 0, "{probe}");
+                }
+            }
+            let id = if dice.below(2) == 0 { id } else { with_usage };
+            for probe in raw_probes(&tenant(other), &check, &id) {
+                assert_eq!(count(&mut connection, &probe).await, 0, "{mine}: {probe}");
+                made += 1;
+            }
+            // What asks right with the wrong tenant.
+            assert_eq!(store.kept_check(&tenant(mine), &check).await.unwrap(), None);
+            made += 1;
+        }
+        let own = format!("SELECT count(*) FROM checks WHERE tenant = '{}'", tenant(mine));
+        assert_eq!(count(&mut connection, &own).await, i64::try_from(CHECKS).unwrap());
+        connection.execute("COMMIT").await.unwrap();
+        let usage = store.usage(Some(&tenant(mine)), date(2026, 1, 1), date(2026, 1, 1)).await;
+        assert!(usage.unwrap().iter().all(|count| count.charged.tenant == tenant(mine)));
+        made += 1;
+    }
+    let touched = "SELECT count(*) FROM api_keys WHERE last_used_at IS NOT NULL";
+    assert_eq!(count(&mut wall_less, touched).await, 1, "the one without a wall before it");
+}
+
+#[tokio::test]
+async fn each_tenant_sees_its_own() {
+    let database = inhabited().await;
+    let store = database.store("serve").await;
+    for number in 0..TENANTS {
+        let id = check_id(number, 0);
+        let kept = store.kept_check(&tenant(number), &id).await.unwrap().unwrap();
+        assert!(kept.answer.contains(tenant(number).as_str()));
+        let day = date(2026, 1, 1);
+        let usage = store.usage(Some(&tenant(number)), day, day).await.unwrap();
+        assert_eq!(usage, [UsageCount { charged: charged(number), count: 1 }]);
+        let keys = store.keys_of(&tenant(number)).await.unwrap();
+        assert_eq!(keys.len(), usize::try_from(KEYS).unwrap());
+        assert!(keys.iter().all(|key| key.tenant == tenant(number)));
+    }
+    let keys = store.control().await.unwrap().keys;
+    assert_eq!(keys.len(), TENANTS * usize::try_from(KEYS).unwrap(), "the directory has every key");
+    let all = store.usage(None, date(2026, 1, 1), date(2026, 1, 1)).await.unwrap();
+    assert_eq!(all.len(), TENANTS);
+}
+
+#[tokio::test]
+async fn whoever_says_no_tenant_sees_nothing() {
+    let database = inhabited().await;
+    for role in ["serve", "control", "migrate"] {
+        let mut connection = database.connection(role).await;
+        for table in ["api_keys", "usage", "checks"] {
+            let query = format!("SELECT count(*) FROM {table}");
+            assert_eq!(count(&mut connection, &query).await, 0, "{role} {table}");
+            // Nor in a transaction after one that did.
+            begin_as(&mut connection, &tenant(1)).await;
+            assert!(count(&mut connection, &query).await > 0, "{role} {table}");
+            connection.execute("COMMIT").await.unwrap();
+            assert_eq!(count(&mut connection, &query).await, 0, "{role} {table}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nobody_writes_for_another_tenant() {
+    let database = inhabited().await;
+    let mut connection = database.connection("control").await;
+    let refused = [
+        "INSERT INTO api_keys (id, tenant, name, hash, scopes, created_at)
+         VALUES ('x', 'tenant-2', 'x', sha256('x'), '[]', 0)",
+        "INSERT INTO checks (id, tenant, made_at, answer) VALUES ('x', 'tenant-2', 0, '{}')",
+        "INSERT INTO usage (tenant, day, key_id, plan, operation, outcome, count)
+         VALUES ('tenant-2', '2026-01-01', 'x', 'x', 'check', 'allow', 1)",
+        // Nor hands what is its own to another.
+        "UPDATE api_keys SET tenant = 'tenant-2' WHERE tenant = 'tenant-1'",
+    ];
+    for statement in refused {
+        begin_as(&mut connection, &tenant(1)).await;
+        let error = connection.execute(statement).await.unwrap_err();
+        let code = error.as_database_error().unwrap().code().unwrap().into_owned();
+        assert_eq!(code, "42501", "{statement}: {error}");
+        connection.execute("ROLLBACK").await.unwrap();
+    }
+    begin_as(&mut connection, &tenant(1)).await;
+    for table in ["usage", "checks"] {
+        let delete = format!(
+            "WITH gone AS (DELETE FROM {table} WHERE tenant = 'tenant-2' RETURNING 1)
+                              SELECT count(*) FROM gone"
+        );
+        assert_eq!(count(&mut connection, &delete).await, 0);
+    }
+    connection.execute("COMMIT").await.unwrap();
+
+    // A key does not take another tenant's place.
+    let control = database.store("control").await;
+    let other = key(key_id(2, 0), "tenant-2").id;
+    let error = control.add_key(&key(9_999, "tenant-1"), Some((&other, at(1)))).await.unwrap_err();
+    assert!(matches!(error, StoreError::UnknownKey(id) if id == other));
+}
+
+#[tokio::test]
+async fn each_program_does_its_task_with_its_role() {
+    let database = inhabited().await;
+    let (serve, control) = (database.store("serve").await, database.store("control").await);
+    let ingest = database.store("ingest").await;
+
+    serve.record_key_use(&[(key(0, "any").id, at(5))]).await.unwrap();
+    serve.revoke_key(&key(1, "any").id, at(6)).await.unwrap();
+    control.update_key(&key(2, "any").id, &[Scope::Usage], Some(at(9))).await.unwrap();
+    let fetched = Fetched {
+        chain: "btc".parse().unwrap(),
+        kind: FetchedKind::History,
+        key: "x".into(),
+        content: "{}".into(),
+        fetched_at: at(0),
+    };
+    serve.keep_fetched(std::slice::from_ref(&fetched)).await.unwrap();
+    serve.keep_fetched(&[fetched]).await.unwrap();
+    assert!(serve.claim_slot("one", PATIENCE).await.unwrap().is_held);
+    assert!(serve.renew_slot("one", PATIENCE).await.unwrap().is_held);
+    serve.release_slot("one").await.unwrap();
+    serve.reserve(&[]).await.unwrap();
+    assert!(serve.first_epoch("bucket").await.unwrap());
+    serve.intel(None).await.unwrap();
+    assert!(graphs(&serve).graph(ChainId::BTC).await.unwrap().is_none());
+
+    let source = "ofac-sdn".parse().unwrap();
+    ingest.confirm_fetch(&source, at(0), None).await.unwrap();
+    ingest.source_history(&source).await.unwrap();
+    ingest.suppressions().await.unwrap();
+
+    let purge = Purge { tenant: tenant(3), checks_before: at(10), usage_before: date(2026, 1, 2) };
+    let purged = control.purge_tenant(&purge).await.unwrap();
+    assert_eq!((purged.checks, purged.usage), (u64::try_from(CHECKS).unwrap(), 1));
+    assert_eq!(control.purge_fetched(at(1)).await.unwrap(), 1);
+    control.purge_usage_writers(at(1)).await.unwrap();
+    control.purge_quotas().await.unwrap();
+    let keys = control.control().await.unwrap().keys;
+    let of = |number: u64| keys.iter().find(|found| found.id == key(number, "any").id).unwrap();
+    assert_eq!((of(0).last_used_at, of(1).revoked_at), (Some(at(5)), Some(at(6))));
+    assert_eq!((&*of(2).scopes, of(2).expires_at), (&[Scope::Usage][..], Some(at(9))));
+
+    for (role, store) in [("serve", &serve), ("ingest", &ingest)] {
+        let error = store.add_key(&key(9_999, "tenant-1"), None).await.unwrap_err();
+        assert!(error.to_string().contains("permission denied"), "{role}: {error}");
+    }
+    let error = ingest.control().await.unwrap_err();
+    assert!(error.to_string().contains("permission denied for table api_keys"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it() {
+    let database = Database::new().await;
+    let (_, name) = database.superuser.rsplit_once('/').unwrap();
+    let second = format!("second_{name}");
+    let server = Server::of_this_process();
+    let second = server.login(&database.superuser, &second, "IN ROLE assay_ingest").await;
+    let chain = Chain::of(1, 0, 4);
+    let (begun, rest) = chain.blocks.split_at(2);
+    let options = WriterOptions { start: 0, sample: false, backfill: true };
+
+    let first = database.store("ingest").await;
+    let mut graph = graphs(&first).writer(chain.id, options).await.unwrap();
+    graph.append(begun, 0, at(0)).await.unwrap();
+    drop(graph);
+    let second = PostgresStore::open(&second).await.unwrap();
+    let mut graph = graphs(&second).writer(chain.id, options).await.unwrap();
+    graph.append(rest, 0, at(0)).await.unwrap();
+    graph.build_indexes().await.unwrap();
+    drop(graph);
+
+    let serve = database.store("serve").await;
+    let read = graphs(&serve).graph(chain.id).await.unwrap().unwrap();
+    assert_eq!(read.tip().await.unwrap().unwrap().block.height, 3);
+    let error = graphs(&serve).writer(chain.id, options).await.unwrap_err();
+    assert!(error.to_string().contains("permission denied"), "{error}");
+    let mut connection = database.connection("serve").await;
+    for statement in ["DELETE FROM chain_btc.tx", "UPDATE chain_btc.graph SET tip = 0"] {
+        assert!(!allows(&mut connection, statement.to_owned()).await, "{statement}");
+    }
+}
+
+/// What each role may do to each table: s(elect), i(nsert), d(elete), and the columns that it may update.
+/// Every table must be here.
+const RIGHTS: [(&str, [&str; 3]); 17] = [
+    // serve, ingest, control
+    ("_sqlx_migrations", ["s", "s", "s"]),
+    ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at scopes"]),
+    ("checks", ["si", "", "sd"]),
+    ("fetched", ["si content fetched_at", "", "sd fetched_at"]),
+    (
+        "installation",
+        [
+            "s control_revision",
+            "s data_hash data_number intel_generation label_generation",
+            "s control_revision",
+        ],
+    ),
+    ("label_suppressions", ["s", "si lifted_at", "s"]),
+    ("labels", ["s", "si recorded_to", "s"]),
+    ("limiter_epochs_seen", ["si", "", ""]),
+    ("listings", ["s", "si recorded_to", "s"]),
+    ("manifests", ["s", "s", "sid applied_at spec"]),
+    ("publications", ["s", "si", "s"]),
+    ("quota_windows", ["si allowed granted reserved", "", "sd reserved"]),
+    ("schema_versions", ["s", "s", "s"]),
+    ("seats", ["s claimed_at expires_at holder previous_expiry", "", ""]),
+    ("sources", ["s", "si etag fetched_at last_modified url", "s"]),
+    ("usage", ["si count", "", "sd"]),
+    ("usage_writers", ["si batch written_at", "", "sd"]),
+];
+
+/// Whether the server lets somebody do something. What is explained is planned and checked, not done.
+async fn allows(connection: &mut PgConnection, statement: String) -> bool {
+    match connection.execute(AssertSqlSafe(format!("EXPLAIN {statement}"))).await {
+        Ok(_) => true,
+        Err(error) => {
+            let code = error.as_database_error().unwrap().code().unwrap().into_owned();
+            // Not allowed; or a column that nobody can set.
+            assert!(["42501", "428C9"].contains(&&*code), "{statement}: {error}");
+            false
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_role_may_do_what_it_needs_and_no_more() {
+    let database = Database::new().await;
+    let mut superuser = PgConnection::connect(&database.superuser).await.unwrap();
+    let rows = superuser
+        .fetch_all(
+            "SELECT table_name::text, array_agg(column_name::text ORDER BY column_name::text)
+             FROM information_schema.columns WHERE table_schema = 'public' GROUP BY 1 ORDER BY 1",
+        )
+        .await
+        .unwrap();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for role in ["serve", "ingest", "control"] {
+        let mut connection = database.connection(role).await;
+        for row in &rows {
+            let (table, columns): (String, Vec<String>) = (row.get(0), row.get(1));
+            let mut said = String::new();
+            for (letter, statement) in [
+                ('s', format!("SELECT * FROM {table}")),
+                ('i', format!("INSERT INTO {table} DEFAULT VALUES")),
+                ('d', format!("DELETE FROM {table}")),
+            ] {
+                if allows(&mut connection, statement).await {
+                    said.push(letter);
+                }
+            }
+            for column in columns {
+                if allows(&mut connection, format!("UPDATE {table} SET {column} = NULL")).await {
+                    said = format!("{said} {column}");
+                }
+            }
+            for forbidden in [
+                format!("TRUNCATE {table}"),
+                format!("DROP TABLE {table}"),
+                format!("ALTER TABLE {table} DISABLE ROW LEVEL SECURITY"),
+                format!("ALTER TABLE {table} OWNER TO CURRENT_USER"),
+            ] {
+                let refused = connection.execute(AssertSqlSafe(forbidden.clone())).await;
+                assert!(refused.is_err(), "{role}: {forbidden}");
+            }
+            found.entry(table).or_default().push(said);
+        }
+    }
+    let expected: BTreeMap<String, Vec<String>> = RIGHTS
+        .iter()
+        .map(|(table, rights)| ((*table).to_owned(), rights.map(ToOwned::to_owned).to_vec()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
+async fn the_tables_are_the_migrating_groups_and_bind_it_too() {
+    let database = inhabited().await;
+    let mut superuser = PgConnection::connect(&database.superuser).await.unwrap();
+    let others = "SELECT count(*) FROM pg_tables
+                  WHERE schemaname = 'public' AND tableowner <> 'assay_migrate'";
+    assert_eq!(count(&mut superuser, others).await, 0);
+    let bound = "SELECT count(*) FROM pg_class WHERE relrowsecurity AND relforcerowsecurity
+                 AND relname IN ('api_keys', 'usage', 'checks')";
+    assert_eq!(count(&mut superuser, bound).await, 3);
+    // Whoever migrates sees the tables and not what is in them.
+    let mut migrate = database.connection("migrate").await;
+    assert_eq!(count(&mut migrate, "SELECT count(*) FROM checks").await, 0);
+    // No role is above the wall, or can make roles.
+    let mighty = "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'assay\\_%'
+                  AND (rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb OR rolcanlogin)";
+    assert_eq!(count(&mut superuser, mighty).await, 0);
+}
+
+#[tokio::test]
+async fn whoever_may_not_make_roles_is_told_so_and_works_without() {
+    // A server that has none yet.
+    let server = Server::start();
+    let owner = server.owned_database().await;
+    let store = open_or_create(&owner).await;
+    assert_eq!(store.arrange_roles().await.unwrap(), Roles::Missing);
+    store.add_key(&key(1, "acme"), None).await.unwrap();
+    assert_eq!(store.control().await.unwrap().keys.len(), 1);
+    let mut connection = PgConnection::connect(&owner).await.unwrap();
+    let seen = "SELECT count(*) FROM api_keys";
+    assert_eq!(count(&mut connection, seen).await, 0, "the wall stands before the owner, too");
+
+    // Somebody who may runs the statements that are printed.
+    let (_, name) = owner.rsplit_once('/').unwrap();
+    let mut superuser = PgConnection::connect(&server.url(name)).await.unwrap();
+    let statements = assay_store::postgres::roles_sql();
+    superuser.execute(AssertSqlSafe(statements)).await.unwrap();
+    let serve = server.login(&server.url(name), "y", "IN ROLE assay_serve").await;
+    let serve = PostgresStore::open(&serve).await.unwrap();
+    assert_eq!(serve.control().await.unwrap().keys.len(), 1);
+    assert!(serve.add_key(&key(2, "acme"), None).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
+    // Given a chain that was ingested where there were no roles yet, by a login that may make none.
+    let server = Server::start();
+    let superuser = server.database().await;
+    let (_, name) = superuser.rsplit_once('/').unwrap();
+    let plain = server.login(&superuser, "plain", "").await;
+    let mut connection = PgConnection::connect(&superuser).await.unwrap();
+    let give = format!("ALTER DATABASE {name} OWNER TO plain; ALTER SCHEMA public OWNER TO plain");
+    connection.execute(AssertSqlSafe(give)).await.unwrap();
+    let store = open_or_create(&plain).await;
+    let chain = Chain::of(1, 0, 4);
+    let (begun, rest) = chain.blocks.split_at(2);
+    let options = WriterOptions { start: 0, sample: false, backfill: true };
+    let mut graph = graphs(&store).writer(chain.id, options).await.unwrap();
+    graph.append(begun, 0, at(0)).await.unwrap();
+    drop(graph);
+    assert_eq!(store.arrange_roles().await.unwrap(), Roles::Missing);
+
+    // When somebody who may makes the roles.
+    let store_of_superuser = open_or_create(&superuser).await;
+    assert_eq!(store_of_superuser.arrange_roles().await.unwrap(), Roles::Ready);
+
+    // Then any member of the ingesting role goes on, the one who began included; others read.
+    let ingest = server.login(&superuser, "ingests", "IN ROLE assay_ingest").await;
+    let ingest = PostgresStore::open(&ingest).await.unwrap();
+    let mut graph = graphs(&ingest).writer(chain.id, options).await.unwrap();
+    graph.append(rest, 0, at(0)).await.unwrap();
+    graph.build_indexes().await.unwrap();
+    drop(graph);
+    let mut graph = graphs(&store).writer(chain.id, options).await.unwrap();
+    graph.verified(at(1)).await.unwrap();
+    drop(graph);
+    for role in ["serve", "control"] {
+        let login = server.login(&superuser, role, &format!("IN ROLE assay_{role}")).await;
+        let store = PostgresStore::open(&login).await.unwrap();
+        let read = graphs(&store).graph(chain.id).await.unwrap().unwrap();
+        assert_eq!(read.tip().await.unwrap().unwrap().block.height, 3, "{role}");
+    }
+}

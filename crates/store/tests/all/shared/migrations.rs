@@ -1,0 +1,147 @@
+//! Many programs, of more than one version, on one database.
+
+use std::sync::Arc;
+
+use assay_database::DatabaseError;
+use assay_engine::facts::Environment;
+use assay_store::{ControlStore, PostgresStore, Store, StoreError};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
+use tokio::sync::Barrier;
+
+use super::{PATIENCE, backends::server::Server, key};
+
+async fn open_or_create(url: &str) -> Result<PostgresStore, StoreError> {
+    PostgresStore::open_or_create(url, Environment::Production).await
+}
+
+/// A migration of a program of the future, with what it says of those that do not know it.
+async fn migrate_to_the_future(url: &str, version: i64, says: Option<(&str, i64)>) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    let note = says.map_or_else(String::new, |(kind, compatible_from)| {
+        format!("INSERT INTO schema_versions VALUES ({version}, '{kind}', {compatible_from})")
+    });
+    let statements = format!(
+        "ALTER TABLE installation ADD future_{version} text;
+         INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES ({version}, 'from the future', TRUE, '\\x00', 0);
+         {note}"
+    );
+    connection.execute(AssertSqlSafe(statements)).await.unwrap();
+}
+
+async fn newest(url: &str) -> i64 {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    connection.fetch_one("SELECT max(version) FROM _sqlx_migrations").await.unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_replicas_that_start_at_once_make_one_store() {
+    for url in [
+        Server::of_this_process().database().await,
+        Server::of_this_process().owned_database().await,
+    ] {
+        let together = Arc::new(Barrier::new(10));
+        let tasks: Vec<_> = (0..10)
+            .map(|number| {
+                let (url, together) = (url.clone(), Arc::clone(&together));
+                tokio::spawn(async move {
+                    together.wait().await;
+                    let store = open_or_create(&url).await?;
+                    store.add_key(&key(number, "acme"), None).await?;
+                    store.revisions().await
+                })
+            })
+            .collect();
+        for task in tasks {
+            tokio::time::timeout(2 * PATIENCE, task).await.unwrap().unwrap().unwrap();
+        }
+        let store = open_or_create(&url).await.unwrap();
+        assert_eq!(store.control().await.unwrap().keys.len(), 10);
+    }
+}
+
+#[tokio::test]
+async fn every_migration_says_what_it_means_for_older_programs() {
+    let url = Server::of_this_process().database().await;
+    open_or_create(&url).await.unwrap();
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let silent = "SELECT count(*) FROM _sqlx_migrations FULL JOIN schema_versions USING (version)
+                  WHERE compatible_from IS NULL OR description IS NULL";
+    assert_eq!(connection.fetch_one(silent).await.unwrap().get::<i64, _>(0), 0);
+}
+
+#[tokio::test]
+async fn a_newer_schema_that_only_expands_is_used() {
+    let url = Server::of_this_process().database().await;
+    open_or_create(&url).await.unwrap().close().await;
+    let known = newest(&url).await;
+    migrate_to_the_future(&url, known + 1, Some(("expand", known))).await;
+    migrate_to_the_future(&url, known + 2, Some(("expand", 1))).await;
+    let store = open_or_create(&url).await.unwrap();
+    store.add_key(&key(1, "acme"), None).await.unwrap();
+    let reader = PostgresStore::open(&url).await.unwrap();
+    assert_eq!(reader.revisions().await.unwrap().control, 1);
+    assert_eq!(newest(&url).await, known + 2, "what is newer stays");
+}
+
+#[tokio::test]
+async fn a_newer_schema_that_takes_something_away_is_refused() {
+    for says in [Some("contract"), None] {
+        let url = Server::of_this_process().database().await;
+        open_or_create(&url).await.unwrap().close().await;
+        let known = newest(&url).await;
+        migrate_to_the_future(&url, known + 1, Some(("expand", known))).await;
+        migrate_to_the_future(&url, known + 2, says.map(|kind| (kind, known + 1))).await;
+        for opened in [open_or_create(&url).await, PostgresStore::open(&url).await] {
+            let error = opened.unwrap_err();
+            assert!(
+                matches!(error, StoreError::Database(DatabaseError::NewerSchema(v)) if v == known + 2),
+                "{error}"
+            );
+            let text = error.to_string();
+            assert!(text.contains("cannot work") && text.contains("newer one"), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_may_not_migrate_says_who_should() {
+    let server = Server::of_this_process();
+    let url = server.database().await;
+    let (_, name) = url.rsplit_once('/').unwrap();
+    let login = server.login(&url, &format!("nobody_{name}"), "").await;
+    let error = open_or_create(&login).await.unwrap_err();
+    assert!(matches!(error, StoreError::Database(DatabaseError::MayNotMigrate)), "{error}");
+    assert!(error.to_string().contains("assay migrate"), "{error}");
+}
+
+#[tokio::test]
+async fn members_of_the_migrating_group_take_over_from_each_other() {
+    let server = Server::of_this_process();
+    let url = server.database().await;
+    open_or_create(&url).await.unwrap().close().await;
+    // As if the newest migrations had not been made.
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    connection
+        .execute(
+            "DROP TABLE seats, quota_windows, limiter_epochs_seen, usage_writers;
+             DROP INDEX api_keys_name;
+             DROP POLICY read_keys ON api_keys; DROP POLICY add_keys ON api_keys;
+             DROP POLICY change_keys ON api_keys; DROP POLICY read_usage ON usage;
+             DROP POLICY add_usage ON usage; DROP POLICY change_usage ON usage;
+             DROP POLICY forget_usage ON usage; DROP POLICY read_checks ON checks;
+             DROP POLICY keep_checks ON checks; DROP POLICY forget_checks ON checks;
+             DELETE FROM _sqlx_migrations WHERE version >= 5;
+             DELETE FROM schema_versions WHERE version >= 5",
+        )
+        .await
+        .unwrap();
+    let (_, name) = url.rsplit_once('/').unwrap();
+    let login = format!("member_{name}");
+    let member = server.login(&url, &login, "IN ROLE assay_migrate").await;
+    open_or_create(&member).await.unwrap().close().await;
+    let owners = "SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'public'";
+    let rows = connection.fetch_all(owners).await.unwrap();
+    let owners: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(owners, ["assay_migrate"]);
+}

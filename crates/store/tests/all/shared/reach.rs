@@ -1,0 +1,367 @@
+//! Reaching the server: whichever takes writes, with the credentials of now.
+
+use std::{collections::BTreeSet, fs, path::PathBuf, pin::pin, sync::Arc, time::Duration};
+
+use assay_database::DatabaseError;
+use assay_database::postgres::DatabaseAddress;
+use assay_engine::facts::Environment;
+use assay_store::{ControlStore, PostgresStore, Store, StoreError};
+use futures_util::future::{Either, join_all, select};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
+use tempfile::TempDir;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+
+use super::{
+    PATIENCE,
+    backends::server::{PASSWORD, Server},
+    key,
+};
+
+async fn open_or_create(address: impl Into<DatabaseAddress>) -> Result<PostgresStore, StoreError> {
+    PostgresStore::open_or_create(address, Environment::Production).await
+}
+
+async fn run(url: &str, statements: &str) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    connection.execute(AssertSqlSafe(statements.to_owned())).await.unwrap();
+}
+
+/// Ends every connection to the database but the one that asks.
+async fn end_connections(url: &str) {
+    run(
+        url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    .await;
+}
+
+/// Tries until it works.
+async fn in_the_end<T>(mut attempt: impl AsyncFnMut() -> Result<T, StoreError>) -> T {
+    let trying = async {
+        loop {
+            match attempt().await {
+                Ok(value) => return value,
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, trying).await.expect("it works in the end")
+}
+
+/// The URL for these hosts in the place of its own.
+fn at_hosts(url: &str, hosts: &[&str]) -> String {
+    let (before, after) = url.split_once('@').unwrap();
+    let (_, path) = after.split_once('/').unwrap();
+    format!("{before}@{}/{path}", hosts.join(","))
+}
+
+/// A login, its URL for superusers and without a password, and a file with its password.
+struct Login {
+    superuser: String,
+    name: String,
+    without_password: String,
+    folder: TempDir,
+}
+
+impl Login {
+    async fn new() -> Self {
+        let server = Server::of_this_process();
+        let superuser = server.database().await;
+        open_or_create(&superuser).await.unwrap().close().await;
+        let (before, database) = superuser.rsplit_once('/').unwrap();
+        let (_, host) = before.rsplit_once('@').unwrap();
+        let name = format!("rotated_{database}");
+        server.login(&superuser, &name, "IN ROLE assay_control").await;
+        let without_password = format!("postgres://{name}@{host}/{database}");
+        let folder = tempfile::tempdir().unwrap();
+        let login = Self { superuser, name, without_password, folder };
+        login.write(PASSWORD);
+        login
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("password")
+    }
+
+    fn write(&self, password: &str) {
+        fs::write(self.file(), format!("{password}\n")).unwrap();
+    }
+
+    fn address(&self) -> DatabaseAddress {
+        DatabaseAddress::at(&self.without_password).with_password_file(&self.file())
+    }
+
+    async fn change_password(&self, password: &str) {
+        let alter = format!("ALTER ROLE {} PASSWORD '{password}'", self.name);
+        run(&self.superuser, &alter).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotated_password_is_read_again() {
+    let login = Login::new().await;
+    let store = PostgresStore::open(login.address()).await.unwrap();
+    let mut hints = store.subscribe().unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
+    store.add_key(&key(1, "acme"), None).await.unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
+
+    login.change_password("another").await;
+    // Connections that are open stay open. A connection that is just being returned to its pool is not free
+    // at once.
+    in_the_end(async || store.add_key(&key(2, "acme"), None).await).await;
+    login.write("another");
+    end_connections(&login.superuser).await;
+    // Neither is started again.
+    in_the_end(async || store.add_key(&key(3, "acme"), None).await).await;
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
+    assert_eq!(store.control().await.unwrap().keys.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_that_is_written_late_is_found_when_it_is_there() {
+    let login = Login::new().await;
+    let store = PostgresStore::open(login.address()).await.unwrap();
+    login.change_password("another").await;
+    end_connections(&login.superuser).await;
+    let error = store.revisions().await.unwrap_err();
+    let text = format!("{error} {error:?}");
+    assert!(text.contains("password authentication failed"), "{text}");
+    assert!(!text.contains(PASSWORD), "{text}");
+    login.write("another");
+    store.revisions().await.expect("the first call after it was written");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
+    // As of two logins, of which the second one takes over.
+    let login = Login::new().await;
+    let url = login.folder.path().join("url");
+    let with = |name: &str| {
+        login.without_password.replacen(&format!("//{}@", login.name), &format!("//{name}@"), 1)
+    };
+    let server = Server::of_this_process();
+    let second = format!("second_{}", login.name);
+    server.login(&login.superuser, &second, "IN ROLE assay_control").await;
+    fs::write(&url, with(&login.name)).unwrap();
+    let address = DatabaseAddress::in_file(&url)
+        .with_password_file(&login.file())
+        .with_lifetime(Duration::from_millis(200));
+    let store = PostgresStore::open(address).await.unwrap();
+    fs::write(&url, with(&second)).unwrap();
+    let who = format!(
+        "SELECT coalesce(bool_and(usename = '{second}'), false) FROM pg_stat_activity
+         WHERE datname = current_database() AND usename LIKE '%rotated%'"
+    );
+    let mut connection = PgConnection::connect(&login.superuser).await.unwrap();
+    let taken_over = async {
+        loop {
+            store.revisions().await.unwrap();
+            let who = AssertSqlSafe(who.clone());
+            if connection.fetch_one(who).await.unwrap().get::<bool, _>(0) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, taken_over).await.expect("old connections are replaced");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_replaced_after_their_lifetime() {
+    let url = Server::of_this_process().database().await;
+    let address = DatabaseAddress::at(&url).with_lifetime(Duration::from_millis(50));
+    let store = open_or_create(address).await.unwrap();
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let pids = "SELECT pid FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let mut seen = BTreeSet::new();
+    let replaced = async {
+        while seen.len() < 3 {
+            store.revisions().await.unwrap();
+            let rows = connection.fetch_all(pids).await.unwrap();
+            seen.extend(rows.iter().map(|row| row.get::<i32, _>(0)));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, replaced).await.expect("new connections");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_file_of_credentials_is_said_without_what_is_in_it() {
+    let login = Login::new().await;
+    let missing = login.folder.path().join("missing");
+    let empty = login.folder.path().join("empty");
+    fs::write(&empty, "\n").unwrap();
+    for file in [&missing, &empty] {
+        let by_password = DatabaseAddress::at(&login.without_password).with_password_file(file);
+        for address in [by_password, DatabaseAddress::in_file(file)] {
+            let error = PostgresStore::open(address).await.unwrap_err();
+            assert!(
+                matches!(error, StoreError::Database(DatabaseError::CredentialFile { .. })),
+                "{error}"
+            );
+            assert!(error.to_string().contains(file.to_str().unwrap()), "{error}");
+        }
+    }
+    // A password in the place of a URL.
+    let error = PostgresStore::open(DatabaseAddress::in_file(&login.file())).await.unwrap_err();
+    let store = PostgresStore::open(login.address()).await.unwrap();
+    let hints = store.subscribe().unwrap();
+    let shown = format!("{error} {error:?} {store:?} {hints:?} {:?}", login.address());
+    for secret in [PASSWORD, "s3", "cr@t"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_writes_is_not_used() {
+    let server = Server::start();
+    let url = server.database().await;
+    open_or_create(&url).await.unwrap().close().await;
+    run(&url, "ALTER SYSTEM SET default_transaction_read_only = on").await;
+    run(&url, "SELECT pg_reload_conf()").await;
+    let refused = async {
+        loop {
+            if let Err(error) = PostgresStore::open(&url).await {
+                return error;
+            }
+        }
+    };
+    let error = tokio::time::timeout(PATIENCE, refused).await.unwrap();
+    assert!(matches!(error, StoreError::Database(DatabaseError::ReadOnly(_))), "{error}");
+    assert!(error.to_string().contains(&server.host()), "{error}");
+
+    let nobody = at_hosts(&url, &["127.0.0.1:1", &server.host()]);
+    let text = PostgresStore::open(&nobody).await.unwrap_err().to_string();
+    assert!(text.contains("127.0.0.1:1/") && text.contains(&server.host()), "{text}");
+    assert!(text.contains("refused") && text.contains("standby"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_primary_is_found_again_after_a_failover() {
+    let primary = Server::start();
+    let url = primary.database().await;
+    open_or_create(&url).await.unwrap().close().await;
+    let standby = primary.standby();
+    let (_, name) = url.rsplit_once('/').unwrap();
+    let standby_url = standby.url(name);
+    let error = PostgresStore::open(&standby_url).await.unwrap_err();
+    assert!(matches!(error, StoreError::Database(DatabaseError::ReadOnly(_))), "{error}");
+
+    // Whatever the order of the hosts.
+    let hosts = at_hosts(&url, &[&standby.host(), &primary.host()]);
+    let store = Arc::new(open_or_create(&hosts).await.unwrap());
+    let mut hints = store.subscribe().unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
+    store.add_key(&key(1, "acme"), None).await.unwrap();
+    tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
+    let mut connection = PgConnection::connect(&standby_url).await.unwrap();
+    let arrived = "SELECT control_revision = 1 FROM installation";
+    let replicated = async {
+        while !connection.fetch_one(arrived).await.unwrap().get::<bool, _>(0) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, replicated).await.expect("the standby follows");
+
+    drop(primary);
+    // It takes a moment to go.
+    let gone = async {
+        loop {
+            if let Err(error) = store.revisions().await {
+                return error;
+            }
+        }
+    };
+    let error = tokio::time::timeout(PATIENCE, gone).await.expect("the primary is gone");
+    assert!(!format!("{error} {error:?}").contains(PASSWORD), "{error}");
+    connection.execute("SELECT pg_promote()").await.unwrap();
+    in_the_end(async || store.add_key(&key(2, "acme"), None).await).await;
+    assert_eq!(store.control().await.unwrap().keys.len(), 2, "nothing that was there is lost");
+    let listening = "SELECT EXISTS (SELECT FROM pg_stat_activity
+                     WHERE datname = current_database() AND pid <> pg_backend_pid()
+                       AND (query LIKE 'LISTEN %' OR query = 'SELECT 1'))";
+    let again = async {
+        while !connection.fetch_one(listening).await.unwrap().get::<bool, _>(0) {
+            hints.changed().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, again).await.expect("the new primary is listened to");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_demoted_while_connected_is_left() {
+    // Both hold the same; the second one is no standby, so that it can take writes at once.
+    let (first, second) = (Server::start(), Server::start());
+    let (one, other) = (first.database().await, second.database().await);
+    assert_eq!(one.rsplit_once('/').unwrap().1, other.rsplit_once('/').unwrap().1);
+    open_or_create(&other).await.unwrap().close().await;
+    let store = open_or_create(&at_hosts(&one, &[&first.host(), &second.host()])).await.unwrap();
+    store.add_key(&key(1, "acme"), None).await.unwrap();
+    // Connections that are open stay so, and notice.
+    run(&one, "ALTER SYSTEM SET default_transaction_read_only = on").await;
+    run(&one, "SELECT pg_reload_conf()").await;
+    let moved = async {
+        while store.revisions().await.unwrap().control > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, moved).await.expect("it goes to the other one");
+    store.add_key(&key(2, "acme"), None).await.unwrap();
+}
+
+/// Passes bytes on to a server until it is told to fall silent; then it takes connections and says
+/// nothing, as where a network was cut.
+struct Wire {
+    host: String,
+    silent: watch::Sender<bool>,
+}
+
+impl Wire {
+    async fn to(server: &Server) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let (silent, is_silent) = watch::channel(false);
+        let server = server.host();
+        tokio::spawn(async move {
+            while let Ok((mut caller, _)) = listener.accept().await {
+                let (server, mut is_silent) = (server.clone(), is_silent.clone());
+                tokio::spawn(async move {
+                    let mut answers = TcpStream::connect(server).await.unwrap();
+                    let cut = async {
+                        let _ = is_silent.wait_for(|silent| *silent).await;
+                    };
+                    let passing = copy_bidirectional(&mut caller, &mut answers);
+                    if let Either::Left(_) = select(pin!(cut), pin!(passing)).await {
+                        std::future::pending::<()>().await;
+                    }
+                });
+            }
+        });
+        Self { host, silent }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_falls_silent_is_left() {
+    let (first, second) = (Server::start(), Server::start());
+    let (one, other) = (first.database().await, second.database().await);
+    open_or_create(&other).await.unwrap().close().await;
+    let wire = Wire::to(&first).await;
+    let store = open_or_create(&at_hosts(&one, &[&wire.host, &second.host()])).await.unwrap();
+    store.add_key(&key(1, "acme"), None).await.unwrap();
+    // Every connection of the pool falls silent.
+    let reads = join_all((0..10).map(|_| store.control())).await;
+    assert!(reads.iter().all(Result::is_ok));
+    wire.silent.send(true).unwrap();
+    assert_eq!(in_the_end(async || store.revisions().await).await.control, 0, "the other one's");
+    for number in 2..6 {
+        store.add_key(&key(number, "acme"), None).await.expect("no silent connection is left");
+    }
+}

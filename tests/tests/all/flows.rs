@@ -1,0 +1,257 @@
+//! The engine follows money as the oracle does, to the last unit.
+//!
+//! `ASSAY_CHAINS=100000 cargo test -p assay-tests --test all flows` looks at more chains, and
+//! `ASSAY_FIRST_CHAIN=4711 ASSAY_CHAINS=1` at that one.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    num::NonZero,
+    ops::Range,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+use assay_database::postgres::PostgresDatabase;
+use assay_engine::{
+    evidence::{Direction, FlowEnd, FlowFacts, FlowPart},
+    taxonomy::Category,
+};
+use assay_graph::{FlowSource, GraphStore, PostgresGraphs, SqliteGraphs, WriterOptions};
+use assay_tests::{
+    Postgres,
+    oracle::{Case, Deviation, Haste, one_after_another},
+};
+use futures_util::FutureExt;
+use jiff::Timestamp;
+
+/// The seeds of the chains to look at: `usual` many, where nobody asks for others.
+fn seeds(usual: u64) -> Range<u64> {
+    let number = |name| env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
+    let first = number("ASSAY_FIRST_CHAIN").unwrap_or(0);
+    first..first + number("ASSAY_CHAINS").unwrap_or(usual)
+}
+
+/// What each of so many chains tells.
+fn chains<T: Send>(usual: u64, look: impl Fn(Case) -> T + Sync) -> Vec<T> {
+    let Range { start, end } = seeds(usual);
+    let (next, told) = (AtomicU64::new(start), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                break;
+            }
+            let one = look(Case::generate(seed));
+            told.lock().unwrap().push(one);
+        }
+    };
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(work);
+        }
+    });
+    told.into_inner().unwrap()
+}
+
+fn traced(case: &Case, source: &dyn FlowSource, batch: usize) -> FlowFacts {
+    // Memory never makes anybody wait.
+    let traced = case.trace(source, batch).now_or_never().unwrap();
+    traced.unwrap().unwrap_or_else(|| panic!("seed {}: nobody knows the subject", case.seed))
+}
+
+fn parts(facts: &FlowFacts) -> impl Iterator<Item = (Direction, &FlowPart)> {
+    [Direction::Source, Direction::Destination].into_iter().flat_map(move |direction| {
+        let ledgers = facts.ledgers.iter();
+        let parts = ledgers.flat_map(move |ledger| &ledger.direction(direction).parts);
+        parts.map(move |part| (direction, part))
+    })
+}
+
+fn same(case: &Case, found: &FlowFacts, expected: &FlowFacts) {
+    if let Some(difference) = case.difference(found, expected) {
+        panic!("{difference}");
+    }
+}
+
+/// What must come up in both directions...
+const BOTH_WAYS: [&str; 23] = [
+    "Coinjoin(Generic)",
+    "Coinjoin(Wasabi1)",
+    "Coinjoin(Wasabi2)",
+    "Coinjoin(Whirlpool)",
+    "Coinjoin(JoinMarket)",
+    "Unresolved(Budget)",
+    "Unresolved(Cut)",
+    "Unresolved(HopLimit)",
+    "a party, OfficialList",
+    "a party, OnChainProof",
+    "a party, Investigation",
+    "a party, Community",
+    "a pool",
+    "listed on no known day",
+    "moved before the listing",
+    "moved since the listing",
+    "carries all that it can",
+    "carries something met on the way",
+    "six hops",
+    "all recent",
+    "recent and earlier",
+    "many paths",
+    "a fortune",
+];
+
+/// ...and in one.
+const ONE_WAY: [&str; 5] = [
+    "Source: Mining",
+    "Source: Unresolved(UnknownOrigin)",
+    "Source: unasked for",
+    "Destination: Held",
+    "Destination: Fee",
+];
+
+/// What there is to see in an answer.
+fn sights(facts: &FlowFacts) -> Vec<String> {
+    let mut seen = Vec::new();
+    for (direction, part) in parts(facts) {
+        let end = match part.end {
+            FlowEnd::Attributed(Category::PrivacyProtocol) => "a pool".to_owned(),
+            FlowEnd::Attributed(_) => format!("a party, {:?}", part.tier),
+            end => format!("{end:?}"),
+        };
+        seen.push(format!("{direction:?}: {end}"));
+        let marks = [
+            (!part.solicited, "unasked for"),
+            (part.listed && part.listing.is_none(), "listed on no known day"),
+            (part.listing.is_some_and(|split| split.before > 0), "moved before the listing"),
+            (part.listing.is_some_and(|split| split.since > 0), "moved since the listing"),
+            (part.carried.len() == 12, "carries all that it can"),
+            (part.carried.iter().any(|label| label.hops > 1), "carries something met on the way"),
+            (part.hops == 6, "six hops"),
+            (part.recent == part.amount, "all recent"),
+            (part.recent > 0 && part.recent < part.amount, "recent and earlier"),
+            (part.paths.len() > 3, "many paths"),
+            (part.amount > 1_000_000_000_000_000_000, "a fortune"),
+        ];
+        let marks = marks.iter().filter(|(is, _)| *is);
+        seen.extend(marks.map(|(_, mark)| format!("{direction:?}: {mark}")));
+    }
+    seen
+}
+
+#[test]
+fn engine_and_oracle_agree() {
+    let told = chains(10_000, |case| {
+        let memory = case.in_memory();
+        let found = traced(&case, &memory, 256);
+        same(&case, &found, &case.expected());
+        for batch in [1, 7] {
+            assert_eq!(traced(&case, &memory, batch), found, "seed {}, by {batch}", case.seed);
+        }
+        sights(&found)
+    });
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for sight in told.iter().flatten() {
+        *seen.entry(sight.clone()).or_default() += 1;
+    }
+    eprintln!("{} chains", told.len());
+    for (sight, times) in &seen {
+        eprintln!("{times:>8}  {sight}");
+    }
+    if told.len() >= 10_000 {
+        let both = [Direction::Source, Direction::Destination].into_iter().flat_map(|direction| {
+            BOTH_WAYS.iter().map(move |sight| format!("{direction:?}: {sight}"))
+        });
+        for sight in both.chain(ONE_WAY.map(str::to_owned)) {
+            assert!(seen.contains_key(&sight), "never seen: {sight}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn sqlite_answers_as_expected() {
+    let directory = tempfile::tempdir().unwrap();
+    graphs_answer_as_expected(&SqliteGraphs::new(directory.path())).await;
+}
+
+#[tokio::test]
+async fn postgresql_answers_as_expected() {
+    let server = Postgres::shared(None);
+    let database = PostgresDatabase::connect((&server.url()).into()).await.unwrap();
+    graphs_answer_as_expected(&PostgresGraphs::new(database)).await;
+}
+
+async fn graphs_answer_as_expected(graphs: &dyn GraphStore) {
+    let cases: Vec<Case> = seeds(300).map(Case::generate).collect();
+    for (chain, blocks) in one_after_another(&cases) {
+        let options = WriterOptions { start: 0, sample: false, backfill: false };
+        let mut writer = graphs.writer(chain, options).await.unwrap();
+        for blocks in blocks.chunks(100) {
+            writer.append(blocks, u64::MAX, Timestamp::UNIX_EPOCH).await.unwrap();
+        }
+        writer.build_indexes().await.unwrap();
+    }
+    for case in cases {
+        let graph = graphs.graph(case.chain).await.unwrap().unwrap();
+        let expected = case.expected();
+        for batch in [1, 7, 256] {
+            let found = case.trace(&*graph, batch).await.unwrap().unwrap();
+            same(&case, &found, &expected);
+        }
+    }
+}
+
+#[test]
+fn what_was_not_read_in_time_is_unresolved() {
+    let incomplete = chains(1_000, |case| {
+        let (haste, memory) = (Haste(60), case.in_memory());
+        let found = case.trace_in(haste, &memory).now_or_never().unwrap().unwrap().unwrap();
+        same(&case, &found, &case.expected_in(haste));
+        !found.complete
+    });
+    assert!(incomplete.iter().filter(|incomplete| **incomplete).count() * 10 > incomplete.len());
+}
+
+#[test]
+fn parts_sum_to_what_the_subject_received() {
+    let _ = chains(1_000, |case| {
+        let memory = case.in_memory();
+        let history = memory
+            .history(&case.subject, case.rules.reading())
+            .now_or_never()
+            .unwrap()
+            .unwrap()
+            .unwrap();
+        let whole = history.statistics.received.max(history.statistics.sent);
+        let found = traced(&case, &memory, 256);
+        for wanted in [Direction::Source, Direction::Destination] {
+            let amounts = parts(&found).filter(|(direction, _)| *direction == wanted);
+            let sum: u128 = amounts.map(|(_, part)| part.amount).sum();
+            assert_eq!(sum, whole, "seed {}, {wanted:?}", case.seed);
+        }
+        for (_, part) in parts(&found) {
+            assert!(part.amount > 0 && part.recent <= part.amount, "seed {}: {part:?}", case.seed);
+            assert!(part.paths.iter().all(|path| path.amount <= part.amount), "{part:?}");
+            if let Some(split) = part.listing {
+                assert_eq!(split.before + split.since, part.amount);
+            }
+        }
+    });
+}
+
+#[test]
+fn whole_units_are_as_near_to_fractions_as_promised() {
+    let told = chains(1_000, |case| case.deviation());
+    let Deviation { base_units, of_allowed, flows } =
+        told.into_iter().fold(Deviation::default(), Deviation::max);
+    eprintln!(
+        "whole units and exact fractions: at most {}.{:06} base units apart; before rounding to base \
+         units {of_allowed} thousandths of what is allowed; at most {flows} flows in one part",
+        base_units / 1_000_000,
+        base_units % 1_000_000,
+    );
+}
