@@ -24,6 +24,7 @@ LANES = {
     "tests on a real node": ("tests/node ",),
     "tests of the operator": ("tests/cluster ",),
     "tests of the chart": ("tests/chart ",),
+    "tests of several servers": ("tests/shared ",),
     "tests of programs": ("tests/", "store/", "tests "),
     "unit tests": ("",),
 }
@@ -34,6 +35,7 @@ THREADS = {
     # They take turns at one cluster.
     "tests of the operator": 2,
     "tests of the chart": 2,
+    "tests of several servers": CORES,
     "tests of programs": CORES,
     "unit tests": CORES,
 }
@@ -120,8 +122,9 @@ class Run:
         steps.append(Step("lints", rust.lint, ["packages", "format"], is_vital=True))
         steps.append(Step("build", self.build, ["lints"], is_vital=True))
         steps.insert(1, Step("format", rust.check_format, is_vital=True))
-        units, *others = ["unit tests", "tests of the operator", "tests of the chart", "tests of programs"]
+        units = "unit tests"
         steps.append(self.lane(units))
+        others = [name for name in LANES if name not in (units, "tests on a real node")]
         steps += [self.lane(name, before_tests, follows=[units]) for name in others]
         if self.filters:
             return steps
