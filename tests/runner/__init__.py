@@ -1,9 +1,9 @@
-"""What ./tests/run does.
+"""The implementation of ./tests/run.
 
-main      the arguments, the steps and what comes after what, the summary
-steps     runs steps beside one another, each with a log and its time
-rust      format, one compilation for lints and tests, licences, benchmarks
+main      command line, steps with their order, summary
+steps     runs steps concurrently, each with its own log and times
+rust      format, lints, build, licences, benchmarks
 tools     programs that the tests need, built or fetched once into the cache
-needs     what a test may need that a machine may lack
-libtest   runs tests by Rust's own test harness and collects their results
+needs     requirements of tests that a machine may not meet
+libtest   runs test binaries with Rust's own test harness and collects the results
 """

@@ -1,7 +1,7 @@
-"""Runs tests by Rust's own test harness and collects their results.
+"""Runs test binaries with Rust's own test harness (libtest) and collects the results.
 
-The harness tells names, reasons and times as JSON only where unstable options are allowed, which
-RUSTC_BOOTSTRAP does; the toolchain is pinned, so that the form stays the same.
+libtest prints names, ignore reasons and times as JSON only with unstable options, which RUSTC_BOOTSTRAP
+allows. The toolchain is pinned, so the format does not change unnoticed.
 """
 
 import json
@@ -16,7 +16,7 @@ from .rust import Binary
 from .steps import Failure, Step, say
 
 UNSTABLE = ["-Z", "unstable-options", "--format", "json"]
-# A binary in which no test begins or ends for so long is ended.
+# Timeout: a binary in which no test starts or ends for so long is killed.
 SILENCE_SECONDS = 1200
 
 
@@ -24,7 +24,7 @@ SILENCE_SECONDS = 1200
 class Test:
     binary: Binary
     name: str
-    # Of its `ignore` attribute; empty without one.
+    # The reason in its `ignore` attribute; empty without one.
     message: str
 
     @property
@@ -42,7 +42,7 @@ class Result:
 
 
 class Results:
-    """What tests came to."""
+    """The results of all tests of a run."""
 
     def __init__(self) -> None:
         self._all: list[Result] = []
@@ -61,15 +61,15 @@ def list_tests(step: Step, binaries: Iterable[Binary]) -> list[Test]:
     """Every test of some binaries."""
     tests = []
     for binary in binaries:
-        told = step.output(binary.path, *UNSTABLE, "--list", env=environment(), cwd=binary.folder)
-        for event in map(json.loads, told.splitlines()):
+        output = step.output(binary.path, *UNSTABLE, "--list", env=environment(), cwd=binary.folder)
+        for event in map(json.loads, output.splitlines()):
             if event["event"] == "discovered":
                 tests.append(Test(binary, event["name"], event["ignore_message"] if event["ignore"] else ""))
     return tests
 
 
 def select(tests: Iterable[Test], needs: Needs, filters: list[str], results: Results) -> list[Test]:
-    """The tests to be run; the others are ignored, with the reasons."""
+    """Selects the tests to run. The others are recorded as ignored, with their reasons."""
     chosen = []
     for test in tests:
         if filters and not any(text in test.title for text in filters):
@@ -83,7 +83,7 @@ def select(tests: Iterable[Test], needs: Needs, filters: list[str], results: Res
 
 
 def run_binary(step: Step, binary: Binary, tests: list[Test], threads: int, results: Results, extra: dict) -> None:
-    """Runs tests of one binary, so many at a time. Raises Failure where one fails or the binary breaks off."""
+    """Runs tests of one binary, `threads` at a time. Raises Failure if a test fails or the binary aborts."""
     by_name = {test.name: test for test in tests}
     arguments = [*UNSTABLE, "--report-time", "--include-ignored", "--exact", f"--test-threads={threads}"]
     process = step.start(
@@ -117,7 +117,7 @@ def run_binary(step: Step, binary: Binary, tests: list[Test], threads: int, resu
                 results.add(Result(test, "failed", event.get("exec_time", 0.0)))
                 say(f"-- FAILED: {test.title}\n{event.get('stdout', '')}")
     watch.cancel()
-    # What neither passed nor failed never came to its end.
+    # The binary aborted before these tests ended.
     for name, test in by_name.items():
         results.add(Result(test, "failed"))
         say(f"-- FAILED: {test.title}: {'was running' if name in running else 'was not run'} when {binary.title} ended")
@@ -134,7 +134,7 @@ def environment(extra: dict | None = None) -> dict:
 
 
 def _event(line: str) -> dict:
-    # A test may print past the harness.
+    # A test may print to standard output directly, past libtest.
     try:
         event = json.loads(line)
     except ValueError:
@@ -143,7 +143,7 @@ def _event(line: str) -> dict:
 
 
 class _Watch:
-    """Ends a process of which nothing is heard for too long."""
+    """Kills a process that prints nothing for SILENCE_SECONDS."""
 
     def __init__(self, process: subprocess.Popen):
         self.process = process

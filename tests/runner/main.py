@@ -1,4 +1,4 @@
-"""The arguments, the steps and what comes after what, the summary."""
+"""Command line, steps with their order, and summary."""
 
 import argparse
 import os
@@ -18,8 +18,8 @@ from .steps import Failure, Step, run_all, say, stop
 from .tools import Tools
 
 SLOWEST = 20
-# Tests run in lanes, some of them beside one another, because most tests wait most of the time: for servers,
-# for a cluster. A test is in the first lane whose prefix its title has.
+# Lanes of tests. All lanes but the unit tests run at the same time: these tests spend most of their time
+# waiting for servers or the cluster. A test belongs to the first lane with a prefix of its title.
 LANES = {
     "tests on a real node": ("tests/node ",),
     "tests of the operator": ("tests/cluster ",),
@@ -29,17 +29,17 @@ LANES = {
     "unit tests": ("",),
 }
 CORES = os.cpu_count() or 1
-# How many tests of a lane run at the same time.
+# Number of tests of a lane that run at the same time.
 THREADS = {
     "tests on a real node": 1,
-    # They take turns at one cluster.
+    # Tests that need the cluster lock it; the others run beside them.
     "tests of the operator": 2,
     "tests of the chart": 2,
     "tests of several servers": CORES,
     "tests of programs": CORES,
     "unit tests": CORES,
 }
-# Debian packages, and what is there once they are installed.
+# Debian packages, each with a program or path that shows that it is installed.
 PACKAGES = {
     "build-essential": "g++",
     "curl": "curl",
@@ -47,7 +47,7 @@ PACKAGES = {
     "faketime": "faketime",
     "litecoind": "litecoind",
     "redis-server": "redis-server",
-    # Tests start servers of their own; the one that Debian sets up is not used.
+    # Tests start their own servers; Debian's default server is not used.
     "postgresql": "/usr/lib/postgresql/*/bin/postgres",
 }
 PACKAGES_OF_FULL = {
@@ -61,7 +61,7 @@ PACKAGES_OF_FULL = {
     "iproute2": "ip",
     "containernetworking-plugins": "/usr/lib/cni/bridge",
 }
-# More of what is searched at random.
+# Environment of a full run: more cases in randomized tests.
 SETTINGS_OF_FULL = {
     "PROPTEST_CASES": "5000",
     "ASSAY_LIMITER_SEEDS": "200000",
@@ -79,12 +79,12 @@ BENCHMARKS = {
     "limits": "limits with and without leases",
     "reconcile": "10,000 tenants and keys",
 }
-# Benchmarks that import real lists.
+# Benchmarks that import real lists and need the test data.
 ON_TEST_DATA = ["import", "screen"]
 
 
 class Run:
-    """One run: what was asked for, and what came of it."""
+    """One run: its options, its steps, its results."""
 
     def __init__(self, arguments: argparse.Namespace):
         self.full: bool = arguments.full
@@ -95,7 +95,7 @@ class Run:
         self.lanes: dict[str, list[Test]] = {lane: [] for lane in LANES}
 
     def steps(self) -> list[Step]:
-        """What is done, in the order in which it is told of."""
+        """The steps of this run, in the order of the report."""
         if self.quick:
             return [
                 Step("format", rust.check_format, is_vital=True),
@@ -116,7 +116,7 @@ class Run:
                 "Helm 3": tools.build_helm_3,
                 "Bitcoin Core": tools.build_bitcoin_core,
             }.items():
-                # One after the other: each of them has work for all cores.
+                # One after the other: each of them uses all cores.
                 steps.append(Step(name, build, before_tests[-1:]))
                 before_tests.append(name)
         steps.append(Step("lints", rust.lint, ["packages", "format"], is_vital=True))
@@ -139,7 +139,7 @@ class Run:
         return steps
 
     def steps_of_full(self, before: list[str]) -> list[Step]:
-        """What has the machine for itself: each comes after all that came before it, whether it passed or not."""
+        """Steps that need the whole machine: each starts when all steps before it ended, passed or not."""
         steps = [
             self.lane("tests on a real node"),
             Step("chart by Helm 3", self.run_chart_by_helm_3),
@@ -177,7 +177,7 @@ class Run:
             raise Failure("; ".join(failures))
 
     def environment(self, *first: Path) -> dict[str, str]:
-        """What tests learn from their environment."""
+        """Environment variables for tests."""
         environment = {"ASSAY_TOOLS": self.tools.path(*first)}
         if data := needs.test_data():
             environment["ASSAY_TEST_DATA"] = str(data)
@@ -197,7 +197,7 @@ class Run:
         rust.benchmark(step, name, {**os.environ, **self.environment()})
 
     def summary(self, steps: list[Step], passed: bool, seconds: float) -> str:
-        """The slowest tests and steps, what was not checked, and one line that says how it ended."""
+        """The report: slowest tests, steps, failures, and a last line with the counts."""
         ran = [*self.results.of("passed"), *self.results.of("failed")]
         lines = []
         if slowest := sorted(ran, key=lambda result: -result.seconds)[:SLOWEST]:
@@ -222,14 +222,14 @@ class Run:
 
 
 def install_packages(step: Step, full: bool) -> None:
-    """Installs the Debian packages that the build and the tests use and that are not there."""
+    """Installs the Debian packages that the build and the tests need and the machine lacks."""
     if not shutil.which("cargo"):
-        raise Failure("cargo is not there: install Rust with rustup")
+        raise Failure("cargo is not installed: install Rust with rustup")
     if not shutil.which("go"):
-        raise Failure("go is not there: install Go 1.26, with which Kubernetes and Helm are built")
+        raise Failure("go is not installed: install Go 1.26, which builds Kubernetes and Helm")
     wanted = {**PACKAGES, **(PACKAGES_OF_FULL if full else {})}
     lacking = [package for package, what in wanted.items() if not _is_there(what)]
-    # Debian's Python comes without what makes virtual environments.
+    # Debian splits the modules for virtual environments into a package of their own.
     if subprocess.run(["python3", "-c", "import ensurepip, venv"], capture_output=True).returncode != 0:
         lacking.append("python3-venv")
     if not lacking:
@@ -246,10 +246,11 @@ def _is_there(what: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./tests/run", description=__doc__)
+    parser = argparse.ArgumentParser(prog="./tests/run", description="Runs every check and every test.")
     much = parser.add_mutually_exclusive_group()
-    much.add_argument("--full", action="store_true", help="also what takes an hour: longer searches, benchmarks")
-    much.add_argument("--quick", action="store_true", help="only format, lints and unit tests")
+    full = "add tests that need more time or a Kubernetes node, fuzzing and benchmarks: about an hour"
+    much.add_argument("--full", action="store_true", help=full)
+    much.add_argument("--quick", action="store_true", help="run only format, lints and unit tests")
     parser.add_argument("filter", nargs="*", help="run only tests whose names contain one of these")
     run = Run(parser.parse_args(arguments))
     for name in (signal.SIGINT, signal.SIGTERM):

@@ -1,7 +1,7 @@
-"""What a test may need that a machine may lack.
+"""Requirements of tests that a machine may not meet.
 
-Such a test is `#[ignore = "needs NAME, NAME"]`, so that plain `cargo test` counts it as ignored; the runner
-runs it where everything is there, and otherwise counts it as ignored with the reason.
+A test with requirements has `#[ignore = "needs NAME, NAME"]`: plain `cargo test` reports it as ignored. The
+runner runs it if the machine meets all of them, and otherwise reports it as ignored, with the reason.
 """
 
 import os
@@ -16,7 +16,10 @@ PREFIX = "needs "
 
 
 class Needs:
-    """What is there. `lacking` names what is not, with what to do about it."""
+    """The requirements of tests on this machine.
+
+    `lacking` maps each requirement to the reason why it is not met and the remedy, or to None if it is met.
+    """
 
     def __init__(self, tools: Tools, full: bool):
         only_full = "built by ./tests/run --full"
@@ -35,13 +38,13 @@ class Needs:
         }
 
     def missing(self, message: str) -> list[str]:
-        """The needs of a test that are not met, by the message of its `ignore` attribute."""
+        """The unmet requirements of a test, from the message of its `ignore` attribute."""
         if not message.startswith(PREFIX):
             raise ValueError(f'the reason "{message}" must begin with "{PREFIX}"')
         names = message.removeprefix(PREFIX).split(", ")
         for name in names:
             if name not in self.lacking:
-                raise ValueError(f'nobody knows the need "{name}" (known: {", ".join(self.lacking)})')
+                raise ValueError(f'unknown requirement "{name}" (known: {", ".join(self.lacking)})')
         return [name for name in names if self.lacking[name] is not None]
 
     def explain(self, name: str) -> str:
@@ -53,7 +56,7 @@ def _test_data_folder() -> Path:
 
 
 def test_data() -> Path | None:
-    """The folder of real data, if there is one."""
+    """The folder of real data, or None."""
     folder = _test_data_folder()
     return folder if (folder / "README.md").is_file() else None
 
@@ -66,7 +69,7 @@ def _can_mount() -> bool:
 
 
 def _lacks_node() -> str | None:
-    """Why no real Kubernetes node can run here, if none can."""
+    """The reason why a real Kubernetes node cannot run on this machine, or None."""
     programs = ["containerd", "ctr", "runc", "nft", "iptables", "ip", "unshare", "nsenter"]
     lacking = [program for program in programs if not shutil.which(program)]
     if not Path("/usr/lib/cni/bridge").exists():

@@ -8,13 +8,13 @@ from .steps import Failure, Step
 from .tools import Tools
 
 WARNINGS_FAIL = ["--", "-D", "warnings"]
-# The same selection wherever anything is built, so that nothing is compiled twice.
+# One selection for every build, so that cargo compiles nothing twice.
 EVERYTHING = ["--workspace", "--bins", "--tests"]
 
 
 @dataclass
 class Binary:
-    """A program of tests."""
+    """A test binary."""
 
     package: str
     name: str
@@ -23,7 +23,7 @@ class Binary:
 
     @property
     def title(self) -> str:
-        """What comes before the names of its tests."""
+        """The prefix of its tests in reports: the package, and the binary if it is not the unit tests."""
         short = self.package.removeprefix("assay-")
         return short if self.name == self.package.replace("-", "_") else f"{short}/{self.name}"
 
@@ -37,11 +37,11 @@ def lint(step: Step) -> None:
 
 
 def build(step: Step, only_libraries: bool) -> list[Binary]:
-    """Builds the programs and the tests, or only the unit tests, and returns the programs of tests."""
+    """Builds programs and tests, or only the unit tests, and returns the test binaries."""
     command = ["test", "--no-run", "--workspace", "--lib"] if only_libraries else ["build", *EVERYTHING]
-    told = step.output("cargo", *command, "--quiet", "--message-format", "json-render-diagnostics")
+    output = step.output("cargo", *command, "--quiet", "--message-format", "json-render-diagnostics")
     binaries = []
-    for line in told.splitlines():
+    for line in output.splitlines():
         artifact = json.loads(line)
         if artifact["reason"] == "compiler-artifact" and artifact["profile"]["test"]:
             folder = Path(artifact["manifest_path"]).parent
@@ -52,13 +52,13 @@ def build(step: Step, only_libraries: bool) -> list[Binary]:
 
 
 def _package(artifact: dict, folder: str) -> str:
-    """The name of a package, which its id leaves out where its folder is called the same."""
+    """The package name, which the package id omits if the folder has the same name."""
     _, _, rest = artifact["package_id"].partition("#")
     return rest.split("@")[0] if "@" in rest else folder
 
 
 def check_licences(step: Step, tools: Tools) -> None:
-    """Licences, bans and sources; advisories where their database can be reached."""
+    """Checks licences, bans and sources, and advisories if their database is reachable."""
     deny = tools.cargo_deny / "bin/cargo-deny"
     step.run(deny, "check", "licenses", "bans", "sources")
     try:
@@ -66,7 +66,7 @@ def check_licences(step: Step, tools: Tools) -> None:
     except Failure:
         if "failed to fetch advisory database" not in step.log.read_text().lower():
             raise
-        step.notes.append("advisories were NOT checked: their database cannot be reached from here")
+        step.notes.append("advisories were NOT checked: their database is not reachable")
 
 
 def benchmark(step: Step, name: str, environment: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Runs steps beside one another, each with a log of its own."""
+"""Runs steps concurrently, each with its own log."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from typing import Callable, Sequence
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
 LOGS = TARGET / "run"
-# Lines of a log that are printed when its step fails.
+# Number of log lines that are printed when a step fails.
 LAST_LINES = 60
 
 _processes: set[int] = set()
@@ -21,24 +21,24 @@ _stopped = threading.Event()
 
 
 class Failure(Exception):
-    """A step failed; the message says why, the log says more."""
+    """The failure of a step. The message gives the reason, the log the details."""
 
 
 @dataclass
 class Step:
-    """Something to do, after other steps and beside all others."""
+    """A unit of work that runs after some steps and concurrently with all others."""
 
     name: str
     work: Callable[["Step"], None]
-    # Steps that must have passed.
+    # Steps that must pass first.
     after: Sequence[str] = ()
-    # Steps that must have ended, however they did.
+    # Steps that must end first, passed or not.
     follows: Sequence[str] = ()
-    # Without it nothing else is worth finishing.
+    # A failure of this step stops the run.
     is_vital: bool = False
     state: str = "waiting"
     seconds: float = 0.0
-    # Of its processes that ended, with those that they waited for.
+    # CPU time of its processes, with the children that they waited for.
     cpu_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
 
@@ -47,11 +47,11 @@ class Step:
         return LOGS / (self.name.replace(" ", "-").replace(",", "") + ".log")
 
     def run(self, *command: object, **options: object) -> None:
-        """Runs a command to its end; what it prints goes to the log. Raises Failure if it fails."""
+        """Runs a command and writes its output to the log. Raises Failure if it fails."""
         self.finish(self.start(*command, **options), command)
 
     def output(self, *command: object, **options: object) -> str:
-        """Runs a command and returns what it prints to standard output."""
+        """Runs a command and returns its standard output."""
         process = self.start(*command, stdout=subprocess.PIPE, **options)
         assert process.stdout is not None
         text = process.stdout.read()
@@ -59,7 +59,7 @@ class Step:
         return text
 
     def start(self, *command: object, **options: object) -> subprocess.Popen:
-        """Starts a command in a group of its own."""
+        """Starts a command in its own process group."""
         if _stopped.is_set():
             raise Failure("stopped")
         with self.log.open("a") as log:
@@ -83,7 +83,7 @@ class Step:
 
 
 def run_all(steps: Sequence[Step]) -> bool:
-    """Runs steps, each as soon as those before it passed. Returns whether all passed."""
+    """Runs each step as soon as its predecessors allow. Returns true if all passed."""
     LOGS.mkdir(parents=True, exist_ok=True)
     done = {step.name: threading.Event() for step in steps}
     by_name = {step.name: step for step in steps}
@@ -118,7 +118,7 @@ def _run_one(step: Step) -> None:
     except Failure as failure:
         step.state = "stopped" if _stopped.is_set() else "failed"
         reason = str(failure)
-    except Exception as error:  # a mistake in the runner, or a file system that is full
+    except Exception as error:  # a bug of the runner, or a full file system
         step.state, reason = "failed", repr(error)
     step.seconds = time.monotonic() - begun
     if step.state == "failed":
@@ -129,7 +129,7 @@ def _run_one(step: Step) -> None:
 
 
 def stop() -> None:
-    """Ends every command that runs; none is started any more."""
+    """Terminates all running commands and prevents new ones."""
     _stopped.set()
     with _lock:
         for process in _processes:
@@ -140,6 +140,6 @@ def stop() -> None:
 
 
 def say(text: str) -> None:
-    """Prints at once, whole, also where several steps print."""
+    """Prints a text without interleaving it with the texts of other steps."""
     with _lock:
         print(text, flush=True)

@@ -1,7 +1,7 @@
 """Programs that the tests need, built or fetched once into the cache.
 
-The cache is ASSAY_CACHE (~/.cache/assay where it is not set). A folder in it is named for what it is made
-of, holds its programs in `bin`, and is complete once it holds the file `complete`.
+The cache is ASSAY_CACHE (default ~/.cache/assay). The name of each folder in it contains the version or a
+digest of its inputs; its programs are in `bin`; the file `complete` marks a finished folder.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ GO_MODULE = ROOT / "tests/tools"
 HELM_3 = "3.22.0"
 CHECKOV = "3.3.30"
 CARGO_DENY = "0.20.2"
-# The crate that carries the source of Bitcoin Core.
+# Version of libbitcoinkernel-sys, the crate with the source of Bitcoin Core.
 BITCOIN_CORE_CRATE = "0.4.1"
 
-# Nobody debugs them, and without tables for debuggers they compile a fifth faster.
+# Without debug information they compile a fifth faster.
 GO_FLAGS = ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"]
 LINKER_FLAGS = "-s -w"
 
@@ -43,7 +43,7 @@ NODE = [
     "assay.test/tools/coredns",
     "github.com/yannh/kubeconform/cmd/kubeconform",
 ]
-# How kwok plays nodes and pods.
+# Stages with which kwok simulates nodes and pods.
 STAGES = [
     "node/fast/node-initialize",
     "node/heartbeat-with-lease/node-heartbeat-with-lease",
@@ -51,7 +51,8 @@ STAGES = [
     "pod/fast/pod-complete",
     "pod/fast/pod-delete",
 ]
-# Custom resources of others that the chart and its examples use: module, version, files.
+# Custom resource definitions of other projects that the chart and its examples use: module and version,
+# path prefix, names.
 DEFINITIONS = [
     (
         "github.com/prometheus-operator/prometheus-operator@v0.85.0",
@@ -74,7 +75,7 @@ DEFINITIONS = [
 
 
 class Tools:
-    """The cache, and what is in it."""
+    """The cache and its folders."""
 
     def __init__(self) -> None:
         usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay"
@@ -87,7 +88,7 @@ class Tools:
         self.cargo_deny = self.cache / f"cargo-deny-{CARGO_DENY}"
 
     def path(self, *first: Path) -> str:
-        """The value of ASSAY_TOOLS: the folders of programs, some of them first."""
+        """The value of ASSAY_TOOLS: a search path of all finished folders, `first` before the others."""
         folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core]
         return os.pathsep.join(str(folder / "bin") for folder in folders if is_complete(folder))
 
@@ -129,7 +130,7 @@ class Tools:
 
     def install_cargo_deny(self, step: Step) -> None:
         def install(folder: Path) -> None:
-            # A target folder of its own: nothing of it is shared with the project.
+            # Its own target folder: it shares no artifact with the project.
             target = folder / "target"
             command = ["cargo", "install", "cargo-deny", "--version", CARGO_DENY, "--locked", "--debug"]
             more = ["--quiet", "--no-default-features", "--root", folder, "--target-dir", target]
@@ -144,11 +145,11 @@ class Tools:
 
 
 class Go:
-    """Go with its modules and objects in a folder of the cache, from where they go at the end."""
+    """Go with modules and build cache in a folder of the cache; both are deleted when it is complete."""
 
     def __init__(self, step: Step, folder: Path):
         if not shutil.which("go"):
-            raise Failure("Kubernetes and Helm are built with Go, which is not installed: install Go 1.26")
+            raise Failure("go is not installed: install Go 1.26, which builds Kubernetes and Helm")
         self.step, self.folder = step, folder
         go = folder / "work/go"
         self.environment = {
@@ -162,11 +163,11 @@ class Go:
         }
 
     def build(self, packages: list[str]) -> None:
-        """Builds packages of the module of tools, all with the same flags, so that they share objects."""
+        """Builds packages of the tools module with the same flags, so that they share compiled packages."""
         version = "k8s.io/component-base/version"
         kubernetes = self.version("k8s.io/kubernetes")
         _, minor, _ = kubernetes.split(".")
-        # Without its version, clients cannot read what the server says about itself.
+        # Clients parse the version of the server, which is empty without these.
         stamps = {
             f"{version}.gitVersion": kubernetes,
             f"{version}.gitMajor": "1",
@@ -186,7 +187,7 @@ class Go:
         self.run("go", "mod", "init", "assay.test/helm", cwd=module)
         self.run("go", "get", "-tool", f"{package}/cmd/helm@v{HELM_3}", cwd=module)
         _, minor, _ = self.version("k8s.io/client-go", module).split(".")
-        # Where it is not told a Kubernetes version, it takes the one that its client was made for.
+        # Its default Kubernetes version is the one of its client library.
         stamps = {f"{package}/internal/version.version": f"v{HELM_3}"}
         for part in ["chartutil", "lint/rules"]:
             stamps[f"{package}/pkg/{part}.k8sVersionMajor"] = "1"
@@ -211,15 +212,15 @@ class Go:
         return self.step.output(*command, env=self.environment, cwd=folder).strip()
 
     def download(self, module: str) -> Path:
-        told = self.step.output("go", "mod", "download", "-json", module, env=self.environment, cwd=self.folder)
-        return Path(json.loads(told)["Dir"])
+        output = self.step.output("go", "mod", "download", "-json", module, env=self.environment, cwd=self.folder)
+        return Path(json.loads(output)["Dir"])
 
     def run(self, *command: object, cwd: Path) -> None:
         self.step.run(*command, env=self.environment, cwd=cwd)
 
 
 def _digest(*of: object) -> str:
-    """What a folder of the cache is named for: the module of tools, how it is built, and what of it."""
+    """A digest of the tools module, the build flags and `of`, for the name of a cache folder."""
     digest = hashlib.sha256(repr((GO_FLAGS, LINKER_FLAGS, of)).encode())
     for name in ["go.mod", "coredns/main.go"]:
         digest.update((GO_MODULE / name).read_bytes())
@@ -231,7 +232,7 @@ def is_complete(folder: Path) -> bool:
 
 
 def once(folder: Path, build: Callable[[Path], None]) -> None:
-    """Fills a folder of the cache, unless it is complete. What is built before a failure is kept until then."""
+    """Fills a folder of the cache unless it is complete. A failed build leaves its files for the next attempt."""
     if is_complete(folder):
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -241,9 +242,9 @@ def once(folder: Path, build: Callable[[Path], None]) -> None:
 
 
 def install_from_pypi(step: Step, folder: Path, requirement: str, program: str) -> None:
-    """Installs a Python program into a virtual environment, whose program `bin` links to."""
+    """Installs a Python program into a virtual environment and links it into `bin`."""
     environment = folder / "environment"
-    # A virtual environment knows its own path: it is made where it stays.
+    # A virtual environment cannot be moved: it is created at its final path.
     shutil.rmtree(environment, ignore_errors=True)
     step.run("python3", "-m", "venv", environment)
     step.run(environment / "bin/pip", "install", "--quiet", "--disable-pip-version-check", requirement)
@@ -254,9 +255,10 @@ def install_from_pypi(step: Step, folder: Path, requirement: str, program: str) 
 
 
 def _build_bitcoin_core(step: Step, folder: Path) -> None:
-    """A crate carries nearly all of its source; what it lacks is turned off.
+    """Builds bitcoind from the source in a crate, without the parts that the crate omits.
 
-    Fetched by a crate outside the workspace: a dependency would be built with every program.
+    A package outside the workspace fetches the crate: as a dependency of the workspace it would be compiled
+    with every build.
     """
     source, build = folder / "work/source", folder / "work/build"
     (source / "src").mkdir(parents=True, exist_ok=True)
@@ -266,8 +268,8 @@ def _build_bitcoin_core(step: Step, folder: Path) -> None:
         f'libbitcoinkernel-sys = "={BITCOIN_CORE_CRATE}"\n[workspace]\n'
     )
     manifest = ["--manifest-path", source / "Cargo.toml"]
-    told = json.loads(step.output("cargo", "metadata", "--quiet", "--format-version", "1", *manifest))
-    crate = next(package for package in told["packages"] if package["name"] == "libbitcoinkernel-sys")
+    metadata = json.loads(step.output("cargo", "metadata", "--quiet", "--format-version", "1", *manifest))
+    crate = next(package for package in metadata["packages"] if package["name"] == "libbitcoinkernel-sys")
     off = ["BUILD_CLI", "BUILD_BITCOIN_BIN", "BUILD_TESTS", "BUILD_TX", "BUILD_UTIL", "ENABLE_WALLET"]
     off += ["ENABLE_EXTERNAL_SIGNER", "ENABLE_IPC", "WITH_EMBEDDED_ASMAP", "INSTALL_MAN"]
     settings = ["-DCMAKE_BUILD_TYPE=Release", "-DAPPEND_CXXFLAGS=-O1", "-DBUILD_DAEMON=ON"]
