@@ -1,4 +1,4 @@
-//! Keys: what their owners ask for.
+//! `ApiKey`: the key of a tenant.
 
 use assay_tenancy::{
     Name, Period,
@@ -15,8 +15,8 @@ use crate::status::ApiKeyStatus;
 const HOUR: Period = Period::from_seconds(3600);
 const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
 
-/// A key of a tenant. The operator makes it and writes it into a Secret; deleting this object revokes
-/// it.
+/// An API key of a tenant. The operator issues it and writes it to a Secret; deleting this object
+/// revokes it.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "assay.dev",
@@ -26,7 +26,7 @@ const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
     shortname = "ak",
     category = "assay",
     status = "ApiKeyStatus",
-    doc = "A key of a tenant, kept in a Secret.",
+    doc = "An API key of a tenant. The operator issues it and writes it to a Secret; deleting this object revokes it.",
     derive = "PartialEq",
     namespaced,
     printcolumn(name = "Tenant", type_ = "string", json_path = ".spec.tenant"),
@@ -39,36 +39,36 @@ const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
     field_rule(
         ".tenant",
         "self.tenant == oldSelf.tenant",
-        "a key stays with its tenant: make another ApiKey for another one",
+        "cannot be changed: create another ApiKey for another tenant",
     ),
     field_rule(
         ".secretName",
         "has(self.secretName) == has(oldSelf.secretName) \
             && (!has(self.secretName) || self.secretName == oldSelf.secretName)",
-        "a key stays in its Secret: make another ApiKey for another one",
+        "cannot be changed: create another ApiKey for another Secret",
     ),
 ]))]
 pub struct ApiKeySpec {
-    /// Whose it is. The tenant must list this namespace.
+    /// Tenant that the key belongs to. Its `spec.namespaces` must list the namespace of this object.
+    /// It cannot be changed.
     pub tenant: Name,
-    /// What it may be used for.
+    /// Operations that the key permits.
     #[serde(default = "default_scopes")]
     #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
     pub scopes: Vec<Scope>,
-    /// The Secret that holds it, in this namespace; this object's name where left out. The operator
-    /// makes it, and takes none that it did not make.
+    /// Name of the Secret that the operator creates for the key, in the same namespace. A Secret that it
+    /// did not create is not overwritten. Unset: the name of this object. It cannot be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<Name>,
-    /// From when on it is refused by itself; never where left out.
+    /// Expiry time. Unset: the key does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// When it is replaced by a new one.
+    /// Rotation of the key: its schedule, and how long the replaced key stays active.
     #[serde(default)]
     pub rotation: RotationSpec,
 }
 
-/// When a key is replaced by a new one. Besides, a new value of the annotation `assay.dev/rotate`
-/// replaces it at once.
+/// The rotation of a key. A new value of the annotation `assay.dev/rotate` rotates it at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -87,10 +87,11 @@ pub struct ApiKeySpec {
     between("overlap", Period::from_seconds(0), Period::from_seconds(30 * 86_400)),
 ]))]
 pub struct RotationSpec {
-    /// After what time it is replaced; only by the annotation where left out.
+    /// Interval between rotations, such as `90d`: 1h to 3660d. Unset: the key is rotated only when the
+    /// annotation `assay.dev/rotate` gets a new value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Period>,
-    /// How long the old key stays good beside the new one.
+    /// How long the replaced key stays active beside the new one: 0s to 30d.
     pub overlap: Period,
 }
 

@@ -1,4 +1,4 @@
-//! The definitions that a cluster is given.
+//! The `CustomResourceDefinition` objects of all kinds.
 
 use assay_tenancy::schema::{RULES, rule};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{ApiKey, ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, RiskService, Tenant};
 
-/// Every definition, in the order in which kinds build on each other.
+/// All definitions, each after those that its kind refers to.
 #[must_use]
 pub fn all() -> Vec<CustomResourceDefinition> {
     let definitions = [
@@ -25,7 +25,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
     definitions.map(with_common_columns).into()
 }
 
-/// With the columns that every kind has: what became of an object first, its age last.
+/// Adds the printer columns that every kind has: `Ready` and its reason first, the age last.
 fn with_common_columns(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
     let column = |name: &str, kind: &str, path: &str| CustomResourceColumnDefinition {
         name: name.into(),
@@ -47,7 +47,7 @@ fn with_common_columns(mut definition: CustomResourceDefinition) -> CustomResour
     definition
 }
 
-/// A definition as a cluster reads it.
+/// A definition in the form that the API server accepts.
 #[must_use]
 pub fn content(definition: &CustomResourceDefinition) -> Value {
     let mut content = serde_json::to_value(definition).unwrap_or_default();
@@ -55,9 +55,8 @@ pub fn content(definition: &CustomResourceDefinition) -> Value {
     content
 }
 
-/// Says what servers understand otherwise or not at all: formats of integers other than their own two go,
-/// and that something may be null; that a number has at most one decimal becomes a rule, because
-/// servers reckon with multiples of integers only.
+/// Removes or replaces the parts of a schema that API servers do not support: integer formats other than
+/// `int32` and `int64`, `nullable`, and `multipleOf` of a fraction, which becomes a validation rule.
 fn tidy(value: &mut Value) {
     match value {
         Value::Object(fields) => {

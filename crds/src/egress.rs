@@ -1,10 +1,10 @@
-//! The way out of the cluster.
+//! Outgoing connections from the cluster.
 
 use assay_tenancy::{Name, schema::field_rule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How what is outside the cluster is reached: lists, nodes, explorers, a collector of telemetry.
+/// Outgoing connections to hosts outside the cluster: lists, nodes, explorers, a telemetry collector.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -12,24 +12,26 @@ use serde::{Deserialize, Serialize};
     proxy_rule("httpProxy"),
 ]))]
 pub struct EgressSpec {
-    /// The proxy for URLs with https, such as `http://proxy.example:3128`. It must let `CONNECT` pass.
+    /// Proxy for `https` URLs, such as `http://proxy.example:3128`. It must allow `CONNECT`. Unset: direct
+    /// connections.
     #[schemars(length(min = 1, max = 512))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub https_proxy: Option<String>,
-    /// The proxy for URLs with http. It must let `CONNECT` pass to their ports too.
+    /// Proxy for `http` URLs. It must allow `CONNECT` to their ports. Unset: direct connections.
     #[schemars(length(min = 1, max = 512))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_proxy: Option<String>,
-    /// What is reached without a proxy: names with what is below them, addresses, networks.
+    /// Hosts that are connected to without a proxy: domain names (including their subdomains), IP
+    /// addresses and networks (CIDR).
     #[schemars(length(max = 64), inner(length(min = 1, max = 253)))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub no_proxy: Vec<String>,
-    /// The certificates that are believed in the place of the web's authorities.
+    /// CA bundle (PEM) used instead of the system roots. Unset: the system roots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<CaBundle>,
 }
 
-/// Certificates in PEM, in a `ConfigMap` or a Secret of the same namespace.
+/// CA certificates (PEM) in a `ConfigMap` or a Secret of the same namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [{
@@ -37,13 +39,13 @@ pub struct EgressSpec {
     "message": "name either a configMap or a secret",
 }]))]
 pub struct CaBundle {
-    /// The `ConfigMap`.
+    /// Name of the `ConfigMap`. Exactly one of `configMap` and `secret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_map: Option<Name>,
-    /// The Secret.
+    /// Name of the Secret. Exactly one of `configMap` and `secret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Name>,
-    /// The key in it.
+    /// Key in the object that holds the certificates.
     #[serde(default = "default_key")]
     #[schemars(length(min = 1, max = 253))]
     pub key: String,

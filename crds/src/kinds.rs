@@ -1,4 +1,4 @@
-//! The kinds whose specs are those of manifests: where they live, what `kubectl get` shows. `.spec.0` is
+//! The kinds whose specs are those of manifests: their names, scopes and printer columns. `.spec.0` is
 //! the spec.
 
 use assay_engine::policy::PolicySpec;
@@ -14,7 +14,7 @@ use crate::status::{
     TenantStatus,
 };
 
-/// What tenants on a plan may do: access, limits, cache, retention.
+/// A plan: the API access, limits, cache lifetime and retention of the tenants on it.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[kube(
@@ -25,14 +25,14 @@ use crate::status::{
     shortname = "pln",
     category = "assay",
     status = "PlanStatus",
-    doc = "What tenants on a plan may do: access, limits, cache, retention.",
+    doc = "A plan: the API access, limits, cache lifetime and retention of the tenants on it.",
     derive = "PartialEq",
     printcolumn(name = "API", type_ = "boolean", json_path = ".spec.apiAccess"),
     printcolumn(name = "Tenants", type_ = "integer", json_path = ".status.tenants")
 )]
 pub struct PlanObject(pub PlanSpec);
 
-/// A customer: its plan, its risk policy, and the namespaces that may hold its keys.
+/// A customer of the API: its plan, its risk policy, and the namespaces that may hold its keys.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[kube(
@@ -43,7 +43,7 @@ pub struct PlanObject(pub PlanSpec);
     shortname = "tnt",
     category = "assay",
     status = "TenantStatus",
-    doc = "A customer: its plan, its risk policy, and the namespaces that may hold its keys.",
+    doc = "A customer of the API: its plan, its risk policy, and the namespaces that may hold its keys.",
     derive = "PartialEq",
     printcolumn(name = "Plan", type_ = "string", json_path = ".spec.plan"),
     printcolumn(name = "Policy", type_ = "string", json_path = ".spec.policy"),
@@ -51,7 +51,7 @@ pub struct PlanObject(pub PlanSpec);
 )]
 pub struct TenantObject(pub TenantSpec);
 
-/// Other numbers for limits of a plan or a tenant, for ever or until a time.
+/// Replaces numbers in the limits of a plan or a tenant, permanently or until a given time.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[kube(
@@ -62,7 +62,7 @@ pub struct TenantObject(pub TenantSpec);
     shortname = "rl",
     category = "assay",
     status = "RateLimitStatus",
-    doc = "Other numbers for limits of a plan or a tenant, for ever or until a time.",
+    doc = "Replaces numbers in the limits of a plan or a tenant, permanently or until a given time.",
     derive = "PartialEq",
     printcolumn(name = "Plan", type_ = "string", json_path = ".spec.target.plan"),
     printcolumn(name = "Tenant", type_ = "string", json_path = ".spec.target.tenant"),
@@ -72,7 +72,7 @@ pub struct TenantObject(pub TenantSpec);
 )]
 pub struct RateLimitObject(pub RateLimitSpec);
 
-/// What is risky and what to do about it; what is left out keeps its default.
+/// A risk policy: severities, thresholds, lists and mandatory sources. Unset fields keep their defaults.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[kube(
@@ -83,7 +83,7 @@ pub struct RateLimitObject(pub RateLimitSpec);
     shortname = "rpol",
     category = "assay",
     status = "RiskPolicyStatus",
-    doc = "What is risky and what to do about it: severities, thresholds, lists, sources.",
+    doc = "A risk policy: severities, thresholds, lists and mandatory sources. Unset fields keep their defaults.",
     derive = "PartialEq",
     printcolumn(name = "Revision", type_ = "string", json_path = ".status.revision"),
     printcolumn(name = "Review", type_ = "number", json_path = ".spec.thresholds.review"),
@@ -91,7 +91,7 @@ pub struct RateLimitObject(pub RateLimitSpec);
 )]
 pub struct RiskPolicyObject(pub PolicySpec);
 
-/// A list or label set that is fetched on a schedule.
+/// A sanctions list or label set that is fetched on a schedule.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[kube(
@@ -102,7 +102,7 @@ pub struct RiskPolicyObject(pub PolicySpec);
     shortname = "isrc",
     category = "assay",
     status = "IntelSourceStatus",
-    doc = "A list or label set that is fetched on a schedule.",
+    doc = "A sanctions list or label set that is fetched on a schedule.",
     derive = "PartialEq",
     printcolumn(name = "Format", type_ = "string", json_path = ".spec.format"),
     printcolumn(name = "Mandatory", type_ = "boolean", json_path = ".spec.mandatory"),
@@ -110,7 +110,7 @@ pub struct RiskPolicyObject(pub PolicySpec);
 )]
 pub struct IntelSourceObject(pub IntelSourceSpec);
 
-/// Where a chain is read from. A chain has one source.
+/// The node or indexer that a blockchain is read from. A chain has at most one source.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[kube(
@@ -121,7 +121,7 @@ pub struct IntelSourceObject(pub IntelSourceSpec);
     shortname = "csrc",
     category = "assay",
     status = "ChainSourceStatus",
-    doc = "Where a chain is read from.",
+    doc = "The node or indexer that a blockchain is read from. A chain has at most one source.",
     derive = "PartialEq",
     printcolumn(name = "Chain", type_ = "string", json_path = ".spec.chain"),
     printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),

@@ -1,12 +1,11 @@
-//! The kinds that Assay adds to a Kubernetes cluster: group `assay.dev`, version `v1alpha1`.
+//! Assay's custom resources: group `assay.dev`, version `v1alpha1`.
 //!
-//! What a kind's `spec` says is what the manifests of a laptop say: the types and the rules about them
-//! are those of `assay-tenancy` and `assay-engine`. Here they get what only a cluster has: a status, a
-//! scope, columns. [`definitions`] is what `crds/manifests` holds as YAML.
+//! Most kinds have the specs of manifests: their types and rules are those of `assay-tenancy` and
+//! `assay-engine`. This crate adds the status, the scope and the printer columns.
 //!
-//! - [`kinds`]: the kinds that are manifests too; [`ApiKey`] and [`RiskService`] are of clusters only
-//! - [`status`]: what the operator says about objects
-//! - [`definitions`]: the definitions that a cluster is given
+//! - [`kinds`]: the kinds that are also manifests; [`ApiKey`] and [`RiskService`] exist in clusters only
+//! - [`status`]: the statuses that the operator writes
+//! - [`definitions`]: the `CustomResourceDefinition` objects, as `crds/manifests` has them in YAML
 #![expect(clippy::duplicated_attributes, reason = "columns of one kind may have the same type")]
 
 mod api_key;
@@ -26,7 +25,7 @@ pub use risk_service::{
 };
 pub use telemetry::TelemetrySpec;
 
-/// The group of all kinds.
+/// The API group of all kinds.
 pub const GROUP: &str = "assay.dev";
-/// What the names of all annotations and labels begin with.
+/// The prefix of the names of all annotations and labels.
 pub const PREFIX: &str = "assay.dev/";

@@ -1,4 +1,4 @@
-//! Running APIs.
+//! `RiskService`: a deployment of the API.
 
 use assay_tenancy::{Name, schema::field_rule};
 use kube::CustomResource;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EgressSpec, SecretKey, TelemetrySpec, status::RiskServiceStatus};
 
-/// A running API.
+/// A deployment of the API: image, database, cache, scaling, exposure and egress.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "assay.dev",
@@ -17,7 +17,7 @@ use crate::{EgressSpec, SecretKey, TelemetrySpec, status::RiskServiceStatus};
     shortname = "rsvc",
     category = "assay",
     status = "RiskServiceStatus",
-    doc = "A running API: image, database, cache, scaling, exposure.",
+    doc = "A deployment of the API: image, database, cache, scaling, exposure and egress.",
     derive = "PartialEq",
     namespaced,
     printcolumn(name = "Replicas", type_ = "integer", json_path = ".status.readyReplicas"),
@@ -26,35 +26,36 @@ use crate::{EgressSpec, SecretKey, TelemetrySpec, status::RiskServiceStatus};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct RiskServiceSpec {
-    /// The image that holds `assay`, by tag or digest.
+    /// Container image of `assay`, by tag or digest.
     #[schemars(length(min = 1, max = 512))]
     pub image: String,
-    /// Secrets that let the image be pulled.
+    /// Secrets with credentials for pulling the image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "set"))]
     pub image_pull_secrets: Vec<Name>,
-    /// The URL of the PostgreSQL database.
+    /// Key of a Secret that holds the URL of the PostgreSQL database.
     pub database_secret: SecretKey,
-    /// The URL of Redis or Valkey; without one, every replica keeps answers and limits by itself.
+    /// Key of a Secret that holds the URL of Redis or Valkey, through which replicas share cached answers
+    /// and rate limits. Unset: each replica caches answers, and counts limits with windows below an hour,
+    /// by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_secret: Option<SecretKey>,
-    /// How many replicas there are.
+    /// Number of replicas.
     #[serde(default)]
     pub scaling: ScalingSpec,
-    /// How the API is reached from outside the cluster; not at all where left out.
+    /// Access to the API from outside the cluster. Unset: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<ExposureSpec>,
-    /// How what is outside the cluster is reached.
+    /// Outgoing connections: proxies and trusted certificates.
     #[serde(default)]
     pub egress: EgressSpec,
-    /// Where it sends what it tells about itself.
+    /// Export of traces and metrics.
     #[serde(default)]
     pub telemetry: TelemetrySpec,
 }
 
-/// How many replicas there are. There are never fewer than what the tenants' limits ask for: the
-/// largest of them, or the sum of all times `oversubscriptionPercent`, whichever is more, divided by
-/// `ratedRequestsPerReplica`.
+/// The number of replicas. Tenants' limits set a minimum: the highest limit, or the sum of all limits
+/// times `oversubscriptionPercent`, whichever is larger, divided by `ratedRequestsPerReplica`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [field_rule(
@@ -63,23 +64,24 @@ pub struct RiskServiceSpec {
     "must not exceed maxReplicas",
 )]))]
 pub struct ScalingSpec {
-    /// Fewest replicas, whatever the limits ask for.
+    /// Smallest number of replicas, also where tenants' limits require fewer.
     #[schemars(range(min = 1, max = 1000))]
     pub min_replicas: i32,
-    /// Most replicas, whatever the limits ask for.
+    /// Largest number of replicas, also where tenants' limits require more.
     #[schemars(range(min = 1, max = 1000))]
     pub max_replicas: i32,
-    /// Requests a second that one replica is good for.
+    /// Requests per second that one replica can serve.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub rated_requests_per_replica: i32,
-    /// The part of all tenants' limits that is asked for at once.
+    /// Share of the sum of all tenants' limits that is expected at the same time, in percent.
     #[schemars(range(min = 1, max = 100))]
     pub oversubscription_percent: i32,
-    /// The use of requested CPU above which there are more.
+    /// Target utilization of the requested CPU, in percent: the autoscaler adds replicas above it.
     #[schemars(range(min = 1, max = 100))]
     pub cpu_percent: i32,
-    /// Requests under way in one replica above which there are more. Only for clusters with a metrics
-    /// adapter that knows `assay_http_requests_in_flight` of pods; without one, nothing is scaled down.
+    /// Target number of requests in flight per replica: the autoscaler adds replicas above it. It needs a
+    /// metrics adapter that serves `assay_http_requests_in_flight` for pods; without one, the autoscaler
+    /// never removes replicas. Unset: only CPU is considered.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_in_flight: Option<i32>,
@@ -98,7 +100,7 @@ impl Default for ScalingSpec {
     }
 }
 
-/// How the API is reached from outside the cluster.
+/// Access to the API from outside the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [{
@@ -106,36 +108,36 @@ impl Default for ScalingSpec {
     "message": "name either an httpRoute or an ingress",
 }]))]
 pub struct ExposureSpec {
-    /// The host name.
+    /// Host name of the API, such as `risk.example.com`.
     #[schemars(length(min = 1, max = 253))]
     pub host: String,
-    /// Through a Gateway.
+    /// Routes requests through a Gateway, by an `HTTPRoute`. Exactly one of `httpRoute` and `ingress`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_route: Option<HttpRouteSpec>,
-    /// Through an Ingress.
+    /// Routes requests through an Ingress. Exactly one of `httpRoute` and `ingress`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingress: Option<IngressSpec>,
 }
 
-/// A route of a Gateway.
+/// The Gateway that requests come through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpRouteSpec {
-    /// The Gateway.
+    /// Name of the Gateway.
     pub gateway: Name,
-    /// The Gateway's namespace; this one where left out.
+    /// Namespace of the Gateway. Unset: that of this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_namespace: Option<Name>,
 }
 
-/// An Ingress.
+/// The Ingress that requests come through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngressSpec {
-    /// The class; the cluster's default where left out.
+    /// Ingress class. Unset: the cluster's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_name: Option<Name>,
-    /// The Secret with the certificate; without one, no TLS.
+    /// Name of the Secret with the TLS certificate. Unset: the Ingress does not terminate TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls_secret: Option<Name>,
 }

@@ -1,8 +1,8 @@
-//! What the operator says about objects: conditions as kstatus reads them, and the facts that a person
-//! wants next.
+//! The statuses that the operator writes: conditions in the form that kstatus reads, and what a person
+//! asks for next.
 //!
-//! - `Ready`: whether what the object says is in force.
-//! - `Stalled`: there only while a person has to do something; its message says what.
+//! - `Ready`: the spec is in force.
+//! - `Stalled`: present only while a person has to act; its message says how.
 
 use assay_tenancy::{
     Period,
@@ -13,17 +13,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A status: the conditions, and the generation of the object that they are about.
+/// Declares a status: `observedGeneration`, `conditions` with their description, and fields of its own.
 macro_rules! status {
-    ($(#[$attribute:meta])* $name:ident { $($(#[$field_attribute:meta])* $field:ident: $type:ty,)* }) => {
+    (
+        $(#[$attribute:meta])*
+        $name:ident($conditions:literal) {
+            $($(#[$field_attribute:meta])* $field:ident: $type:ty,)*
+        }
+    ) => {
         $(#[$attribute])*
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", default)]
         pub struct $name {
-            /// The generation of the object that this is about.
+            /// `metadata.generation` of the spec that the status describes.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub observed_generation: Option<i64>,
-            /// How it stands with the object.
+            #[doc = $conditions]
             #[schemars(
                 length(max = 16),
                 extend(
@@ -34,7 +39,7 @@ macro_rules! status {
             pub conditions: Vec<Condition>,
             $(
                 $(#[$field_attribute])*
-                #[serde(skip_serializing_if = "is_nothing")]
+                #[serde(skip_serializing_if = "is_default")]
                 pub $field: $type,
             )*
         }
@@ -56,139 +61,161 @@ macro_rules! status {
     };
 }
 
-/// What every status has.
+/// The fields that every status has.
 pub trait Status: Default {
-    /// How it stands with the object.
+    /// The conditions.
     fn conditions(&self) -> &[Condition];
 
-    /// The generation that this is about.
+    /// The generation of the spec that the status describes.
     fn observed_generation(&self) -> Option<i64>;
 
-    /// Says how it stands with a generation of the object.
+    /// Sets the conditions and the generation that they describe.
     fn set(&mut self, generation: Option<i64>, conditions: Vec<Condition>);
 }
 
-/// Whether a field has nothing to say: then it is not there at all.
-fn is_nothing<T: Default + PartialEq>(value: &T) -> bool {
+/// Says whether a field has its default, and is therefore omitted.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 status! {
-    /// How it stands with a plan.
-    PlanStatus {
-        /// How many tenants are on it.
+    /// Observed state of the plan.
+    PlanStatus(
+        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
+    ) {
+        /// Number of tenants on the plan.
         tenants: Option<u32>,
     }
 }
 
 status! {
-    /// How it stands with a rate limit.
-    RateLimitStatus {
-        /// How many tenants its numbers are about.
+    /// Observed state of the rate limit.
+    RateLimitStatus(
+        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
+    ) {
+        /// Number of tenants whose limits it changes.
         tenants: Option<u32>,
-        /// Whether its time is over.
+        /// True once the time in `spec.until` has passed: its numbers no longer apply.
         ended: Option<bool>,
     }
 }
 
 status! {
-    /// How it stands with a tenant.
-    TenantStatus {
-        /// The limits that hold now, and where each comes from.
+    /// Observed state of the tenant.
+    TenantStatus(
+        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
+    ) {
+        /// The limits in force for the tenant, each with the object that sets it.
         #[schemars(length(max = 8))]
         effective_limits: Vec<EffectiveLimit>,
     }
 }
 
-/// A limit that holds now.
+/// A limit in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EffectiveLimit {
-    /// Its name.
+    /// Name of the limit in the plan.
     pub name: LimitName,
-    /// How many in one window.
+    /// Number of uses that one window allows.
     pub requests: u64,
-    /// The window.
+    /// Length of the window.
     pub window: Period,
-    /// What is counted.
+    /// What counts as one use.
     pub counts: Counts,
-    /// Whose requests are counted together.
+    /// The subject that one count is shared by: a key, a tenant or a whole plan.
     pub per: Per,
-    /// Where the number comes from, such as `Plan business`.
+    /// The object that sets the number, such as `Plan business` or `RateLimit campaign`.
     pub from: String,
-    /// Until when it holds; for ever where it is not there.
+    /// End of the number's validity. Unset: it is permanent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
 
 status! {
-    /// How it stands with a risk policy.
-    RiskPolicyStatus {
-        /// The revision in force, as answers name it.
+    /// Observed state of the risk policy.
+    RiskPolicyStatus(
+        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
+    ) {
+        /// Digest of the policy in force. Every answer of the API names the one it was computed with.
         revision: Option<String>,
-        /// How many tenants are judged by it.
+        /// Number of tenants with this policy.
         tenants: Option<u32>,
     }
 }
 
 status! {
-    /// How it stands with a key.
-    ApiKeyStatus {
-        /// The visible part of the key.
+    /// Observed state of the API key.
+    ApiKeyStatus(
+        "Conditions: `Ready` (the key is active and in its Secret), `Stalled` (a person has \
+         to act)."
+    ) {
+        /// Identifier of the key: its visible part, as lists and logs show it.
         key_id: Option<String>,
-        /// The Secret that holds it.
+        /// Name of the Secret that holds the key.
         secret_name: Option<String>,
-        /// When it was made.
+        /// Time at which the key was issued.
         created_at: Option<Timestamp>,
-        /// From when on it is refused by itself.
+        /// Expiry time of the key. Unset: it does not expire.
         expires_at: Option<Timestamp>,
-        /// When it will be replaced.
+        /// Time of the next scheduled rotation. Unset: none is scheduled.
         rotates_at: Option<Timestamp>,
-        /// The key before it, while that is good.
+        /// Identifier of the key that this one replaced, while that one is still active.
         previous_key_id: Option<String>,
-        /// From when on the key before it is refused.
+        /// Expiry time of the replaced key.
         previous_expires_at: Option<Timestamp>,
-        /// The value of the annotation `assay.dev/rotate` that was obeyed last.
+        /// Value of the annotation `assay.dev/rotate` that was last acted on.
         rotation_request: Option<String>,
     }
 }
 
 status! {
-    /// How it stands with a list or label set.
-    IntelSourceStatus {
-        /// When it was last obtained or confirmed unchanged.
+    /// Observed state of the list or label set.
+    IntelSourceStatus(
+        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
+         `Working` (the operator's CronJob fetches the source)."
+    ) {
+        /// Time of the last successful fetch, including those that found the content unchanged.
         verified_at: Option<Timestamp>,
-        /// When what is in force was published.
+        /// Publication date that the publisher gives for the content in force.
         published_at: Option<Timestamp>,
-        /// The SHA-256 of what is in force.
+        /// SHA-256 digest of the file in force.
         digest: Option<String>,
-        /// How many entries are in force.
+        /// Number of entries in force.
         entries: Option<u64>,
     }
 }
 
 status! {
-    /// How it stands with a chain.
-    ChainSourceStatus {
-        /// The height of the newest block that was read.
+    /// Observed state of the chain.
+    ChainSourceStatus(
+        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
+         `Working` (the operator's Deployment follows the chain)."
+    ) {
+        /// Height of the newest block in the database.
         tip_height: Option<u64>,
-        /// When the newest block that was read was made.
+        /// Time in the header of the newest block in the database.
         tip_time: Option<Timestamp>,
     }
 }
 
 status! {
-    /// How it stands with a running API.
-    RiskServiceStatus {
-        /// Replicas that there are to be.
+    /// Observed state of the API's deployment.
+    RiskServiceStatus(
+        "Conditions: `Ready` (every replica runs the image and is available), `Stalled` (a \
+         person has to act), `LimitsCovered` (`maxReplicas` covers what tenants' limits \
+         require), `Autoscaled` (the autoscaler has its metrics), `RetentionKept` (expired \
+         records are purged daily)."
+    ) {
+        /// Number of replicas that the Deployment asks for.
         replicas: Option<i32>,
-        /// Replicas that answer.
+        /// Number of replicas that are ready.
         ready_replicas: Option<i32>,
-        /// Fewest replicas that the tenants' limits ask for, within the bounds.
+        /// Number of replicas that the tenants' limits require, within `minReplicas` and `maxReplicas`.
         replica_floor: Option<i32>,
-        /// How that number came about.
+        /// Calculation of `replicaFloor`.
         replica_floor_because: Option<String>,
-        /// The version that answers.
+        /// Tag or digest of the image when the service was last ready.
         version: Option<String>,
     }
 }

@@ -1,14 +1,14 @@
-//! `crds/manifests`, and the chart's copy of it, are what the types say. `UPDATE_GENERATED=1` writes them.
+//! `crds/manifests` and the chart's copy of it equal the definitions. `UPDATE_GENERATED=1` writes them.
 
 use std::{env, fs, path::PathBuf};
 
 use assay_crds::definitions;
 
-/// Where the definitions are; Helm wants them in a folder of its own.
+/// The folders with the definitions: Helm requires a copy inside the chart.
 const FOLDERS: [&str; 2] = ["manifests", "../charts/assay/crds"];
 
 #[test]
-fn the_manifests_are_what_the_types_say() {
+fn manifests_equal_the_definitions() {
     let mut expected: Vec<(String, String)> = definitions::all()
         .iter()
         .map(|definition| {

@@ -400,12 +400,12 @@ fn what_cannot_change_says_what_to_do_instead() {
             with(&chain, json!({"startHeight": 7})),
             "a chain that was begun stays with its first block",
         ),
-        ("ApiKey", key.clone(), json!({"tenant": "b"}), "a key stays with its tenant"),
+        ("ApiKey", key.clone(), json!({"tenant": "b"}), "create another ApiKey for another tenant"),
         (
             "ApiKey",
             key.clone(),
             with(&key, json!({"secretName": "other"})),
-            "a key stays in its Secret",
+            "create another ApiKey for another Secret",
         ),
     ] {
         cluster.apply(&document(kind, &before));
