@@ -51,13 +51,13 @@ fn with_common_columns(mut definition: CustomResourceDefinition) -> CustomResour
 #[must_use]
 pub fn content(definition: &CustomResourceDefinition) -> Value {
     let mut content = serde_json::to_value(definition).unwrap_or_default();
-    tidy(&mut content);
+    remove_unsupported(&mut content);
     content
 }
 
 /// Removes or replaces the parts of a schema that API servers do not support: integer formats other than
 /// `int32` and `int64`, `nullable`, and `multipleOf` of a fraction, which becomes a validation rule.
-fn tidy(value: &mut Value) {
+fn remove_unsupported(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             let known = ["int32", "int64"].map(Value::from);
@@ -73,9 +73,9 @@ fn tidy(value: &mut Value) {
                 let holds = format!("{tenths} < 0.001 && {tenths} > -0.001");
                 fields.insert(RULES.into(), json!([rule(&holds, "has at most one decimal")]));
             }
-            fields.values_mut().for_each(tidy);
+            fields.values_mut().for_each(remove_unsupported);
         }
-        Value::Array(values) => values.iter_mut().for_each(tidy),
+        Value::Array(values) => values.iter_mut().for_each(remove_unsupported),
         _ => {}
     }
 }

@@ -1,5 +1,5 @@
-//! The statuses that the operator writes: conditions in the form that kstatus reads, and what a person
-//! asks for next.
+//! The statuses that the operator writes: conditions in the form that kstatus reads, and fields that a
+//! person needs next.
 //!
 //! - `Ready`: the spec is in force.
 //! - `Stalled`: present only while a person has to act; its message says how.
@@ -173,7 +173,7 @@ status! {
     /// Observed state of the list or label set.
     IntelSourceStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
-         `Working` (the operator's CronJob fetches the source)."
+         `Working` (the operator's `CronJob` fetches the source)."
     ) {
         /// Time of the last successful fetch, including those that found the content unchanged.
         verified_at: Option<Timestamp>,
@@ -190,7 +190,7 @@ status! {
     /// Observed state of the chain.
     ChainSourceStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
-         `Working` (the operator's Deployment follows the chain)."
+         `Working` (the operator's `Deployment` follows the chain)."
     ) {
         /// Height of the newest block in the database.
         tip_height: Option<u64>,

@@ -1,4 +1,4 @@
-//! When what failed is tried again: later each time, and never everywhere at once.
+//! Delays between retries: exponential, with jitter.
 
 use std::{
     collections::HashMap,
@@ -11,26 +11,26 @@ use crate::system;
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_mins(1);
 
-/// How long to wait after so many failures in a row; `jitter` is a part of one. At least half of the
-/// full time, which doubles each time.
+/// The delay after a number of consecutive failures: from half of the full delay, which doubles with each
+/// failure, to all of it. `jitter` is from 0 to 1.
 #[must_use]
 pub fn delay(failures: u32, jitter: f64) -> Duration {
     let full = FIRST_DELAY.saturating_mul(1 << failures.min(16)).min(MAX_DELAY);
     full.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
 }
 
-/// A regular time with a tenth of it more or less.
+/// An interval changed by up to a tenth in either direction. `jitter` is from 0 to 1.
 #[must_use]
-pub fn spread(regular: Duration, jitter: f64) -> Duration {
-    regular.mul_f64(0.9 + jitter.clamp(0.0, 1.0) / 5.0)
+pub fn spread(interval: Duration, jitter: f64) -> Duration {
+    interval.mul_f64(0.9 + jitter.clamp(0.0, 1.0) / 5.0)
 }
 
-/// How often work on objects failed in a row, by their identity.
+/// The number of consecutive failures of each object, by its UID.
 #[derive(Debug, Default)]
 pub struct Failures(Mutex<HashMap<String, u32>>);
 
 impl Failures {
-    /// Takes note of another one, and says how long to wait now.
+    /// Counts a failure, and returns the delay before the next attempt.
     pub fn next_delay(&self, identity: Option<String>) -> Duration {
         let mut failures = self.lock();
         let count = failures.entry(identity.unwrap_or_default()).or_default();
@@ -38,12 +38,12 @@ impl Failures {
         delay(*count - 1, system::jitter())
     }
 
-    /// Whether work on an object failed when it was last tried.
+    /// Says whether the last attempt at an object failed.
     pub fn has_failed(&self, identity: Option<&String>) -> bool {
         identity.is_some_and(|identity| self.lock().contains_key(identity))
     }
 
-    /// Takes note that it went well, or that there is nothing more to do.
+    /// Forgets the failures of an object: it succeeded, or is gone.
     pub fn reset(&self, identity: Option<&String>) {
         identity.and_then(|identity| self.lock().remove(identity));
     }
@@ -58,14 +58,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_of_one_object_are_counted_until_it_goes_well() {
+    fn failures_of_an_object_are_counted_until_it_succeeds() {
         let failures = Failures::default();
         let object = "a".to_owned();
         let waits = [0; 3].map(|_| failures.next_delay(Some(object.clone())).as_millis());
         for (wait, full) in waits.into_iter().zip([200, 400, 800]) {
             assert!((full / 2..=full).contains(&wait), "{waits:?}");
         }
-        assert!(failures.next_delay(Some("b".into())).as_millis() <= 200, "others begin anew");
+        assert!(
+            failures.next_delay(Some("b".into())).as_millis() <= 200,
+            "each object has its own count"
+        );
         assert!(failures.has_failed(Some(&object)) && !failures.has_failed(Some(&"c".into())));
         failures.reset(Some(&object));
         assert!(!failures.has_failed(Some(&object)));
@@ -73,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_wait_longer_each_time_up_to_a_minute() {
+    fn delays_double_up_to_a_minute() {
         let waits: Vec<_> = [0, 1, 4, 20].map(|failures| delay(failures, 1.0).as_millis()).into();
         assert_eq!(waits, [200, 400, 3_200, 60_000]);
         assert_eq!(delay(1, 0.0).as_millis(), 200);

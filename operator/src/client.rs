@@ -1,8 +1,8 @@
-//! The way to the API server, where a type that can be shown holds it.
+//! The client of the API server, for structs that implement `Debug`.
 
 use kube::Client;
 
-/// A client that can be shown.
+/// A client with an implementation of `Debug`.
 #[derive(Clone)]
 pub(crate) struct SharedClient(pub(crate) Client);
 

@@ -1,19 +1,19 @@
-//! JSON values that are held for long and looked at seldom.
+//! JSON values that are kept for long and read seldom.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A JSON value in as little memory as its text takes: as a tree it takes ten times as much, and there are
-/// as many as there are tenants.
+/// A JSON value kept as text. As a tree it would take ten times the memory, and there are as many values
+/// as objects.
 #[derive(Clone)]
 pub(crate) struct CompactJson(Box<str>);
 
 impl CompactJson {
     /// The value.
     pub(crate) fn value(&self) -> Value {
-        // It is the text of a value.
+        // The text was serialized from a value.
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_value_is_the_same_however_it_was_written() {
+    fn equal_values_are_equal_in_any_notation() {
         let read = |text: &str| serde_json::from_str::<CompactJson>(text).unwrap();
         assert_eq!(read(r#"{"b": [1, "ü"], "a": null}"#), read(r#"{"a":null,"b":[1,"\u00fc"]}"#));
         assert_ne!(read("1"), read("2"));
@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_value_comes_back_as_it_was(text in ".*", number: i64, float: f64, is_so: bool) {
+        fn a_value_survives_a_round_trip(text in ".*", number: i64, float: f64, is_so: bool) {
             prop_assume!(float.is_finite());
             let value = json!({text.clone(): [number, {"float": float, "is": is_so}, text, null]});
             let compact = CompactJson::from(&value);

@@ -1,23 +1,23 @@
-//! Conditions as kstatus reads them.
+//! Conditions of objects, in the form that kstatus reads.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use crate::reason::Reason;
 
-/// Whether what the object says is in force.
+/// The condition type: the spec of the object is in force.
 pub const READY: &str = "Ready";
-/// There while a person has to do something.
+/// The condition type: a person has to act. Absent otherwise.
 pub const STALLED: &str = "Stalled";
 
-/// How it stands with an object.
+/// The state of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadyState {
-    /// What it says is in force.
+    /// Its spec is in force.
     Ready(Reason, String),
-    /// It is not, and a person has to do something.
+    /// Its spec is not in force, and a person has to act.
     Stalled(Reason, String),
-    /// It is not yet; it will be tried again.
+    /// Its spec is not in force yet; the operator retries.
     Waiting(Reason, String),
 }
 
@@ -29,14 +29,14 @@ impl ReadyState {
         Self::Waiting(Reason::StoreUnavailable, message.to_owned())
     }
 
-    /// The word for it.
+    /// The reason.
     #[must_use]
     pub const fn reason(&self) -> Reason {
         let (Self::Ready(reason, _) | Self::Stalled(reason, _) | Self::Waiting(reason, _)) = self;
         *reason
     }
 
-    /// What is to be known about it.
+    /// The message.
     #[must_use]
     pub fn message(&self) -> &str {
         let (Self::Ready(_, message) | Self::Stalled(_, message) | Self::Waiting(_, message)) =
@@ -44,7 +44,7 @@ impl ReadyState {
         message
     }
 
-    /// The same with more to be known about it.
+    /// The same state, with `more` appended to its message.
     #[must_use]
     pub fn with(mut self, more: Option<&str>) -> Self {
         let (Self::Ready(_, message) | Self::Stalled(_, message) | Self::Waiting(_, message)) =
@@ -53,28 +53,28 @@ impl ReadyState {
         self
     }
 
-    /// Whether what the object says is in force.
+    /// Says whether the spec is in force.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::Ready(..))
     }
 }
 
-/// Something to be known of an object beside how it stands.
+/// A condition of an object, without its times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionState {
     /// The condition's type.
     pub kind: &'static str,
-    /// Whether it holds.
+    /// True if the status is `True`.
     pub holds: bool,
-    /// The word for it.
+    /// The reason.
     pub reason: Reason,
-    /// What is to be known about it.
+    /// The message.
     pub message: String,
 }
 
 impl ConditionState {
-    /// Adds more to be known about it.
+    /// Appends `more` to the message.
     pub fn add(&mut self, more: Option<&str>) {
         add(&mut self.message, more);
     }
@@ -87,29 +87,29 @@ fn add(message: &mut String, more: Option<&str>) {
     }
 }
 
-/// The condition that says so, about a generation. While its status stays it keeps its time, which is
-/// told to the second.
+/// The condition of a state, about a generation. It keeps its transition time, which has a precision of
+/// a second, as long as its status stays the same.
 #[must_use]
 pub fn condition(
-    fact: &ConditionState,
+    state: &ConditionState,
     before: &[Condition],
     generation: Option<i64>,
     now: Timestamp,
 ) -> Condition {
-    let status = if fact.holds { "True" } else { "False" };
+    let status = if state.holds { "True" } else { "False" };
     let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    let same = before.iter().find(|old| old.type_ == fact.kind && old.status == status);
+    let same = before.iter().find(|old| old.type_ == state.kind && old.status == status);
     Condition {
-        type_: fact.kind.into(),
+        type_: state.kind.into(),
         status: status.into(),
-        reason: fact.reason.as_str().into(),
-        message: fact.message.clone(),
+        reason: state.reason.as_str().into(),
+        message: state.message.clone(),
         observed_generation: generation,
         last_transition_time: same.map_or(Time(second), |old| old.last_transition_time.clone()),
     }
 }
 
-/// The conditions that say so, about a generation.
+/// The conditions `Ready` and `Stalled` of a state, about a generation.
 #[must_use]
 pub fn conditions(
     ready_state: &ReadyState,
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_keeps_its_time_while_its_status_stays() {
+    fn a_condition_keeps_its_transition_time_while_its_status_stays() {
         let ready = |words: &str| ReadyState::Ready(Reason::Published, words.into());
         let first = conditions(&ready("a"), &[], Some(1), at(1));
         let second = conditions(&ready("b"), &first, Some(2), at(2));

@@ -19,7 +19,7 @@ const VOLUME: &str = "authorities";
 /// The mode of a file that holds a secret: readable by owner and group.
 pub(crate) const SECRET_MODE: i32 = 0o440;
 
-/// How pods reach what is outside the cluster.
+/// The outgoing connections of pods: proxies and trusted certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Egress {
     https_proxy: Option<String>,
@@ -36,7 +36,7 @@ enum CaBundleSource {
 }
 
 impl Egress {
-    /// The egress that a spec describes. `None` where its CA bundle names no object, or two.
+    /// The egress that a spec describes. `None` if its CA bundle does not name exactly one object.
     pub(crate) fn parse(spec: &EgressSpec) -> Option<Self> {
         let EgressSpec { https_proxy, http_proxy, no_proxy, ca_bundle } = spec.clone();
         let ca_bundle = match ca_bundle {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn proxies_and_the_ca_bundle_are_named_as_programs_know_them() {
+    fn proxies_and_the_ca_bundle_are_standard_variables() {
         let all = egress(json!({
             "httpsProxy": "http://proxy:3128", "noProxy": [".svc", "10.0.0.0/8"],
             "caBundle": {"configMap": "authorities", "key": "bundle.pem"},

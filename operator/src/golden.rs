@@ -1,4 +1,4 @@
-//! Objects as the API server gets them, compared with files under `operator/tests/objects`.
+//! Comparison of the objects that the operator applies with files under `operator/tests/objects`.
 //! `UPDATE_GENERATED=1` writes the files.
 
 use std::{env, fs, path::PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// Annotations whose values are digests of the object itself.
 const DIGESTS: [&str; 2] = ["assay.dev/applied", "assay.dev/settings"];
 
-/// Asserts that the objects are those in the file of that name, but for digests of their own content.
+/// Asserts that the objects equal those in the file of that name, except for digests of their content.
 pub(crate) fn assert_objects(name: &str, objects: impl IntoIterator<Item = Value>) {
     let mut found = Map::new();
     for mut object in objects {

@@ -1,4 +1,4 @@
-//! Health and metrics over HTTP.
+//! Probes and metrics over HTTP.
 
 use std::{
     io,
@@ -13,26 +13,26 @@ use tokio::net::TcpListener;
 
 use crate::metrics::Metrics;
 
-/// What the probes ask for.
+/// The readiness and the metrics of the operator.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     ready: Arc<AtomicBool>,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Metrics,
 }
 
 impl Health {
-    /// Says whether the operator can work: as leader or as one that waits.
-    pub fn is_ready(&self, ready: bool) {
+    /// Sets whether the operator could open the store, as leader or as standby.
+    pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Relaxed);
     }
 }
 
-/// Serves until the program ends.
+/// Serves `/livez`, `/readyz` and `/metrics` until the program ends.
 ///
 /// # Errors
 ///
-/// Where the listener fails.
+/// If the listener fails.
 pub async fn serve(listener: TcpListener, health: Health) -> io::Result<()> {
     let router = Router::new()
         .route("/livez", get(async || StatusCode::OK))

@@ -1,4 +1,4 @@
-//! Jobs and `CronJobs`: how the operator creates them, and how their runs went.
+//! Jobs and `CronJobs`: their specs, and the results of their runs.
 
 use k8s_openapi::api::{
     batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec},
@@ -7,9 +7,9 @@ use k8s_openapi::api::{
 
 use crate::{owned::Owner, pod::PodSettings};
 
-/// How often a run that failed is tried again: a server may be busy.
+/// The number of retries of a failed run: a server may be busy.
 const RETRIES: i32 = 2;
-/// How long a Job that ended is kept for diagnosis, in seconds.
+/// How long a finished Job is kept for diagnosis, in seconds.
 const KEPT_SECONDS: i32 = 86_400;
 
 /// A Job that runs a pod until it succeeds, for at most `deadline_seconds` with all retries.
@@ -33,7 +33,7 @@ pub(crate) struct Schedule {
     pub(crate) cron: String,
     /// How late a run may still start, in seconds.
     pub(crate) starting_deadline_seconds: i64,
-    /// Whether no run starts for now.
+    /// True if runs are suspended.
     pub(crate) is_suspended: bool,
 }
 
@@ -54,24 +54,24 @@ pub(crate) fn cron_job_spec(schedule: Schedule, job: JobSpec, owner: &Owner) -> 
     }
 }
 
-/// Whether a Job failed with all its retries.
+/// Says whether a Job failed with all its retries.
 pub(crate) fn has_failed(job: &Job) -> bool {
     let conditions = job.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.into_iter().any(|known| known.type_ == "Failed" && known.status == "True")
 }
 
-/// Whether a Job runs at the moment.
+/// Says whether a Job runs at the moment.
 pub(crate) fn is_running(job: &Job) -> bool {
     job.status.as_ref().and_then(|status| status.active).is_some_and(|pods| pods > 0)
 }
 
-/// Whether a Job of a `CronJob` runs at the moment.
+/// Says whether a Job of a `CronJob` runs at the moment.
 pub(crate) fn has_running_job(cron_job: &CronJob) -> bool {
     let active = cron_job.status.as_ref().and_then(|status| status.active.as_ref());
     active.is_some_and(|jobs| !jobs.is_empty())
 }
 
-/// Whether the last run of a `CronJob` succeeded, is still running, or is still to come.
+/// Says whether the last run of a `CronJob` succeeded, is still running, or is still to come.
 pub(crate) fn last_run_succeeded(cron_job: &CronJob) -> bool {
     let Some(status) = &cron_job.status else { return true };
     let has_succeeded = match (&status.last_schedule_time, &status.last_successful_time) {

@@ -1,25 +1,25 @@
-//! The operator: Assay's custom resources become configuration, keys and workloads.
+//! The operator: publishes Assay's custom resources as configuration, issues API keys and runs
+//! workloads.
 //!
-//! Every kind goes the same visible way: fetch, validate, build, apply, status. Only fetching, applying
-//! and status talk to anybody; what is decided is decided by functions of values. The data plane knows
-//! nothing of the operator: it serves what is in the store, whether this program runs or not.
+//! Every kind is reconciled in the same steps: fetch, validate, build, apply, status. Only fetch, apply
+//! and status make requests; validate and build are pure functions. The data plane does not depend on
+//! the operator: it serves the content of the store, whether the operator runs or not.
 //!
-//! - [`publish`]: everything that is a manifest on a laptop too, together, to the store
-//! - [`plan`], [`rate_limit`], [`risk_policy`], [`tenant`]: what is told of each
-//! - [`api_key`]: `ApiKey`, from the random number to the Secret
-//! - [`risk_service`]: `RiskService`, from the image to replicas that answer
-//! - [`source`]: `IntelSource` and `ChainSource`, from the manifest to what fetches and follows
-//! - `pod`, `owned`, `ports`, `egress`: pods and other objects that the operator makes; `jobs`: how they went
-//! - `pod_diagnostics`: why pods do not do what they are for
-//! - [`leader`]: only one operator writes
-//! - [`writer`]: every write to the API server
-//! - [`conditions`], [`reason`]: how it stands with an object, in a closed set of words
-//! - `compact`: values that are held for long
-//! - [`backoff`]: when what failed is tried again
-//! - [`health`], [`metrics`]: what the program tells about itself
-//! - [`run`]: how all of it is started and stopped; [`settings`]: the flags
-//! - `traced`: what traces consist of
-//! - [`system`]: the clock and randomness
+//! - `publish`: the kinds that are also manifests, published to the store together, and their statuses
+//! - `api_key`: `ApiKey`: keys and their Secrets
+//! - `risk_service`: `RiskService`: the Deployment of the API and the objects around it
+//! - `source`: `IntelSource` and `ChainSource`: the workloads that import lists and follow chains
+//! - `in_force`: the configuration in force, which `publish` gives to the other three
+//! - `owned`, `owned_fields`: server-side apply of other objects, and of fields of Assay's own
+//! - `pod`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
+//! - `pod_diagnostics`: why pods do not start or fail
+//! - `leader`: leader election by a Lease; `writer`: every write to the API server
+//! - `conditions`, `reason`: conditions and their closed set of reasons
+//! - `client`, `compact`: a client and JSON values in the form in which structs hold them
+//! - `backoff`: delays between retries
+//! - `health`, `metrics`, `tracing_spans`: probes, metrics and traces
+//! - [`run`]: startup and shutdown; [`settings`]: the command line
+//! - `system`: the clock and randomness
 
 mod api_key;
 mod backoff;

@@ -1,4 +1,4 @@
-//! What the operator counts. No names of objects: how many series there are is known beforehand.
+//! The operator's metrics. No label holds the name of an object, so that the number of series is bounded.
 
 use std::sync::Arc;
 
@@ -10,41 +10,41 @@ use prometheus_client::{
 
 use crate::reason::Reason;
 
-/// What a piece of work came to.
+/// Labels of a reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ReconcileLabels {
-    /// The kind.
+    /// The kind of the object.
     pub kind: &'static str,
     /// `changed`, `unchanged` or `failed`.
     pub outcome: &'static str,
 }
 
-/// Why work failed.
+/// Labels of a failed reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct FailureLabels {
-    /// The kind.
+    /// The kind of the object.
     pub kind: &'static str,
     /// One of [`Reason::ALL`].
     pub reason: &'static str,
 }
 
-/// What is written where.
+/// Labels of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct WriteLabels {
-    /// `status`, `finalizer`, `secret`, `event`, `store`, or the kind of an object that was made.
+    /// `status`, `finalizer`, `secret`, `event`, `store`, or the kind of the object that was written.
     pub what: &'static str,
 }
 
-/// What the operator counts.
+/// The operator's metrics.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Arc<Registry>,
     reconciled: Family<ReconcileLabels, Counter>,
     failures: Family<FailureLabels, Counter>,
     writes: Family<WriteLabels, Counter>,
-    keys_made: Counter,
+    keys_issued: Counter,
     leader: Gauge,
-    /// How long publishing took, in seconds.
+    /// Duration of each publication to the store, in seconds.
     pub publish_seconds: Histogram,
 }
 
@@ -54,28 +54,33 @@ impl Default for Metrics {
         let reconciled = Family::default();
         let failures = Family::default();
         let writes = Family::default();
-        let keys_made = Counter::default();
+        let keys_issued = Counter::default();
         let leader = Gauge::default();
         let publish_seconds = Histogram::new([0.005, 0.02, 0.1, 0.5, 2.0, 10.0]);
-        registry.register("reconciled", "Objects looked at", reconciled.clone());
-        registry.register("failures", "Work that failed, by reason", failures.clone());
-        registry.register("writes", "What was written", writes.clone());
-        registry.register("keys_made", "API keys that were made", keys_made.clone());
-        registry.register("leader", "Whether this operator is the one that works", leader.clone());
-        registry.register("publish_seconds", "Publishing to the store", publish_seconds.clone());
+        let help = "Reconciliations of objects, by kind and outcome";
+        registry.register("reconciled", help, reconciled.clone());
+        let help = "Failed reconciliations, by kind and reason";
+        registry.register("failures", help, failures.clone());
+        let help = "Writes to the API server and the store, by what was written";
+        registry.register("writes", help, writes.clone());
+        registry.register("keys_issued", "API keys issued", keys_issued.clone());
+        let help = "1 while this operator holds the Lease, else 0";
+        registry.register("leader", help, leader.clone());
+        let help = "Duration of publications of all objects to the store";
+        registry.register("publish_seconds", help, publish_seconds.clone());
         let registry = Arc::new(registry);
-        Self { registry, reconciled, failures, writes, keys_made, leader, publish_seconds }
+        Self { registry, reconciled, failures, writes, keys_issued, leader, publish_seconds }
     }
 }
 
 impl Metrics {
-    /// Counts an object that was looked at.
+    /// Counts a reconciliation.
     pub fn reconciled(&self, kind: &'static str, changed: bool) {
         let outcome = if changed { "changed" } else { "unchanged" };
         self.reconciled.get_or_create(&ReconcileLabels { kind, outcome }).inc();
     }
 
-    /// Counts work that failed.
+    /// Counts a failed reconciliation.
     pub fn failed(&self, kind: &'static str, reason: Reason) {
         self.reconciled.get_or_create(&ReconcileLabels { kind, outcome: "failed" }).inc();
         self.failures.get_or_create(&FailureLabels { kind, reason: reason.as_str() }).inc();
@@ -86,21 +91,21 @@ impl Metrics {
         self.writes.get_or_create(&WriteLabels { what }).inc();
     }
 
-    /// Counts a key that was made.
+    /// Counts a key that was issued.
     pub fn key_issued(&self) {
-        self.keys_made.inc();
+        self.keys_issued.inc();
     }
 
-    /// Says whether this operator is the one that works.
+    /// Sets whether this operator holds the Lease.
     pub fn set_leader(&self, leads: bool) {
         self.leader.set(leads.into());
     }
 
-    /// Everything, as it is scraped.
+    /// All metrics in the `OpenMetrics` text format.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a text does not fail.
+        // Writing to a `String` does not fail.
         let _ = encode(&mut text, &self.registry);
         text
     }

@@ -12,10 +12,11 @@ use k8s_openapi::{
 
 const DNS: u16 = 53;
 
-/// A policy for the selected pods: others reach them at the ports `ingress`, and nowhere where there
-/// are none; they reach DNS servers, and any host at the ports `egress`.
+/// A policy for the selected pods: connections to them are allowed on the ports `ingress` only, and
+/// connections from them to DNS servers and to any host on the ports `egress`.
 ///
-/// Hosts cannot be restricted: a policy knows addresses and not names, and services may move.
+/// Hosts are not restricted: a policy selects addresses, not names, and the addresses of a host may
+/// change.
 pub(crate) fn spec(
     pods: LabelSelector,
     ingress: &[u16],

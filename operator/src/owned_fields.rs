@@ -19,7 +19,7 @@ pub(crate) struct OwnedFields<'a, S> {
 #[derive(Debug, Serialize)]
 struct OwnedMetadata<'a> {
     name: &'a str,
-    /// An object of the same name that was created since is another one, and the write fails.
+    /// The write fails if the object was replaced by another one of the same name.
     #[serde(skip_serializing_if = "Option::is_none")]
     uid: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

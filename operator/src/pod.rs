@@ -71,9 +71,9 @@ pub(crate) struct PodDefaults {
     pub(crate) image: String,
     /// The Secrets that allow pulling the image.
     pub(crate) pull_secrets: Vec<Name>,
-    /// How pods reach what is outside the cluster.
+    /// The outgoing connections of pods.
     pub(crate) egress: Egress,
-    /// Where pods send traces and metrics.
+    /// The export of traces and metrics.
     pub(crate) telemetry: TelemetrySpec,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct PodSettings<'a> {
     pub(crate) secrets: Vec<&'a SecretFile>,
     /// The `ConfigMap` with its settings.
     pub(crate) config_map: Option<&'a str>,
-    /// When a container that ended is started again.
+    /// When an exited container is restarted.
     pub(crate) restart: RestartPolicy,
     /// The longest time from the signal to stop to the end, in seconds.
     pub(crate) grace_seconds: u32,
@@ -96,10 +96,10 @@ pub(crate) struct PodSettings<'a> {
     pub(crate) requests: [&'static str; 2],
 }
 
-/// When a container that ended is started again.
+/// When an exited container is restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestartPolicy {
-    /// Each time.
+    /// Always.
     Always,
     /// Never: the Job creates another pod.
     Never,
@@ -176,7 +176,7 @@ impl PodSettings<'_> {
                 read_only_root_filesystem: Some(true),
                 ..SecurityContext::default()
             }),
-            // No limits: a program that lacks CPU answers late, and memory grows with lists and labels.
+            // No limits: throttled CPU delays answers, and memory grows with lists and labels.
             resources: Some(ResourceRequirements {
                 requests: Some(BTreeMap::from(requests)),
                 ..ResourceRequirements::default()
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_restricted() {
+    fn pods_meet_the_restricted_standard() {
         let pod = pod();
         let container = &pod["containers"][0];
         assert_eq!(pod["securityContext"]["runAsNonRoot"], true);

@@ -1,24 +1,24 @@
-//! What keeps pods from doing what they are for, in the words of who runs them.
+//! Why pods do not start or fail, as the kubelet and the scheduler report it.
 
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::{Api, Client, ResourceExt, api::ListParams};
 use serde_json::Value;
 
-/// Longest diagnosis, in characters.
-const LONGEST: usize = 300;
-/// What a container waits for that is nothing to complain of.
-const ON_ITS_WAY: [&str; 2] = ["ContainerCreating", "PodInitializing"];
-/// By which the cluster marks the pods of a Job.
+/// The longest diagnosis, in characters.
+const MAX_CHARACTERS: usize = 300;
+/// The reasons to wait of a container that is starting normally.
+const NORMAL_WAITS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+/// The label of a pod with the name of its Job.
 pub(crate) const JOB_NAME: &str = "batch.kubernetes.io/job-name";
-/// By which it tells apart the pods of a Deployment's versions, and those of Jobs.
-const VERSIONS: [&str; 2] = ["pod-template-hash", JOB_NAME];
+/// The labels that tell apart the pods of a Deployment's revisions, and those of Jobs.
+const REVISION_LABELS: [&str; 2] = ["pod-template-hash", JOB_NAME];
 
-/// What keeps the pods with these labels from doing what they are for; `None` where none complains, or
-/// where nobody may list them: it is news and not a reason to do anything.
+/// Why the selected pods do not start or fail. `None` if no pod reports a problem, or if the operator may
+/// not list pods: the diagnosis only adds to a message, and its absence must not fail a reconciliation.
 ///
 /// # Errors
 ///
-/// Where the API server fails.
+/// If the API server fails.
 pub(crate) async fn of_pods(
     client: &Client,
     namespace: &str,
@@ -32,14 +32,14 @@ pub(crate) async fn of_pods(
     }
 }
 
-/// The diagnosis of the newest pod that has one, of those of the newest version or Job.
+/// The diagnosis of the newest pod that has one, among the pods of the newest revision or Job.
 fn of_newest(mut pods: Vec<Pod>) -> Option<String> {
     pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
     pods.sort_by_key(|pod| pod.creation_timestamp().map(|time| time.0));
-    let version = |pod: &Pod| VERSIONS.map(|label| pod.labels().get(label).cloned());
+    let version = |pod: &Pod| REVISION_LABELS.map(|label| pod.labels().get(label).cloned());
     let newest = version(pods.last()?);
     pods.iter().rev().filter(|pod| version(pod) == newest).find_map(|pod| {
-        let cut: String = of_pod(pod)?.chars().take(LONGEST).collect();
+        let cut: String = of_pod(pod)?.chars().take(MAX_CHARACTERS).collect();
         Some(format!("pod `{}`: {cut}", pod.name_any()))
     })
 }
@@ -47,17 +47,17 @@ fn of_newest(mut pods: Vec<Pod>) -> Option<String> {
 fn of_pod(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let mut containers = status.container_statuses.iter().flatten();
-    let nowhere_to_run = || {
+    let unschedulable = || {
         let mut conditions = status.conditions.iter().flatten();
         let unscheduled =
             conditions.find(|known| known.type_ == "PodScheduled" && known.status == "False")?;
         unscheduled.message.clone()
     };
-    containers.find_map(of_container).or_else(nowhere_to_run)
+    containers.find_map(of_container).or_else(unschedulable)
 }
 
-/// What is told stays the same while it comes and goes: a container that ends again and again is told by
-/// how it ended, and an image that cannot be pulled by why.
+/// The diagnosis of a container. It does not change between attempts: a container that keeps failing is
+/// described by how it ended, and an image that cannot be pulled by the cause.
 fn of_container(container: &ContainerStatus) -> Option<String> {
     if container.ready {
         return None;
@@ -67,12 +67,12 @@ fn of_container(container: &ContainerStatus) -> Option<String> {
     let before = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
     if let Some(ended) = failed.or(before) {
         let reason = ended.reason.as_deref().unwrap_or("Error");
-        let words = ended.message.as_deref().and_then(last_words);
+        let words = ended.message.as_deref().and_then(last_failure);
         let words = words.map(|words| format!(": {words}")).unwrap_or_default();
         return Some(format!("{reason}, exit code {}{words}", ended.exit_code));
     }
     let waiting = state.waiting.as_ref()?;
-    let reason = waiting.reason.as_deref().filter(|reason| !ON_ITS_WAY.contains(reason))?;
+    let reason = waiting.reason.as_deref().filter(|reason| !NORMAL_WAITS.contains(reason))?;
     let message = waiting.message.as_deref().unwrap_or_default();
     Some(match (reason, message.rsplit("ErrImagePull: ").next().unwrap_or_default()) {
         ("ErrImagePull" | "ImagePullBackOff", "") => "ImagePullBackOff".to_owned(),
@@ -82,12 +82,12 @@ fn of_container(container: &ContainerStatus) -> Option<String> {
     })
 }
 
-/// What matters of the end of a log: the last line that says that something failed, or else the last one.
-fn last_words(log: &str) -> Option<String> {
+/// The relevant line of a log: the last one that reports a failure, or else the last one.
+fn last_failure(log: &str) -> Option<String> {
     let lines = || log.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let is_failure = |line: &&str| line.starts_with("error:") || line.contains("panicked at");
     let line = lines().find(is_failure).or_else(|| lines().next())?;
-    // Lines of a server are objects; when they were written changes each time.
+    // A server's line is a JSON object; its timestamp differs at each attempt.
     let Ok(Value::Object(fields)) = serde_json::from_str(line) else {
         return Some(line.to_owned());
     };
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_says_what_it_waits_for_where_that_is_a_complaint() {
+    fn a_pod_that_cannot_start_is_diagnosed() {
         let waiting = |reason: &str| {
             let waiting = json!({"waiting": {"reason": reason, "message": "no such image"}});
             said(container(false, waiting, json!({})))
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_ended_has_the_last_word() {
+    fn a_container_that_failed_is_diagnosed_by_its_exit() {
         let ended = json!({"terminated": {
             "exitCode": 1, "reason": "Error", "message": "begins\nfailed to open the store\n\n",
         }});
@@ -161,7 +161,7 @@ mod tests {
         let waits = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}});
         assert_eq!(said(container(false, waits, ended.clone())), Some(wanted));
         let runs = json!({"running": {}});
-        assert_eq!(said(container(true, runs, ended)), None, "it came up after all");
+        assert_eq!(said(container(true, runs, ended)), None, "it became ready after all");
         let went_well = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
         assert_eq!(said(container(false, went_well.clone(), json!({}))), None);
         let again = Some("pod `api-1`: Completed, exit code 0".to_owned());
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_log_what_failed_is_heard() {
+    fn of_a_log_the_line_of_the_failure_is_kept() {
         for (log, words) in [
             (
                 "reads\nerror: no such flag\n\nFor more information, try '--help'.",
@@ -189,32 +189,36 @@ mod tests {
             (r#"{"timestamp":"1","message":"stopped","error":"no rights"}"#, "stopped: no rights"),
             ("begins\nstops\n", "stops"),
         ] {
-            assert_eq!(last_words(log).as_deref(), Some(words));
+            assert_eq!(last_failure(log).as_deref(), Some(words));
         }
-        assert_eq!(last_words("\n"), None);
+        assert_eq!(last_failure("\n"), None);
     }
 
     #[test]
-    fn the_newest_version_is_heard_and_who_leaves_is_not() {
+    fn only_pods_of_the_newest_revision_that_stay_are_diagnosed() {
         let waits = |words: &str| {
             let waiting = json!({"waiting": {"reason": "ErrImagePull", "message": words}});
             container(false, waiting, json!({}))
         };
         let older = pod("old", "2026-11-22T01:00:00Z", waits("old"));
-        let newer = pod("new", "2026-11-22T02:00:00Z", waits(&"x".repeat(2 * LONGEST)));
+        let newer = pod("new", "2026-11-22T02:00:00Z", waits(&"x".repeat(2 * MAX_CHARACTERS)));
         let mut leaves = pod("leaves", "2026-11-22T03:00:00Z", waits("leaves"));
         leaves.metadata.deletion_timestamp = leaves.metadata.creation_timestamp.clone();
-        let heard = of_newest(vec![newer, leaves, older]).unwrap();
-        assert!(heard.starts_with("pod `new`: ImagePullBackOff: xxx"), "{heard}");
-        assert_eq!(heard.chars().count(), "pod `new`: ".len() + LONGEST);
+        let diagnosis = of_newest(vec![newer, leaves, older]).unwrap();
+        assert!(diagnosis.starts_with("pod `new`: ImagePullBackOff: xxx"), "{diagnosis}");
+        assert_eq!(diagnosis.chars().count(), "pod `new`: ".len() + MAX_CHARACTERS);
 
         let of = |version: &str, name: &str, made_at: &str, status: Value| {
             let mut pod = pod(name, made_at, status);
-            pod.labels_mut().insert(VERSIONS[0].into(), version.into());
+            pod.labels_mut().insert(REVISION_LABELS[0].into(), version.into());
             pod
         };
         let failed = of("1", "bad", "2026-11-22T01:00:00Z", waits("gone"));
         let starts = of("2", "good", "2026-11-22T02:00:00Z", json!({}));
-        assert_eq!(of_newest(vec![failed, starts]), None, "what failed is not this version");
+        assert_eq!(
+            of_newest(vec![failed, starts]),
+            None,
+            "the pod that failed is of an older revision"
+        );
     }
 }

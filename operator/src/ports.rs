@@ -1,14 +1,14 @@
-//! The ports that URLs name: what pods may speak to.
+//! The ports in URLs, which network policies open to pods.
 
 use std::collections::BTreeSet;
 
 use assay_crds::TelemetrySpec;
 
-/// The ports of a URL's hosts. Where it names none, those of its scheme; of servers that are found through
-/// others, the usual ones too.
+/// The ports of a URL's hosts; for a host without one, the default port of the scheme. URLs of Sentinels
+/// also give the default port of the Redis servers behind them.
 pub(crate) fn of_url(url: &str) -> BTreeSet<u16> {
     let Some((scheme, rest)) = url.trim().split_once("://") else { return BTreeSet::new() };
-    let usual: &[u16] = match scheme {
+    let defaults: &[u16] = match scheme {
         "http" => &[80],
         "https" => &[443],
         "postgres" | "postgresql" => &[5432],
@@ -24,10 +24,10 @@ pub(crate) fn of_url(url: &str) -> BTreeSet<u16> {
         let named = host.rsplit_once(':').filter(|(_, port)| !port.contains(']'));
         match named.and_then(|(_, port)| port.parse::<u16>().ok()) {
             Some(port) => ports.extend([port]),
-            None => ports.extend(usual.first()),
+            None => ports.extend(defaults.first()),
         }
     }
-    ports.extend(usual.iter().skip(1));
+    ports.extend(defaults.iter().skip(1));
     ports
 }
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_what_the_url_says_or_what_is_usual() {
+    fn a_port_is_the_urls_or_the_default_of_its_scheme() {
         for (url, ports) in [
             ("postgres://me:p%40ss@db.example/assay?sslmode=require", vec![5432]),
             ("postgres://me:secret@one,two:5433/assay", vec![5432, 5433]),

@@ -1,12 +1,12 @@
-//! Why something is as it is: a closed set of words, for conditions, events and metrics.
+//! The reasons of conditions, events and metrics: a closed set.
 
 use assay_manifests::Refusal;
 use assay_tenancy::Cause;
 
-/// Declares the reasons, each with the word that people and alerts see.
+/// Declares the reasons, each with its name in conditions, events and metrics.
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Why something is as it is.
+        /// The reason of a condition, an event or a failure.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Reason {
             $($(#[$doc])* $name,)*
@@ -16,7 +16,7 @@ macro_rules! reasons {
             /// Every reason.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The word.
+            /// The name in conditions, events and metrics.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -28,89 +28,89 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// What the object says is in force.
+    /// The spec is in force.
     Published,
-    /// The key is in its Secret and good.
+    /// The key is active and in its Secret.
     KeyReady,
-    /// The plan that is named is not in force.
+    /// The plan that the spec names is not in force.
     PlanNotFound,
-    /// The risk policy that is named is not in force.
+    /// The risk policy that the spec names is not in force.
     PolicyNotFound,
-    /// The tenant that is named is not in force.
+    /// The tenant that the spec names is not in force.
     TenantNotFound,
     /// The plan has no limit of that name.
     LimitNotFound,
-    /// A number is above what the plan allows.
+    /// A number exceeds the ceiling of the plan.
     AboveCeiling,
-    /// Limits of which one can never be reached, or two for the same.
+    /// Two limits contradict each other: one can never be reached, or both limit the same.
     LimitsContradict,
     /// A field has a value that is not allowed.
     Invalid,
-    /// The name is longer than names of Assay may be, or has other characters.
+    /// The name is not 1 to 63 lowercase letters, digits and hyphens.
     InvalidName,
-    /// It would make wrong what is in force.
-    BreaksOthers,
-    /// It is to go, but something in force needs it.
+    /// The change would make objects in force invalid that depend on this one.
+    BreaksDependents,
+    /// The object was deleted, but objects in force depend on it.
     InUse,
-    /// What the store holds is wrong by itself, so that nothing can be added to it.
+    /// The manifests in the store are invalid, so that nothing can be added to them.
     StoreInconsistent,
-    /// The tenant does not list the namespace.
+    /// The tenant does not list the namespace of the key.
     NamespaceNotAllowed,
-    /// There is a Secret of that name which the operator did not make.
-    SecretNotOurs,
-    /// The key in the Secret is another object's.
+    /// A Secret of that name exists that the operator did not create.
+    SecretNotManaged,
+    /// The key in the Secret belongs to another object.
     KeyTaken,
-    /// Its time is over.
+    /// The key has expired.
     Expired,
-    /// Every replica runs the image and answers.
+    /// Every replica runs the image and is available.
     ServiceReady,
-    /// Replicas are being replaced or begin to run.
+    /// Replicas are being started or replaced.
     RollingOut,
-    /// The image does not come up.
+    /// Replicas with the image do not become ready.
     RolloutFailed,
-    /// The database is made ready for the image.
+    /// The database schema is being migrated for the image.
     Migrating,
-    /// The database could not be made ready for the image.
+    /// The migration of the database schema failed.
     MigrationFailed,
-    /// A Secret that is named, or the key in it, is not there.
+    /// A Secret that the spec names, or the key in it, does not exist.
     SecretNotFound,
-    /// An object of that name is there which the operator did not make for this.
+    /// An object of a required name exists that the operator did not create for this owner.
     NameTaken,
-    /// The cluster does not know the kind of a route.
+    /// The cluster lacks the Gateway API, which the spec needs.
     GatewayApiMissing,
-    /// There may be as many replicas as tenants' limits ask for.
+    /// `maxReplicas` covers the replicas that tenants' limits require.
     EnoughReplicas,
-    /// There may be fewer replicas than tenants' limits ask for.
+    /// `maxReplicas` is smaller than the replicas that tenants' limits require.
     TooFewReplicas,
-    /// The autoscaler knows how much replicas have to do.
-    LoadKnown,
-    /// The autoscaler does not know how much replicas have to do.
-    LoadUnknown,
-    /// What is older than plans keep it is forgotten once a day.
-    PurgeWell,
-    /// The last time, that failed.
+    /// The autoscaler has all its metrics.
+    MetricsAvailable,
+    /// The autoscaler lacks metrics.
+    MetricsUnavailable,
+    /// The daily purge of expired records succeeded.
+    PurgeSucceeded,
+    /// The last purge of expired records failed.
     PurgeFailed,
-    /// What does the work of a source is there and does well.
+    /// The workload of a source runs, and its last run succeeded.
     WorkloadReady,
-    /// What does the work of a source is not there yet, or does not do well.
+    /// The workload of a source does not run, or its last run failed.
     WorkloadNotReady,
-    /// The operator was not told what to make workloads of.
-    NoWorkloads,
-    /// A source is left alone, or its work is done by others.
+    /// The operator has no settings for workloads.
+    WorkloadsDisabled,
+    /// The source needs no workload: it is suspended, or servers read it themselves.
     NothingToRun,
-    /// The database cannot be reached or refuses.
+    /// The database cannot be reached or refuses the request.
     StoreUnavailable,
-    /// The API server cannot be reached or refuses.
+    /// The API server cannot be reached or refuses the request.
     ApiServerUnavailable,
 }
 
 impl Reason {
-    /// The reason of an object that is refused; `is_deleted`: whether it was to go.
+    /// The reason of a refused object. `is_deleted`: the refused change is the object's deletion.
     #[must_use]
     pub(crate) const fn of(refusal: &Refusal, is_deleted: bool) -> Self {
         match (&refusal.breaks, refusal.problem.cause) {
             (Some(_), _) if is_deleted => Self::InUse,
-            (Some(_), _) => Self::BreaksOthers,
+            (Some(_), _) => Self::BreaksDependents,
             (None, Cause::InvalidValue) => Self::Invalid,
             (None, Cause::PlanNotFound) => Self::PlanNotFound,
             (None, Cause::PolicyNotFound) => Self::PolicyNotFound,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_of_an_object_has_the_reason_of_its_cause() {
+    fn each_cause_of_a_problem_has_its_reason() {
         let gold = || json!({"plan": "gold"});
         let one = |name: &str, requests: u64| json!([{"name": name, "requests": requests}]);
         let twice = json!([{"name": "daily", "requests": 20}, {"name": "daily", "requests": 30}]);
@@ -207,13 +207,13 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_others_forbid_has_a_reason_of_its_own() {
+    fn a_change_that_breaks_dependents_has_a_reason_of_its_own() {
         let gold = (Kind::Plan, "gold");
         assert_eq!(reason(&stored(), gold, None), Reason::InUse);
         let raised = json!([{"name": "daily", "requests": 50}]);
         let mut raised =
             vec![(Kind::RateLimit, "more", rate_limit(json!({"plan": "gold"}), raised))];
         raised.extend(stored());
-        assert_eq!(reason(&raised, gold, Some(plan(daily(20)))), Reason::BreaksOthers);
+        assert_eq!(reason(&raised, gold, Some(plan(daily(20)))), Reason::BreaksDependents);
     }
 }

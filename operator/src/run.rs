@@ -1,4 +1,4 @@
-//! How everything is started and stopped.
+//! Startup and shutdown of the operator.
 
 use std::{io, process::ExitCode, sync::Arc, time::Duration};
 
@@ -30,30 +30,30 @@ use crate::{
     writer::Writer,
 };
 
-/// How often metrics are sent to the collector.
+/// The interval at which metrics are sent to the collector.
 const METRICS_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Why the operator ended.
+/// Why the operator exits with a failure.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     #[error("failed to listen on {0}: {1}")]
     Listen(std::net::SocketAddr, #[source] io::Error),
-    #[error("failed to hear of signals: {0}")]
+    #[error("failed to register signal handlers: {0}")]
     Signals(#[source] io::Error),
-    #[error("found no way to reach the API server: {0}")]
+    #[error("found no kubeconfig or service account for the API server: {0}")]
     Config(#[source] kube::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the Lease could not be renewed in time: another operator may have it")]
+    #[error("failed to renew the Lease in time: another operator may hold it")]
     LostLease,
-    #[error("a part of the operator ended by itself")]
-    PartEnded,
+    #[error("a task of the operator ended unexpectedly")]
+    TaskEnded,
 }
 
-/// Runs the operator until it is told to stop.
+/// Runs the operator until it receives SIGTERM or SIGINT.
 #[must_use]
 pub fn main(settings: Settings) -> ExitCode {
-    // Fails where a provider was chosen already, which is as well.
+    // It fails only if a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let endpoint = settings.otlp_endpoint.as_deref();
     let collector = endpoint.map(|url| Collector::new("assay-operator", url, system::now));
@@ -74,12 +74,12 @@ pub fn main(settings: Settings) -> ExitCode {
         }
     };
     let ended = runtime.block_on(run_with_telemetry(settings, collector));
-    // What is under way may end at any point: whoever comes next goes on from what was written.
+    // Reconciliations may end at any point: the next operator continues from what was written.
     runtime.shutdown_background();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!(%error, "the operator ends");
+            tracing::error!(%error, "the operator failed");
             ExitCode::FAILURE
         }
     }
@@ -89,11 +89,11 @@ fn log(as_text: bool, collector: Option<&Collector>) {
     let level = EnvFilter::try_from_env("ASSAY_LOG")
         .unwrap_or_else(|_| EnvFilter::new("warn,assay_operator=info,assay_telemetry=info"));
     let format = if as_text { LogFormat::Text } else { LogFormat::Json };
-    // It fails only where it was done before.
+    // It fails only if it was called before.
     let _ = assay_telemetry::start(level, format, system::now, collector.map(Collector::traces));
 }
 
-/// Runs, and tells a collector meanwhile and at the end how it goes.
+/// Runs the operator, and sends its metrics to the collector regularly and once at the end.
 async fn run_with_telemetry(
     settings: Settings,
     collector: Option<Collector>,
@@ -122,10 +122,10 @@ async fn run(settings: Settings, health: &Health) -> Result<(), RunError> {
     };
     let leadership = Leadership::default();
     tokio::select! {
-        ended = run_parts(&settings, health, leadership.clone()) => ended,
+        ended = run_tasks(&settings, health, leadership.clone()) => ended,
         () = stop => {
-            tracing::info!("told to stop");
-            // Nothing is written any more when the Lease is given back.
+            tracing::info!("stopping on a signal");
+            // Writes stop before the Lease is released.
             leadership.give_up();
             let client = Client::try_default().await.map_err(RunError::Config)?;
             election(client, &settings, leadership).release().await;
@@ -139,7 +139,8 @@ fn election(client: Client, settings: &Settings, leadership: Leadership) -> Elec
     Election::new(client, namespace, name, *lease_seconds, leadership)
 }
 
-async fn run_parts(
+/// Runs everything but the handling of signals: health, election, and the tasks of the leader.
+async fn run_tasks(
     settings: &Settings,
     health: &Health,
     leadership: Leadership,
@@ -154,23 +155,23 @@ async fn run_parts(
     let name = &settings.name;
     let mut election = election(client.clone(), settings, leadership.clone());
     election.win().await;
-    tracing::info!(name, "this operator works now");
+    tracing::info!(name, "this operator is the leader");
     health.metrics.set_leader(true);
     let writer = Writer::new(client.clone(), name, leadership, health.metrics.clone());
     let (sender, in_force) = watch::channel(InForce::default());
-    // They end with this function.
-    let mut parts = JoinSet::new();
+    // The tasks end with this function.
+    let mut tasks = JoinSet::new();
     let services = risk_service::Context::new(
         client.clone(),
         writer.clone(),
         health.clone(),
         in_force.clone(),
     );
-    parts.spawn(services.run());
+    tasks.spawn(services.run());
     let opened = tokio::select! {
-        opened = opening => opened.map_err(|_| RunError::PartEnded)??,
+        opened = opening => opened.map_err(|_| RunError::TaskEnded)??,
         () = election.hold() => return Err(RunError::LostLease),
-        _ = parts.join_next() => return Err(RunError::PartEnded),
+        _ = tasks.join_next() => return Err(RunError::TaskEnded),
     };
     let (store, graphs, environment) = opened;
     let observed = watch::Sender::new(Observed::default());
@@ -182,7 +183,7 @@ async fn run_parts(
         sender,
         observed.subscribe(),
     );
-    parts.spawn(source::run(
+    tasks.spawn(source::run(
         client.clone(),
         Arc::clone(&store),
         Arc::new(graphs),
@@ -195,16 +196,16 @@ async fn run_parts(
     ));
     let health = health.clone();
     let keys = api_key::Context::new(client, store, environment, writer, health, in_force);
-    parts.spawn(publisher.run());
-    parts.spawn(api_key::run(keys));
+    tasks.spawn(publisher.run());
+    tasks.spawn(api_key::run(keys));
     tokio::select! {
         () = election.hold() => Err(RunError::LostLease),
-        _ = parts.join_next() => Err(RunError::PartEnded),
+        _ = tasks.join_next() => Err(RunError::TaskEnded),
     }
 }
 
-/// The store, once it can be opened: the database may come later, and its schema too, which a new
-/// installation's first `RiskService` makes.
+/// Opens the store, and retries until that succeeds: in a new installation the database may start later,
+/// and its schema is created by the migration of the first `RiskService`.
 async fn open(
     settings: Settings,
     health: Health,
@@ -215,11 +216,11 @@ async fn open(
         match PostgresStore::open(address).await {
             Ok(store) => {
                 let environment = store.environment().await?;
-                health.is_ready(true);
+                health.set_ready(true);
                 let graphs = PostgresGraphs::new(store.database().clone());
                 return Ok((Arc::new(store), graphs, environment));
             }
-            Err(error) => tracing::warn!(%error, "failed to open the store; it is tried again"),
+            Err(error) => tracing::warn!(%error, "failed to open the store; retrying"),
         }
         sleep(backoff::delay(failures, system::jitter())).await;
         failures += 1;

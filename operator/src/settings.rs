@@ -1,4 +1,4 @@
-//! The flags.
+//! The command line of `assay-operator`.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -12,14 +12,14 @@ use crate::{
     source::WorkloadSettings,
 };
 
-/// Turns Assay's custom resources into configuration, keys and workloads
+/// Reconciles Assay's custom resources: publishes configuration, issues API keys and runs workloads
 #[derive(Clone, Debug, Parser)]
 #[command(version)]
 pub struct Settings {
-    /// A file with the URL of the PostgreSQL database
+    /// File with the URL of the PostgreSQL database
     #[arg(long, env = "ASSAY_DATABASE_URL_FILE", value_name = "FILE")]
     pub database_url_file: PathBuf,
-    /// Where health and metrics listen
+    /// Address for health checks and metrics
     #[arg(
         long,
         env = "ASSAY_OPERATOR_LISTEN",
@@ -27,13 +27,15 @@ pub struct Settings {
         value_name = "ADDRESS:PORT"
     )]
     pub listen: SocketAddr,
-    /// The image that fetches lists and follows chains, in this namespace; without it, servers do
+    /// Image for the workloads that import lists and follow chains, in the operator's namespace. Unset: no
+    /// such workloads; a server with `--feeds on` does their work
     #[arg(long, env = "ASSAY_OPERATOR_IMAGE", requires = "database_secret", value_name = "IMAGE")]
     pub image: Option<String>,
-    /// A Secret that lets that image be pulled
+    /// Secret with credentials for pulling the image; repeatable
     #[arg(long, value_name = "NAME")]
     pub image_pull_secret: Vec<Name>,
-    /// The Secret with the URL of the database, for a login that may ingest
+    /// Secret, and key in it, with the URL of the database for the workloads, whose login has the rights of
+    /// `assay_ingest`
     #[arg(
         long,
         env = "ASSAY_OPERATOR_DATABASE_SECRET",
@@ -42,31 +44,32 @@ pub struct Settings {
         value_name = "NAME/KEY"
     )]
     pub database_secret: Option<SecretKey>,
-    /// The proxy by which workloads ask URLs with https
+    /// Proxy of the workloads for https URLs
     #[arg(long, requires = "image", value_name = "URL")]
     pub https_proxy: Option<String>,
-    /// The same for URLs with http
+    /// Proxy of the workloads for http URLs
     #[arg(long, requires = "image", value_name = "URL")]
     pub http_proxy: Option<String>,
-    /// What they reach without a proxy: names with what is below them, addresses, networks
+    /// Hosts that the workloads connect to without a proxy: domain names with their subdomains, IP
+    /// addresses, networks
     #[arg(long, requires = "image", value_delimiter = ',', value_name = "LIST")]
     pub no_proxy: Vec<String>,
-    /// The certificates that they believe in the place of the web's authorities
+    /// CA bundle (PEM) that the workloads use instead of the system roots
     #[arg(long, requires = "image", value_parser = ca_bundle, value_name = "configmap|secret/NAME/KEY")]
     pub ca_bundle: Option<CaBundle>,
-    /// The namespace of the Lease that says which operator works
+    /// Namespace of the operator: that of its Lease and of its workloads
     #[arg(long, env = "POD_NAMESPACE", default_value = "assay-system", value_name = "NAME")]
     pub namespace: String,
-    /// What this operator is called in the Lease
+    /// Identity of this operator in the Lease
     #[arg(long, env = "POD_NAME", value_name = "NAME")]
     pub name: String,
-    /// How long the Lease holds without being renewed, in seconds
+    /// Duration of the Lease without renewal, in seconds
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=600), value_name = "SECONDS")]
     pub lease_seconds: u32,
-    /// A collector to which traces and metrics are sent by OTLP over HTTP, also those of workloads
+    /// URL of a collector that receives traces and metrics by OTLP over HTTP, also those of the workloads
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_parser = collector, value_name = "URL")]
     pub otlp_endpoint: Option<String>,
-    /// Log lines as text instead of JSON
+    /// Write log lines as text instead of JSON
     #[arg(long)]
     pub log_text: bool,
 }
@@ -91,7 +94,7 @@ impl Settings {
     }
 }
 
-/// Reads the URL of a collector, which pods are told in the open.
+/// Parses the URL of a collector. It is not a secret: pods have it in their environment.
 fn collector(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let host = rest.and_then(|rest| rest.split('/').next()).filter(|host| !host.is_empty());
@@ -102,9 +105,10 @@ fn collector(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads `NAME/KEY`.
+/// Parses `NAME/KEY`.
 fn secret_key(text: &str) -> Result<SecretKey, String> {
-    let wrong = || format!("`{text}` is no Secret and a key in it, such as database/url");
+    let wrong =
+        || format!("`{text}` is not NAME/KEY, a Secret and a key in it, such as database/url");
     let (name, key) = text.split_once('/').ok_or_else(wrong)?;
     if key.is_empty() {
         return Err(wrong());
@@ -113,11 +117,12 @@ fn secret_key(text: &str) -> Result<SecretKey, String> {
     Ok(SecretKey { name, key: key.to_owned() })
 }
 
-/// Reads `configmap/NAME/KEY` or `secret/NAME/KEY`.
+/// Parses `configmap/NAME/KEY` or `secret/NAME/KEY`.
 fn ca_bundle(text: &str) -> Result<CaBundle, String> {
     let wrong = || {
         format!(
-            "`{text}` is no ConfigMap or Secret and a key in it, such as configmap/authorities/ca.crt"
+            "`{text}` is not configmap/NAME/KEY or secret/NAME/KEY, such as \
+             configmap/authorities/ca.crt"
         )
     };
     let (kind, rest) = text.split_once('/').ok_or_else(wrong)?;
@@ -134,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collector_is_a_url_and_the_workloads_too() {
+    fn a_collectors_url_is_checked_and_passed_to_the_workloads() {
         let parse = |endpoint: &str| {
             Settings::try_parse_from([
                 "assay-operator",
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_workloads_are_made_of_is_said_whole_or_not_at_all() {
+    fn settings_of_workloads_are_complete_or_absent() {
         let parse = |more: &[&str]| {
             let all = ["assay-operator", "--database-url-file", "url", "--name", "one"];
             Settings::try_parse_from(all.iter().chain(more))
@@ -165,7 +170,7 @@ mod tests {
         let whole = parse(&["--image", "assay:1", "--database-secret", "store/url"]).unwrap();
         assert_eq!(whole.workloads().unwrap().database.source.key, "url");
         let egress = ["--no-proxy", ".svc,10.0.0.0/8", "--ca-bundle", "secret/authorities/ca.pem"];
-        assert!(parse(&egress).is_err(), "nothing would go that way");
+        assert!(parse(&egress).is_err(), "there are no workloads to use it");
         let image = ["--image", "assay:1", "--database-secret", "store/url"];
         let pods = parse(&[&image[..], &egress].concat()).unwrap().workloads().unwrap().pods;
         let spec = EgressSpec {

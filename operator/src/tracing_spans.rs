@@ -1,4 +1,4 @@
-//! Traces: how long it takes to look after an object, and what of it.
+//! Spans around reconciliations and publications.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use assay_telemetry::stage;
 use kube::ResourceExt;
 use tracing::{Instrument, Span, field::Empty};
 
-/// Looks after an object as a stage of its own, which says whether it failed.
+/// Runs a reconciliation in a span that records a failure.
 pub(crate) async fn reconciling<T, E: Display>(
     kind: &'static str,
     object: &impl ResourceExt,
@@ -23,7 +23,7 @@ pub(crate) async fn reconciling<T, E: Display>(
     within(stage, work).await
 }
 
-/// Publishes as a stage of its own, which says whether it failed.
+/// Runs a publication in a span that records a failure.
 pub(crate) async fn publishing<T, E: Display>(
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {

@@ -1,4 +1,4 @@
-//! Every write to the API server: by one field manager, and only while this operator is the leader.
+//! Every write to the API server: with one field manager, and only while this operator is the leader.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -25,13 +25,13 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Why an object was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// This operator is not the leader any more.
-    #[error("the Lease is lost: nothing is written")]
+    /// This operator is no longer the leader.
+    #[error("this operator does not hold the Lease: nothing was written")]
     NotLeader,
     /// The API server did not answer in time.
     #[error("the API server did not answer in time")]
     TimedOut,
-    /// The API server refused the request, or could not be reached.
+    /// The API server refused the request or could not be reached.
     #[error("the API server failed: {0}")]
     Server(#[from] kube::Error),
     /// The object, or the answer, is not valid JSON of its type.
@@ -40,7 +40,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// Whether the object, or its kind, does not exist.
+    /// Says whether the object, or its kind, does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Server(kube::Error::Api(status)) if status.code == 404)
@@ -73,7 +73,7 @@ impl Writer {
         Self { leadership, client, reporter, warnings, metrics }
     }
 
-    /// Whether this operator may still write.
+    /// Says whether this operator may write: it holds the Lease.
     #[must_use]
     pub fn may_write(&self) -> bool {
         self.leadership.is_held()
@@ -83,7 +83,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Where it was not written.
+    /// If it was not written.
     pub async fn status<K>(
         &self,
         api: &Api<K>,
@@ -105,7 +105,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Where it was not written.
+    /// If it was not written.
     pub async fn finalizer<K>(
         &self,
         api: &Api<K>,
@@ -125,7 +125,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Where it was not written.
+    /// If it was not written.
     pub async fn apply<K>(
         &self,
         what: &'static str,
@@ -144,7 +144,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Where it was not written.
+    /// If it was not written.
     pub async fn create<K>(
         &self,
         what: &'static str,
@@ -159,11 +159,11 @@ impl Writer {
         self.write(what, api.create(&parameters, object)).await
     }
 
-    /// Deletes an object, and no other one of its name.
+    /// Deletes an object, but not a later one of the same name.
     ///
     /// # Errors
     ///
-    /// Where it was not deleted. An object that does not exist is no error.
+    /// If it was not deleted. An object that does not exist is no error.
     pub async fn delete<K>(
         &self,
         what: &'static str,

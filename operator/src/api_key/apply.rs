@@ -1,4 +1,4 @@
-//! Writing keys: the Secret first, the store after it.
+//! The writes for a key: the Secret first, then the store.
 
 use assay_crds::ApiKey;
 use assay_store::control::KeyRecord;
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{conditions::ReadyState, reason::Reason, writer::FINALIZER};
 
-/// The event about a key that ended with its object.
+/// The event about a key whose object was deleted.
 const REVOKED: Event = Event { reason: "KeyRevoked", text: "is revoked" };
 
 /// The keys of an object after all changes.
@@ -27,7 +27,7 @@ pub(super) struct Applied {
     pub(super) records: Vec<KeyRecord>,
     /// The key in the Secret, if it is active.
     pub(super) current: Option<KeyId>,
-    /// Whether a key was stored.
+    /// True if a key was stored.
     pub(super) has_changed: bool,
     /// The resource version of the Secret, if the key in it is active.
     pub(super) secret: Option<String>,
@@ -134,8 +134,8 @@ async fn records(
     Ok(inputs.records.clone())
 }
 
-/// Writes the Secret if there is one to write, and gives its resource version. A new one is created,
-/// so that a Secret of somebody else is never overwritten.
+/// Writes the Secret if there is one to write, and returns its resource version. A new one is created,
+/// not applied, so that an existing Secret is never overwritten.
 async fn write_secret(
     secret: Option<Secret>,
     version: Option<String>,

@@ -23,7 +23,7 @@ use crate::{
 
 /// The changes of an object's keys.
 pub(super) struct KeyPlan {
-    /// The changes of what active keys are granted. They come first.
+    /// The changes of the scopes and expiry of active keys. They come first.
     pub(super) updates: Vec<GrantUpdate>,
     /// The event about each of them.
     pub(super) update_event: Event,
@@ -31,7 +31,7 @@ pub(super) struct KeyPlan {
     pub(super) action: Action,
 }
 
-/// An event about a key: its reason, and what is said after the key's id.
+/// An event about a key: its reason, and the text after the key's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     /// The reason.
@@ -40,7 +40,7 @@ pub(super) struct Event {
     pub(super) text: &'static str,
 }
 
-/// The keys are granted what the spec says by now.
+/// The keys got the scopes and expiry of a changed spec.
 const CHANGED: Event =
     Event { reason: "KeyChanged", text: "has the scopes and expiry of the spec" };
 /// The keys are suspended.
@@ -50,11 +50,11 @@ const SUSPENDED: Event =
 const ADOPTED: Event = Event { reason: "KeyAdopted", text: "was in the Secret and is active now" };
 /// The key is the object's first.
 const ISSUED: Event = Event { reason: "KeyIssued", text: "is in the Secret" };
-/// The key replaces another one.
+/// The key replaces another key.
 const ROTATED: Event =
-    Event { reason: "KeyRotated", text: "is in the Secret and replaces another" };
+    Event { reason: "KeyRotated", text: "is in the Secret and replaces another key" };
 
-/// A change of what a key is granted.
+/// A change of the scopes and expiry of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GrantUpdate {
     /// The key.
@@ -76,7 +76,7 @@ pub(super) enum Action {
     },
     /// A key is stored.
     Store(Box<StoreKey>),
-    /// None, because of this state.
+    /// None: the object's state does not permit any.
     Refuse(ReadyState),
 }
 
@@ -88,13 +88,13 @@ pub(super) struct StoreKey {
     pub(super) record: KeyRecord,
     /// The key that it replaces, and when that one expires.
     pub(super) replaced: Option<(KeyId, Timestamp)>,
-    /// Whether the key is a new one.
+    /// True if the key is newly issued, false if it was found in the Secret.
     pub(super) is_new: bool,
     /// The event about it.
     pub(super) event: Event,
 }
 
-/// Builds the changes. `numbers` are random: the id and the secret of a key, if a new one is needed.
+/// Builds the changes. `numbers` returns random numbers for the id and the secret of a new key.
 pub(super) fn build(
     validated: Validated,
     now: Timestamp,
@@ -157,7 +157,7 @@ fn action(
                 Action::Keep { id: record.id.clone(), secret: owned.map(Box::new) }
             }
         }
-        // It is revoked or expired, or another key has its id.
+        // The key is revoked or expired, or another key has its id.
         Some(record) => issue(key, replaced.filter(|id| *id != record.id), now, numbers),
     }
 }
@@ -179,10 +179,10 @@ fn issue(
     }))
 }
 
-/// The keys whose scopes or expiry differ from the spec. Keys that were replaced keep their end, or get
-/// an earlier one. The newest key is active again if it was suspended and nobody revoked it.
+/// The keys whose scopes or expiry differ from the spec. Replaced keys keep their expiry, or get an
+/// earlier one. The newest key is reactivated if it was suspended and not revoked.
 fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
-    // The store has no more digits.
+    // The store has a precision of milliseconds.
     let milliseconds = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
     let suspended = suspended(key, now);
     let latest = latest(&key.records, now).or(suspended).map(|record| record.id.clone());
@@ -199,8 +199,8 @@ fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
     updates.collect()
 }
 
-/// The key in the Secret if it is suspended: the object's newest one, not revoked, and not active
-/// although the spec allows it.
+/// The key in the Secret if it is suspended: the object's newest key, not revoked, and inactive although
+/// the spec permits it.
 fn suspended(key: &ValidatedKey, now: Timestamp) -> Option<&KeyRecord> {
     let held = key.secret.as_ref()?.key.as_ref()?;
     let newest = key.records.iter().max_by_key(|record| record.created_at)?;
@@ -210,7 +210,7 @@ fn suspended(key: &ValidatedKey, now: Timestamp) -> Option<&KeyRecord> {
         .then_some(newest)
 }
 
-/// The end of all active keys. None is revoked: they may be allowed again.
+/// Expires all active keys now. They are not revoked, so that they can be reactivated.
 fn suspensions(records: &[KeyRecord], now: Timestamp) -> Vec<GrantUpdate> {
     let active = records.iter().filter(|record| record.is_active(now));
     let ended = active.map(|record| GrantUpdate {
@@ -221,7 +221,7 @@ fn suspensions(records: &[KeyRecord], now: Timestamp) -> Vec<GrantUpdate> {
     ended.collect()
 }
 
-/// Whether a key is to be replaced: by its schedule, or on a request that was not handled yet.
+/// Says whether a key is due for rotation: by its schedule, or on a request that was not handled yet.
 fn is_rotation_due(key: &ValidatedKey, record: &KeyRecord, now: Timestamp) -> bool {
     let handled = key.secret.as_ref().and_then(|secret| secret.handled_request.as_ref());
     let requested = key.rotation_request.as_ref();
@@ -232,7 +232,7 @@ fn is_rotation_due(key: &ValidatedKey, record: &KeyRecord, now: Timestamp) -> bo
 /// The Secret with a key.
 fn secret(key: &ValidatedKey, text: &KeyText) -> Secret {
     let annotations = [(OWNER, key.name.clone()), (TENANT, key.grant.tenant.to_string())];
-    // It is written together with the key that handles it.
+    // The request is recorded together with the key that answers it.
     let request = key.rotation_request.clone().map(|request| (ROTATE, request));
     let owned = |(name, value): (&str, String)| (name.to_owned(), value);
     let labels = [(MANAGED_BY, MANAGER.to_owned()), (PART_OF, "assay".to_owned())];
@@ -241,7 +241,7 @@ fn secret(key: &ValidatedKey, text: &KeyText) -> Secret {
         metadata: ObjectMeta {
             name: Some(key.secret_name.clone()),
             namespace: Some(key.namespace.clone()),
-            // If somebody changed it since, the write fails and the Secret is read again.
+            // If the Secret was changed since, the write fails and the Secret is read again.
             resource_version: key.secret.as_ref().and_then(|known| known.resource_version.clone()),
             labels: Some(labels.map(owned).into()),
             annotations: Some(annotations.into_iter().chain(request).map(owned).collect()),

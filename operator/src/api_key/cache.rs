@@ -1,5 +1,5 @@
-//! The cache of reconciliations: a key that is ready is not reconciled again until one of its inputs
-//! changes or its time comes. A change in the store alone shows when its time comes.
+//! The cache of reconciliations: a ready key is not reconciled again until one of its inputs changes or
+//! its next reconciliation is due. A change in the store alone is noticed only then.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -51,13 +51,13 @@ impl ObservedInputs {
     }
 }
 
-/// The inputs of the last reconciliation of each object, by its identity, and how long its result
-/// holds.
+/// The inputs of the last reconciliation of each object, by UID, and the time until which its result is
+/// valid.
 #[derive(Debug, Default)]
 pub(super) struct ReconcileCache(Mutex<HashMap<String, (ObservedInputs, Instant)>>);
 
 impl ReconcileCache {
-    /// How long the last result holds, if it was of the same inputs.
+    /// How long the last result remains valid, if its inputs were the same.
     pub(super) fn valid_for(
         &self,
         identity: &str,
@@ -74,7 +74,7 @@ impl ReconcileCache {
         self.lock().insert(identity, (inputs, until));
     }
 
-    /// Removes an object, so that it is reconciled in any case.
+    /// Removes an object, so that it is reconciled next time.
     pub(super) fn remove(&self, identity: &str) {
         self.lock().remove(identity);
     }
@@ -102,21 +102,21 @@ mod tests {
     }
 
     #[test]
-    fn a_result_holds_until_its_time_comes() {
+    fn a_result_is_valid_until_its_time() {
         let (cache, now) = (ReconcileCache::default(), Instant::now());
         let minute = Duration::from_mins(1);
         assert_eq!(cache.valid_for("a", &inputs(), now), None, "it was not reconciled");
         cache.insert("a".into(), inputs().reconciled("5".into()), now + minute);
         let inputs = ObservedInputs { has_finalizer: true, secret: Some("5".into()), ..inputs() };
         assert_eq!(cache.valid_for("a", &inputs, now), Some(minute));
-        assert_eq!(cache.valid_for("a", &inputs, now + minute * 2), None, "its time came");
+        assert_eq!(cache.valid_for("a", &inputs, now + minute * 2), None, "it expired");
         assert_eq!(cache.valid_for("b", &inputs, now), None, "another object");
         cache.remove("a");
         assert_eq!(cache.valid_for("a", &inputs, now), None);
     }
 
     #[test]
-    fn a_change_of_any_input_ends_a_result() {
+    fn a_change_of_any_input_invalidates_a_result() {
         let (cache, now) = (ReconcileCache::default(), Instant::now());
         let same = inputs().reconciled("5".into());
         cache.insert("a".into(), same.clone(), now + Duration::from_mins(1));

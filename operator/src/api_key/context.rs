@@ -1,4 +1,4 @@
-//! The context of work on keys, and why it fails.
+//! The context of work on keys, and its errors.
 
 use std::{
     collections::HashMap,
@@ -30,7 +30,7 @@ pub(crate) struct Context {
     pub(super) health: Health,
     pub(super) in_force: watch::Receiver<InForce>,
     pub(super) failures: Arc<Failures>,
-    /// The last status written of each object, by its identity. The watch brings it back later.
+    /// The last written status of each object, by UID, until the watch delivers it.
     written: Arc<Mutex<HashMap<String, ApiKeyStatus>>>,
 }
 
@@ -53,7 +53,7 @@ impl Context {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets the status written of an object if the watch brought it back.
+    /// Forgets the written status of an object if the watch has delivered it.
     pub(super) fn forget_written(&self, object: &ApiKey, identity: &str) {
         let mut written = self.written();
         if written.get(identity).is_some_and(|status| object.status.as_ref() == Some(status)) {
@@ -71,7 +71,7 @@ pub(super) enum KeyError {
     Write(#[from] WriteError),
     #[error("the API server failed: {0}")]
     Server(#[from] kube::Error),
-    #[error("the Lease is lost: nothing is written")]
+    #[error("this operator does not hold the Lease: nothing was written")]
     NotLeader,
 }
 
@@ -79,7 +79,7 @@ impl KeyError {
     /// The reason in metrics and in the condition.
     pub(super) fn reason(&self) -> Reason {
         match self {
-            // Ids are unique: somebody put the key of another object into the Secret.
+            // Ids are unique: the Secret holds the key of another object.
             Self::Store(error) if error.is_unique_violation() => Reason::KeyTaken,
             Self::Store(_) => Reason::StoreUnavailable,
             Self::Write(_) | Self::Server(_) | Self::NotLeader => Reason::ApiServerUnavailable,

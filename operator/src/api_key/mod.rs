@@ -1,13 +1,13 @@
-//! `ApiKey`: keys of tenants, from the random number to the Secret.
+//! `ApiKey`: issues, rotates and revokes keys of tenants, and keeps them in Secrets.
 //!
 //! The Secret is written first, and its key is stored after it: if the program ends in between, the
 //! next reconciliation finds the key in the Secret and stores it. So no key is issued twice, and a
-//! cluster that was restored from a backup goes on with the keys in its Secrets. A user who may write
-//! Secrets in a tenant's namespaces can therefore choose its keys, just as one who may read Secrets has
-//! them.
+//! cluster that was restored from a backup keeps the keys in its Secrets. Therefore a user who may write
+//! Secrets in a tenant's namespaces can choose its keys, as one who may read them can use its keys.
 //!
-//! - [`watches`]: when a key is reconciled; [`cache`]: when that is not needed
-//! - [`context`]: what work on keys shares; [`secret`], [`records`], [`tenant`]: the Secret, the store's records, the tenant
+//! - [`watches`]: what triggers a reconciliation; [`cache`]: what makes it unnecessary
+//! - [`context`]: the shared context; [`secret`], [`records`], [`tenant`]: the Secret, the store's records,
+//!   the tenant
 //! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation
 
 mod apply;
@@ -86,7 +86,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Forgets an object that is gone, or cannot be parsed any more.
+    /// Forgets an object that was deleted or can no longer be parsed.
     fn forget(&self, identity: Option<&String>) {
         self.context.failures.reset(identity);
         if let Some(identity) = identity {
@@ -136,13 +136,13 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
 /// The result of work on a key.
 #[derive(Debug)]
 struct Outcome {
-    /// When it is reconciled next if nothing changes.
+    /// The time until the next reconciliation if nothing changes.
     next: Duration,
     /// The resource version of its Secret, if the key in it is active.
     secret: Option<String>,
 }
 
-/// Fetch, validate, build, apply, status. Gives `None` for an object that is deleted.
+/// Fetch, validate, build, apply, status. `None` for a deleted object.
 async fn work(
     object: &ApiKey,
     observed: &ObservedInputs,

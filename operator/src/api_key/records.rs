@@ -5,13 +5,13 @@ use assay_store::control::KeyRecord;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-/// The name that the store has for the keys of an object. People name the keys that they create by
-/// hand in another way.
+/// The name in the store of the keys of an object. Its form differs from the names of keys that are
+/// created by hand.
 pub(super) fn name(object: &ApiKey) -> String {
     format!("ApiKey {}/{}", object.namespace().unwrap_or_default(), object.name_any())
 }
 
-/// The active key that stays active for longest: keys that were replaced end before it.
+/// The active key with the latest expiry: replaced keys expire before it.
 pub(super) fn latest<'a>(
     records: impl IntoIterator<Item = &'a KeyRecord>,
     now: Timestamp,
@@ -20,12 +20,12 @@ pub(super) fn latest<'a>(
     active.max_by_key(|record| (record.expires_at.is_none(), record.expires_at, record.created_at))
 }
 
-/// When a key is replaced by its schedule.
+/// The time of a key's scheduled rotation.
 pub(super) fn rotates_at(rotation: &RotationSpec, record: &KeyRecord) -> Option<Timestamp> {
     later(record.created_at, rotation.every?.seconds())
 }
 
-/// When a key that is replaced now expires.
+/// The expiry of a key that is replaced now.
 pub(super) fn overlap_ends(rotation: &RotationSpec, now: Timestamp) -> Timestamp {
     later(now, rotation.overlap.seconds()).unwrap_or(now)
 }

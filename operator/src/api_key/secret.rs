@@ -15,8 +15,8 @@ pub(super) const ID: &str = "key-id";
 pub(super) const OWNER: &str = "assay.dev/api-key";
 /// The annotation with the tenant of the API key.
 pub(super) const TENANT: &str = "assay.dev/tenant";
-/// The annotation on an `ApiKey` that requests a new key at once, whenever its value changes. On the
-/// Secret: the value that was handled last.
+/// The annotation on an `ApiKey` that requests a rotation whenever its value changes. On the Secret: the
+/// value that was handled last.
 pub(super) const ROTATE: &str = "assay.dev/rotate";
 
 /// The name of the Secret of an `ApiKey`.
@@ -31,7 +31,7 @@ pub(super) fn key(secret: &Secret) -> Option<KeyText> {
     std::str::from_utf8(bytes).ok()?.trim().parse().ok()
 }
 
-/// Whether the operator created a Secret for the `ApiKey` of that name.
+/// Says whether the operator created a Secret for the `ApiKey` of that name.
 pub(super) fn belongs_to(secret: &Secret, name: &str) -> bool {
     let is_managed = secret.labels().get(MANAGED_BY).is_some_and(|manager| manager == MANAGER);
     is_managed && secret.annotations().get(OWNER).is_some_and(|owner| owner == name)

@@ -21,8 +21,8 @@ use crate::{
     reason::Reason,
 };
 
-/// Writes the status if it changed, and an event if its reason did. Gives the time until the status
-/// changes by itself.
+/// Writes the status if it changed, and an event if its reason changed. Returns the time until the
+/// status changes by the passing of time.
 pub(super) async fn write(
     inputs: &Inputs,
     applied: &Applied,
@@ -60,7 +60,7 @@ pub(super) async fn write(
     Ok(next)
 }
 
-/// Reports a failure on the object, unless the API server is what failed.
+/// Reports a failure in the object's status, unless the API server failed.
 pub(super) async fn report_failure(
     object: &ApiKey,
     error: &KeyError,
@@ -80,7 +80,7 @@ pub(super) async fn report_failure(
     let written = context.written().get(&uid).cloned();
     let before = written.or_else(|| object.status.clone()).unwrap_or_default();
     let mut status = before.clone();
-    // The generation stays: the newest one was not reconciled yet.
+    // The observed generation stays: the newest one was not reconciled yet.
     let generation = before.observed_generation();
     status.set(generation, conditions(&ready_state, before.conditions(), generation, now));
     if status == before {
@@ -106,7 +106,7 @@ fn status(
     now: Timestamp,
 ) -> ApiKeyStatus {
     let find = |id: &str| applied.records.iter().find(|record| record.id.as_str() == id);
-    // While nothing may change, the status still describes the key that was issued before.
+    // While no change is permitted, the status still describes the key that was issued before.
     let current = match &applied.current {
         Some(id) => find(id.as_str()),
         None => before.key_id.as_deref().and_then(find).filter(|record| record.is_active(now)),

@@ -1,21 +1,21 @@
-//! The tenant of a key, as far as it concerns the key.
+//! The state of a key's tenant.
 
 use assay_tenancy::{Name, manifest::FormerTenantSpec};
 use jiff::Timestamp;
 
 use crate::in_force::InForce;
 
-/// The tenant of a key.
+/// The state of a key's tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TenantState {
     /// It is in force, and its keys may be in these namespaces.
     InForce(Vec<Name>),
-    /// It was deleted, and can be restored until then.
+    /// It was deleted, and can be restored.
     Deleted {
         /// The end of the time in which it can be restored.
         restorable_until: Timestamp,
     },
-    /// There is none of that name.
+    /// It does not exist.
     Missing,
 }
 

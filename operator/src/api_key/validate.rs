@@ -1,4 +1,4 @@
-//! Whether a key may be issued, used or changed.
+//! Validation of an `ApiKey`: the changes of its keys that are permitted.
 
 use assay_crds::RotationSpec;
 use assay_store::control::{Grant, KeyRecord};
@@ -15,15 +15,15 @@ use super::{
 };
 use crate::{conditions::ReadyState, reason::Reason};
 
-/// What may be done with the keys of an object.
+/// The changes that are permitted to an object's keys.
 pub(super) enum Validated {
     /// A key is issued, kept or replaced.
     Active(ValidatedKey),
-    /// No key is issued any more; those that were issued get the end that the spec sets.
+    /// No key is issued; existing ones get the expiry of the spec.
     Expired(ValidatedKey, ReadyState),
     /// Keys are suspended, until the tenant lists the namespace again.
     Suspended(Vec<KeyRecord>, ReadyState),
-    /// Nothing changes.
+    /// No change is permitted.
     Refused(ReadyState),
 }
 
@@ -36,9 +36,9 @@ pub(super) struct ValidatedKey {
     pub(super) namespace: String,
     /// The object as an owner.
     pub(super) owner: Option<OwnerReference>,
-    /// What the spec grants to keys.
+    /// The tenant, scopes and expiry that the spec grants.
     pub(super) grant: Grant,
-    /// When a key is replaced.
+    /// The rotation schedule.
     pub(super) rotation: RotationSpec,
     /// The rotation that was requested last.
     pub(super) rotation_request: Option<String>,
@@ -55,13 +55,13 @@ pub(super) struct ValidatedKey {
 /// A Secret that exists.
 #[derive(Clone, Debug)]
 pub(super) struct ExistingSecret {
-    /// Its resource version: a write fails if somebody changed it since.
+    /// Its resource version: a write fails if the Secret was changed since.
     pub(super) resource_version: Option<String>,
     /// The key in it.
     pub(super) key: Option<KeyText>,
     /// The rotation request that was handled last.
     pub(super) handled_request: Option<String>,
-    /// Whether it has the owner reference of the object.
+    /// True if it has the owner reference of the object.
     pub(super) has_owner: bool,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
     let (spec, namespace) = (&inputs.object.spec, &inputs.namespace);
     let tenant = &spec.tenant;
     match &inputs.tenant {
-        // It may be created at any moment: both may be in one file.
+        // Waiting, not stalled: the tenant may be created right after the key, from the same file.
         TenantState::Deleted { restorable_until } if *restorable_until > now => {
             let message = format!(
                 "Tenant `{tenant}` was deleted and its keys are refused: recreate it before \
@@ -79,7 +79,9 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
             return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
         }
         TenantState::Deleted { .. } | TenantState::Missing => {
-            let message = format!("no Tenant `{tenant}` is in force");
+            let message = format!(
+                "no Tenant `{tenant}` is in force: create it, or see its condition `Ready`"
+            );
             return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
         }
         TenantState::InForce(namespaces)
@@ -103,7 +105,7 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
             "Secret `{secret_name}` was not created for this ApiKey: delete it, or create an \
              ApiKey with another `spec.secretName`"
         );
-        return Validated::Refused(ReadyState::Stalled(Reason::SecretNotOurs, message));
+        return Validated::Refused(ReadyState::Stalled(Reason::SecretNotManaged, message));
     }
     let owner = inputs.object.controller_owner_ref(&());
     let secret = inputs.secret.as_ref().map(|secret| ExistingSecret {

@@ -1,4 +1,4 @@
-//! When a key is reconciled: it changed, or its Secret, or its tenant.
+//! The queue of keys to reconcile: those that changed, or whose Secret or tenant changed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::{in_force::InForce, owned::managed_by_selector};
 
-/// A watched object. One that cannot be parsed holds up no other.
+/// A watched object. One that cannot be parsed does not block others.
 pub(super) type Guarded = DeserializeGuard<ApiKey>;
 /// The metadata of a Secret: its content is not watched.
 pub(super) type SecretMeta = PartialObjectMeta<Secret>;
@@ -32,7 +32,7 @@ type Request = Result<ReconcileRequest<Guarded>, watcher::Error>;
 /// The keys to reconcile.
 type Queue = Pin<Box<dyn Stream<Item = Request> + Send>>;
 
-/// The annotation with the object as `kubectl` applied it, which is as long as the object.
+/// The annotation with a copy of the object as `kubectl` applied it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The keys and their Secrets, as the watches have them.
@@ -66,8 +66,8 @@ pub(super) fn queue(client: &Client, in_force: watch::Receiver<InForce>) -> (Wat
     (Watched { keys, secrets }, Box::pin(queue))
 }
 
-/// The keys that the events of a watch concern. A watch that broke lists everything anew, and its objects
-/// are complete only at the end: then every key is reconciled, also those whose objects are gone.
+/// The keys that the events of a watch concern. After an interruption a watch lists all objects anew;
+/// once the list is complete, every key is reconciled, because deletions may have been missed.
 fn of_events<K: 'static>(
     events: impl Stream<Item = Result<watcher::Event<K>, watcher::Error>>,
     keys: Store<Guarded>,
@@ -100,7 +100,7 @@ fn references(
     wanted.map(|key| ObjectRef::from_obj(&*key)).collect()
 }
 
-/// Drops fields that are not needed: the managed fields are as long as all others.
+/// Removes fields that are not used, to save memory: the managed fields are as long as all others.
 fn strip_unused(object: &mut impl ResourceExt) {
     object.meta_mut().managed_fields = None;
     if let Some(annotations) = &mut object.meta_mut().annotations {
@@ -108,7 +108,7 @@ fn strip_unused(object: &mut impl ResourceExt) {
     }
 }
 
-/// The keys of tenants that changed, each time the configuration in force does.
+/// The keys of changed tenants, each time the configuration in force changes.
 fn of_changed_tenants(
     mut in_force: watch::Receiver<InForce>,
     keys: Store<Guarded>,

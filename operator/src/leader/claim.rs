@@ -1,23 +1,23 @@
-//! Whether a Lease may be taken. Nobody's clock is trusted: a Lease has run out when it was seen
-//! unchanged for its duration.
+//! The decision to take a Lease. Its timestamps are not compared with the local clock: a Lease has
+//! expired once it was observed unchanged for its duration.
 
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::LeaseSpec;
 use tokio::time::Instant;
 
-/// What to do about a Lease.
+/// The action on a Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// It is ours.
+    /// Renew it: this operator holds it.
     Renew,
-    /// It is nobody's.
+    /// Take it: it is not held, or has expired.
     Take,
-    /// It is somebody else's.
+    /// Leave it: another operator holds it.
     Leave,
 }
 
-/// A Lease as it was seen, and since when.
+/// The last observed state of a Lease, and the time since which it is unchanged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObservedLease {
     lease: Option<LeaseSpec>,
@@ -25,7 +25,7 @@ pub(super) struct ObservedLease {
 }
 
 impl ObservedLease {
-    /// Sees the Lease as it is, and says what to do about it.
+    /// Records the current state of the Lease, and returns the action on it.
     pub(super) fn observe(
         &mut self,
         lease: Option<&LeaseSpec>,
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_taken_once_it_was_unchanged_for_its_duration() {
+    fn a_lease_is_taken_once_it_is_unchanged_for_its_duration() {
         let start = Instant::now();
         let mut observed = ObservedLease::default();
         let mut observe = |lease: Option<&LeaseSpec>, seconds| {
@@ -78,6 +78,6 @@ mod tests {
         assert_eq!(observe(Some(&held("a", 2)), 17), Claim::Leave, "it was renewed");
         assert_eq!(observe(Some(&held("a", 2)), 33), Claim::Take);
         assert_eq!(observe(Some(&held("b", 3)), 34), Claim::Renew);
-        assert_eq!(observe(Some(&held("", 4)), 35), Claim::Take, "it was given back");
+        assert_eq!(observe(Some(&held("", 4)), 35), Claim::Take, "it was released");
     }
 }

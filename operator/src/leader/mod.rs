@@ -1,5 +1,5 @@
-//! Only one operator writes: whoever holds the Lease. Who cannot renew it in time stops being the one
-//! before the Lease runs out, and the program ends: a fresh one starts with nothing half done.
+//! Leader election by a Lease: only the operator that holds it writes. An operator that cannot renew the
+//! Lease in time stops writing before the Lease expires, and exits: its successor starts afresh.
 
 mod claim;
 
@@ -19,22 +19,22 @@ use tokio::time::{Instant, sleep, timeout};
 use self::claim::{Claim, ObservedLease};
 use crate::{backoff::spread, system};
 
-/// The Lease.
+/// The name of the Lease.
 const LEASE: &str = "assay-operator";
 
-/// Whether this program may write. Cheap to ask, before every write.
+/// Says whether this operator may write. The check is cheap: it precedes every write.
 #[derive(Clone, Debug, Default)]
 pub struct Leadership(Arc<Mutex<Option<Instant>>>);
 
 impl Leadership {
-    /// Whether the Lease is held and not about to run out.
+    /// Says whether the Lease is held and not about to expire.
     #[must_use]
     pub fn is_held(&self) -> bool {
         let until = *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Stops every write from now on.
+    /// Ends the leadership: no write is allowed from now on.
     pub fn give_up(&self) {
         self.set(None);
     }
@@ -44,7 +44,7 @@ impl Leadership {
     }
 }
 
-/// How the Lease is held.
+/// The candidacy of this operator for the Lease.
 #[derive(Clone, Debug)]
 pub struct Election {
     api: Api<Lease>,
@@ -55,7 +55,7 @@ pub struct Election {
 }
 
 impl Election {
-    /// An election in a namespace, for a program of this name, which decides about `leadership`.
+    /// A candidacy in a namespace, under a name. It sets `leadership`.
     #[must_use]
     pub fn new(
         client: Client,
@@ -73,7 +73,7 @@ impl Election {
         }
     }
 
-    /// Waits until this program holds the Lease.
+    /// Waits until this operator holds the Lease.
     pub async fn win(&mut self) {
         loop {
             if self.try_claim().await {
@@ -83,7 +83,7 @@ impl Election {
         }
     }
 
-    /// Renews the Lease until that is no longer possible.
+    /// Renews the Lease until it is lost.
     pub async fn hold(&mut self) {
         while self.leadership.is_held() {
             sleep(spread(self.duration / 5, system::jitter())).await;
@@ -91,7 +91,7 @@ impl Election {
         }
     }
 
-    /// Gives the Lease back, so that another program need not wait.
+    /// Releases the Lease, so that another operator can take over at once.
     pub async fn release(&mut self) {
         self.leadership.give_up();
         let Ok(mut lease) = self.api.get(LEASE).await else { return };
@@ -99,19 +99,19 @@ impl Election {
         if spec.holder_identity.as_deref() == Some(&*self.name) {
             spec.holder_identity = None;
             spec.lease_duration_seconds = Some(1);
-            // Where it fails, the Lease runs out by itself.
+            // If this fails, the Lease expires.
             let _ = self.api.replace(LEASE, &PostParams::default(), &lease).await;
         }
     }
 
-    /// Takes or renews the Lease where that is possible; says whether it is held now.
+    /// Takes or renews the Lease if possible, and returns whether it is held now.
     async fn try_claim(&mut self) -> bool {
-        // Counted from before the request: the server's own count cannot begin earlier.
+        // Measured from before the request: for the API server, the Lease cannot have begun earlier.
         let begun = Instant::now();
         let request_timeout = self.duration / 4;
         match timeout(request_timeout, self.claim(system::now())).await {
             Ok(Ok(true)) => {
-                // Given up before anybody else may take it.
+                // Leadership ends before another operator may take the Lease.
                 self.leadership.set(Some(begun + self.duration * 2 / 3));
             }
             Ok(Ok(false)) => self.leadership.set(None),
@@ -149,7 +149,7 @@ impl Election {
                 ..LeaseSpec::default()
             }),
         };
-        // Both fail where somebody else was faster: what was read is part of what is written.
+        // Both fail if another operator was faster: the resource version that was read is sent along.
         let written = if is_new {
             self.api.create(&parameters, &lease).await
         } else {

@@ -1,4 +1,4 @@
-//! Server-side apply of objects that differ from what there is.
+//! Server-side apply of objects that are out of date.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 use super::{OwnedKind, OwnedObject, Owner, digest};
 use crate::writer::{WriteError, Writer};
 
-/// The annotation with the digest of what an object was applied from. It shows that a field is not
-/// set any more, which the object itself does not.
+/// The annotation with the digest of the document that an object was applied from. It reveals that a
+/// field was removed from the document, which the object itself does not.
 const APPLIED: &str = "assay.dev/applied";
 
-/// The objects that there are under the names of an owner's objects, whoever created them.
+/// The existing objects with the names of an owner's objects. They may belong to another owner.
 #[derive(Debug, Default)]
 pub(crate) struct LiveObjects(BTreeMap<OwnedKind, DynamicObject>);
 
 impl LiveObjects {
-    /// Reads the objects of those names. A cluster that does not know a kind has no object of it.
+    /// Reads the objects of those names. A cluster that lacks a kind has no objects of it.
     pub(crate) async fn fetch(
         client: &Client,
         namespace: &str,
@@ -27,7 +27,7 @@ impl LiveObjects {
         for (kind, name) in names {
             match dynamic_api(client, namespace, kind).get(&name).await {
                 Ok(object) => drop(live.insert(kind, object)),
-                // Where the kind is unknown, the answer has this code too, and no status.
+                // An unknown kind gives this code too.
                 Err(kube::Error::Api(status)) if status.code == 404 => {}
                 Err(error) => return Err(error),
             }
@@ -73,7 +73,7 @@ pub(crate) struct Applier<'a> {
 }
 
 impl<'a> Applier<'a> {
-    /// An applier that compares with the objects that there are.
+    /// An applier that compares with the existing objects.
     pub(crate) const fn new(
         client: &'a Client,
         writer: &'a Writer,
@@ -83,16 +83,16 @@ impl<'a> Applier<'a> {
         Self { client, writer, owner, live, has_changed: false }
     }
 
-    /// Whether anything was written.
+    /// Says whether anything was written.
     pub(crate) const fn has_changed(&self) -> bool {
         self.has_changed
     }
 
-    /// Applies an object unless it is up to date, and gives the object that there is now.
+    /// Applies an object unless it is up to date, and returns the resulting object.
     ///
     /// # Errors
     ///
-    /// Where it was not written, or the API server's answer is not of its type.
+    /// If it was not written, or the API server's answer is not of its type.
     pub(crate) async fn apply<K: OwnedObject>(&mut self, object: &K) -> Result<K, WriteError> {
         let document = document(object)?;
         if let Some(live) = self.live.get(K::KIND)
@@ -111,7 +111,7 @@ impl<'a> Applier<'a> {
     ///
     /// # Errors
     ///
-    /// Where it was not deleted.
+    /// If it was not deleted.
     pub(crate) async fn delete(&mut self, kind: OwnedKind) -> Result<(), WriteError> {
         let Some(live) = self.live.get(kind).filter(|live| self.owner.owns(*live)) else {
             return Ok(());
@@ -130,7 +130,7 @@ fn dynamic_api(client: &Client, namespace: &str, kind: OwnedKind) -> Api<Dynamic
 /// An object as it is applied: with the digest of itself.
 pub(crate) fn document<K: OwnedObject>(object: &K) -> Result<Value, serde_json::Error> {
     let mut content = serde_json::to_value(object)?;
-    // The order of fields says nothing.
+    // The order of fields has no meaning.
     content.sort_all_objects();
     let mut object = object.clone();
     object.annotations_mut().insert(APPLIED.to_owned(), digest(&[&content.to_string()]));
@@ -141,13 +141,12 @@ fn parse<K: OwnedObject>(live: &DynamicObject) -> Result<K, serde_json::Error> {
     serde_json::from_value(serde_json::to_value(live)?)
 }
 
-/// Whether an object was applied from the same document, and nobody has changed it since.
+/// Says whether an object was applied from the same document and not changed since.
 fn is_up_to_date(live: &DynamicObject, document: &Value) -> Result<bool, serde_json::Error> {
     Ok(includes(&serde_json::to_value(live)?, document))
 }
 
-/// Whether an object has every field of a document. Servers add defaults, and leave out what is
-/// empty.
+/// Says whether an object has every field of a document. API servers add defaults and omit empty fields.
 fn includes(live: &Value, desired: &Value) -> bool {
     match (live, desired) {
         (Value::Object(live), Value::Object(desired)) => desired.iter().all(|(name, value)| {
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn another_document_and_a_change_by_somebody_else_are_changes() {
+    fn another_document_and_a_change_by_another_client_are_changes() {
         assert!(is_up_to_date(service("a"), &service("a")));
         assert!(!is_up_to_date(service("a"), &service("b")));
         let mut changed = service("a");
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_not_set_any_more_is_a_change() {
+    fn a_removed_field_is_a_change() {
         let with = |labels: &[&str]| {
             let data = labels.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect();
             let metadata = owner("me").metadata("api");
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_another_owner_is_foreign_and_never_taken_for_an_own_one() {
+    fn an_object_of_another_owner_is_foreign() {
         let mut live = LiveObjects::default();
         live.insert(OwnedKind::Service, serde_json::from_value(service("a")).unwrap());
         assert!(live.owned::<Service>(&owner("me")).unwrap().is_some());
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_that_somebody_else_created_can_be_read() {
+    fn a_route_that_another_client_created_can_be_parsed() {
         let route = serde_json::json!({
             "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
             "metadata": {"name": "api"},

@@ -38,7 +38,7 @@ macro_rules! kinds {
         }
 
         impl OwnedKind {
-            /// How the API server names the kind.
+            /// The API resource of the kind.
             pub(crate) fn resource(self) -> ApiResource {
                 match self {
                     $(Self::$kind => ApiResource::erase::<$type>(&()),)*
@@ -74,9 +74,9 @@ kinds! {
     Deployment: Deployment => "deployment",
 }
 
-/// The fields of a route of the Gateway API that the operator sets. The kind is not part of
-/// Kubernetes itself, and clusters may lack it. No field is required, so that a route that somebody
-/// else created can be read too.
+/// The fields of an `HTTPRoute` of the Gateway API that the operator sets. The kind is not part of
+/// Kubernetes itself, and clusters may lack it. No field is required, so that routes of other clients can
+/// be parsed too.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[kube(
     group = "gateway.networking.k8s.io",

@@ -1,9 +1,9 @@
-//! Objects that the operator creates for another object, which owns them: garbage collection deletes
-//! them with it.
+//! Objects that the operator creates for another object, their owner: garbage collection deletes them
+//! with it.
 //!
 //! - [`kind`]: the kinds of objects that the operator creates
 //! - [`owner`]: the metadata that they share
-//! - [`apply`]: server-side apply of what differs from what there is
+//! - [`apply`]: server-side apply of objects that are out of date
 
 mod apply;
 mod kind;

@@ -100,7 +100,7 @@ impl Owner {
         pairs.collect::<Vec<_>>().join(",")
     }
 
-    /// Whether an object is one of its objects.
+    /// Says whether an object is one of its objects.
     pub(crate) fn owns(&self, object: &impl ResourceExt) -> bool {
         object.owner_references().iter().any(|owner| owner.uid == self.reference.uid)
     }

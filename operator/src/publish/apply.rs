@@ -18,8 +18,8 @@ use crate::writer::Writer;
 /// The largest number of writes at once.
 const CONCURRENCY: usize = 16;
 
-/// Writes of which a few run at once. No more than those exist either: one takes ten kilobytes, and
-/// there may be thousands.
+/// Writes of which a limited number run, and exist, at once: each takes ten kilobytes, and there may be
+/// thousands.
 #[derive(Debug)]
 pub(super) struct BoundedWrites<F: Future> {
     running: FuturesUnordered<F>,
@@ -53,7 +53,7 @@ impl<F: Future> BoundedWrites<F> {
     }
 }
 
-/// Adds the finalizer to all objects that lack it, and gives the objects that have it now.
+/// Adds the finalizer to all objects that lack it, and returns the objects that have it now.
 pub(super) async fn add_finalizers(
     writer: &Writer,
     caches: &Caches,
@@ -73,8 +73,8 @@ pub(super) async fn add_finalizers(
     finalized
 }
 
-/// Removes the finalizer from deleted objects that nothing in force needs, and gives those with which
-/// that failed.
+/// Removes the finalizer from deleted objects that nothing in force depends on, and returns those for
+/// which that failed.
 pub(super) async fn remove_finalizers(
     writer: &Writer,
     caches: &Caches,
@@ -92,7 +92,7 @@ pub(super) async fn remove_finalizers(
     all.finish().await.into_iter().flatten().collect()
 }
 
-/// Adds or removes the finalizer of an object, and says whether it is as desired.
+/// Adds or removes the finalizer of an object, and returns whether it is as desired.
 async fn set_finalizer(
     writer: &Writer,
     caches: &Caches,
@@ -103,7 +103,7 @@ async fn set_finalizer(
     let Some((api, resource)) = caches.of(*kind) else { return false };
     match writer.finalizer(api, object, resource, is_present).await {
         Ok(_) => true,
-        // An object that is gone has no finalizer, and cannot be published.
+        // A deleted object has no finalizer, and cannot be published.
         Err(error) if error.is_not_found() => !is_present,
         Err(error) => {
             let kind = kind.as_str();
@@ -113,8 +113,8 @@ async fn set_finalizer(
     }
 }
 
-/// Revokes all keys of deleted tenants that can no longer be restored, and says whether there were any:
-/// a tenant of the same name that is created later is another one.
+/// Revokes all keys of deleted tenants that can no longer be restored, and returns whether there were
+/// any: a tenant of the same name that is created later must not get them back.
 pub(super) async fn revoke_keys_of_expired_tenants(
     store: &dyn Store,
     writer: &Writer,

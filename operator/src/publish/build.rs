@@ -37,12 +37,12 @@ impl Stored {
 pub(super) struct Changes {
     /// The manifests that are new or differ.
     pub(super) put: Vec<ManifestRecord>,
-    /// The manifests that go.
+    /// The manifests to delete.
     pub(super) removed: Vec<ObjectKey>,
 }
 
 impl Changes {
-    /// Whether nothing changes.
+    /// Says whether there are no changes.
     pub(super) fn is_empty(&self) -> bool {
         self.put.is_empty() && self.removed.is_empty()
     }

@@ -1,7 +1,7 @@
 //! The objects of published kinds, as the API server has them.
 //!
-//! Specs are not parsed here: they are checked together with everything else, and an object that cannot
-//! be parsed holds up no other.
+//! Specs are not parsed here: they are checked together with everything else, so that an object that
+//! cannot be parsed does not block others.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -29,7 +29,7 @@ pub(super) type ObjectKey = (Kind, Name);
 /// The parts of an object that a round depends on: its generation, whether it is deleted, and whether it
 /// has the finalizer.
 pub(super) type Stamp = (i64, bool, bool);
-/// The identity of an object, which no other object ever has.
+/// The UID of an object. A later object of the same name has another one.
 pub(super) type Uid = String;
 
 /// The objects of all published kinds.
@@ -44,7 +44,7 @@ pub(super) struct Objects {
 /// Objects by kind and name.
 pub(super) type NamedObjects = BTreeMap<ObjectKey, Arc<WatchedObject>>;
 
-/// An object whose name the store cannot hold: names of objects are longer and have dots.
+/// An object whose name the store cannot hold: Kubernetes allows longer names, and dots.
 #[derive(Debug)]
 pub(super) struct Misnamed {
     /// Its kind.
@@ -111,7 +111,7 @@ impl Caches {
     /// Waits until every watch has listed all objects.
     pub(super) async fn wait_until_complete(&self) {
         for cache in &self.caches {
-            // It fails only where the watch ended, which runs as long as the program.
+            // It fails only if the watch ended, but that runs as long as the program.
             let _ = cache.store.wait_until_ready().await;
         }
     }
@@ -146,7 +146,7 @@ impl Caches {
 }
 
 impl Objects {
-    /// The stamps of all objects, by identity. Two equal results need one round.
+    /// The stamps of all objects, by UID. Equal stamps need no further round.
     pub(super) fn stamps(&self) -> BTreeMap<Uid, Stamp> {
         let misnamed = self.misnamed.iter().map(|misnamed| &misnamed.object);
         let stamp = |object: &Arc<WatchedObject>| {
@@ -157,24 +157,24 @@ impl Objects {
     }
 }
 
-/// Drops fields that are not needed.
+/// Removes fields that are not used, to save memory.
 fn strip_unused(object: &mut WatchedObject) {
     object.types = None;
     object.metadata.managed_fields = None;
     object.metadata.annotations = None;
 }
 
-/// The identity of an object.
+/// The UID of an object.
 pub(super) fn uid(object: &WatchedObject) -> Uid {
     object.metadata.uid.clone().unwrap_or_default()
 }
 
-/// Whether an object is deleted, and only its finalizers keep it.
+/// Says whether an object was deleted, and exists only because of its finalizers.
 pub(super) fn is_deleted(object: &WatchedObject) -> bool {
     object.metadata.deletion_timestamp.is_some()
 }
 
-/// Whether an object has the finalizer of the operator.
+/// Says whether an object has the finalizer of the operator.
 pub(super) fn has_finalizer(object: &WatchedObject) -> bool {
     object.finalizers().iter().any(|name| name == crate::writer::FINALIZER)
 }

@@ -1,4 +1,4 @@
-//! Deleted tenants: the manifest in their place, while their records are kept.
+//! Deleted tenants: the manifests that replace theirs while their records are kept.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Adds a manifest for each tenant that goes, and removes those of tenants that are back. So one
-/// transaction refuses a tenant's keys and sets how long its records are kept.
+/// Adds a `FormerTenant` for each deleted tenant, and removes it when the tenant is restored. So the
+/// transaction that deletes a tenant also sets how long its records are kept.
 pub(super) fn record(stored: &Specs, settled: &mut Settled, now: Timestamp) {
     let is_there =
         |settled: &Settled, name: &Name| settled.specs.contains_key(&(Kind::Tenant, name.clone()));
@@ -44,7 +44,7 @@ fn names(specs: &Specs, desired: Kind) -> Vec<Name> {
     of_kind.map(|(_, name)| name.clone()).collect()
 }
 
-/// How long the plan of a tenant keeps its records.
+/// The retention of a tenant's records by its plan.
 fn retention(stored: &Specs, tenant: &Name) -> RetentionSpec {
     let tenant: Option<TenantSpec> = read(stored, Kind::Tenant, tenant);
     let plan: Option<PlanSpec> = tenant.and_then(|tenant| read(stored, Kind::Plan, &tenant.plan));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_tenant_is_recorded_with_its_plans_retention_and_needs_the_plan_no_more() {
+    fn a_deleted_tenant_keeps_its_plans_retention_but_not_the_plan() {
         let gone = after(&stored(), None, at(7));
         let former = json!({
             "deletedAt": "1970-01-01T00:00:07Z", "retention": {"checks": "10s", "usage": "1m"},
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_tenant_is_no_former_tenant() {
+    fn a_restored_tenant_is_no_longer_a_former_tenant() {
         let gone = after(&stored(), None, at(7));
         let tenant = stored().remove(&key(Kind::Tenant, "acme"));
         assert_eq!(after(&gone, tenant, at(9)), stored());

@@ -1,12 +1,12 @@
-//! The publisher: all objects that are manifests, together, to the store. Whether they are valid depends
-//! on each other, and a change is one transaction.
+//! The publisher: writes the specs of all objects that are manifests to the store. Their validity depends
+//! on each other, so they are checked together and written in one transaction.
 //!
-//! A round covers all objects; rounds follow each other as soon as something changed. Rows of the store
-//! are deleted only for an object that was deleted while it had the operator's finalizer: that an object
-//! does not exist proves nothing, as while a cluster is being restored.
+//! A round covers all objects; the next one follows as soon as something changed. A manifest is deleted
+//! from the store only when its object is deleted while it has the operator's finalizer. The absence of
+//! an object alone is no reason: objects are also absent while a cluster is being restored.
 //!
 //! - [`fetch`]: the watches; [`build`]: the store's content, and its changes
-//! - [`validate`]: the objects that can be in force; [`former`]: tenants that were deleted
+//! - [`validate`]: the objects that can be in force together; [`former`]: deleted tenants
 //! - [`apply`]: finalizers and keys; [`status`]: statuses
 
 mod apply;
@@ -38,7 +38,7 @@ use crate::{
     source::Observed, system, tracing_spans, writer::Writer,
 };
 
-/// How long a round waits for changes that come together with the first one.
+/// How long a round waits for further changes after the first one.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// The interval between rounds while nothing changes.
 const RESYNC: Duration = Duration::from_mins(10);
@@ -53,7 +53,7 @@ pub(crate) struct Publisher {
     in_force: watch::Sender<InForce>,
     /// The state of sources.
     observed: watch::Receiver<Observed>,
-    /// The last status written of each object. The watch brings it back later.
+    /// The last written status of each object, until the watch delivers it.
     written: HashMap<Uid, CompactJson>,
     /// The objects of which a write failed: the number of failures, and when to try again.
     retries: BTreeMap<Uid, (u32, Instant)>,
@@ -64,7 +64,7 @@ pub(crate) struct Publisher {
 enum RoundError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the Lease is lost")]
+    #[error("this operator does not hold the Lease")]
     NotLeader,
 }
 
@@ -115,7 +115,7 @@ impl Publisher {
                         published = Some(stamps);
                         self.health.metrics.publish_seconds.observe(begun.elapsed().as_secs_f64());
                     }
-                    // Somebody else changed the store meanwhile.
+                    // The store was changed meanwhile.
                     Err(RoundError::Store(StoreError::Conflict)) => continue,
                     Err(error) => {
                         tracing::warn!(%error, "failed to publish; retrying");
@@ -138,7 +138,7 @@ impl Publisher {
         }
     }
 
-    /// When the next rate limit with an end ends, or the next deleted tenant can no longer be restored.
+    /// The next time at which a rate limit ends, or a deleted tenant can no longer be restored.
     fn next_change_in_time(&self) -> Option<Instant> {
         let now = system::now();
         let in_force = self.in_force.borrow();
@@ -171,7 +171,7 @@ impl Publisher {
             }
         }
         let now = system::now();
-        // It is not kept between rounds: with many tenants it is large, and each new key changes it.
+        // The content is not kept between rounds: it is large, and each new key changes it.
         let fetching = build::Stored::read(&*self.store);
         let mut stored = fetching.instrument(stage!("fetch")).await?;
         if apply::revoke_keys_of_expired_tenants(&*self.store, &self.writer, &stored, now).await? {
@@ -196,7 +196,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// Changes the store.
+    /// Writes the changes to the store.
     async fn put(
         &self,
         changes: &build::Changes,
@@ -210,7 +210,7 @@ impl Publisher {
             }
             match self.store.put_manifests(put, removed, expected, system::now()).await {
                 Ok(()) => break,
-                // Keys change the revision too: the result is valid while the manifests are the same.
+                // Keys change the revision too: the result stays valid while the manifests are the same.
                 Err(StoreError::Conflict) => {
                     let current = build::Stored::read(&*self.store).await?;
                     if current.specs != stored.specs {

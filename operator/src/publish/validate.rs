@@ -1,4 +1,4 @@
-//! The objects that can be in force together, and why the others cannot.
+//! The objects that can be in force together, and the problems of the others.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +22,7 @@ use crate::in_force::InForce;
 /// The manifests that can be in force.
 #[derive(Debug)]
 pub(super) struct Validated {
-    /// The objects that are refused, and why; or the problems of the store itself.
+    /// The refused objects with their problems; or the problems of the manifests in the store.
     pub(super) outcome: Result<BTreeMap<ObjectKey, Refusal>, Vec<Problem>>,
     /// The manifests from now on.
     names: BTreeSet<ObjectKey>,
@@ -38,13 +38,13 @@ impl Validated {
         self.outcome.as_ref().ok()?.get(key)
     }
 
-    /// Whether nothing in force needs an object any more.
+    /// Says whether nothing in force depends on an object.
     pub(super) fn is_gone(&self, key: &ObjectKey) -> bool {
         self.outcome.is_ok() && !self.names.contains(key)
     }
 
-    /// Takes the specs to store: with many tenants they are large. `None` if nothing can be changed,
-    /// because the store itself has problems.
+    /// Takes the specs to store, without a copy. `None` if the manifests in the store are invalid, so that
+    /// nothing can be changed.
     pub(super) fn take_specs(&mut self) -> Option<Specs> {
         self.outcome.is_ok().then(|| std::mem::take(&mut self.specs))
     }
@@ -55,8 +55,8 @@ impl Validated {
     }
 }
 
-/// Checks all objects together. An object is desired once it has the finalizer, and is to go when it is
-/// deleted: an object that never had the finalizer was never stored.
+/// Checks all objects together. An object is published once it has the finalizer. A deleted object
+/// without it was never published.
 pub(super) fn validate(
     stored: &Specs,
     objects: &NamedObjects,
@@ -92,7 +92,7 @@ fn in_force(resolved: Resolved<Policy>) -> InForce {
     let Resolved { directory, manifests } = resolved;
     let (mut namespaces, mut rate_limits) = <(BTreeMap<_, _>, BTreeMap<_, _>)>::default();
     for Manifest { kind, name, spec, .. } in manifests.into_values() {
-        // All of them were parsed a moment ago.
+        // `settle` has parsed all of them.
         match kind {
             Kind::Tenant => {
                 let spec = serde_json::from_value::<TenantSpec>(spec);

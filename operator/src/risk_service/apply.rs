@@ -1,4 +1,4 @@
-//! Writing the objects of a service, in an order in which it never stops answering.
+//! The writes of a service's objects, in an order that keeps the service available.
 
 use k8s_openapi::api::{
     apps::v1::Deployment,
@@ -25,13 +25,13 @@ pub(super) struct Applied {
     pub(super) purge: Option<CronJob>,
     /// The autoscaler.
     pub(super) autoscaler: HorizontalPodAutoscaler,
-    /// Whether the cluster lacks the Gateway API, which the spec needs.
+    /// True if the cluster lacks the Gateway API, which the spec needs.
     pub(super) lacks_gateway_api: bool,
-    /// Whether anything was written.
+    /// True if anything was written.
     pub(super) has_changed: bool,
 }
 
-/// Applies the objects of a service, and deletes those that it has no more.
+/// Applies the objects of a service, and deletes those that its spec no longer needs.
 pub(super) async fn apply(
     objects: ServiceObjects,
     validated: &ValidatedService,
@@ -69,7 +69,7 @@ pub(super) async fn apply(
         applier.apply(&migration_job).await?;
         migration = Migration::Running;
     }
-    // Until the database is migrated, the servers that run stay as they are.
+    // Until the database is migrated, running servers stay unchanged.
     if migration == Migration::Succeeded {
         let ServerObjects { settings, deployment: servers, purge: cron_job } = server;
         applier.apply(&settings).await?;

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::ports;
 
-/// A thousandth of a request a second, so that daily limits count too.
+/// Thousandths of a request per second, so that daily limits are not rounded to zero.
 type MilliRequests = u128;
 
 /// The demand of tenants, as their limits allow it.
@@ -27,8 +27,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// The demand at `now`. The limit with the shortest window counts of each tenant, because it bounds
-    /// bursts; a limit of a whole plan counts once. A tenant without access to the API does not count.
+    /// The demand at `now`. Each tenant counts with its limit of the shortest window, which bounds bursts;
+    /// a limit of a whole plan counts once. A tenant without access to the API does not count.
     #[must_use]
     pub(crate) fn of<P>(directory: &Directory<P>, now: Timestamp) -> Self {
         let mut rates: BTreeMap<String, MilliRequests> = BTreeMap::new();
@@ -52,7 +52,7 @@ impl Demand {
     }
 }
 
-/// The plan or tenant that a tenant's limit is of, and the rate that it allows.
+/// The plan or tenant whose limit applies to a tenant, and the rate that it allows.
 fn rate<P>(tenant: &Tenant<P>, now: Timestamp) -> Option<(String, MilliRequests)> {
     if tenant.suspended || !tenant.plan.api_access {
         return None;
@@ -72,14 +72,14 @@ fn rate<P>(tenant: &Tenant<P>, now: Timestamp) -> Option<(String, MilliRequests)
 pub(crate) struct ReplicaFloor {
     /// The number, within the bounds of the spec.
     pub(crate) replicas: i32,
-    /// Whether the bounds allow as many as the limits require.
+    /// True if `maxReplicas` covers what the limits require.
     pub(crate) is_sufficient: bool,
     /// The calculation.
     pub(crate) explanation: String,
 }
 
-/// The number of replicas that the demand requires: the larger of the highest rate and of the share of
-/// all rates that is expected at once, divided by the rate of one replica.
+/// The number of replicas that the demand requires: the highest rate, or the share of all rates that is
+/// expected at the same time if that is larger, divided by the rate of one replica.
 #[must_use]
 pub(crate) fn replica_floor(demand: &Demand, scaling: &ScalingSpec) -> ReplicaFloor {
     let percent = u128::from(scaling.oversubscription_percent.max(1).unsigned_abs());
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_window_says_what_may_come_at_once() {
+    fn the_limit_with_the_shortest_window_counts() {
         let two = demand(vec![tenant("a", burst_and_daily()), tenant("b", burst_and_daily())], 0);
         assert_eq!((two.largest, two.sum), (Some(("Tenant b".into(), 20_000)), 40_000));
         let daily = plan("slow", vec![limit("daily", 86_400, 86_400, Per::Tenant)]);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_a_whole_plan_counts_once_and_who_may_not_call_does_not() {
+    fn a_limit_of_a_whole_plan_counts_once_and_tenants_without_access_do_not_count() {
         let shared = || plan("team", vec![limit("burst", 30, 1, Per::Plan)]);
         let both = demand(vec![tenant("a", shared()), tenant("b", shared())], 0);
         assert_eq!((both.largest, both.sum), (Some(("Plan team".into(), 30_000)), 30_000));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_counts_until_its_time_is_over() {
+    fn a_rate_limit_counts_until_it_ends() {
         let raised = || {
             let mut tenant = tenant("a", burst_and_daily());
             let until = Some(Timestamp::from_second(10).unwrap());
@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_are_as_many_as_needed_within_the_bounds_and_not_one_more(
+        fn replicas_are_the_fewest_within_the_bounds_that_cover_the_demand(
             largest in 0_u64..=1_000_000_000_000,
             others in 0_u64..=1_000_000_000_000,
             more in 0_u64..=1_000_000_000,
@@ -266,19 +266,19 @@ mod tests {
             let floor_now = replica_floor(&demand, &scaling);
             let replicas = floor_now.replicas;
             prop_assert!((scaling.min_replicas..=scaling.max_replicas).contains(&replicas));
-            prop_assert!(replica_floor(&asked(more), &scaling).replicas >= replicas, "more asks for no fewer");
-            // In hundred thousandths of a request, so that nothing is rounded.
+            prop_assert!(replica_floor(&asked(more), &scaling).replicas >= replicas, "more demand never requires fewer");
+            // In hundred-thousandths of a request, so that nothing is rounded.
             let needed = (u128::from(largest) * 100)
                 .max(demand.sum * u128::from(percent.unsigned_abs()));
-            let good_for = |replicas: i32| {
+            let capacity = |replicas: i32| {
                 u128::from(replicas.unsigned_abs()) * u128::from(rated.unsigned_abs()) * 100_000
             };
-            prop_assert_eq!(floor_now.is_sufficient, good_for(scaling.max_replicas) >= needed);
+            prop_assert_eq!(floor_now.is_sufficient, capacity(scaling.max_replicas) >= needed);
             if floor_now.is_sufficient {
-                prop_assert!(good_for(replicas) >= needed);
+                prop_assert!(capacity(replicas) >= needed);
             }
             if replicas > scaling.min_replicas {
-                prop_assert!(good_for(replicas - 1) < needed, "one fewer would not do");
+                prop_assert!(capacity(replicas - 1) < needed, "one fewer would not suffice");
             }
         }
     }

@@ -1,13 +1,13 @@
-//! `RiskService`: a running API, made of objects that Kubernetes knows.
+//! `RiskService`: a deployment of the API, made of objects of Kubernetes' own kinds.
 //!
-//! Servers that run are never touched before their successors can: the migration is a Job that must
-//! succeed before the Deployment changes, and a new image replaces the old one pod by pod. This work
-//! needs no database, because a new installation has none yet.
+//! Running servers are replaced only by servers that work: the migration is a Job that must succeed
+//! before the Deployment changes, and a new image replaces the old one pod by pod. This work needs no
+//! database, because in a new installation the schema does not exist yet.
 //!
 //! - [`demand`]: the number of replicas that tenants' limits require
 //! - [`names`]: the names of the objects; [`migration`]: the progress of the migration
 //! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation;
-//!   [`state`]: the conditions by what was applied
+//!   [`state`]: the conditions of the applied objects
 
 mod apply;
 mod build;
@@ -69,7 +69,7 @@ const RESYNC: Duration = Duration::from_mins(10);
 /// The interval while a service is not ready: some of what it waits for is not watched.
 const RECHECK: Duration = Duration::from_secs(10);
 
-/// A watched object. One that cannot be parsed holds up no other.
+/// A watched object. One that cannot be parsed does not block others.
 type Guarded = DeserializeGuard<RiskService>;
 
 /// The context of work on services.
@@ -81,7 +81,7 @@ pub struct Context {
     /// The demand of tenants. `None` until it is known.
     demand: watch::Receiver<Option<Demand>>,
     failures: Arc<Failures>,
-    /// The last status written of each object, by its identity. The watch brings it back later.
+    /// The last written status of each object, by UID, until the watch delivers it.
     written: Arc<Mutex<HashMap<String, RiskServiceStatus>>>,
 }
 

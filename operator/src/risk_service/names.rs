@@ -8,7 +8,7 @@ use crate::owned::{OwnedKind, digest};
 /// characters.
 const MAX_LENGTH: usize = 40;
 
-/// Why the objects of a `RiskService` of that name could not be created.
+/// The problem with the name of a `RiskService`, if its objects could not have it.
 pub(super) fn problem(name: &str) -> Option<String> {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let starts_with_letter = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
@@ -26,7 +26,7 @@ pub(super) fn purge(service: &str) -> String {
     format!("{service}-purge")
 }
 
-/// The name of the migration Job: another one for each image and database.
+/// The name of the migration Job, which differs for each image and database.
 pub(super) fn migration(service: &str, spec: &RiskServiceSpec, database_uid: &str) -> String {
     let secret = &spec.database_secret;
     let digest = digest(&[&spec.image, secret.name.as_str(), &secret.key, database_uid]);

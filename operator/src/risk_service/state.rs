@@ -12,12 +12,12 @@ use crate::{
     reason::Reason,
 };
 
-/// The condition: whether replicas are added under load.
+/// The condition type: the autoscaler has its metrics.
 pub(super) const AUTOSCALED: &str = "Autoscaled";
-/// The condition: whether expired records are deleted.
+/// The condition type: expired records are purged.
 pub(super) const RETENTION_KEPT: &str = "RetentionKept";
 
-/// The state of the autoscaler: whether it knows the load.
+/// The state of the autoscaler. `None` until it has reported one.
 pub(super) fn autoscaling(autoscaler: &HorizontalPodAutoscaler) -> Option<ConditionState> {
     let status = autoscaler.status.as_ref()?;
     let mut conditions = status.conditions.iter().flatten();
@@ -29,17 +29,17 @@ pub(super) fn autoscaling(autoscaler: &HorizontalPodAutoscaler) -> Option<Condit
         |holds, reason, message| ConditionState { kind: AUTOSCALED, holds, reason, message };
     Some(if active.status != "True" {
         let why = active.message.as_deref().unwrap_or_default();
-        let message = format!("the autoscaler does not know the load: {why}");
-        state(false, Reason::LoadUnknown, message)
+        let message = format!("the autoscaler has no metrics: {why}");
+        state(false, Reason::MetricsUnavailable, message)
     } else if known < wanted {
-        // The autoscaler reports success while it knows any of its metrics.
+        // The autoscaler reports success as long as it has any of its metrics.
         let message = format!(
-            "the autoscaler knows {known} of {wanted} metrics: requests in flight need a metrics \
-             adapter"
+            "the autoscaler has {known} of {wanted} metrics: `requestsInFlight` needs a metrics adapter \
+             that serves `assay_http_requests_in_flight`"
         );
-        state(false, Reason::LoadUnknown, message)
+        state(false, Reason::MetricsUnavailable, message)
     } else {
-        state(true, Reason::LoadKnown, "replicas are added under load".to_owned())
+        state(true, Reason::MetricsAvailable, "the autoscaler has all its metrics".to_owned())
     })
 }
 
@@ -48,7 +48,7 @@ pub(super) fn purge(cron_job: &CronJob) -> ConditionState {
     let name = cron_job.name_any();
     let (holds, reason, message) = if last_run_succeeded(cron_job) {
         let message = format!("CronJob `{name}` deletes expired records");
-        (true, Reason::PurgeWell, message)
+        (true, Reason::PurgeSucceeded, message)
     } else {
         let message =
             format!("CronJob `{name}` failed in its last run: expired records are still there");
@@ -100,15 +100,15 @@ pub(super) fn ready_state(image: &str, min_replicas: i32, applied: &Applied) -> 
 struct Counts {
     /// The number that the Deployment asks for.
     replicas: i32,
-    /// The number that exist, old and new.
+    /// The number that exist, of all revisions.
     total: i32,
-    /// The number of those with the newest template.
+    /// The number of those of the newest revision.
     updated: i32,
-    /// The number of those that answer.
+    /// The number of those that are available.
     available: i32,
-    /// Whether the status is about the newest spec.
+    /// True if the status describes the newest spec.
     is_observed: bool,
-    /// Why the rollout is not expected to go on.
+    /// Why the rollout stopped, if it did.
     failed: Option<String>,
 }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_is_ready_once_every_replica_runs_the_image_and_no_other_is_left() {
+    fn a_service_is_ready_once_all_replicas_run_the_image() {
         let (reason, message) = reported(&applied(Migration::Succeeded, deployment(2, 2, 2)), 2);
         assert_eq!(
             (reason, &*message),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_fails_or_whose_migration_fails_leaves_the_replicas_before_it() {
+    fn a_failed_image_or_migration_leaves_earlier_replicas_serving() {
         let mut stuck = deployment(1, 3, 2);
         stuck["status"]["conditions"] =
             json!([{"type": "Progressing", "status": "False", "message": "timed out"}]);
@@ -221,10 +221,14 @@ mod tests {
             let autoscaler = json!({"metadata": {"name": "api"}, "spec": spec, "status": status});
             autoscaling(&serde_json::from_value(autoscaler).unwrap()).unwrap()
         };
-        assert_eq!(state("True", "", 1).reason, Reason::LoadKnown);
-        assert_eq!(state("True", "", 2).reason, Reason::LoadUnknown, "no adapter has the other");
+        assert_eq!(state("True", "", 1).reason, Reason::MetricsAvailable);
+        assert_eq!(
+            state("True", "", 2).reason,
+            Reason::MetricsUnavailable,
+            "no adapter has the other"
+        );
         let unknown = state("False", "no metrics known", 1);
-        assert_eq!((unknown.holds, unknown.reason), (false, Reason::LoadUnknown));
+        assert_eq!((unknown.holds, unknown.reason), (false, Reason::MetricsUnavailable));
         assert!(unknown.message.ends_with(": no metrics known"), "{}", unknown.message);
         assert_eq!(autoscaling(&HorizontalPodAutoscaler::default()), None);
     }
@@ -239,8 +243,8 @@ mod tests {
         let [earlier, later] = ["2026-11-22T01:00:00Z", "2026-11-22T02:00:00Z"];
         let run =
             |begun, succeeded| json!({"lastScheduleTime": begun, "lastSuccessfulTime": succeeded});
-        assert_eq!(state(json!({})), (true, Reason::PurgeWell));
+        assert_eq!(state(json!({})), (true, Reason::PurgeSucceeded));
         assert_eq!(state(run(later, earlier)), (false, Reason::PurgeFailed));
-        assert_eq!(state(run(earlier, later)), (true, Reason::PurgeWell));
+        assert_eq!(state(run(earlier, later)), (true, Reason::PurgeSucceeded));
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     reason::Reason,
 };
 
-/// The condition: whether there may be as many replicas as tenants' limits require.
+/// The condition type: `maxReplicas` covers what tenants' limits require.
 const LIMITS_COVERED: &str = "LimitsCovered";
 
 /// The inputs of a status.
@@ -42,7 +42,7 @@ pub(super) struct StatusInputs {
 }
 
 impl StatusInputs {
-    /// The inputs after the objects were applied. Pods that may be at fault are asked why.
+    /// The inputs after the objects were applied, with a diagnosis of the pods that may be at fault.
     pub(super) async fn of(
         service: &ValidatedService,
         applied: Applied,
@@ -92,7 +92,7 @@ fn suspect_pods(ready_state: &ReadyState, service: &ValidatedService) -> Option<
     }
 }
 
-/// The status of a service. What is not known now stays as it was.
+/// The status of a service. Values that are not known now keep their last state.
 fn status(
     object: &RiskService,
     inputs: &StatusInputs,
@@ -134,7 +134,7 @@ fn status(
     status
 }
 
-/// The version in an image's name: its tag, or its digest.
+/// The version in an image's name: its digest, or else its tag.
 fn version(image: &str) -> &str {
     if let Some((_, digest)) = image.split_once('@') {
         return digest;
@@ -143,7 +143,7 @@ fn version(image: &str) -> &str {
     last.split_once(':').map_or("latest", |(_, tag)| tag)
 }
 
-/// Writes the status if it changed, and an event if its reason did.
+/// Writes the status if it changed, and an event if its reason changed.
 pub(super) async fn write(
     object: &RiskService,
     inputs: &StatusInputs,

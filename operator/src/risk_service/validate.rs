@@ -1,4 +1,4 @@
-//! Whether a `RiskService` can run.
+//! Validation of a `RiskService`.
 
 use std::collections::BTreeSet;
 
@@ -36,9 +36,9 @@ pub(super) struct ValidatedService {
     pub(super) migration: String,
     /// The ports that its pods reach.
     pub(super) egress_ports: BTreeSet<u16>,
-    /// How it is reached from outside the cluster.
+    /// Its exposure outside the cluster. `None`: it is not exposed.
     pub(super) exposure: Option<Exposure>,
-    /// How replicas are added.
+    /// The settings of the autoscaler.
     pub(super) scaling: ScalingSpec,
     /// The smallest number of replicas.
     pub(super) min_replicas: i32,
@@ -46,7 +46,7 @@ pub(super) struct ValidatedService {
     pub(super) replica_floor: Option<ReplicaFloor>,
 }
 
-/// How a service is reached from outside the cluster.
+/// The exposure of a service outside the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Exposure {
     /// The host name.
@@ -65,7 +65,7 @@ pub(super) enum Route {
 }
 
 impl Exposure {
-    /// The exposure that a spec describes. `None` where it names no way in, or two.
+    /// The exposure that a spec describes. `None` if it does not name exactly one of the two routes.
     fn parse(spec: &ExposureSpec) -> Option<Self> {
         let ExposureSpec { host, http_route, ingress } = spec.clone();
         let route = match (http_route, ingress) {
@@ -114,7 +114,7 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
     egress_ports.extend(ports::of_collector(&spec.telemetry));
     egress_ports.extend(inputs.demand.iter().flat_map(|demand| &demand.endpoint_ports));
     let replica_floor = inputs.demand.as_ref().map(|demand| replica_floor(demand, &spec.scaling));
-    // Until the demand is known, the floor that was reported last holds.
+    // Until the demand is known, the last reported number stays in force.
     let reported = inputs.object.status.as_ref().and_then(|status| status.replica_floor);
     let floor = replica_floor.as_ref().map(|floor| floor.replicas).or(reported).unwrap_or(1);
     Ok(ValidatedService {
@@ -143,9 +143,19 @@ fn present<'a>(
 ) -> Result<(&'a str, BTreeSet<u16>), ReadyState> {
     let message = match state {
         SecretState::Present { uid, ports } => return Ok((uid, ports.clone())),
-        // It may be created at any moment.
-        SecretState::NoSecret => format!("Secret `{}` does not exist", key.name),
-        SecretState::NoKey => format!("Secret `{}` has no key `{}`", key.name, key.key),
+        // Waiting, not stalled: the Secret may be created at any moment.
+        SecretState::NoSecret => {
+            format!(
+                "Secret `{}` does not exist: create it with a URL under `{}`",
+                key.name, key.key
+            )
+        }
+        SecretState::NoKey => {
+            format!(
+                "Secret `{}` has no key `{}`: add it with a URL as its value",
+                key.name, key.key
+            )
+        }
     };
     Err(ReadyState::Waiting(Reason::SecretNotFound, message))
 }

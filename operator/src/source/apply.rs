@@ -1,4 +1,4 @@
-//! Writing the objects of a source.
+//! The writes of a source's objects.
 
 use k8s_openapi::api::batch::v1::Job;
 
@@ -22,7 +22,7 @@ impl Applied {
         &self.workload
     }
 
-    /// Whether anything was written.
+    /// Says whether anything was written.
     pub(super) const fn has_changed(&self) -> bool {
         self.has_changed
     }
@@ -55,7 +55,7 @@ pub(super) async fn apply(
     Ok(Applied { workload, has_changed: applier.has_changed() })
 }
 
-/// Deletes the objects of a source, and says whether there were any. Jobs end by themselves.
+/// Deletes the objects of a source, and returns whether there were any. Running Jobs may finish.
 pub(super) async fn delete(
     owner: &Owner,
     live: &LiveObjects,

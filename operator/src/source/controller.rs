@@ -98,7 +98,7 @@ impl Triggers {
 struct Outcome {
     condition: ConditionState,
     has_changed: bool,
-    /// Whether the cluster may not tell when the condition changes.
+    /// True if a change of the condition may cause no event of a watch.
     needs_recheck: bool,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Inputs<'a, S> {
     pub(super) name: &'a Name,
     /// The source as it is in force.
     pub(super) spec: S,
-    /// Whether the store never held anything of the source. `None` until the store was read.
+    /// True if the store never held anything of the source. `None` until the store was read.
     pub(super) is_new: Option<bool>,
     /// The owner of the source's objects: the source.
     pub(super) owner: Owner,

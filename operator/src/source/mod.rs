@@ -1,9 +1,9 @@
 //! `IntelSource` and `ChainSource`: the workloads that import lists and follow chains, in the
 //! operator's namespace.
 //!
-//! The publisher stores what sources say, like every manifest; the workloads here follow what is in
-//! force. The publisher also writes the status of sources, because an object has one status writer:
-//! it gets the condition of the workload through [`Observed`].
+//! The publisher stores the specs of sources, like those of every manifest; the workloads here follow the
+//! specs in force. The publisher also writes the statuses of sources, so that each object has a single
+//! writer of its status; it gets the condition of the workload through [`Observed`].
 //!
 //! - [`observed`]: the state of sources beside their specs
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
@@ -86,7 +86,7 @@ struct Context {
     health: Health,
     /// The namespace of workloads.
     namespace: String,
-    /// `None` where the operator creates no workloads.
+    /// `None`: the operator creates no workloads.
     settings: Option<WorkloadSettings>,
     desired: watch::Receiver<DesiredSources>,
     observed: watch::Sender<Observed>,

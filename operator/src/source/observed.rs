@@ -33,7 +33,7 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// Whether the store never held anything of a list or label set. `None` until it was read.
+    /// Says whether the store never held anything of a list or label set. `None` until it was read.
     pub(super) fn is_new(&self, name: &Name) -> Option<bool> {
         Some(!self.feeds.as_ref()?.contains_key(name.as_str()))
     }

@@ -9,7 +9,7 @@ use crate::{
     reason::Reason,
 };
 
-/// The condition: whether the workload of a source exists and works.
+/// The condition type: the workload of a source exists and works.
 pub(crate) const WORKING: &str = "Working";
 
 /// The condition of a source without a workload that runs.
@@ -17,7 +17,7 @@ pub(super) fn idle(idle: &Idle) -> ConditionState {
     state(false, idle.reason(), idle.to_string())
 }
 
-/// The condition of a workload. `diagnosis` is what its pods report.
+/// The condition of a workload. `diagnosis` describes its failing pods.
 pub(super) fn of_workload(workload: &Workload, diagnosis: Option<&str>) -> ConditionState {
     let (object, problem) = match workload {
         Workload::Importer { cron_job, first_job } => {
@@ -38,7 +38,7 @@ pub(super) fn of_workload(workload: &Workload, diagnosis: Option<&str>) -> Condi
     };
     let mut state = match (problem, diagnosis) {
         (Some(problem), _) => state(false, Reason::WorkloadNotReady, format!("{object} {problem}")),
-        // A Job whose pod cannot start looks as if it ran.
+        // A Job whose pod cannot start counts as active.
         (None, Some(_)) => {
             state(false, Reason::WorkloadNotReady, "a pod of the source does not run".to_owned())
         }
@@ -48,7 +48,7 @@ pub(super) fn of_workload(workload: &Workload, diagnosis: Option<&str>) -> Condi
     state
 }
 
-/// Whether a Job of the workload runs at the moment.
+/// Says whether a Job of the workload runs at the moment.
 pub(super) fn has_running_jobs(workload: &Workload) -> bool {
     match workload {
         Workload::Importer { cron_job, first_job } => {

@@ -28,9 +28,9 @@ pub(super) struct Import {
     pub(super) location: String,
     /// A cron expression, in UTC.
     pub(super) schedule: String,
-    /// Whether no import starts for now.
+    /// True if imports are suspended.
     pub(super) is_suspended: bool,
-    /// Whether it is imported at once, besides: the store has nothing of it yet.
+    /// True if it is also imported at once, because the store has nothing of it yet.
     pub(super) has_first_job: bool,
 }
 
@@ -45,9 +45,9 @@ pub(super) struct Follow {
     pub(super) url: String,
     /// The height of the first block.
     pub(super) start_height: u64,
-    /// Whether the node may be of a test network.
+    /// True if the node may be of a test network.
     pub(super) is_test_network: bool,
-    /// Whether no block is read for now.
+    /// True if following is suspended.
     pub(super) is_suspended: bool,
 }
 
@@ -65,9 +65,9 @@ pub(super) enum Endpoint {
 pub(super) enum Idle {
     /// The operator has no settings for workloads.
     NoSettings,
-    /// The list is a file on some machine.
+    /// The list is a local file.
     File,
-    /// Histories are fetched on demand.
+    /// Servers fetch histories on demand.
     OnDemand,
     /// The source is suspended.
     Suspended,
@@ -79,13 +79,13 @@ impl Idle {
     /// The reason in the condition.
     pub(super) const fn reason(&self) -> Reason {
         match self {
-            Self::NoSettings => Reason::NoWorkloads,
+            Self::NoSettings => Reason::WorkloadsDisabled,
             Self::File | Self::OnDemand | Self::Suspended => Reason::NothingToRun,
             Self::NameTaken { .. } => Reason::NameTaken,
         }
     }
 
-    /// Whether a workload that exists is deleted.
+    /// Says whether an existing workload is deleted.
     pub(super) const fn deletes_workload(&self) -> bool {
         matches!(self, Self::File | Self::OnDemand)
     }
@@ -99,8 +99,8 @@ impl fmt::Display for Idle {
                  with `--feeds on` fetch the source",
             ),
             Self::File => formatter.write_str(
-                "a file is on one machine only: import it there, by a server with `--feeds on` or \
-                 by `assay ingest`",
+                "the location is a local file: import it on its machine, by a server with \
+                 `--feeds on` or by `assay ingest`",
             ),
             Self::OnDemand => {
                 formatter.write_str("servers fetch histories on demand: no workload is needed")
@@ -115,7 +115,7 @@ impl fmt::Display for Idle {
 }
 
 impl Task {
-    /// Whether nothing is fetched for now.
+    /// Says whether the source is suspended.
     pub(super) const fn is_suspended(&self) -> bool {
         match self {
             Self::Import(import) => import.is_suspended,
@@ -131,7 +131,7 @@ impl Task {
         }
     }
 
-    /// Whether its workload has an object of a kind.
+    /// Says whether its workload has an object of a kind.
     pub(super) const fn has(&self, kind: OwnedKind) -> bool {
         match kind {
             OwnedKind::NetworkPolicy => true,

@@ -1,4 +1,4 @@
-//! Whether the workload of a source can run.
+//! Validation of a source's workload.
 
 use std::collections::BTreeSet;
 

@@ -88,7 +88,7 @@ fn until_ready(operator: &Operator, count: u32) -> Duration {
     operator.wait_until_it_works();
     let working = Instant::now();
     let statuses = || operator.metric("assay_operator_writes_total{what=\"status\"}");
-    let made = || operator.metric("assay_operator_keys_made_total");
+    let made = || operator.metric("assay_operator_keys_issued_total");
     let mut last = (0, Instant::now());
     loop {
         let now = statuses();

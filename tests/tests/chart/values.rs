@@ -135,15 +135,15 @@ fn what_is_wrong_is_named() {
         ("mode=production", "mode=production needs database.secret.name: a Secret that holds"),
         (
             "mode=production,database.secret.name=a,persistence.enabled=true",
-            "persistence is for mode=evaluation: in production the database is yours",
+            "persistence is only for mode=evaluation: mode=production uses your database",
         ),
-        ("database.secret.name=a", "mode=evaluation brings its own"),
-        ("cache.secret.name=a", "mode=evaluation brings its own"),
+        ("database.secret.name=a", "mode=evaluation includes its own"),
+        ("cache.secret.name=a", "mode=evaluation includes its own"),
         (
             "proxy.https=proxy.example:3128",
             "at '/proxy/https': 'proxy.example:3128' does not match",
         ),
-        ("caBundle.configMap=a,caBundle.secret=b", "name either caBundle.configMap or"),
+        ("caBundle.configMap=a,caBundle.secret=b", "set caBundle.configMap or caBundle.secret"),
     ] {
         let refused = helm.run(&["template", "assay", &chart(), "--set", values]);
         let complaint = refused.stderr.contains(sentence);

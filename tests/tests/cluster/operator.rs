@@ -154,7 +154,7 @@ fn a_key_is_where_its_tenant_lets_it_be_and_overlaps_its_successor() {
     let secret = ["create", "secret", "generic", "taken", "--from-literal=a=b"];
     let _ = platform.cluster.try_kubectl(&secret);
     platform.cluster.apply(&[key("backend", "acme"), key("taken", "acme")].concat());
-    platform.wait_for_reason(&["apikey", "taken"], "SecretNotOurs");
+    platform.wait_for_reason(&["apikey", "taken"], "SecretNotManaged");
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
     let first = platform.key("default", "backend");
     let first_id = first.split('_').nth(2).unwrap().to_owned();

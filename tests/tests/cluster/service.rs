@@ -80,7 +80,7 @@ fn versions(platform: &Platform) -> String {
 fn a_purge_that_failed_is_told_of_until_one_goes_well() {
     let platform = running();
     let reason = ".status.conditions[?(@.type==\"RetentionKept\")].reason";
-    platform.wait_for(&SERVICE, reason, "PurgeWell");
+    platform.wait_for(&SERVICE, reason, "PurgeSucceeded");
     // As the cluster notes a run that began and did not succeed; none is due before that day.
     let noted = |succeeded: &str| {
         let status = json!({"status": {
@@ -93,7 +93,7 @@ fn a_purge_that_failed_is_told_of_until_one_goes_well() {
     platform.wait_for(&SERVICE, reason, "PurgeFailed");
     platform.wait_for_reason(&SERVICE, "ServiceReady");
     noted("2099-11-22T02:00:30Z");
-    platform.wait_for(&SERVICE, reason, "PurgeWell");
+    platform.wait_for(&SERVICE, reason, "PurgeSucceeded");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn replicas_are_scaled_by_requests_under_way_where_an_adapter_tells_them() {
     let platform = running();
     let autoscaled = ".status.conditions[?(@.type==\"Autoscaled\")].reason";
     // Nobody tells this cluster how much pods have to do.
-    platform.wait_for(&SERVICE, autoscaled, "LoadUnknown");
+    platform.wait_for(&SERVICE, autoscaled, "MetricsUnavailable");
     platform.wait_for_reason(&SERVICE, "ServiceReady");
     platform.cluster.apply(&service("1.0", "  scaling: {requestsInFlight: 40}"));
     let target = ".spec.metrics[?(@.type==\"Pods\")].pods.target.averageValue";

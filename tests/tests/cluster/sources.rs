@@ -159,7 +159,7 @@ fn without_an_image_there_are_no_workloads_and_the_sources_say_so() {
     platform.cluster.apply(&[feed(""), chain(FOLLOW)].concat());
     for source in [FEED, CHAIN] {
         platform.wait_for_reason(&source, "Published");
-        platform.wait_for(&source, WORKING, "NoWorkloads");
+        platform.wait_for(&source, WORKING, "WorkloadsDisabled");
     }
     wait_until("another test's workloads are gone", || names(&platform).is_empty());
 }

@@ -53,7 +53,7 @@ fn looking_after_an_object_is_a_trace_and_figures_arrive_before_the_end() {
 
     // Metrics are sent every so often, and once more at the end.
     platform.operator.stop();
-    assert!(collector.figure("assay_operator_keys_made").is_some_and(|made| made >= 1.0));
+    assert!(collector.figure("assay_operator_keys_issued").is_some_and(|made| made >= 1.0));
     assert!(collector.services().iter().any(|name| name.contains("\"assay-operator\"")));
     let secret = platform.key("default", "backend");
     let (_, secret) = secret.rsplit_once('_').unwrap();

@@ -1,4 +1,4 @@
-//! Given an object, its Secret and the records of its keys, then the changes.
+//! Tests of the changes that an object, its Secret and the records of its keys lead to.
 
 use assay_crds::{ApiKey, ApiKeySpec};
 use assay_tenancy::key::{KeyEnvironment, KeyHash};
@@ -142,7 +142,7 @@ fn a_request_for_a_new_key_is_handled_once() {
 }
 
 #[test]
-fn the_secret_is_that_of_the_file() {
+fn the_secret_equals_the_file() {
     let created = inputs(None, vec![]);
     let document = |inputs: &Inputs| {
         let key = KeyText::generate(KeyEnvironment::Live, 1, [2, 3]);
@@ -171,7 +171,7 @@ fn a_secret_without_its_owner_gets_it() {
 }
 
 #[test]
-fn active_keys_are_granted_what_the_spec_says() {
+fn active_keys_get_the_scopes_and_expiry_of_the_spec() {
     let (current, replaced, expired) = (text(1), text(2), text(3));
     let until =
         |key: &KeyText, expires: i64| KeyRecord { expires_at: Some(at(expires)), ..record(key, 0) };
@@ -200,7 +200,7 @@ fn active_keys_are_granted_what_the_spec_says() {
 }
 
 #[test]
-fn a_key_that_was_suspended_is_active_again_and_the_one_before_it_is_not() {
+fn a_suspended_key_is_reactivated_but_not_the_key_before_it() {
     let (replaced, current) = (text(1), text(2));
     let overlapping = KeyRecord { expires_at: Some(at(100)), ..record(&replaced, 0) };
     let mut inputs = inputs(Some(&current), vec![overlapping, record(&current, 5)]);
@@ -232,7 +232,7 @@ fn a_key_that_was_suspended_is_active_again_and_the_one_before_it_is_not() {
 }
 
 #[test]
-fn without_a_tenant_or_with_the_secret_of_somebody_else_nothing_changes() {
+fn without_a_tenant_or_with_a_foreign_secret_nothing_changes() {
     let key = text(1);
     let mut inputs = inputs(Some(&key), vec![record(&key, 0)]);
     inputs.object.spec.scopes = vec![Scope::Check];
@@ -248,6 +248,6 @@ fn without_a_tenant_or_with_the_secret_of_somebody_else_nothing_changes() {
     }
     inputs.tenant = listed;
     inputs.secret.as_mut().unwrap().metadata.annotations = None;
-    assert_eq!(action(&inputs, 10), Done::Refuse(Reason::SecretNotOurs));
+    assert_eq!(action(&inputs, 10), Done::Refuse(Reason::SecretNotManaged));
     assert_eq!(updates(&inputs, 10), []);
 }

@@ -1,7 +1,7 @@
-//! The statuses of published objects. A status that stays the same is not written.
+//! The statuses of published objects. An unchanged status is not written.
 //!
-//! - [`object_status`]: the status of any kind, with its part in a file for each kind
-//! - [`ready`]: whether the spec of an object is in force
+//! - [`object_status`]: the status of any kind; its own fields are in a file for each kind
+//! - [`ready`]: the ready state of an object
 //! - [`context`]: the inputs
 
 mod context;
@@ -96,7 +96,7 @@ impl Publisher {
         }
     }
 
-    /// Counts a reconciliation, and gives the update if the status changed.
+    /// Counts a reconciliation, and returns the update if the status changed.
     fn update(
         &self,
         kind: Kind,
@@ -119,8 +119,8 @@ impl Publisher {
         has_changed.then_some(StatusUpdate { kind, object, status, event })
     }
 
-    /// Reports a failure of the store on the objects that changed since. The others are in force as
-    /// they were.
+    /// Reports a failure of the store on the objects whose newest spec is not in force. The others are
+    /// unaffected.
     pub(super) async fn report_store_failure(&mut self) {
         let failure = ReadyState::store_unavailable();
         let now = system::now();
@@ -138,7 +138,7 @@ impl Publisher {
         self.written.extend(written.into_iter().filter_map(|(uid, written)| Some((uid, written?))));
     }
 
-    /// Forgets the written statuses that the watch brought back.
+    /// Forgets the written statuses that the watch has delivered.
     pub(super) fn forget_written(&mut self, objects: &Objects) {
         let misnamed = objects.misnamed.iter().map(|misnamed| &misnamed.object);
         let mut ahead = std::mem::take(&mut self.written);
@@ -176,7 +176,7 @@ impl Publisher {
                 }
             }
         }
-        // It was serialised a moment ago.
+        // It was serialized for the write.
         (uid, serde_json::to_value(&status).ok().map(|status| CompactJson::from(&status)))
     }
 }

@@ -43,8 +43,8 @@ macro_rules! each {
 }
 
 impl ObjectStatus {
-    /// The status that an object has; an empty one where it has none, or one of another form. `None`
-    /// for a kind that no object has.
+    /// Parses the status of an object; an absent or invalid one gives an empty one. `None` for a kind that
+    /// has no custom resource.
     pub(super) fn read(kind: Kind, status: Option<&CompactJson>) -> Option<Self> {
         fn parse<S: Default + DeserializeOwned>(status: Option<&CompactJson>) -> S {
             let parse = |status: &CompactJson| serde_json::from_value(status.value()).ok();
@@ -61,7 +61,7 @@ impl ObjectStatus {
         })
     }
 
-    /// The status after `self` of the object of that name and generation.
+    /// The next status of an object, after `self`.
     pub(super) fn next(
         &self,
         (kind, name): &ObjectKey,
@@ -91,8 +91,8 @@ impl ObjectStatus {
         next
     }
 
-    /// The same status with conditions about a state, and about a generation. Without one they are about
-    /// an object whose newest generation was not checked yet.
+    /// The same status with the conditions of a state, about a generation. `None`: the newest generation
+    /// was not checked yet.
     pub(super) fn with_ready_state(
         &self,
         generation: Option<i64>,
@@ -110,7 +110,7 @@ impl ObjectStatus {
         each!(self, status => status.conditions())
     }
 
-    /// The generation that it is about.
+    /// The generation that it describes.
     pub(super) fn observed_generation(&self) -> Option<i64> {
         each!(self, status => status.observed_generation())
     }
@@ -129,7 +129,7 @@ mod tests {
     use crate::reason::Reason;
 
     #[test]
-    fn a_status_of_another_form_counts_as_none() {
+    fn an_invalid_status_counts_as_an_empty_one() {
         let text = json!({"conditions": "none", "tenants": -1});
         let read = ObjectStatus::read(Kind::Plan, Some(&CompactJson::from(&text)));
         assert_eq!(read, Some(ObjectStatus::Plan(PlanStatus::default())));

@@ -1,4 +1,4 @@
-//! Whether the spec of an object is in force.
+//! The ready state of published objects.
 
 use assay_tenancy::InvalidName;
 
@@ -11,7 +11,7 @@ use crate::{
     reason::Reason,
 };
 
-/// Whether the spec of an object is in force, and why not.
+/// The ready state of an object.
 pub(super) fn ready_state(
     key: &ObjectKey,
     object: &WatchedObject,
@@ -20,21 +20,23 @@ pub(super) fn ready_state(
     let refusal = match &validated.outcome {
         Err(problems) => {
             let words = problems.first().map(ToString::to_string).unwrap_or_default();
-            let message = format!("the store holds what is wrong by itself: {words}");
+            let message = format!("the manifests in the store are invalid: {words}");
             return ReadyState::Stalled(Reason::StoreInconsistent, message);
         }
         Ok(_) => validated.refusal(key),
     };
     let Some(refusal) = refusal else {
-        return ReadyState::Ready(Reason::Published, "what it says is in force".into());
+        return ReadyState::Ready(Reason::Published, "the spec is in force".into());
     };
     let reason = Reason::of(refusal, is_deleted(object));
     let words = format!("{}: {}", refusal.problem.path, refusal.problem.message);
     ReadyState::Stalled(
         reason,
         match (&refusal.breaks, is_deleted(object)) {
-            (Some(other), true) => format!("kept until nothing needs it; {other}: {words}"),
-            (Some(other), false) => format!("not in force: it would break {other}: {words}"),
+            (Some(other), true) => format!(
+                "deleted, and kept while an object in force depends on it; {other}: {words}"
+            ),
+            (Some(other), false) => format!("not in force: it would make {other} invalid: {words}"),
             (None, _) => words,
         },
     )

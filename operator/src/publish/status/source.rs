@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use super::context::StatusContext;
 use crate::{conditions::ConditionState, reason::Reason, source::WORKING};
 
-/// The status of a list or label set. What is not known yet stays as it was.
+/// The status of a list or label set. Values that are not known yet keep their last state.
 pub(super) fn intel_status(
     name: &Name,
     context: &StatusContext<'_>,
@@ -23,7 +23,7 @@ pub(super) fn intel_status(
     })
 }
 
-/// The status of a chain. What is not known yet stays as it was.
+/// The status of a chain. Values that are not known yet keep their last state.
 pub(super) fn chain_status(
     name: &Name,
     context: &StatusContext<'_>,
@@ -40,7 +40,7 @@ pub(super) fn chain_status(
     })
 }
 
-/// The condition of a source's workload. What is not known yet stays as it was.
+/// The condition of a source's workload. Values that are not known yet keep their last state.
 pub(super) fn workload(
     kind: Kind,
     name: &Name,

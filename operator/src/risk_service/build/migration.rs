@@ -1,4 +1,5 @@
-//! The Job that migrates the database. It must succeed before servers get another image or database.
+//! The Job that migrates the database schema. It must succeed before servers get another image or
+//! database.
 
 use k8s_openapi::api::batch::v1::Job;
 
@@ -9,15 +10,15 @@ use crate::{
     risk_service::validate::ValidatedService,
 };
 
-/// The annotation on a Deployment with the name of the migration before it. Jobs are cleaned up, and
-/// a Job that is gone must not run again.
+/// The annotation on a Deployment with the name of the migration before it. Finished Jobs are deleted,
+/// and must not run again.
 pub(in crate::risk_service) const MIGRATED_BY: &str = "assay.dev/migrated-by";
-/// How long each try waits for a database that cannot be reached: both may be starting.
+/// How long each attempt waits for an unreachable database, which may be starting too.
 const WAIT: &str = "2m";
 /// The longest time for a migration with its retries, in seconds.
 const DEADLINE_SECONDS: u32 = 3600;
 
-/// The migration for the image and the database.
+/// The migration Job for the image and the database.
 pub(super) fn job(service: &ValidatedService) -> Job {
     // The server's selector must not match its pods.
     let owner = service.owner.of(MIGRATION);

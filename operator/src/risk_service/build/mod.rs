@@ -1,7 +1,7 @@
 //! The objects of a `RiskService`. Pure: the same service gives the same objects.
 //!
 //! - [`server`]: settings, Deployment, autoscaler
-//! - [`network`]: Service, network policy, and the way in from outside
+//! - [`network`]: Service, network policy, and the route from outside the cluster
 //! - [`migration`]: the Job that migrates the database before the Deployment changes
 //! - [`purge`]: the `CronJob` that deletes expired records
 
@@ -52,11 +52,11 @@ pub(super) struct CommonObjects {
     pub(super) network_policy: NetworkPolicy,
     pub(super) disruption_budget: PodDisruptionBudget,
     pub(super) autoscaler: HorizontalPodAutoscaler,
-    /// `None`: neither of the two kinds is to exist.
+    /// `None`: neither an `HTTPRoute` nor an Ingress exists.
     pub(super) route: Option<RouteObject>,
 }
 
-/// The object that routes requests from outside the cluster. Only one of the two kinds is to exist.
+/// The object that routes requests from outside the cluster.
 #[derive(Clone, Debug)]
 pub(super) enum RouteObject {
     HttpRoute(Box<HTTPRoute>),
@@ -66,7 +66,7 @@ pub(super) enum RouteObject {
 /// The objects that need the database's schema.
 #[derive(Clone, Debug)]
 pub(super) struct ServerObjects {
-    /// The settings. They come first: pods that mount them would wait for them.
+    /// The settings. They are applied first, because pods that mount them wait for them.
     pub(super) settings: ConfigMap,
     pub(super) deployment: Deployment,
     pub(super) purge: CronJob,

@@ -1,4 +1,4 @@
-//! The network of a service: who reaches it, and whom it reaches.
+//! The Service, the network policy, and the route from outside the cluster.
 
 use k8s_openapi::{
     api::{
@@ -21,7 +21,7 @@ use crate::{
 /// The Service's port for the API.
 const PORT: u16 = 80;
 
-/// The address of the API and of health and metrics in the cluster.
+/// The Service: the API, and health checks and metrics, within the cluster.
 pub(super) fn service(service: &ValidatedService) -> Service {
     let port = |(name, target): (&str, u16), number: u16| ServicePort {
         name: Some(name.to_owned()),
@@ -42,8 +42,8 @@ pub(super) fn service(service: &ValidatedService) -> Service {
     }
 }
 
-/// The network policy of servers and of the Jobs beside them: others reach the two ports; they reach
-/// the ports of the database, the cache, proxies, the collector and chain endpoints.
+/// The network policy of servers, migration and purge: it allows connections to the two ports, and from
+/// the pods to the ports of the database, the cache, proxies, the collector and chain endpoints.
 pub(super) fn policy(service: &ValidatedService) -> NetworkPolicy {
     let pods = service.owner.selector_of(&[SERVER, MIGRATION, PURGE]);
     let spec = network_policy::spec(pods, &[API.1, ADMIN.1], service.egress_ports.clone());

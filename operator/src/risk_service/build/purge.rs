@@ -1,4 +1,4 @@
-//! The `CronJob` that deletes records that are older than plans keep them, once a day.
+//! The `CronJob` that deletes expired records once a day.
 
 use k8s_openapi::api::batch::v1::CronJob;
 
@@ -15,7 +15,7 @@ const DEADLINE_SECONDS: u32 = 3600;
 /// How late a run may still start, in seconds: before the next one would.
 const STARTING_DEADLINE_SECONDS: i64 = 43_200;
 
-/// The purge.
+/// The `CronJob` of the purge.
 pub(super) fn cron_job(service: &ValidatedService) -> CronJob {
     // The server's selector must not match its pods.
     let owner = service.owner.of(PURGE);
@@ -45,8 +45,8 @@ pub(super) fn cron_job(service: &ValidatedService) -> CronJob {
     }
 }
 
-/// A cron expression for some minute between 01:00 and 05:00, which differs between services: many
-/// on one database should not start at once.
+/// A cron expression for a minute between 01:00 and 05:00 that differs between services, so that those
+/// that share a database do not start at once.
 fn nightly(namespace: &str, name: &str) -> String {
     let number = u64::from_str_radix(&digest(&[namespace, name]), 16).unwrap_or(0);
     format!("{} {} * * *", number % 60, 1 + number / 60 % 4)

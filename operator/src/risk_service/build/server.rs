@@ -27,22 +27,22 @@ use crate::{
 
 /// The key of the settings in their `ConfigMap`, and the file's name.
 const FILE: &str = "assay.toml";
-/// The annotation on pods with the digest of the settings: other settings replace the pods.
+/// The annotation on pods with the digest of the settings: changed settings replace the pods.
 const SETTINGS: &str = "assay.dev/settings";
 /// The metric of servers for requests in flight.
 const IN_FLIGHT: &str = "assay_http_requests_in_flight";
-/// How long a server goes on accepting connections after the signal to stop, in seconds: until load
-/// balancers know that it leaves.
+/// How long a server still accepts connections after SIGTERM, in seconds, until load balancers have
+/// removed it.
 const DRAIN_SECONDS: u32 = 5;
 /// The longest time for requests in flight, in seconds.
 const GRACE_SECONDS: u32 = 30;
 /// The longest time for the last writes to the store and to Redis, in seconds.
 const FLUSH_SECONDS: u32 = 15;
-/// How long a pod may take to load lists and labels: attempts, and seconds between them.
+/// The startup probe, which allows time to load lists and labels: attempts, and seconds between them.
 const STARTUP: (i32, i32) = (150, 2);
 
-/// The content of the settings. Lists and chains are fetched by workloads of their own, once for all
-/// servers.
+/// The content of the settings. Servers fetch no lists and chains: separate workloads do that once for
+/// all servers.
 pub(super) fn settings_text(service: &ValidatedService) -> String {
     let mut lines = vec![
         ("listen", format!("0.0.0.0:{}", API.1)),
@@ -113,7 +113,7 @@ fn pod(service: &ValidatedService) -> PodSpec {
         secrets: [&service.database].into_iter().chain(&service.cache).collect(),
         config_map: Some(&service.name),
         restart: RestartPolicy::Always,
-        // The server drains by itself: no hook has to run before the signal.
+        // The server drains on SIGTERM: no `preStop` hook is needed.
         grace_seconds: DRAIN_SECONDS + GRACE_SECONDS + FLUSH_SECONDS,
         requests: ["250m", "512Mi"],
     };
@@ -160,8 +160,7 @@ fn probe(path: &str, period_seconds: i32, failures: i32) -> Probe {
     }
 }
 
-/// The autoscaler: adds replicas by their use of CPU, and by requests in flight where the spec says
-/// how many.
+/// The autoscaler, by the use of CPU, and by requests in flight if the spec sets a target.
 pub(super) fn autoscaler(service: &ValidatedService) -> HorizontalPodAutoscaler {
     let scaling = &service.scaling;
     let cpu = MetricSpec {

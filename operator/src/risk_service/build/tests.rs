@@ -1,4 +1,4 @@
-//! Given a spec, then the objects of a running API.
+//! Tests of the objects of a `RiskService`.
 #![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 
 use std::collections::BTreeSet;
@@ -84,7 +84,7 @@ fn settings_digest(objects: &ServiceObjects) -> Value {
 }
 
 #[test]
-fn the_objects_are_those_of_the_files() {
+fn objects_equal_the_files() {
     assert_objects("service-minimal", documents(&objects(json!({}))));
     assert_objects(
         "service-ingress",
@@ -129,7 +129,7 @@ fn pods_are_replaced_one_by_one_and_have_time_to_drain() {
     assert_eq!(spec["strategy"]["rollingUpdate"], json!({"maxUnavailable": 0, "maxSurge": 1}));
     assert!(spec.get("replicas").is_none(), "the autoscaler owns it");
     let pod = &spec["template"]["spec"];
-    // The drain delay, requests under way, and what is written last.
+    // The drain delay, requests in flight, and the last writes.
     assert_eq!(pod["terminationGracePeriodSeconds"], 5 + 30 + 15);
     let container = &pod["containers"][0];
     assert_eq!(container["args"], json!(["serve", "--config=/etc/assay/assay.toml"]));
@@ -142,7 +142,7 @@ fn pods_are_replaced_one_by_one_and_have_time_to_drain() {
 }
 
 #[test]
-fn settings_name_the_files_of_secrets_and_leave_fetching_to_others() {
+fn settings_name_the_files_of_secrets_and_turn_feeds_off() {
     let objects = objects(json!({"cacheSecret": {"name": "cache", "key": "redis"}}));
     let settings = body(&objects, "ConfigMap");
     assert_eq!(
@@ -158,7 +158,7 @@ fn settings_name_the_files_of_secrets_and_leave_fetching_to_others() {
 }
 
 #[test]
-fn other_settings_make_other_pods_and_the_same_the_same() {
+fn changed_settings_replace_pods_and_equal_ones_do_not() {
     let with_cache = objects(json!({"cacheSecret": {"name": "cache"}}));
     assert_ne!(settings_digest(&objects(json!({}))), settings_digest(&with_cache));
     let again = objects(json!({}));
@@ -172,7 +172,7 @@ fn other_settings_make_other_pods_and_the_same_the_same() {
 }
 
 #[test]
-fn each_image_and_database_has_a_migration_of_its_own_before_it() {
+fn each_image_and_database_has_its_own_migration() {
     let name = |change| objects(change).migration.metadata.name.unwrap();
     let first = name(json!({}));
     assert!(first.starts_with("api-migrate-") && first.len() <= 63, "{first}");
@@ -191,7 +191,7 @@ fn each_image_and_database_has_a_migration_of_its_own_before_it() {
 }
 
 #[test]
-fn pods_are_reached_at_two_ports_and_reach_names_and_what_is_named() {
+fn network_policies_allow_two_ports_in_and_dns_and_named_ports_out() {
     let policy = body(&objects(json!({"cacheSecret": {"name": "cache"}})), "NetworkPolicy");
     let port = |number: u16| json!({"protocol": "TCP", "port": number});
     assert_eq!(policy["spec"]["ingress"], json!([{"ports": [port(8080), port(9090)]}]));
@@ -205,7 +205,7 @@ fn pods_are_reached_at_two_ports_and_reach_names_and_what_is_named() {
 }
 
 #[test]
-fn the_way_out_is_every_pods() {
+fn every_pod_has_the_egress_settings() {
     let egress = json!({"httpsProxy": "http://proxy:3128", "caBundle": {"secret": "authorities"}});
     let objects = objects(json!({"egress": egress}));
     let deployment = body(&objects, "Deployment")["spec"].clone();
@@ -222,7 +222,7 @@ fn the_way_out_is_every_pods() {
 }
 
 #[test]
-fn every_pod_knows_the_collector_and_may_reach_it() {
+fn every_pod_gets_the_collector_and_its_port() {
     let objects = objects(json!({"telemetry": {"otlpEndpoint": "http://collector:4318"}}));
     let deployment = body(&objects, "Deployment")["spec"].clone();
     let purge = body(&objects, "CronJob")["spec"]["jobTemplate"]["spec"].clone();
@@ -236,7 +236,7 @@ fn every_pod_knows_the_collector_and_may_reach_it() {
 }
 
 #[test]
-fn redis_is_believed_by_the_authorities_that_are_named() {
+fn the_ca_bundle_applies_to_redis() {
     let bundle = json!({"caBundle": {"configMap": "authorities"}});
     let settings = |spec| {
         let settings = body(&objects(spec), "ConfigMap");
@@ -250,7 +250,7 @@ fn redis_is_believed_by_the_authorities_that_are_named() {
 }
 
 #[test]
-fn what_is_older_than_it_is_kept_is_forgotten_by_a_job_of_its_own() {
+fn expired_records_are_purged_by_a_cron_job() {
     let objects = objects(json!({}));
     let purge = body(&objects, "CronJob");
     assert_eq!(purge["metadata"]["name"], "api-purge");
@@ -259,11 +259,14 @@ fn what_is_older_than_it_is_kept_is_forgotten_by_a_job_of_its_own() {
     assert_eq!(template["spec"]["containers"][0]["args"][0], "purge");
     assert_eq!(template["spec"]["securityContext"]["runAsNonRoot"], true);
     let component = "app.kubernetes.io/component";
-    assert_eq!(template["metadata"]["labels"][component], "purge", "nobody is sent to it");
+    assert_eq!(
+        template["metadata"]["labels"][component], "purge",
+        "the Service does not select its pods"
+    );
 }
 
 #[test]
-fn the_autoscaler_never_goes_below_the_floor_nor_before_it_is_known() {
+fn the_autoscaler_keeps_the_replica_floor_while_the_demand_is_unknown() {
     let min = |inputs: &Inputs| {
         body(&built(inputs), "HorizontalPodAutoscaler")["spec"]["minReplicas"].clone()
     };
@@ -273,12 +276,12 @@ fn the_autoscaler_never_goes_below_the_floor_nor_before_it_is_known() {
     assert_eq!(min(&unknown), 2);
     let status = json!({"conditions": [], "replicaFloor": 7});
     unknown.object.status = serde_json::from_value(status).unwrap();
-    assert_eq!(min(&unknown), 7, "the floor that was reported last holds");
+    assert_eq!(min(&unknown), 7, "the last reported number stays in force");
     assert_eq!(validate(&unknown).unwrap().replica_floor, None);
 }
 
 #[test]
-fn requests_under_way_count_only_where_they_are_asked_for() {
+fn requests_in_flight_count_only_if_the_spec_sets_a_target() {
     let metrics = |scaling: Value| {
         let objects = objects(json!({"scaling": scaling}));
         body(&objects, "HorizontalPodAutoscaler")["spec"]["metrics"].clone()
@@ -291,7 +294,7 @@ fn requests_under_way_count_only_where_they_are_asked_for() {
 }
 
 #[test]
-fn there_is_no_route_but_the_one_that_the_spec_names() {
+fn only_the_route_of_the_spec_exists() {
     assert!(objects(json!({})).common.route.is_none());
     let exposed = |route: Value| {
         let mut exposure = json!({"host": "risk.example"});
@@ -310,7 +313,7 @@ fn there_is_no_route_but_the_one_that_the_spec_names() {
 }
 
 #[test]
-fn an_object_of_somebody_else_is_left_alone_unless_none_is_needed_there() {
+fn a_foreign_object_blocks_the_service_only_if_its_name_is_needed() {
     let with = |kind| {
         let foreign = serde_json::from_value(json!({"metadata": {"name": "api"}})).unwrap();
         let mut inputs = inputs(json!({}));
@@ -329,7 +332,10 @@ fn a_spec_that_cannot_run_is_refused() {
     let mut missing = inputs(json!({}));
     missing.database = SecretState::NoKey;
     let refused = validate(&missing).unwrap_err();
-    assert_eq!(refused.message(), "Secret `store` has no key `url`");
+    assert_eq!(
+        refused.message(),
+        "Secret `store` has no key `url`: add it with a URL as its value"
+    );
     for (change, field) in [
         (json!({"exposure": {"host": "risk.example"}}), "spec.exposure"),
         (json!({"egress": {"caBundle": {}}}), "spec.egress.caBundle"),

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Follows a chain with one pod, and never two at once: a chain has one writer.
+/// The Deployment that follows a chain. It never has two pods at once: a chain has one writer.
 pub(super) fn deployment(follow: &Follow, source: &ValidatedSource) -> Deployment {
     let Follow { chain, endpoint, url, start_height, is_test_network, is_suspended } = follow;
     let (flag, cookie) = match endpoint {

@@ -14,7 +14,7 @@ const DEADLINE_SECONDS: u32 = 3600;
 /// How late an import may still start, in seconds.
 const STARTING_DEADLINE_SECONDS: i64 = 1800;
 
-/// Imports on the schedule, one import at a time.
+/// The `CronJob` that imports on the schedule, one import at a time.
 pub(super) fn cron_job(import: &Import, source: &ValidatedSource) -> CronJob {
     let schedule = Schedule {
         cron: import.schedule.clone(),
@@ -28,7 +28,7 @@ pub(super) fn cron_job(import: &Import, source: &ValidatedSource) -> CronJob {
     }
 }
 
-/// Imports once, at once: until then the store has nothing of the source.
+/// The Job that imports once, at once, because the store has nothing of the source yet.
 pub(super) fn first_job(import: &Import, source: &ValidatedSource) -> Job {
     Job {
         metadata: source.owner.metadata(&names::first_job(&source.object_name)),
@@ -60,7 +60,7 @@ fn arguments(import: &Import, source: &ValidatedSource) -> Vec<String> {
     ];
     arguments.extend(import.accept_digest.iter().map(|digest| format!("--accept-digest={digest}")));
     arguments.extend(database_arguments(source));
-    // After this, no URL is taken for a flag.
+    // No argument after this is parsed as a flag.
     arguments.extend(["--".to_owned(), import.location.clone()]);
     arguments
 }

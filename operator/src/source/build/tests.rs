@@ -1,4 +1,4 @@
-//! Given a source, then its objects.
+//! Tests of the objects of a source.
 #![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ fn arguments(pod: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_objects_are_those_of_the_files() {
+fn objects_equal_the_files() {
     let mut full = settings(
         json!({
             "httpsProxy": "http://proxy:3128", "noProxy": [".svc"],
@@ -230,7 +230,7 @@ fn workloads_reach_the_ports_that_they_need_and_nothing_reaches_them() {
 }
 
 #[test]
-fn a_source_that_others_fetch_has_no_workload() {
+fn a_source_that_servers_read_has_no_workload() {
     let settings = proxied();
     let file = json!({
         "location": "own.csv", "format": "listings-csv", "schedule": "17 * * * *",
@@ -246,7 +246,7 @@ fn a_source_that_others_fetch_has_no_workload() {
 }
 
 #[test]
-fn an_object_of_somebody_else_is_left_alone() {
+fn a_foreign_object_blocks_the_workload() {
     let foreign: DynamicObject =
         serde_json::from_value(json!({"metadata": {"name": "intel-own"}})).unwrap();
     let spec = json!({
