@@ -1,12 +1,12 @@
-# Starts a PostgreSQL for an evaluation, with one login that owns one database: DATA is where it lies,
+# Starts the PostgreSQL of an evaluation, with one login that owns one database. DATA is its data directory,
 # PASSWORD the file with the login's password.
 set -eu
 
 if [ ! -d "$DATA" ]; then
-  # Made beside its place: what was made halfway is never used.
+  # Initialized in another directory and then moved, so that an interrupted initialization is never used.
   rm -rf "$DATA.new"
   initdb --pgdata="$DATA.new" --username=postgres --encoding=UTF8 --locale=C --auth=reject >/dev/null
-  # Nobody else may log in.
+  # Only this login is allowed.
   echo "host assay assay all scram-sha-256" >"$DATA.new/pg_hba.conf"
   postgres --single -D "$DATA.new" postgres >/dev/null <<'END'
 CREATE ROLE assay LOGIN CREATEROLE
@@ -15,6 +15,6 @@ END
   mv "$DATA.new" "$DATA"
 fi
 
-# The Secret says what the password is, whatever it was.
+# The password is set at each start, because the Secret may have changed.
 echo "ALTER ROLE assay PASSWORD '$(cat "$PASSWORD")'" | postgres --single -D "$DATA" postgres >/dev/null
 exec postgres -D "$DATA" -c listen_addresses='*' -c unix_socket_directories=/tmp "$@"

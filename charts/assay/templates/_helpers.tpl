@@ -1,28 +1,28 @@
-{{/* Names and values that several templates need. Everything is called after the release. */}}
+{{/* Shared names and values. All names begin with that of the release. */}}
 
-{{/* An image's full name: {root, image}. */}}
+{{/* The full name of an image: {root, image}. */}}
 {{- define "assay.image" -}}
 {{- $registry := .image.registry | default .root.Values.imageRegistry -}}
 {{- if $registry }}{{ trimSuffix "/" $registry }}/{{ end }}{{ .image.repository }}
 {{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end }}
 {{- end }}
 
-{{/* What tells the pods of one part from others: {root, component}. It never changes. */}}
+{{/* The labels that select the pods of a component: {root, component}. They never change. */}}
 {{- define "assay.selector" -}}
 app.kubernetes.io/name: assay
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* What the pods of a part are labelled: {root, component}. No version: a new chart must not end a
-database that keeps nothing. */}}
+{{/* The labels of the pods of a component: {root, component}. Without the version: a chart upgrade must not
+restart a database without persistent storage. */}}
 {{- define "assay.podLabels" -}}
 {{ include "assay.selector" . }}
 app.kubernetes.io/part-of: assay
 assay.dev/mode: {{ .root.Values.mode }}
 {{- end }}
 
-{{/* What every object of a part is labelled: {root, component}. */}}
+{{/* The labels of the objects of a component: {root, component}. */}}
 {{- define "assay.labels" -}}
 {{ include "assay.podLabels" . }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
@@ -30,7 +30,7 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* The frame of an object: {root, component, name}. */}}
+{{/* The metadata of an object: {root, component, name}. */}}
 {{- define "assay.metadata" -}}
 name: {{ .name }}
 namespace: {{ .root.Release.Namespace }}
@@ -38,7 +38,7 @@ labels:
   {{- include "assay.labels" . | nindent 2 }}
 {{- end }}
 
-{{/* Where the URLs of database and cache are, as YAML of {name, key}. */}}
+{{/* The Secrets with the URLs of database and cache, as YAML of {name, key}. */}}
 {{- define "assay.databaseSecret" -}}
 {{- if eq .Values.mode "evaluation" -}}
 {name: {{ .Release.Name }}-evaluation, key: database-url}
@@ -71,7 +71,7 @@ labels:
 {{- end -}}
 {{- end }}
 
-{{/* How what is outside the cluster is reached, as YAML of a RiskService's `egress`. */}}
+{{/* Proxies and the CA bundle, as YAML of a RiskService's `egress`. */}}
 {{- define "assay.egress" -}}
 {{- $egress := dict -}}
 {{- with .Values.proxy -}}
@@ -95,7 +95,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* What every pod and container may do: nothing. {user} */}}
+{{/* The security contexts of every pod and container: no privileges. {user} */}}
 {{- define "assay.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: {{ .user }}
