@@ -9,6 +9,7 @@
 )]
 
 pub mod big_chain;
+pub mod block_builder;
 mod caller;
 mod cluster;
 mod collector;
@@ -20,8 +21,7 @@ pub mod esplora;
 mod figures;
 mod full;
 mod helm;
-mod judges;
-pub mod maker;
+mod linters;
 mod manifest;
 mod metrics;
 pub mod nodes;
@@ -30,9 +30,9 @@ pub mod oracle;
 pub mod platform;
 mod process;
 pub mod raw_node;
+pub mod scenario;
 mod server;
 mod small_disk;
-pub mod story;
 mod tools;
 mod wait;
 mod wall_clock;
@@ -49,7 +49,7 @@ pub use database::migrated_database;
 pub use figures::Figures;
 pub use full::is_full;
 pub use helm::Helm;
-pub use judges::Judges;
+pub use linters::Linters;
 pub use manifest::{on_plan, tenant};
 pub use operator::Operator;
 pub use process::{

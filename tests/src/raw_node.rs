@@ -15,7 +15,7 @@ use std::{
 use assay_test_servers::Listener;
 use serde_json::{Value, json};
 
-use crate::maker::{Block, BlockHash, Network, Transaction, TxIn, TxOut, sha256d};
+use crate::block_builder::{Block, BlockHash, Network, Transaction, TxIn, TxOut, sha256d};
 
 /// Bytes that are written as hexadecimal at once.
 const PIECE: usize = 1 << 16;

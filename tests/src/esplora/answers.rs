@@ -10,7 +10,7 @@ use super::{
     ledger::Ledger,
     shape::{self, spending, status},
 };
-use crate::maker::{Block, Transaction};
+use crate::block_builder::{Block, Transaction};
 
 /// Transactions on a page.
 const PAGE: usize = 25;

@@ -8,7 +8,7 @@ use assay_engine::{
 };
 
 use super::shape;
-use crate::maker::{Block, Transaction, TxOut, sha256};
+use crate::block_builder::{Block, Transaction, TxOut, sha256};
 
 /// Everything that answers are made of.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ use assay_engine::chain::ChainId;
 use assay_test_servers::Listener;
 use serde_json::Value;
 
-use crate::maker::Block;
+use crate::block_builder::Block;
 use ledger::Ledger;
 
 /// A server, stopped when it is dropped.

@@ -4,7 +4,7 @@ use assay_engine::utxo::OutPoint;
 use serde_json::{Map, Value, json};
 
 use super::ledger::Ledger;
-use crate::maker::{Block, Transaction, TxIn, TxOut};
+use crate::block_builder::{Block, Transaction, TxIn, TxOut};
 
 /// Of regression test networks.
 const DIFFICULTY: f64 = 4.656_542_373_906_925e-10;

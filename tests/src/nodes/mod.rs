@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    maker::{Block, Network},
+    block_builder::{Block, Network},
     process,
     tools::tool,
 };

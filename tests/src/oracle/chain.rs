@@ -36,7 +36,7 @@ const PURSES: [Purse; 6] = [
 ];
 
 /// A chain under way.
-struct Maker<'a> {
+struct BlockBuilder<'a> {
     random: &'a mut Random,
     /// Who takes part.
     cast: &'a [ScriptOwner],
@@ -56,14 +56,15 @@ pub(super) fn make(
     let purse = *random.of(&PURSES);
     let start = random.below(900_000);
     let busy = random.within(1, 4);
-    let mut maker = Maker { random, cast, purse, supply: SUPPLY, unspent: Vec::new() };
+    let mut block_builder =
+        BlockBuilder { random, cast, purse, supply: SUPPLY, unspent: Vec::new() };
     let mut parent = [0; 32];
     let mut blocks = Vec::new();
     for (time, height) in times.iter().zip(start..) {
-        let hash = maker.random.bytes();
-        let mut transactions = vec![maker.coinbase()];
-        for _ in 0..maker.random.below(busy + 1) {
-            transactions.extend(maker.payment());
+        let hash = block_builder.random.bytes();
+        let mut transactions = vec![block_builder.coinbase()];
+        for _ in 0..block_builder.random.below(busy + 1) {
+            transactions.extend(block_builder.payment());
         }
         let reference = BlockRef { height, hash, parent, time: *time };
         blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
@@ -72,7 +73,7 @@ pub(super) fn make(
     blocks
 }
 
-impl Maker<'_> {
+impl BlockBuilder<'_> {
     fn amount(&mut self) -> u64 {
         let Purse { least, most, alike } = self.purse;
         if self.random.percent(alike) {

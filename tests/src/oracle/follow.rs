@@ -201,7 +201,7 @@ impl Walk<'_> {
     pub(super) fn moved_at(&self, output: &OutPoint) -> Timestamp {
         let transaction = match self.direction {
             Direction::Source => self.ledger.spender(output),
-            Direction::Destination => self.ledger.maker(output),
+            Direction::Destination => self.ledger.block_builder(output),
         };
         transaction.expect("money came this way").time
     }
@@ -292,8 +292,8 @@ impl Walk<'_> {
                     self.end(unresolved(UnresolvedReason::Budget), hops, &flow);
                 }
                 Fate::Followed => match self.direction {
-                    Direction::Source => match self.ledger.maker(&output) {
-                        Some(maker) => self.back_through(maker, &flow, hops, room),
+                    Direction::Source => match self.ledger.block_builder(&output) {
+                        Some(block_builder) => self.back_through(block_builder, &flow, hops, room),
                         None => {
                             self.end(unresolved(UnresolvedReason::UnknownOrigin), hops, &flow);
                         }

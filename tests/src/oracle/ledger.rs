@@ -152,7 +152,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// The transaction that made an output, if it is known.
-    pub(super) fn maker(&self, output: &OutPoint) -> Option<&Transaction<'a>> {
+    pub(super) fn block_builder(&self, output: &OutPoint) -> Option<&Transaction<'a>> {
         self.transactions.get(*self.made.get(&output.txid)?)
     }
 

@@ -4,11 +4,11 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use assay_tests::{
     Server, assay,
+    block_builder::{Block, Network},
     esplora::{Esplora, Failure, Lie, lies},
-    maker::{Block, Network},
     nodes::{Kind, Node},
-    story::{
-        EXPECTATIONS, Moment, Story, address, blocks::Times, check_story, files::Files,
+    scenario::{
+        EXPECTATIONS, Moment, Scenario, address, blocks::Times, check_scenario, files::Files,
         play::arguments,
     },
     tenant,
@@ -17,28 +17,28 @@ use serde_json::Value;
 
 use crate::support::wait_until;
 
-fn story() -> Story {
-    Story::new(Network::BitcoinRegtest, Times::FIXED)
+fn scenario() -> Scenario {
+    Scenario::new(Network::BitcoinRegtest, Times::FIXED)
 }
 
-fn blocks(story: &Story, moment: Moment) -> Vec<Block> {
-    let first = Block::genesis(story.network);
-    [first].into_iter().chain(story.chain(moment).into_iter().cloned()).collect()
+fn blocks(scenario: &Scenario, moment: Moment) -> Vec<Block> {
+    let first = Block::genesis(scenario.network);
+    [first].into_iter().chain(scenario.chain(moment).into_iter().cloned()).collect()
 }
 
-fn esplora(story: &Story, moment: Moment) -> Esplora {
-    Esplora::start(story.network.chain(), blocks(story, moment))
+fn esplora(scenario: &Scenario, moment: Moment) -> Esplora {
+    Esplora::start(scenario.network.chain(), blocks(scenario, moment))
 }
 
-/// A data directory that knows the story's labels and lists.
-fn prepared(story: &Story) -> tempfile::TempDir {
+/// A data directory that knows the scenario's labels and lists.
+fn prepared(scenario: &Scenario) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
-    Files::write(story.network.chain(), directory.path()).import(directory.path());
+    Files::write(scenario.network.chain(), directory.path()).import(directory.path());
     directory
 }
 
 fn ingest(directory: &Path, arguments: &[&str]) -> assay_tests::Finished {
-    // The story happens on a test network.
+    // The scenario happens on a test network.
     assay(directory, ["ingest", "chain", "btc", "--test-network"].iter().chain(arguments))
 }
 
@@ -69,24 +69,24 @@ fn apply_tenant(directory: &Path) {
 
 #[test]
 fn every_source_gives_the_same_chain() {
-    let story = story();
-    let server = esplora(&story, Moment::End);
-    let directory = prepared(&story);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::End);
+    let directory = prepared(&scenario);
     let _ = ingest(directory.path(), &["--esplora", &server.url()]).ok();
     let from_esplora = exported(directory.path());
 
     // Written out and read in again.
-    let again = prepared(&story);
+    let again = prepared(&scenario);
     let file = again.path().join("chain.jsonl");
     std::fs::write(&file, &from_esplora).unwrap();
     let _ = ingest(again.path(), &["--jsonl", &file.to_string_lossy()]).ok();
     assert_eq!(exported(again.path()), from_esplora);
 
     // As a node keeps them: raw, one after the other.
-    let raw = prepared(&story);
+    let raw = prepared(&scenario);
     let files = raw.path().join("raw");
     std::fs::create_dir(&files).unwrap();
-    for block in blocks(&story, Moment::End) {
+    for block in blocks(&scenario, Moment::End) {
         std::fs::write(files.join(format!("{:06}.raw", block.height)), block.bytes()).unwrap();
     }
     let _ = ingest(raw.path(), &["--blocks", &files.to_string_lossy()]).ok();
@@ -95,11 +95,11 @@ fn every_source_gives_the_same_chain() {
 
 #[test]
 fn a_source_of_another_chain_or_of_a_test_network_is_refused() {
-    let story = story();
-    let server = esplora(&story, Moment::End);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::End);
     let directory = tempfile::tempdir().unwrap();
     let raw = directory.path().join("000000.raw");
-    std::fs::write(&raw, Block::genesis(story.network).bytes()).unwrap();
+    std::fs::write(&raw, Block::genesis(scenario.network).bytes()).unwrap();
     let (url, raw) = (server.url(), raw.display().to_string());
     for location in [["--esplora", &url], ["--blocks", &raw]] {
         let run = |more: &[&str]| {
@@ -127,9 +127,9 @@ fn a_source_of_another_chain_or_of_a_test_network_is_refused() {
 
 #[test]
 fn a_chain_may_begin_anywhere_and_says_what_it_does_not_know() {
-    let story = story();
-    let server = esplora(&story, Moment::End);
-    let directory = prepared(&story);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::End);
+    let directory = prepared(&scenario);
     let run = |arguments: &[&str]| {
         let url = server.url();
         let mut all = vec!["--esplora", &url];
@@ -163,10 +163,10 @@ fn a_chain_may_begin_anywhere_and_says_what_it_does_not_know() {
 
 #[test]
 fn a_source_that_lies_or_breaks_off_leaves_no_wrong_data() {
-    let story = story();
-    let server = esplora(&story, Moment::End);
-    let directory = prepared(&story);
-    let truth = prepared(&story);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::End);
+    let directory = prepared(&scenario);
+    let truth = prepared(&scenario);
     let _ = ingest(truth.path(), &["--esplora", &server.url()]).ok();
     let truth = exported(truth.path());
     let mut refused = 0;
@@ -176,7 +176,7 @@ fn a_source_that_lies_or_breaks_off_leaves_no_wrong_data() {
         lies::about_holders,
         lies::about_heights,
     ] {
-        let directory = prepared(&story);
+        let directory = prepared(&scenario);
         server.behave(|behaviour| behaviour.lie = Some(lie));
         let run = ingest(directory.path(), &["--esplora", &server.url()]);
         if run.code != 0 {
@@ -207,15 +207,15 @@ fn a_source_that_lies_or_breaks_off_leaves_no_wrong_data() {
 
 #[test]
 fn a_reorganisation_between_two_runs_is_taken_back() {
-    let story = story();
-    let server = esplora(&story, Moment::BeforeReorganisation);
-    let directory = prepared(&story);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::BeforeReorganisation);
+    let directory = prepared(&scenario);
     let _ = ingest(directory.path(), &["--esplora", &server.url()]).ok();
-    server.set_blocks(blocks(&story, Moment::End));
+    server.set_blocks(blocks(&scenario, Moment::End));
     let run = ingest(directory.path(), &["--esplora", &server.url(), "--json"]).ok();
     assert_eq!(run.json()["reorganisations"], serde_json::json!([[130, 12]]), "{}", run.stdout);
     assert!(run.stderr.contains("no longer part of the chain"), "{}", run.stderr);
-    let straight = prepared(&story);
+    let straight = prepared(&scenario);
     let _ = ingest(straight.path(), &["--esplora", &server.url()]).ok();
     assert_eq!(exported(directory.path()), exported(straight.path()));
 
@@ -228,13 +228,13 @@ fn a_reorganisation_between_two_runs_is_taken_back() {
 
 #[test]
 fn histories_on_demand_say_of_everybody_what_the_whole_chain_says() {
-    let story = story();
-    let server = esplora(&story, Moment::End);
-    let directory = prepared(&story);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::End);
+    let directory = prepared(&scenario);
     apply(directory.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 30s\n");
     for expected in EXPECTATIONS.iter().filter(|expected| expected.at.contains(&Moment::End)) {
         let answer = check(directory.path(), expected.person);
-        let differences = check_story(&answer, expected, &story, Moment::End);
+        let differences = check_scenario(&answer, expected, &scenario, Moment::End);
         assert!(differences.is_empty(), "{}", differences.join("\n"));
         let source = answer["sources"].as_array().unwrap().last().unwrap();
         assert_eq!(source["tip"]["reading"], "on_demand");
@@ -249,9 +249,9 @@ fn histories_on_demand_say_of_everybody_what_the_whole_chain_says() {
 
 #[test]
 fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
-    let story = story();
-    let server = esplora(&story, Moment::End);
-    let directory = prepared(&story);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::End);
+    let directory = prepared(&scenario);
     apply(directory.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 1s\n");
     server.behave(|behaviour| behaviour.latency = Duration::from_millis(150));
     let mut asked = Vec::new();
@@ -273,15 +273,15 @@ fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
     let expected = EXPECTATIONS
         .iter()
         .find(|expected| expected.person == "south" && expected.at.contains(&Moment::End));
-    let differences = check_story(&last, expected.unwrap(), &story, Moment::End);
+    let differences = check_scenario(&last, expected.unwrap(), &scenario, Moment::End);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
 fn an_answer_that_took_too_long_is_there_when_it_is_asked_for_again() {
-    let story = story();
-    let esplora = esplora(&story, Moment::End);
-    let directory = Arc::new(prepared(&story));
+    let scenario = scenario();
+    let esplora = esplora(&scenario, Moment::End);
+    let directory = Arc::new(prepared(&scenario));
     apply(directory.path(), "on_demand", "esplora", &esplora.url(), "  fetchTimeout: 30s\n");
     apply_tenant(directory.path());
     let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
@@ -305,9 +305,9 @@ fn an_answer_that_took_too_long_is_there_when_it_is_asked_for_again() {
 
 #[test]
 fn an_api_that_is_down_is_no_clean_address() {
-    let story = story();
-    let server = esplora(&story, Moment::End);
-    let directory = prepared(&story);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::End);
+    let directory = prepared(&scenario);
     apply(directory.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 1s\n");
     server.behave(|behaviour| behaviour.every = Some((1, Failure::Internal)));
     let answer = check(directory.path(), "bystander");
@@ -318,8 +318,8 @@ fn an_api_that_is_down_is_no_clean_address() {
 
 #[test]
 fn a_chain_source_that_gave_nothing_yet_is_no_clean_address() {
-    let story = story();
-    let directory = prepared(&story);
+    let scenario = scenario();
+    let directory = prepared(&scenario);
     let before = check(directory.path(), "bystander");
     assert_eq!((&before["verdict"], &before["assurance"]), (&"allow".into(), &"lists_only".into()));
     // Given a source whose node nobody ever reached.
@@ -334,9 +334,9 @@ fn a_chain_source_that_gave_nothing_yet_is_no_clean_address() {
 
 #[test]
 fn flows_of_a_past_day_are_not_told_as_those_of_today() {
-    let story = story();
-    let server = esplora(&story, Moment::End);
-    let directory = prepared(&story);
+    let scenario = scenario();
+    let server = esplora(&scenario, Moment::End);
+    let directory = prepared(&scenario);
     let _ = ingest(directory.path(), &["--esplora", &server.url()]).ok();
     let address = address("btc".parse().unwrap(), "bystander");
     let arguments = ["check", "btc", address.as_str(), "--as-of", "2026-11-20", "--json"];
@@ -357,8 +357,8 @@ fn patiently(what: &str, mut holds: impl FnMut() -> bool) {
 #[ignore = "needs btcd"]
 fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
     let mut node = Node::start(Kind::Btcd);
-    let story = story();
-    let directory = Arc::new(prepared(&story));
+    let scenario = scenario();
+    let directory = Arc::new(prepared(&scenario));
     let credentials = directory.path().join("node");
     let user = arguments(&node).last().unwrap().clone();
     std::fs::write(&credentials, user).unwrap();
@@ -375,8 +375,8 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
         let tip = sources.find_map(|source| source["tip"]["height"].as_u64());
         (tip, answer["activity"]["counts"]["transfers_in"].as_u64(), answer["cached"].clone())
     };
-    let story_blocks = blocks(&story, Moment::End);
-    let (early, late) = story_blocks[1..].split_at(114);
+    let scenario_blocks = blocks(&scenario, Moment::End);
+    let (early, late) = scenario_blocks[1..].split_at(114);
     for block in early {
         node.submit(block);
     }

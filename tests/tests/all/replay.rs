@@ -7,25 +7,25 @@ use std::{
 
 use assay_engine::utxo::{OutPoint, Txid};
 use assay_tests::{
+    block_builder::{Block, Network, Transaction, TxIn, TxOut},
     esplora::{Esplora, Failure, Reply, lies},
-    maker::{Block, Network, Transaction, TxIn, TxOut},
-    story::{Moment, Story, address, blocks::Times},
+    scenario::{Moment, Scenario, address, blocks::Times},
 };
 use serde_json::{Value, json};
 use ureq::Agent;
 
-fn story() -> Story {
-    Story::new(Network::BitcoinRegtest, Times::FIXED)
+fn scenario() -> Scenario {
+    Scenario::new(Network::BitcoinRegtest, Times::FIXED)
 }
 
 /// The best chain at `moment`, with the first block of all.
-fn chain(story: &Story, moment: Moment) -> Vec<Block> {
-    let first = Block::genesis(story.network);
-    [first].into_iter().chain(story.chain(moment).into_iter().cloned()).collect()
+fn chain(scenario: &Scenario, moment: Moment) -> Vec<Block> {
+    let first = Block::genesis(scenario.network);
+    [first].into_iter().chain(scenario.chain(moment).into_iter().cloned()).collect()
 }
 
-fn server(story: &Story, moment: Moment) -> Esplora {
-    Esplora::start(story.network.chain(), chain(story, moment))
+fn server(scenario: &Scenario, moment: Moment) -> Esplora {
+    Esplora::start(scenario.network.chain(), chain(scenario, moment))
 }
 
 struct Client {
@@ -66,10 +66,10 @@ fn txids(transactions: &Value) -> Vec<String> {
 
 #[test]
 fn blocks_are_found_by_height_and_by_hash() {
-    let story = story();
-    let server = server(&story, Moment::End);
+    let scenario = scenario();
+    let server = server(&scenario, Moment::End);
     let client = Client::new(&server);
-    let last = story.kept.last().unwrap();
+    let last = scenario.kept.last().unwrap();
     assert_eq!(client.text("/blocks/tip/height"), "146");
     assert_eq!(client.text("/blocks/tip/hash"), last.hash.to_string());
     assert_eq!(client.text("/block-height/146"), last.hash.to_string());
@@ -86,7 +86,7 @@ fn blocks_are_found_by_height_and_by_hash() {
     };
     assert_eq!(listed("/blocks"), (137..=146).rev().collect::<Vec<_>>());
     assert_eq!(listed("/blocks/3"), [3, 2, 1, 0]);
-    let first = client.json(&format!("/block/{}", Block::genesis(story.network).hash));
+    let first = client.json(&format!("/block/{}", Block::genesis(scenario.network).hash));
     assert_eq!(first["previousblockhash"], Value::Null);
     for (path, status) in [
         ("/block-height/147", 404),
@@ -128,26 +128,26 @@ fn rebuilt(shown: &Value) -> Transaction {
 
 #[test]
 fn transactions_show_all_that_their_bytes_hold_and_what_they_spend() {
-    let story = story();
-    let server = server(&story, Moment::End);
+    let scenario = scenario();
+    let server = server(&scenario, Moment::End);
     let client = Client::new(&server);
-    for block in chain(&story, Moment::End) {
+    for block in chain(&scenario, Moment::End) {
         let shown = client.json(&format!("/block/{}/txs", block.hash));
         let rebuilt: Vec<_> = shown.as_array().unwrap().iter().map(rebuilt).collect();
         assert_eq!(rebuilt, block.transactions);
     }
-    let mix = client.json(&format!("/tx/{}", story.txid("mix")));
+    let mix = client.json(&format!("/tx/{}", scenario.txid("mix")));
     assert_eq!((&mix["fee"], &mix["status"]["block_height"]), (&json!(1_000_000), &json!(119)));
     for input in mix["vin"].as_array().unwrap() {
         assert_eq!(input["prevout"]["value"], 1_000_000_000);
-        let dave = address(story.network.chain(), "dave");
+        let dave = address(scenario.network.chain(), "dave");
         assert_eq!(input["prevout"]["scriptpubkey_address"], dave.as_str());
         assert_eq!(input["prevout"]["scriptpubkey_type"], "v0_p2wsh");
     }
-    let spends = client.json(&format!("/tx/{}/outspends", story.txid("buy-alice")));
-    assert_eq!(spends[0]["txid"], story.txid("deposit-alice").to_string());
+    let spends = client.json(&format!("/tx/{}/outspends", scenario.txid("buy-alice")));
+    assert_eq!(spends[0]["txid"], scenario.txid("deposit-alice").to_string());
     assert_eq!((&spends[0]["vin"], &spends[1]), (&json!(0), &json!({ "spent": false })));
-    let coinbase = client.json(&format!("/tx/{}", story.txid("mined-1")));
+    let coinbase = client.json(&format!("/tx/{}", scenario.txid("mined-1")));
     assert_eq!(
         (&coinbase["vin"][0]["is_coinbase"], &coinbase["vin"][0]["prevout"], &coinbase["fee"]),
         (&json!(true), &Value::Null, &json!(0))
@@ -156,10 +156,10 @@ fn transactions_show_all_that_their_bytes_hold_and_what_they_spend() {
 
 #[test]
 fn histories_come_in_pages_newest_first() {
-    let story = story();
-    let server = server(&story, Moment::End);
+    let scenario = scenario();
+    let server = server(&scenario, Moment::End);
     let client = Client::new(&server);
-    let pool = address(story.network.chain(), "pool");
+    let pool = address(scenario.network.chain(), "pool");
     let shown = client.json(&format!("/address/{pool}"));
     assert_eq!(
         (&shown["address"], &shown["chain_stats"]["tx_count"], &shown["mempool_stats"]["tx_count"]),
@@ -176,46 +176,46 @@ fn histories_come_in_pages_newest_first() {
     }
     assert_eq!(pages, [25, 25, 25, 25, 25, 2]);
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 127);
-    let newest = story.kept.last().unwrap().transactions[0].txid().to_string();
+    let newest = scenario.kept.last().unwrap().transactions[0].txid().to_string();
     assert_eq!(all[0], newest);
-    let alice = address(story.network.chain(), "alice");
-    let expected = ["deposit-alice", "buy-alice"].map(|name| story.txid(name).to_string());
+    let alice = address(scenario.network.chain(), "alice");
+    let expected = ["deposit-alice", "buy-alice"].map(|name| scenario.txid(name).to_string());
     assert_eq!(txids(&client.json(&format!("/address/{alice}/txs"))), expected);
     let unspent = client.json(&format!("/address/{alice}/utxo"));
     assert_eq!((&unspent[0]["value"], unspent.as_array().unwrap().len()), (&json!(899_000_000), 1));
-    let stranger = address(story.network.chain(), "somebody else");
+    let stranger = address(scenario.network.chain(), "somebody else");
     assert_eq!(client.json(&format!("/address/{stranger}/txs")), json!([]));
 }
 
 #[test]
 fn a_reorganisation_and_a_lag_show_as_they_do() {
-    let story = story();
-    let server = server(&story, Moment::BeforeReorganisation);
+    let scenario = scenario();
+    let server = server(&scenario, Moment::BeforeReorganisation);
     let client = Client::new(&server);
-    let lost = format!("/tx/{}", story.txid("lost"));
-    let ghost = format!("/address/{}/txs", address(story.network.chain(), "ghost"));
+    let lost = format!("/tx/{}", scenario.txid("lost"));
+    let ghost = format!("/address/{}/txs", address(scenario.network.chain(), "ghost"));
     assert_eq!(client.json(&lost)["status"]["block_height"], 133);
     assert_eq!(txids(&client.json(&ghost)).len(), 1);
-    server.set_blocks(chain(&story, Moment::End));
+    server.set_blocks(chain(&scenario, Moment::End));
     assert_eq!(client.get(&lost).unwrap().0, 404);
     assert_eq!(client.json(&ghost), json!([]));
-    let again = client.json(&format!("/tx/{}", story.txid("again")));
+    let again = client.json(&format!("/tx/{}", scenario.txid("again")));
     assert_eq!(again["status"]["block_height"], 138);
-    let replaced = format!("/block/{}", story.replaced[0].hash);
+    let replaced = format!("/block/{}", scenario.replaced[0].hash);
     assert_eq!(client.json(&replaced)["height"], 131);
     assert_eq!(client.json(&format!("{replaced}/status"))["in_best_chain"], false);
 
     server.behave(|behaviour| behaviour.lag = 10);
     assert_eq!(client.text("/blocks/tip/height"), "136");
-    assert_eq!(client.get(&format!("/tx/{}", story.txid("again"))).unwrap().0, 404);
+    assert_eq!(client.get(&format!("/tx/{}", scenario.txid("again"))).unwrap().0, 404);
     server.behave(|behaviour| behaviour.lag = 0);
     assert_eq!(client.text("/blocks/tip/height"), "146");
 }
 
 #[test]
 fn it_fails_as_told_and_counts_what_it_was_asked() {
-    let story = story();
-    let server = server(&story, Moment::End);
+    let scenario = scenario();
+    let server = server(&scenario, Moment::End);
     let client = Client::new(&server);
     server.behave(|behaviour| {
         behaviour.next.extend([
@@ -253,26 +253,26 @@ fn it_fails_as_told_and_counts_what_it_was_asked() {
 
 #[test]
 fn its_lies_can_be_found_out() {
-    let story = story();
-    let server = server(&story, Moment::End);
+    let scenario = scenario();
+    let server = server(&scenario, Moment::End);
     let client = Client::new(&server);
-    let mix = format!("/tx/{}", story.txid("mix"));
+    let mix = format!("/tx/{}", scenario.txid("mix"));
     let Reply::Json(truth) = server.answer(&mix) else { panic!("an answer") };
     assert_eq!(client.json(&mix), truth);
     let identifier = |shown: &Value| -> Txid { rebuilt(shown).txid() };
-    assert_eq!(identifier(&truth), story.txid("mix"));
+    assert_eq!(identifier(&truth), scenario.txid("mix"));
     for lie in [lies::about_values, lies::about_holders] {
         server.behave(|behaviour| behaviour.lie = Some(lie));
-        assert_ne!(identifier(&client.json(&mix)), story.txid("mix"));
+        assert_ne!(identifier(&client.json(&mix)), scenario.txid("mix"));
     }
     // These need another question.
     for lie in [lies::about_what_is_spent, lies::about_heights] {
         server.behave(|behaviour| behaviour.lie = Some(lie));
         let told = client.json(&mix);
-        assert_eq!(identifier(&told), story.txid("mix"));
+        assert_eq!(identifier(&told), scenario.txid("mix"));
         assert_ne!(told, truth);
     }
     server.behave(|behaviour| behaviour.lie = Some(lies::about_spending));
-    let spends = client.json(&format!("/tx/{}/outspends", story.txid("buy-alice")));
+    let spends = client.json(&format!("/tx/{}/outspends", scenario.txid("buy-alice")));
     assert_eq!(spends[0], json!({ "spent": false }));
 }

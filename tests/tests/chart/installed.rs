@@ -1,4 +1,4 @@
-//! The chart in a cluster: an API server judges every object, and pods run as `kwok` plays them.
+//! The chart in a cluster: an API server validates every object, and pods run as `kwok` plays them.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock},

@@ -12,7 +12,7 @@ mod evaluation;
 mod examples;
 mod generated;
 mod installed;
-mod judged;
+mod linted;
 mod objects;
 mod probe;
 mod release;

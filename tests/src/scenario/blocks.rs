@@ -1,4 +1,4 @@
-//! The blocks that the story makes.
+//! The blocks that the scenario makes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{
     cast::lock,
     payments::{Branch, PAYMENTS, Payment, Spent},
 };
-use crate::maker::{Block, Network, Template, Transaction, TxIn, TxOut};
+use crate::block_builder::{Block, Network, Template, Transaction, TxIn, TxOut};
 
 /// The last block before the branches part.
 pub const FORK: u64 = 130;
@@ -46,7 +46,7 @@ impl Times {
     }
 }
 
-/// A point at which the story stands still for a while.
+/// A point at which the scenario stands still for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// The branch that will be replaced is the best one.
@@ -66,9 +66,9 @@ impl Moment {
     }
 }
 
-/// The story on one network.
+/// The scenario on one network.
 #[derive(Clone, Debug)]
-pub struct Story {
+pub struct Scenario {
     /// The network.
     pub network: Network,
     /// When its blocks were made.
@@ -82,7 +82,7 @@ pub struct Story {
     outputs: Outputs,
 }
 
-impl Story {
+impl Scenario {
     /// Makes every block.
     ///
     /// # Panics
@@ -159,7 +159,7 @@ impl Teller {
     fn branch(
         &mut self,
         branch: Branch,
-        mut parent: crate::maker::BlockHash,
+        mut parent: crate::block_builder::BlockHash,
         heights: std::ops::RangeInclusive<u64>,
     ) -> Vec<Block> {
         let mut blocks = Vec::new();

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use assay_tests::{Cluster, Helm, Judges};
+use assay_tests::{Cluster, Helm, Linters};
 use serde_json::Value;
 
 use crate::{
@@ -89,9 +89,9 @@ fn write(folder: &Path, objects: &[Value]) {
 #[test]
 #[ignore = "needs Helm, manifest linters, Kubernetes"]
 fn every_object_is_as_the_api_server_says_that_its_kind_is() {
-    let (helm, judges) = (Helm::find(), Judges::find());
+    let (helm, linters) = (Helm::find(), Linters::find());
     let cluster = Cluster::start();
-    for definitions in [file("crds/manifests"), judges.definitions()] {
+    for definitions in [file("crds/manifests"), linters.definitions()] {
         let folder = definitions.display().to_string();
         cluster.kubectl(&["apply", "--server-side", "-f", &folder]);
     }
@@ -104,7 +104,7 @@ fn every_object_is_as_the_api_server_says_that_its_kind_is() {
     }
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &objects);
-    let said = judges.kubeconform(schemas.path(), folder.path());
+    let said = linters.kubeconform(schemas.path(), folder.path());
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     let summary = format!("Valid: {}, Invalid: 0, Errors: 0, Skipped: 0", objects.len());
     assert!(said.stdout.contains(&summary), "{}", said.stdout);
@@ -121,21 +121,21 @@ fn every_object_is_as_the_api_server_says_that_its_kind_is() {
     assert!(broken.len() > 10, "{}", broken.len());
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &broken);
-    let said = judges.kubeconform(schemas.path(), folder.path());
+    let said = linters.kubeconform(schemas.path(), folder.path());
     assert!(said.stdout.contains(&format!("Valid: 0, Invalid: {}", broken.len())), "{said:?}");
 }
 
 #[test]
 #[ignore = "needs Helm, manifest linters"]
 fn what_checkov_finds_is_what_was_argued() {
-    let (helm, judges) = (Helm::find(), Judges::find());
+    let (helm, linters) = (Helm::find(), Linters::find());
     let mut found = BTreeSet::new();
     for arguments in WAYS {
         let list: Vec<String> = objects(&helm, arguments).iter().map(Value::to_string).collect();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("objects.yaml");
         fs::write(&file, list.join("\n---\n")).unwrap();
-        found.extend(judges.checkov(&file));
+        found.extend(linters.checkov(&file));
     }
     let argued: BTreeSet<(&str, &str)> = ARGUED
         .iter()

@@ -1,13 +1,13 @@
-//! Who is in the story. Everybody has a name and one address.
+//! Who is in the scenario. Everybody has a name and one address.
 
 use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::ScriptOwner};
 
-use crate::maker::Lock;
+use crate::block_builder::Lock;
 
 /// Those whose addresses are of the older form, so that both occur.
 const SCRIPT_HASH: [&str; 5] = ["alice", "frank", "north-deposit-alice", "peel-3", "pool"];
 
-/// What somebody's outputs are locked with. Whoever is not in the story gets an address too.
+/// What somebody's outputs are locked with. Whoever is not in the scenario gets an address too.
 #[must_use]
 pub fn lock(name: &str) -> Lock {
     match name {

@@ -1,4 +1,4 @@
-//! A story told on a chain, with what a check must say about everybody in it.
+//! A scenario told on a chain, with what a check must say about everybody in it.
 //!
 //! Mining, an exchange with deposit addresses and payouts, a theft from it, a peel chain that ends at
 //! another exchange, dust to a stranger, a payment of clean and stolen money, a reorganisation of
@@ -13,7 +13,7 @@
 //! - [`expected`]: how that is written
 //! - [`mod@check`]: whether an answer says so
 //! - [`files`]: the labels and the sanctions list that the answers rest on
-//! - [`play`]: the story happening on a node
+//! - [`play`]: the scenario happening on a node
 //! - [`mweb`]: a sequel, where coins go into Litecoin's extension blocks and come out again
 
 pub mod blocks;
@@ -26,9 +26,9 @@ pub mod mweb;
 pub mod payments;
 pub mod play;
 
-pub use blocks::{Moment, Story};
+pub use blocks::{Moment, Scenario};
 pub use cast::{address, lock};
-pub use check::{Wanted, check_story, tip_of};
+pub use check::{Wanted, check_scenario, tip_of};
 pub use everybody::EXPECTATIONS;
 pub use expected::{Expectation, Row};
 pub use play::{Follower, Step, play};

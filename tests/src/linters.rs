@@ -1,4 +1,4 @@
-//! Who judges manifests beside the API server: kubeconform and checkov. `tests/run --full` fetches them.
+//! Linters of manifests beside the API server: kubeconform and checkov. `tests/run --full` fetches them.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,16 +12,16 @@ use crate::{
     tools::{folder_of, tool},
 };
 
-/// The judges, with the definitions of the kinds of others that the chart uses.
+/// The linters, with the definitions of the kinds of others that the chart uses.
 #[derive(Debug)]
-pub struct Judges {
+pub struct Linters {
     checkov: PathBuf,
     kubeconform: PathBuf,
     definitions: PathBuf,
 }
 
-impl Judges {
-    /// The judges.
+impl Linters {
+    /// The linters.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! The story happening on a node, and a follower that watches it.
+//! The scenario happening on a node, and a follower that watches it.
 
 use std::{
     path::Path,
@@ -10,14 +10,14 @@ use std::{
 use assay_engine::chain::ChainId;
 
 use super::{
-    blocks::{END, FORK, KEPT_TIP, Moment, REPLACED_TIP, Story},
+    blocks::{END, FORK, KEPT_TIP, Moment, REPLACED_TIP, Scenario},
     cast::address,
-    check::{check_story, tip_of},
+    check::{check_scenario, tip_of},
     everybody::EXPECTATIONS,
 };
 use crate::{
     assay,
-    maker::Block,
+    block_builder::Block,
     nodes::{Credentials, Node},
     process,
 };
@@ -71,17 +71,17 @@ impl Step {
     }
 }
 
-/// Lets the story happen on a node that knows nothing yet, and stands still after every step.
+/// Lets the scenario happen on a node that knows nothing yet, and stands still after every step.
 ///
 /// # Panics
 ///
 /// Where the node refuses a block or is not where it should be.
-pub fn play(story: &Story, node: &mut Node, mut after: impl FnMut(Step, &Node)) {
+pub fn play(scenario: &Scenario, node: &mut Node, mut after: impl FnMut(Step, &Node)) {
     let mut done = |step: Step, node: &Node| {
         let height = step.height();
-        let blocks = story.trunk.iter().chain(match step {
-            Step::Reorganised | Step::Ended => &story.kept,
-            _ => &story.replaced,
+        let blocks = scenario.trunk.iter().chain(match step {
+            Step::Reorganised | Step::Ended => &scenario.kept,
+            _ => &scenario.replaced,
         });
         let tip = blocks.clone().find(|block| block.height == height).expect("it has this block");
         assert_eq!(
@@ -93,7 +93,7 @@ pub fn play(story: &Story, node: &mut Node, mut after: impl FnMut(Step, &Node)) 
         after(step, node);
     };
     let up_to = |step: Step| {
-        let before = story.trunk.iter().take_while(move |block| block.height <= step.height());
+        let before = scenario.trunk.iter().take_while(move |block| block.height <= step.height());
         before.collect::<Vec<&Block>>()
     };
     submit(node, up_to(Step::Begun));
@@ -115,13 +115,13 @@ pub fn play(story: &Story, node: &mut Node, mut after: impl FnMut(Step, &Node)) 
     submit(node, up_to(Step::Killed));
     done(Step::Killed, node);
 
-    submit(node, &story.trunk);
+    submit(node, &scenario.trunk);
     done(Step::Peeled, node);
 
-    submit(node, &story.replaced);
+    submit(node, &scenario.replaced);
     done(Step::Branched, node);
 
-    let (overtaking, rest) = story.kept.split_at(13);
+    let (overtaking, rest) = scenario.kept.split_at(13);
     let (beside, deciding) = overtaking.split_at(12);
     submit(node, beside);
     // As long as both are equally long, the first one stays.
@@ -234,13 +234,13 @@ pub fn arguments(node: &Node) -> Vec<String> {
 ///
 /// Where a check fails.
 #[must_use]
-pub fn check_everybody(directory: &Path, story: &Story, moment: Moment) -> Vec<String> {
-    let chain = story.network.chain();
+pub fn check_everybody(directory: &Path, scenario: &Scenario, moment: Moment) -> Vec<String> {
+    let chain = scenario.network.chain();
     let now = EXPECTATIONS.iter().filter(|expected| expected.at.contains(&moment));
     now.flat_map(|expected| {
         let address = address(chain, expected.person);
         let run = assay(directory, ["check", chain.as_str(), address.as_str(), "--json"]);
-        check_story(&run.ok().json(), expected, story, moment)
+        check_scenario(&run.ok().json(), expected, scenario, moment)
     })
     .collect()
 }

@@ -1,7 +1,7 @@
 //! Transactions and blocks without keys, for real nodes of test networks.
 //!
 //! An output is locked with a word instead of a key, and whoever knows the word spends it; so every
-//! person of a story has an address of their own and nobody signs anything. All that is made here is
+//! person of a scenario has an address of their own and nobody signs anything. All that is made here is
 //! valid by consensus and goes in by `submitblock`; what nodes relay by policy is another matter.
 //!
 //! - [`lock`]: who can spend an output

@@ -74,7 +74,7 @@ pub enum Branch {
 /// A payment. What the inputs are worth beyond the outputs is the fee.
 #[derive(Clone, Copy, Debug)]
 pub struct Payment {
-    /// Its name in the story.
+    /// Its name in the scenario.
     pub name: &'static str,
     /// The blocks that hold it, at most one on each branch.
     pub blocks: &'static [(Branch, u64)],

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use assay_tests::Judges;
+use assay_tests::Linters;
 use serde_json::{Value, json};
 
 use crate::{
@@ -51,7 +51,7 @@ const ARGUED: &[(&str, &[&str], &str)] = &[
 #[test]
 #[ignore = "needs Kubernetes, manifest linters"]
 fn what_checkov_finds_in_what_the_operator_makes_is_what_was_argued() {
-    let (judges, platform) = (Judges::find(), platform());
+    let (linters, platform) = (Linters::find(), platform());
     let more = "  exposure: {host: risk.example, ingress: {className: nginx, tlsSecret: cert}}
   egress: {httpsProxy: 'http://proxy.example:3128', caBundle: {configMap: authorities}}
   telemetry: {otlpEndpoint: 'http://collector.otel:4318'}";
@@ -85,7 +85,7 @@ fn what_checkov_finds_in_what_the_operator_makes_is_what_was_argued() {
     let file = folder.path().join("objects.yaml");
     fs::write(&file, objects.collect::<Vec<_>>().join("\n---\n")).unwrap();
     // A resource is called by its kind, its namespace and its name.
-    let found: BTreeSet<(String, String)> = judges
+    let found: BTreeSet<(String, String)> = linters
         .checkov(&file)
         .into_iter()
         .map(|(rule, object)| (rule, short(object.rsplit('.').next().unwrap())))

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    blocks::{Moment, Story},
+    blocks::{Moment, Scenario},
     cast::address,
     expected::{Expectation, Row},
 };
@@ -80,13 +80,13 @@ pub struct Money {
 /// transactions that a row names must lie on the path; where the path is the only one, all of it must
 /// be named.
 #[must_use]
-pub fn check_story(
+pub fn check_scenario(
     answer: &Value,
     expected: &Expectation,
-    story: &Story,
+    scenario: &Scenario,
     moment: Moment,
 ) -> Vec<String> {
-    Wanted::new(expected, story, moment).differences(answer)
+    Wanted::new(expected, scenario, moment).differences(answer)
 }
 
 /// The height of the newest block that the answer rests on.
@@ -105,15 +105,15 @@ impl Wanted {
     ///
     /// # Panics
     ///
-    /// Where the story has no such payment.
+    /// Where the scenario has no such payment.
     #[must_use]
-    pub fn new(expected: &Expectation, story: &Story, moment: Moment) -> Self {
-        let chain = story.network.chain();
+    pub fn new(expected: &Expectation, scenario: &Scenario, moment: Moment) -> Self {
+        let chain = scenario.network.chain();
         let time = |height| {
-            let seconds = i64::from(story.times.at(height));
+            let seconds = i64::from(scenario.times.at(height));
             Timestamp::from_second(seconds).expect("a time")
         };
-        let rows = |rows: &[Row]| rows.iter().map(|row| Money::wanted(row, story)).collect();
+        let rows = |rows: &[Row]| rows.iter().map(|row| Money::wanted(row, scenario)).collect();
         Self {
             person: expected.person.to_owned(),
             chain,
@@ -176,7 +176,7 @@ impl Wanted {
 }
 
 impl Money {
-    fn wanted(row: &Row, story: &Story) -> Self {
+    fn wanted(row: &Row, scenario: &Scenario) -> Self {
         Self {
             end: End {
                 end: row.end.to_owned(),
@@ -189,7 +189,7 @@ impl Money {
             hops: row.hops,
             amount: row.amount,
             share: 0,
-            transactions: row.path.iter().map(|name| story.txid(name).to_string()).collect(),
+            transactions: row.path.iter().map(|name| scenario.txid(name).to_string()).collect(),
         }
     }
 

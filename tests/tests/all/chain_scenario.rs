@@ -1,4 +1,4 @@
-//! The story of [`assay_tests::story`] on real nodes, and what Assay says of everybody in it.
+//! The scenario of [`assay_tests::scenario`] on real nodes, and what Assay says of everybody in it.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,15 +8,15 @@ use std::{
 use assay_engine::utxo::OutPoint;
 use assay_tests::{
     Postgres, assay,
-    maker::{Network, TxOut},
+    block_builder::{Network, TxOut},
     migrated_database,
     nodes::{Kind, Node},
-    story::{
-        EXPECTATIONS, Expectation, Follower, Moment, Step, Story, Wanted,
+    scenario::{
+        EXPECTATIONS, Expectation, Follower, Moment, Scenario, Step, Wanted,
         blocks::Times,
         cast::lock,
         check::Money,
-        check_story,
+        check_scenario,
         files::Files,
         mweb,
         payments::PAYMENTS,
@@ -44,27 +44,27 @@ const TIPS: [(Network, [&str; 2]); 2] = [
     ),
 ];
 
-fn story(kind: Kind) -> Story {
-    Story::new(kind.network(), Times::FIXED)
+fn scenario(kind: Kind) -> Scenario {
+    Scenario::new(kind.network(), Times::FIXED)
 }
 
 /// A node takes every block, loses none that it should keep, and takes the longer branch.
-fn happens_on(kind: Kind) {
+fn is_accepted_by(kind: Kind) {
     let mut node = Node::start(kind);
-    let story = story(kind);
+    let scenario = scenario(kind);
     let holds = |node: &Node, height: u64, name: &str| {
         let hash = node.block_hash(height);
         let block = node.call("getblock", &[json!(hash), json!(1)]).unwrap();
-        block["tx"].as_array().unwrap().contains(&json!(story.txid(name).to_string()))
+        block["tx"].as_array().unwrap().contains(&json!(scenario.txid(name).to_string()))
     };
     // Asked for the transaction itself, Bitcoin Core still names the block that was replaced.
     let is_unspent = |node: &Node, name: &str| {
         // Without what waits to be mined.
-        let output = [json!(story.txid(name).to_string()), json!(0), json!(false)];
+        let output = [json!(scenario.txid(name).to_string()), json!(0), json!(false)];
         !node.call("gettxout", &output).unwrap().is_null()
     };
     let mut steps = Vec::new();
-    play(&story, &mut node, |step, node| {
+    play(&scenario, &mut node, |step, node| {
         steps.push(step);
         match step {
             Step::Branched => {
@@ -83,20 +83,20 @@ fn happens_on(kind: Kind) {
 
 #[test]
 #[ignore = "needs Bitcoin Core"]
-fn the_story_happens_on_bitcoin_core() {
-    happens_on(Kind::BitcoinCore);
+fn bitcoin_core_accepts_the_scenario() {
+    is_accepted_by(Kind::BitcoinCore);
 }
 
 #[test]
 #[ignore = "needs btcd"]
-fn the_story_happens_on_btcd() {
-    happens_on(Kind::Btcd);
+fn btcd_accepts_the_scenario() {
+    is_accepted_by(Kind::Btcd);
 }
 
 #[test]
 #[ignore = "needs Litecoin Core"]
-fn the_story_happens_on_litecoin_core() {
-    happens_on(Kind::Litecoin { mweb: false });
+fn litecoin_core_accepts_the_scenario() {
+    is_accepted_by(Kind::Litecoin { mweb: false });
 }
 
 #[test]
@@ -104,9 +104,9 @@ fn the_story_happens_on_litecoin_core() {
 fn coins_go_into_litecoins_extension_blocks_and_come_out_again() {
     let kind = Kind::Litecoin { mweb: true };
     let mut node = Node::start(kind);
-    let story = story(kind);
-    play(&story, &mut node, |_, _| {});
-    let sequel = mweb::play(&story, &node);
+    let scenario = scenario(kind);
+    play(&scenario, &mut node, |_, _| {});
+    let sequel = mweb::play(&scenario, &node);
     let [walter, yvonne] = &sequel.wanted;
     // All but a small fee went in, and the last transaction of a block paid out.
     let [Money { amount: went_in, .. }, Money { amount: fee, .. }] = &walter.destination[..] else {
@@ -125,13 +125,13 @@ fn coins_go_into_litecoins_extension_blocks_and_come_out_again() {
 #[test]
 fn blocks_are_the_same_in_every_run_and_payments_on_every_network() {
     for (network, tips) in TIPS {
-        let story = Story::new(network, Times::FIXED);
-        let last = [&story.replaced, &story.kept].map(|branch| branch.last().unwrap().hash);
+        let scenario = Scenario::new(network, Times::FIXED);
+        let last = [&scenario.replaced, &scenario.kept].map(|branch| branch.last().unwrap().hash);
         assert_eq!(last.map(|hash| hash.to_string()), tips, "{network:?}");
     }
     let [bitcoin, litecoin] =
-        TIPS.map(|(network, _)| Story::new(network, Times::FIXED)).map(|story| {
-            let txids = PAYMENTS.iter().map(|payment| story.txid(payment.name));
+        TIPS.map(|(network, _)| Scenario::new(network, Times::FIXED)).map(|scenario| {
+            let txids = PAYMENTS.iter().map(|payment| scenario.txid(payment.name));
             txids.collect::<BTreeSet<_>>()
         });
     assert_eq!(bitcoin, litecoin);
@@ -139,9 +139,13 @@ fn blocks_are_the_same_in_every_run_and_payments_on_every_network() {
 }
 
 /// What somebody received and sent by the blocks alone, and the first and last block.
-fn by_the_blocks(story: &Story, moment: Moment, person: &str) -> (Option<(u64, u64)>, u64, u64) {
+fn by_the_blocks(
+    scenario: &Scenario,
+    moment: Moment,
+    person: &str,
+) -> (Option<(u64, u64)>, u64, u64) {
     let script = lock(person).script();
-    let chain = story.chain(moment);
+    let chain = scenario.chain(moment);
     let mut made: HashMap<OutPoint, &TxOut> = HashMap::new();
     let (mut heights, mut received, mut sent) = (Vec::new(), 0, 0);
     for (block, transaction) in
@@ -175,13 +179,13 @@ fn by_the_blocks(story: &Story, moment: Moment, person: &str) -> (Option<(u64, u
 
 #[test]
 fn expectations_agree_with_the_blocks_and_add_up() {
-    let story = story(Kind::Btcd);
+    let scenario = scenario(Kind::Btcd);
     for expected in EXPECTATIONS {
         for moment in expected.at {
             let Expectation { person, seen, received, sent, .. } = *expected;
-            let found = by_the_blocks(&story, *moment, person);
+            let found = by_the_blocks(&scenario, *moment, person);
             assert_eq!(found, (seen, received, sent), "{person} {moment:?}");
-            let wanted = Wanted::new(expected, &story, *moment);
+            let wanted = Wanted::new(expected, &scenario, *moment);
             let sum = |rows: &[Money]| rows.iter().map(|row| row.amount).sum::<u64>();
             assert_eq!(sum(&wanted.source), received, "{person}");
             assert_eq!(sum(&wanted.destination), received, "{person}");
@@ -236,13 +240,13 @@ fn answer(wanted: &Wanted) -> Value {
 
 #[test]
 fn an_answer_is_right_or_told_where_it_is_wrong() {
-    let story = story(Kind::Btcd);
+    let scenario = scenario(Kind::Btcd);
     for expected in EXPECTATIONS {
-        let answer = answer(&Wanted::new(expected, &story, expected.at[0]));
-        assert_eq!(check_story(&answer, expected, &story, expected.at[0]), [""; 0]);
+        let answer = answer(&Wanted::new(expected, &scenario, expected.at[0]));
+        assert_eq!(check_scenario(&answer, expected, &scenario, expected.at[0]), [""; 0]);
     }
     let thief = EXPECTATIONS.iter().find(|expected| expected.person == "thief").unwrap();
-    let right = answer(&Wanted::new(thief, &story, Moment::End));
+    let right = answer(&Wanted::new(thief, &scenario, Moment::End));
     let cases: [(&str, Value, &str); 11] = [
         ("/sources/1/tip/height", json!(145), "height of the tip"),
         ("/activity/balance/0/value", json!("1"), "balance"),
@@ -267,17 +271,17 @@ fn an_answer_is_right_or_told_where_it_is_wrong() {
     for (pointer, value, told) in cases {
         let mut wrong = right.clone();
         *wrong.pointer_mut(pointer).unwrap() = value;
-        let differences = check_story(&wrong, thief, &story, Moment::End).join("\n");
+        let differences = check_scenario(&wrong, thief, &scenario, Moment::End).join("\n");
         assert!(differences.contains(told), "{pointer}: {differences}");
     }
 }
 
-/// Assay follows a node through the whole story, is killed once itself, and says of everybody what is
+/// Assay follows a node through the whole scenario, is killed once itself, and says of everybody what is
 /// expected; and says the same after reading the whole chain at once.
-fn is_told_by_assay(kind: Kind, database: Option<&Postgres>) {
+fn answers_are_as_expected(kind: Kind, database: Option<&Postgres>) {
     let mut node = Node::start(kind);
-    let story = story(kind);
-    let chain = story.network.chain();
+    let scenario = scenario(kind);
+    let chain = scenario.network.chain();
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     if let Some(database) = database {
@@ -285,12 +289,12 @@ fn is_told_by_assay(kind: Kind, database: Option<&Postgres>) {
     }
     Files::write(chain, directory).import(directory);
     let everybody = |directory: &Path, moment: Moment| {
-        let differences = check_everybody(directory, &story, moment);
+        let differences = check_everybody(directory, &scenario, moment);
         assert!(differences.is_empty(), "{kind}, {moment:?}:\n{}", differences.join("\n"));
     };
 
     let mut follower = Follower::start(directory, &node);
-    play(&story, &mut node, |step, node| {
+    play(&scenario, &mut node, |step, node| {
         if step == Step::Stolen {
             follower.kill();
             follower = Follower::start(directory, node);
@@ -301,7 +305,7 @@ fn is_told_by_assay(kind: Kind, database: Option<&Postgres>) {
         }
     });
     if kind == (Kind::Litecoin { mweb: true }) {
-        let sequel = mweb::play(&story, &node);
+        let sequel = mweb::play(&scenario, &node);
         follower.catch_up(directory, chain, mweb::END);
         for wanted in sequel.wanted {
             let check = ["check", chain.as_str(), wanted.address.as_str(), "--json"];
@@ -320,25 +324,25 @@ fn is_told_by_assay(kind: Kind, database: Option<&Postgres>) {
 
 #[test]
 #[ignore = "needs Bitcoin Core"]
-fn assay_tells_the_story_of_bitcoin_core() {
-    is_told_by_assay(Kind::BitcoinCore, None);
+fn answers_on_bitcoin_core_are_as_expected() {
+    answers_are_as_expected(Kind::BitcoinCore, None);
 }
 
 #[test]
 #[ignore = "needs btcd"]
-fn assay_tells_the_story_of_btcd() {
-    is_told_by_assay(Kind::Btcd, None);
+fn answers_on_btcd_are_as_expected() {
+    answers_are_as_expected(Kind::Btcd, None);
 }
 
 #[test]
 #[ignore = "needs Litecoin Core"]
-fn assay_tells_the_story_of_litecoin_core() {
-    is_told_by_assay(Kind::Litecoin { mweb: false }, None);
+fn answers_on_litecoin_core_are_as_expected() {
+    answers_are_as_expected(Kind::Litecoin { mweb: false }, None);
 }
 
 #[test]
 #[ignore = "needs Litecoin Core"]
-fn assay_tells_the_story_of_litecoins_extension_blocks_on_postgresql() {
+fn answers_on_litecoin_extension_blocks_are_as_expected_on_postgresql() {
     let database = migrated_database();
-    is_told_by_assay(Kind::Litecoin { mweb: true }, Some(&database));
+    answers_are_as_expected(Kind::Litecoin { mweb: true }, Some(&database));
 }

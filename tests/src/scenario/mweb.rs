@@ -16,14 +16,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Story, blocks,
+    Scenario, blocks,
     cast::{address, lock},
     check::{End, Money, Wanted},
     expected::NORTH,
     payments::coins,
 };
 use crate::{
-    maker::{Template, Transaction, TxIn, TxOut},
+    block_builder::{Template, Transaction, TxIn, TxOut},
     nodes::Node,
 };
 
@@ -53,18 +53,18 @@ pub struct Sequel {
     pub wanted: [Wanted; 2],
 }
 
-/// Lets the sequel happen on a node on which the story is over.
+/// Lets the sequel happen on a node on which the scenario is over.
 ///
 /// # Panics
 ///
 /// Where the node does not do what it should.
 #[must_use]
-pub fn play(story: &Story, node: &Node) -> Sequel {
+pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
     call(node, "createwallet", &[json!("walter")]);
     let walter = words(&call(node, "getnewaddress", &[json!(""), json!("bech32")]));
     let script = words(&call(node, "getaddressinfo", &[json!(walter)])["scriptPubKey"]);
     let script = hex::decode(script).expect("hexadecimal");
-    let funding = fund(story, node, script.clone());
+    let funding = fund(scenario, node, script.clone());
 
     // Somebody else's, so that walter has one coin only.
     let miner = written(node, "rival");
@@ -85,7 +85,7 @@ pub fn play(story: &Story, node: &Node) -> Sequel {
     let paying = block(node, PAID_OUT);
     let paid_out = words(&paying["tx"].as_array().and_then(|all| all.last()).expect("one")["txid"]);
 
-    let chain = story.network.chain();
+    let chain = scenario.network.chain();
     let whole = coins(FUNDS);
     let walter = Wanted {
         person: "walter".to_owned(),
@@ -96,7 +96,7 @@ pub fn play(story: &Story, node: &Node) -> Sequel {
         transfers: (1, 1),
         received: whole,
         sent: whole,
-        source: vec![money("exchange", NORTH, 2, whole, &[funding, story.txid("payouts")])],
+        source: vec![money("exchange", NORTH, 2, whole, &[funding, scenario.txid("payouts")])],
         destination: vec![
             money(POOL, POOLS_NAME, 1, went_in, &[txid(&paid_in)]),
             money("fee", "", 1, whole - went_in, &[txid(&paid_in)]),
@@ -119,19 +119,19 @@ pub fn play(story: &Story, node: &Node) -> Sequel {
 }
 
 /// Erin pays all she has to `script`, in the last block that is made here.
-fn fund(story: &Story, node: &Node, script: Vec<u8>) -> Txid {
-    let parent = story.kept.last().expect("the story's last block");
-    let output = OutPoint { txid: story.txid("payouts"), index: 1 };
+fn fund(scenario: &Scenario, node: &Node, script: Vec<u8>) -> Txid {
+    let parent = scenario.kept.last().expect("the scenario's last block");
+    let output = OutPoint { txid: scenario.txid("payouts"), index: 1 };
     let payment = Transaction::new(
         vec![TxIn::new(output, &lock("erin"))],
         vec![TxOut { value: coins(FUNDS), script }],
     );
     let txid = payment.txid();
     let template = Template {
-        network: story.network,
+        network: scenario.network,
         height: FUNDED,
         parent: parent.hash,
-        time: story.times.at(FUNDED),
+        time: scenario.times.at(FUNDED),
         mark: "/sequel/",
         miner: &lock("pool"),
         fees: coins("0.01"),
