@@ -3,25 +3,12 @@
 //! A request passes [`frame`] (identifier, bounds, problems, log), then for the API itself [`gate`] (key,
 //! plan, limits), then its handler in [`routes`].
 
-mod body;
 mod connection;
-mod cors;
-mod frame;
-mod gate;
-mod leftover;
-mod legacy;
-mod listener;
-mod load;
 mod metrics;
 pub mod openapi;
 mod operations;
-pub mod problem;
-mod prompt;
-mod quiet;
+mod request;
 pub mod routes;
-mod streamed;
-pub mod subject;
-mod tls;
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,18 +21,28 @@ use axum::{
     routing::get,
 };
 
-pub use connection::Patience;
-pub use cors::Cors;
-use frame::{Framed, Routes};
-pub use listener::{ListenerSettings, serve};
-pub use load::{Class, Load};
-pub use metrics::{LimiterOutcome, Metrics, Part};
-use operations::operations;
-pub use tls::{Tls, TlsError, TlsFiles};
-
 use assay_service::Service;
 
-use crate::subject::SubjectKey;
+pub use self::{
+    connection::{
+        Timeouts,
+        listener::{ListenerSettings, serve},
+        tls::{Tls, TlsError, TlsFiles},
+    },
+    metrics::{Dependency, LimiterOutcome, Metrics},
+    request::{
+        address_hash::{AddressHashKeyError, AddressHasher},
+        cors::Cors,
+        load::{Class, Load},
+    },
+};
+use self::{
+    operations::operations,
+    request::{
+        frame::{self, FrameState, Routes},
+        gate,
+    },
+};
 
 /// What all handlers share.
 #[derive(Debug)]
@@ -57,7 +54,7 @@ pub struct App {
     /// How many requests are under way.
     pub load: Load,
     /// How addresses appear in logs.
-    pub subjects: SubjectKey,
+    pub address_hasher: AddressHasher,
     /// Bounds, and what is told to whom.
     pub settings: HttpSettings,
 }
@@ -93,7 +90,7 @@ pub fn api(app: &Arc<App>) -> Router {
             paths.push(path);
         }
     }
-    framed(router, app, Side::Api, paths)
+    with_frame(router, app, Side::Api, paths)
 }
 
 /// What is for whoever runs the program.
@@ -102,7 +99,7 @@ pub fn admin(app: &Arc<App>) -> Router {
         .route(HEALTH, get(routes::health::healthz))
         .route(READY, get(routes::health::readyz))
         .route(METRICS, get(print_metrics));
-    framed(router, app, Side::Admin, vec![HEALTH, READY, METRICS])
+    with_frame(router, app, Side::Admin, vec![HEALTH, READY, METRICS])
 }
 
 const OPENAPI: &str = "/openapi.json";
@@ -120,13 +117,13 @@ enum Side {
     Admin,
 }
 
-fn framed(
+fn with_frame(
     router: Router<Arc<App>>,
     app: &Arc<App>,
     side: Side,
     paths: Vec<&'static str>,
 ) -> Router {
-    let frame = Framed { app: Arc::clone(app), side, routes: Routes::new(paths) };
+    let frame = FrameState { app: Arc::clone(app), side, routes: Routes::new(paths) };
     router
         // Bodies are bounded where they are read.
         .layer(DefaultBodyLimit::disable())

@@ -14,7 +14,7 @@ use axum::{
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::{App, gate::Gate, openapi::examples, routes};
+use crate::{App, openapi::examples, request::gate::Gate, routes};
 
 /// A path below the prefixes under which every operation answers.
 macro_rules! paths {
@@ -93,13 +93,13 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
 
 /// Every operation.
 pub(super) fn operations() -> Vec<Operation> {
-    let mut all = assessing();
-    all.extend(telling());
+    let mut all = assessment_operations();
+    all.extend(information_operations());
     all
 }
 
 /// Operations that assess addresses.
-fn assessing() -> Vec<Operation> {
+fn assessment_operations() -> Vec<Operation> {
     vec![
         Operation {
             paths: paths!("/check/address"),
@@ -175,7 +175,7 @@ fn assessing() -> Vec<Operation> {
 }
 
 /// Operations that tell what there is to know besides.
-fn telling() -> Vec<Operation> {
+fn information_operations() -> Vec<Operation> {
     vec![
         Operation {
             paths: paths!("/usage"),

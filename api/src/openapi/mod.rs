@@ -9,9 +9,9 @@ use axum::{Json, response::IntoResponse};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{
+use crate::{
     operations::{COMMON_PROBLEMS, Operation, operations},
-    problem::PROBLEM_JSON,
+    request::problem::PROBLEM_JSON,
     routes::health::Health,
 };
 

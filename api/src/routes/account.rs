@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Instrument;
 
-use crate::{App, problem::Refusal};
+use crate::{App, request::problem::Refusal};
 
 /// The settings of a tenant.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -22,13 +22,15 @@ use serde::Serialize;
 
 use crate::{
     App,
-    body::read_json,
-    frame::{Arrived, Subject},
-    problem::Refusal,
+    request::{
+        body::read_json,
+        frame::{Arrived, Subject},
+        problem::Refusal,
+    },
 };
 
 /// Largest body of a single check.
-pub const LARGEST_BODY: usize = 8 * 1024;
+pub const MAX_BODY_BYTES: usize = 8 * 1024;
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
@@ -71,7 +73,7 @@ pub async fn check_address(
     body: Body,
 ) -> Result<Response, Refusal> {
     let time = app.settings.body_timeout;
-    let request: CheckRequest = read_json(&headers, body, LARGEST_BODY, time).await?;
+    let request: CheckRequest = read_json(&headers, body, MAX_BODY_BYTES, time).await?;
     let subject = request.subject()?;
 
     let now = app.service.clock.now();
@@ -110,7 +112,7 @@ pub async fn check_address(
     let content_type = [(header::CONTENT_TYPE, "application/json")];
     let mut response = with_cache_fields((content_type, text).into_response(), &outcome, now);
     if tracing::enabled!(tracing::Level::INFO) {
-        response.extensions_mut().insert(Subject(app.subjects.hash(&subject)));
+        response.extensions_mut().insert(Subject(app.address_hasher.hash(&subject)));
     }
     Ok(response)
 }

@@ -13,7 +13,7 @@ use axum::{
 };
 use tracing::Instrument;
 
-use crate::{App, problem::Refusal};
+use crate::{App, request::problem::Refusal};
 
 /// Shows an answer that was given to the caller's tenant, to the byte.
 ///

@@ -7,7 +7,7 @@ use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{App, problem::Refusal};
+use crate::{App, request::problem::Refusal};
 
 /// How the program is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

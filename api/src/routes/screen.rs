@@ -26,10 +26,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
-use crate::{App, problem::Refusal};
+use crate::{App, request::problem::Refusal};
 
 /// Longest line of a request in bytes.
-const LONGEST_LINE: usize = 8 * 1024;
+const MAX_LINE_BYTES: usize = 8 * 1024;
 /// Rows that are answered together.
 const BATCH: usize = 256;
 
@@ -307,7 +307,7 @@ impl Rows {
                 None => break,
             };
             let line = rest.get(..length).unwrap_or_default();
-            if std::mem::take(&mut self.too_long) || line.len() > LONGEST_LINE {
+            if std::mem::take(&mut self.too_long) || line.len() > MAX_LINE_BYTES {
                 lines.push(Err(too_long()));
             } else if !line.trim_ascii().is_empty() {
                 lines.push(ScreenRequest::read(line));
@@ -315,7 +315,7 @@ impl Rows {
             start += (length + 1).min(rest.len());
         }
         self.buffer.drain(..start);
-        if self.buffer.len() > LONGEST_LINE && !self.buffer.contains(&b'\n') {
+        if self.buffer.len() > MAX_LINE_BYTES && !self.buffer.contains(&b'\n') {
             self.too_long = true;
             self.buffer.clear();
         }
@@ -323,5 +323,5 @@ impl Rows {
 }
 
 fn too_long() -> String {
-    format!("the line is longer than {LONGEST_LINE} bytes")
+    format!("the line is longer than {MAX_LINE_BYTES} bytes")
 }

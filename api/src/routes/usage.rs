@@ -15,12 +15,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tracing::Instrument;
 
-use crate::{App, problem::Refusal};
+use crate::{App, request::problem::Refusal};
 
 /// Longest time that one answer covers.
-const MOST_DAYS: i32 = 1100;
+const MAX_DAYS: i32 = 1100;
 /// Days up to today where nothing is said.
-const USUAL_DAYS: i32 = 30;
+const DEFAULT_DAYS: i32 = 30;
 
 /// Which days.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -80,9 +80,9 @@ pub async fn show_usage(
     })?;
     let today = app.service.clock.now().to_zoned(TimeZone::UTC).date();
     let to = query.to.unwrap_or(today);
-    let from = query.from.unwrap_or_else(|| to.saturating_sub(USUAL_DAYS.days()));
-    if from > to || to.saturating_sub(MOST_DAYS.days()) > from {
-        let message = format!("from {from} to {to}: ask for one to {MOST_DAYS} days");
+    let from = query.from.unwrap_or_else(|| to.saturating_sub(DEFAULT_DAYS.days()));
+    if from > to || to.saturating_sub(MAX_DAYS.days()) > from {
+        let message = format!("from {from} to {to}: ask for one to {MAX_DAYS} days");
         return Err(Problem::new(Code::InvalidRequest, &message).field("from", message).into());
     }
     let tenant = &caller.tenant.name;

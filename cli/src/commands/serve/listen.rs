@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use assay_api::{self, App, ListenerSettings, Patience};
+use assay_api::{self, App, ListenerSettings, Timeouts};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -35,17 +35,17 @@ pub(super) async fn serve_until_stopped(
     };
     let (stop_api, api_stopped) = oneshot::channel();
     let (stop_admin, admin_stopped) = oneshot::channel();
-    let patience = Patience { head: settings.header_timeout, stall: settings.stall_timeout };
+    let timeouts = Timeouts { head: settings.header_timeout, stall: settings.stall_timeout };
     let api_settings = ListenerSettings {
         connections: settings.max_connections,
-        patience,
+        timeouts,
         tls,
         drain_delay: settings.drain_delay,
         grace: settings.shutdown_grace,
     };
     let admin_settings = ListenerSettings {
         connections: ADMIN_CONNECTIONS,
-        patience,
+        timeouts,
         tls: None,
         drain_delay: Duration::ZERO,
         grace: ADMIN_GRACE,

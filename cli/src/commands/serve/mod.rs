@@ -17,8 +17,8 @@ use tokio::{sync::oneshot, task::JoinSet};
 
 pub(super) use self::{arguments::ServeArgs, lock::lock};
 use assay_api::{
-    App, Cors, HttpSettings, Load, Metrics, Tls, TlsError, TlsFiles,
-    subject::{KeyError, SubjectKey},
+    AddressHashKeyError, AddressHasher, App, Cors, HttpSettings, Load, Metrics, Tls, TlsError,
+    TlsFiles,
 };
 use assay_service::{
     Bounds, LoadError, Refresher, Service, SharedLimits, chains::follower, dead_keys, feeds,
@@ -50,17 +50,17 @@ impl From<TlsError> for Failure {
     }
 }
 
-impl From<KeyError> for Failure {
-    fn from(error: KeyError) -> Self {
+impl From<AddressHashKeyError> for Failure {
+    fn from(error: AddressHashKeyError) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
 pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Failure> {
     let settings = &context.settings;
-    let subjects = match &settings.log_hash_key_file {
-        Some(path) => SubjectKey::read(path)?,
-        None => SubjectKey::new(&assay_system::random_u128().to_be_bytes()),
+    let address_hasher = match &settings.log_hash_key_file {
+        Some(path) => AddressHasher::read(path)?,
+        None => AddressHasher::new(&assay_system::random_u128().to_be_bytes()),
     };
     let tls = tls(settings)?;
     let databases = context.open_or_create_databases().await?;
@@ -103,7 +103,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         service: Arc::clone(&service),
         metrics: Metrics::default(),
         load: Load::new(settings.max_requests),
-        subjects,
+        address_hasher,
         settings: http_settings(settings),
     });
     let listener = bind(settings.listen, "listen").await?;

@@ -14,15 +14,12 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{
-    connection::{self, Patience, builder},
-    quiet::ignore_new_connections,
-};
+use super::{Timeouts, builder, run, syn_filter::ignore_new_connections};
 
 /// How long to wait where the system has no more file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// How long connections that began before new ones were ignored may take to be open.
-const LAST_HANDSHAKES: Duration = Duration::from_millis(50);
+const HANDSHAKE_DELAY: Duration = Duration::from_millis(50);
 
 /// How connections are accepted and ended.
 #[derive(Clone)]
@@ -30,7 +27,7 @@ pub struct ListenerSettings {
     /// Most connections at once.
     pub connections: usize,
     /// How long callers may take.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     /// By whom TLS is spoken; in plain text where nobody does.
     pub tls: Option<TlsAcceptor>,
     /// How long to go on accepting after the signal to stop, while callers leave.
@@ -46,7 +43,7 @@ enum Phase {
     /// Callers are asked to leave, and still served.
     Draining(Instant),
     /// New connections are ignored; those that wait are served.
-    Leaving(Instant),
+    Closing(Instant),
 }
 
 /// Serves `router` until `stop` is over, then as described above. `draining` is called in between.
@@ -66,7 +63,7 @@ pub async fn serve(
         let next = async {
             match phase {
                 Phase::Serving => stop.as_mut().await,
-                Phase::Draining(until) | Phase::Leaving(until) => sleep_until(until).await,
+                Phase::Draining(until) | Phase::Closing(until) => sleep_until(until).await,
             }
         };
         let accepted = async {
@@ -87,9 +84,9 @@ pub async fn serve(
                     if let Err(error) = ignore_new_connections(&listener) {
                         tracing::debug!(%error, "failed to ignore new connections");
                     }
-                    Phase::Leaving(Instant::now() + LAST_HANDSHAKES)
+                    Phase::Closing(Instant::now() + HANDSHAKE_DELAY)
                 }
-                Phase::Leaving(_) => break,
+                Phase::Closing(_) => break,
             },
             (permit, accepted) = accepted => match accepted {
                 Ok((stream, _)) => {
@@ -97,13 +94,13 @@ pub async fn serve(
                     let (router, settings) = (router.clone(), settings.clone());
                     let stopped = stopped.clone();
                     tokio::spawn(async move {
-                        greet(stream, router, settings, stopped).await;
+                        handshake_and_serve(stream, router, settings, stopped).await;
                         drop(permit);
                     });
                 }
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept a connection");
-                    sleep(ACCEPT_PAUSE).await;
+                    sleep(ACCEPT_RETRY_DELAY).await;
                 }
             },
         }
@@ -117,18 +114,18 @@ pub async fn serve(
 }
 
 /// Agrees on TLS, where it is spoken, and serves the connection.
-async fn greet(
+async fn handshake_and_serve(
     stream: TcpStream,
     router: Router,
     settings: ListenerSettings,
     stopped: watch::Receiver<bool>,
 ) {
-    let patience = settings.patience;
-    let builder = builder(patience);
+    let timeouts = settings.timeouts;
+    let builder = builder(timeouts);
     match settings.tls {
-        None => connection::run(stream, router, &builder, patience, stopped).await,
-        Some(tls) => match timeout(patience.head, tls.accept(stream)).await {
-            Ok(Ok(stream)) => connection::run(stream, router, &builder, patience, stopped).await,
+        None => run(stream, router, &builder, timeouts, stopped).await,
+        Some(tls) => match timeout(timeouts.head, tls.accept(stream)).await {
+            Ok(Ok(stream)) => run(stream, router, &builder, timeouts, stopped).await,
             Ok(Err(error)) => tracing::debug!(%error, "a caller did not agree on TLS"),
             Err(_) => tracing::debug!("a caller did not agree on TLS in time"),
         },

@@ -5,6 +5,11 @@
 //! flow control, where bounds on the socket do not see it; the connection is then asked to go, what else
 //! is under way on it is finished, and it is closed.
 
+pub(crate) mod listener;
+mod syn_filter;
+mod timeout_stream;
+pub(crate) mod tls;
+
 use std::{
     convert::Infallible,
     pin::Pin,
@@ -35,31 +40,32 @@ use tokio::{
 };
 use tower_service::Service;
 
-use super::{prompt::Prompt, streamed::is_streamed};
+use self::timeout_stream::TimeoutStream;
+use crate::request::streamed::is_streamed;
 
 /// Bytes in which a request's head must fit; larger ones are refused by the HTTP library itself.
-const LARGEST_HEAD: usize = 64 * 1024;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Requests at once on one connection.
-const MOST_STREAMS: u32 = 100;
+const MAX_CONCURRENT_STREAMS: u32 = 100;
 /// Bytes of all header fields of a request over HTTP/2.
-const LARGEST_HEADER_LIST: u32 = 16 * 1024;
+const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
 /// Bytes of an answer that wait for a caller over HTTP/2, each stream.
-const SEND_BUFFER: usize = 64 * 1024;
+const SEND_BUFFER_BYTES: usize = 64 * 1024;
 /// Streams that a caller may begin and take back before they are looked at: more is an attack.
-const MOST_TAKEN_BACK: usize = 50;
+const MAX_RESET_STREAMS: usize = 50;
 /// How often it is looked whether a caller over HTTP/2 is still there.
-const PING: Duration = Duration::from_secs(20);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// How long callers may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For a connection to be agreed on, and for a request's head.
     pub head: Duration,
     /// For nothing to be taken of an answer.
     pub stall: Duration,
 }
 
-impl Patience {
+impl Timeouts {
     /// For nothing to be asked, over HTTP/2; before that, the head's time bounds it.
     fn idle(self) -> Duration {
         self.head * 3
@@ -67,32 +73,32 @@ impl Patience {
 }
 
 /// How connections speak HTTP.
-pub(super) fn builder(patience: Patience) -> Builder<TokioExecutor> {
+pub(crate) fn builder(timeouts: Timeouts) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.head)
-        .max_buf_size(LARGEST_HEAD);
+        .header_read_timeout(timeouts.head)
+        .max_buf_size(MAX_HEAD_BYTES);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(MOST_STREAMS)
-        .max_header_list_size(LARGEST_HEADER_LIST)
-        .max_send_buf_size(SEND_BUFFER)
-        .max_pending_accept_reset_streams(MOST_TAKEN_BACK)
-        .max_local_error_reset_streams(MOST_TAKEN_BACK)
-        .keep_alive_interval(PING)
-        .keep_alive_timeout(patience.head);
+        .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
+        .max_header_list_size(MAX_HEADER_LIST_BYTES)
+        .max_send_buf_size(SEND_BUFFER_BYTES)
+        .max_pending_accept_reset_streams(MAX_RESET_STREAMS)
+        .max_local_error_reset_streams(MAX_RESET_STREAMS)
+        .keep_alive_interval(KEEP_ALIVE_INTERVAL)
+        .keep_alive_timeout(timeouts.head);
     builder
 }
 
 /// Serves a connection to its end. `stop` is told when the program stops.
-pub(super) async fn run<S>(
+pub(crate) async fn run<S>(
     stream: S,
     router: Router,
     builder: &Builder<TokioExecutor>,
-    patience: Patience,
+    timeouts: Timeouts,
     mut stop: watch::Receiver<bool>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -102,16 +108,16 @@ pub(super) async fn run<S>(
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (mut router, activity) = (router.clone(), Arc::clone(&seen));
         async move {
-            let busy = Busy::begin(&activity);
+            let guard = RequestGuard::begin(&activity);
             let response: Result<Response, Infallible> =
                 router.call(Request::from(request.map(Body::new))).await;
-            response.map(|response| watched(response, busy))
+            response.map(|response| with_progress(response, guard))
         }
     });
-    let stream = Prompt::new(stream, patience.head, patience.stall);
+    let stream = TimeoutStream::new(stream, timeouts.head, timeouts.stall);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
-    let mut ticks = interval(patience.stall.min(patience.head) / 4);
+    let mut ticks = interval(timeouts.stall.min(timeouts.head) / 4);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // Until when a connection that was asked to go may stay.
     let mut leaves: Option<Instant> = None;
@@ -126,8 +132,8 @@ pub(super) async fn run<S>(
             }
             _ = ticks.tick() => match leaves {
                 Some(until) if Instant::now() >= until => return,
-                None if activity.is_idle(patience.idle()) || activity.is_stalled(patience.stall) => {
-                    leaves = Some(Instant::now() + patience.stall);
+                None if activity.is_idle(timeouts.idle()) || activity.is_stalled(timeouts.stall) => {
+                    leaves = Some(Instant::now() + timeouts.stall);
                     connection.as_mut().graceful_shutdown();
                 }
                 Some(_) | None => {}
@@ -173,14 +179,14 @@ impl Activity {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|stream| stream.strong_count() > 0);
         streams.iter().filter_map(Weak::upgrade).any(|given| match given.load(Ordering::Relaxed) {
-            WAITS_FOR_US => false,
+            PRODUCING => false,
             given => u128::from(now.saturating_sub(given)) > time.as_millis(),
         })
     }
 
     /// Where an answer that is sent while it is made says when its last part was given out.
     fn stream(&self) -> Arc<AtomicU64> {
-        let given = Arc::new(AtomicU64::new(WAITS_FOR_US));
+        let given = Arc::new(AtomicU64::new(PRODUCING));
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|stream| stream.strong_count() > 0);
         streams.push(Arc::downgrade(&given));
@@ -189,20 +195,20 @@ impl Activity {
 }
 
 /// In place of a time: the next part is ours to make.
-const WAITS_FOR_US: u64 = u64::MAX;
+const PRODUCING: u64 = u64::MAX;
 
 /// A request under way.
 #[derive(Debug)]
-struct Busy(Arc<Activity>);
+struct RequestGuard(Arc<Activity>);
 
-impl Busy {
+impl RequestGuard {
     fn begin(activity: &Arc<Activity>) -> Self {
         activity.open.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(activity))
     }
 }
 
-impl Drop for Busy {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.last_end.store(self.0.now(), Ordering::Relaxed);
         self.0.open.fetch_sub(1, Ordering::Relaxed);
@@ -210,21 +216,21 @@ impl Drop for Busy {
 }
 
 /// The response, under way until its body is through.
-fn watched(response: Response, busy: Busy) -> Response {
+fn with_progress(response: Response, guard: RequestGuard) -> Response {
     if !is_streamed(&response) {
         return response;
     }
-    let given = busy.0.stream();
-    response.map(|body| Body::new(Watched { body, busy, given }))
+    let given = guard.0.stream();
+    response.map(|body| Body::new(ProgressBody { body, guard, given }))
 }
 
-struct Watched {
+struct ProgressBody {
     body: Body,
-    busy: Busy,
+    guard: RequestGuard,
     given: Arc<AtomicU64>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for ProgressBody {
     type Data = Bytes;
     type Error = Error;
 
@@ -233,7 +239,7 @@ impl HttpBody for Watched {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let outcome = Pin::new(&mut self.body).poll_frame(context);
-        let given = if outcome.is_ready() { self.busy.0.now() } else { WAITS_FOR_US };
+        let given = if outcome.is_ready() { self.guard.0.now() } else { PRODUCING };
         self.given.store(given, Ordering::Relaxed);
         outcome
     }

@@ -21,20 +21,20 @@ use tracing::{Instrument, Span, field::Empty};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use super::{
-    App, OPENAPI, Side,
     cors::Cors,
-    leftover::taking_leftovers,
+    drain_body::drain_on_drop,
     load::{Class, overloaded},
     problem::{Refusal, print},
-    streamed::until_end,
+    streamed::hold_until_end,
 };
+use crate::{App, OPENAPI, Side};
 
 /// Bytes of all header fields together.
-const LARGEST_HEADERS: usize = 16 * 1024;
+const MAX_HEADERS_BYTES: usize = 16 * 1024;
 /// Stands for the route where there is none.
 const UNMATCHED: &str = "unmatched";
 /// How paths count that need no key.
-const STRANGER: Class = Class::Unauthenticated;
+const UNAUTHENTICATED: Class = Class::Unauthenticated;
 const KNOWN_METHODS: [Method; 9] = [
     Method::GET,
     Method::HEAD,
@@ -47,25 +47,25 @@ const KNOWN_METHODS: [Method; 9] = [
     Method::PATCH,
 ];
 /// For a year, whatever links say.
-const KEEP_TO_TLS: &str = "max-age=31536000";
+const STRICT_TRANSPORT_SECURITY: &str = "max-age=31536000";
 /// Nothing that is answered is a page.
-const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// What the frame of a router knows.
 #[derive(Clone, Debug)]
-pub(super) struct Framed {
-    pub(super) app: Arc<App>,
-    pub(super) side: Side,
-    pub(super) routes: Routes,
+pub(crate) struct FrameState {
+    pub(crate) app: Arc<App>,
+    pub(crate) side: Side,
+    pub(crate) routes: Routes,
 }
 
 /// The paths that a router knows, as one of which a request is told of. They are a closed set, so that
 /// telling costs no memory.
 #[derive(Clone, Debug)]
-pub(super) struct Routes(Arc<[&'static str]>);
+pub(crate) struct Routes(Arc<[&'static str]>);
 
 impl Routes {
-    pub(super) fn new(mut paths: Vec<&'static str>) -> Self {
+    pub(crate) fn new(mut paths: Vec<&'static str>) -> Self {
         paths.sort_unstable();
         Self(paths.into())
     }
@@ -83,11 +83,11 @@ pub struct Arrived(pub Instant);
 
 /// How the address that a request was about appears in logs; goes with the response.
 #[derive(Clone, Debug)]
-pub(super) struct Subject(pub(super) String);
+pub(crate) struct Subject(pub(crate) String);
 
 /// The outermost middleware.
-pub(super) async fn frame(
-    State(Framed { app, side, routes }): State<Framed>,
+pub(crate) async fn frame(
+    State(FrameState { app, side, routes }): State<FrameState>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -135,7 +135,7 @@ pub(super) async fn frame(
             "request"
         );
     });
-    until_end(response, (in_flight, stage), span)
+    hold_until_end(response, (in_flight, stage), span)
 }
 
 /// The trace that the request belongs to: the caller's, or one that begins here.
@@ -174,15 +174,18 @@ async fn answer(
     let cors = (side == Side::Api).then_some(&app.settings.cors);
     let origin = cors.and_then(|cors| cors.origin(request.headers()));
     request.extensions_mut().insert(Arrived(arrived));
-    let request = taking_leftovers(request);
+    let request = drain_on_drop(request);
 
-    let response = if headers_length(request.headers()) > LARGEST_HEADERS {
-        let detail = format!("header fields are larger than {LARGEST_HEADERS} bytes together");
+    let response = if headers_length(request.headers()) > MAX_HEADERS_BYTES {
+        let detail = format!("header fields are larger than {MAX_HEADERS_BYTES} bytes together");
         print(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
     } else if let Some(permission) = Cors::preflight(origin.as_ref(), &request) {
         permission
-    } else if side == Side::Api && is_open_to_all(route) && app.load.enter(STRANGER).is_none() {
-        app.metrics.shed(STRANGER);
+    } else if side == Side::Api
+        && is_open_to_all(route)
+        && app.load.enter(UNAUTHENTICATED).is_none()
+    {
+        app.metrics.shed(UNAUTHENTICATED);
         print(&overloaded(), &path, id)
     } else {
         let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
@@ -200,11 +203,11 @@ async fn answer(
             }
         }
     };
-    let mut response = dressed(response, id, app.service.is_draining());
+    let mut response = with_default_headers(response, id, app.service.is_draining());
     if let Some(cors) = cors {
-        cors.dress(response.headers_mut(), origin);
+        cors.set_response_headers(response.headers_mut(), origin);
         if app.settings.tls {
-            let value = HeaderValue::from_static(KEEP_TO_TLS);
+            let value = HeaderValue::from_static(STRICT_TRANSPORT_SECURITY);
             response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, value);
         }
     }
@@ -262,14 +265,15 @@ fn keeping_headers(old: &Response, mut new: Response) -> Response {
 }
 
 /// Header fields of every response.
-fn dressed(mut response: Response, id: &str, is_draining: bool) -> Response {
+fn with_default_headers(mut response: Response, id: &str, is_draining: bool) -> Response {
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(id) {
         headers.insert(X_REQUEST_ID, value);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NO_PAGE));
+    headers
+        .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     if is_draining {
         // The caller's next request goes to another connection.

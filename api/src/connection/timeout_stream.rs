@@ -19,13 +19,13 @@ use tokio::{
 };
 
 /// After so many bytes the version is known: the length of HTTP/2's preface.
-const VERSION_KNOWN: usize = 24;
+const PREFACE_BYTES: usize = 24;
 /// A caller who makes us wait takes at least so many bytes in the time it has.
-const FEWEST_TAKEN: usize = 16 * 1024;
+const MIN_WRITE_PROGRESS: usize = 16 * 1024;
 
 /// A stream whose first bytes must arrive in time, and whose reader must take what it is sent.
 #[derive(Debug)]
-pub(super) struct Prompt<S> {
+pub(crate) struct TimeoutStream<S> {
     stream: S,
     read: usize,
     /// Dropped once the version is known.
@@ -36,9 +36,9 @@ pub(super) struct Prompt<S> {
     waiting: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
-impl<S> Prompt<S> {
-    /// `begin`: longest time until the version is known; `stall`: see [`FEWEST_TAKEN`].
-    pub(super) fn new(stream: S, begin: Duration, stall: Duration) -> Self {
+impl<S> TimeoutStream<S> {
+    /// `begin`: longest time until the version is known; `stall`: see [`MIN_WRITE_PROGRESS`].
+    pub(crate) fn new(stream: S, begin: Duration, stall: Duration) -> Self {
         Self { stream, read: 0, begun: Some(Box::pin(sleep(begin))), stall, waiting: None }
     }
 
@@ -51,7 +51,7 @@ impl<S> Prompt<S> {
         match (&outcome, &mut self.waiting) {
             (Poll::Ready(Ok(count)), Some((_, taken))) => {
                 *taken += count;
-                if *taken >= FEWEST_TAKEN {
+                if *taken >= MIN_WRITE_PROGRESS {
                     self.waiting = None;
                 }
             }
@@ -67,7 +67,7 @@ impl<S> Prompt<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Prompt<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -81,14 +81,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Prompt<S> {
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         self.read += buffer.filled().len() - before;
-        if self.read >= VERSION_KNOWN {
+        if self.read >= PREFACE_BYTES {
             self.begun = None;
         }
         outcome
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Prompt<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

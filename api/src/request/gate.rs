@@ -20,12 +20,12 @@ use axum::{
 use tracing::Instrument as _;
 
 use super::{
-    App, legacy,
+    legacy_headers,
     load::{Class, overloaded},
-    metrics::LimiterOutcome,
     problem::Refusal,
-    streamed::until_end,
+    streamed::hold_until_end,
 };
+use crate::{App, LimiterOutcome};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -84,7 +84,7 @@ pub async fn pass(
             let response = next.run(request).await;
             charge.settle(response.status());
             let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
-            let response = until_end(response, place, tracing::Span::current());
+            let response = hold_until_end(response, place, tracing::Span::current());
             app.with_limits(response, &statuses)
         }
         Decision::Refused { violated, retry_after, statuses } => {
@@ -171,7 +171,7 @@ impl App {
     fn with_limits(&self, response: Response, statuses: &[LimitStatus]) -> Response {
         let mut response = with_limits(response, statuses);
         if self.settings.legacy_rate_limit_headers {
-            legacy::add(response.headers_mut(), statuses);
+            legacy_headers::add(response.headers_mut(), statuses);
         }
         response
     }

@@ -31,7 +31,7 @@ impl IntoResponse for Refusal {
 
 /// The response that prints a problem for one request.
 #[must_use]
-pub(super) fn print(problem: &Problem, instance: &str, request_id: &str) -> Response {
+pub(crate) fn print(problem: &Problem, instance: &str, request_id: &str) -> Response {
     let details = problem.details(instance, request_id);
     let mut response = (problem.code().status(), Json(details)).into_response();
     let headers = response.headers_mut();

@@ -30,14 +30,14 @@ impl Cors {
     }
 
     /// The origin of a request, where it may call.
-    pub(super) fn origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+    pub(crate) fn origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let origin = headers.get(header::ORIGIN)?;
         self.origins.iter().any(|known| known.as_bytes() == origin).then(|| origin.clone())
     }
 
     /// The answer to a browser that asks whether a page of `origin` may call; `None` where the request
     /// is none of these.
-    pub(super) fn preflight(origin: Option<&HeaderValue>, request: &Request) -> Option<Response> {
+    pub(crate) fn preflight(origin: Option<&HeaderValue>, request: &Request) -> Option<Response> {
         let asks = request.method() == Method::OPTIONS
             && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         (asks && origin.is_some()).then(|| {
@@ -51,7 +51,11 @@ impl Cors {
     }
 
     /// Tells the browser who may read the answer.
-    pub(super) fn dress(&self, headers: &mut HeaderMap, origin: Option<HeaderValue>) {
+    pub(crate) fn set_response_headers(
+        &self,
+        headers: &mut HeaderMap,
+        origin: Option<HeaderValue>,
+    ) {
         if self.origins.is_empty() {
             return;
         }

@@ -14,7 +14,7 @@ const SHOWN: usize = 8;
 
 /// Why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
+pub enum AddressHashKeyError {
     /// The file cannot be read.
     #[error("failed to read the key of log hashes in {path}: {source}")]
     Read {
@@ -38,9 +38,9 @@ pub enum KeyError {
 
 /// The key of the hashes.
 #[derive(Clone)]
-pub struct SubjectKey(Hmac<Sha256>);
+pub struct AddressHasher(Hmac<Sha256>);
 
-impl SubjectKey {
+impl AddressHasher {
     /// A key of these bytes.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
@@ -54,13 +54,13 @@ impl SubjectKey {
     /// # Errors
     ///
     /// Where it cannot be read or is too short.
-    pub fn read(path: &Path) -> Result<Self, KeyError> {
+    pub fn read(path: &Path) -> Result<Self, AddressHashKeyError> {
         let shown = || path.display().to_string();
-        let bytes =
-            std::fs::read(path).map_err(|source| KeyError::Read { path: shown(), source })?;
+        let bytes = std::fs::read(path)
+            .map_err(|source| AddressHashKeyError::Read { path: shown(), source })?;
         let key = bytes.trim_ascii();
         if key.len() < SHORTEST_KEY {
-            return Err(KeyError::Short { path: shown(), length: key.len() });
+            return Err(AddressHashKeyError::Short { path: shown(), length: key.len() });
         }
         Ok(Self::new(key))
     }
@@ -76,7 +76,7 @@ impl SubjectKey {
     }
 }
 
-impl fmt::Debug for SubjectKey {
+impl fmt::Debug for AddressHasher {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("SubjectKey")
     }
@@ -95,12 +95,12 @@ mod tests {
     #[test]
     fn a_hash_is_what_openssl_says_it_is() {
         // printf 'btc:1A1z…' | openssl dgst -sha256 -hmac 'a key of our own'
-        assert_eq!(SubjectKey::new(b"a key of our own").hash(&subject()), "09692985cc7a1f97");
+        assert_eq!(AddressHasher::new(b"a key of our own").hash(&subject()), "09692985cc7a1f97");
     }
 
     #[test]
     fn another_key_gives_another_hash() {
-        let hash = |key: &[u8]| SubjectKey::new(key).hash(&subject());
+        let hash = |key: &[u8]| AddressHasher::new(key).hash(&subject());
         assert_ne!(hash(b"one key"), hash(b"another key"));
     }
 
@@ -108,13 +108,13 @@ mod tests {
     fn a_key_from_a_file_is_long_enough_to_be_one() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("key");
-        let missing = SubjectKey::read(&path).unwrap_err().to_string();
+        let missing = AddressHasher::read(&path).unwrap_err().to_string();
         assert!(missing.starts_with("failed to read the key of log hashes"), "{missing}");
         std::fs::write(&path, "short\n").unwrap();
-        let short = SubjectKey::read(&path).unwrap_err().to_string();
+        let short = AddressHasher::read(&path).unwrap_err().to_string();
         assert!(short.ends_with("has 5 bytes: at least 16 are needed"), "{short}");
         std::fs::write(&path, "a key of our own\n").unwrap();
-        let key = SubjectKey::read(&path).unwrap();
-        assert_eq!(key.hash(&subject()), SubjectKey::new(b"a key of our own").hash(&subject()));
+        let key = AddressHasher::read(&path).unwrap();
+        assert_eq!(key.hash(&subject()), AddressHasher::new(b"a key of our own").hash(&subject()));
     }
 }

@@ -14,13 +14,17 @@ use http_body::{Frame, SizeHint};
 use tracing::Span;
 
 /// Whether the answer is sent while it is made.
-pub(super) fn is_streamed(response: &Response) -> bool {
+pub(crate) fn is_streamed(response: &Response) -> bool {
     response.body().size_hint().exact().is_none()
 }
 
 /// The response; `kept` is dropped once its body is through, and log lines written meanwhile are in
 /// `span`.
-pub(super) fn until_end<K: Send + 'static>(response: Response, kept: K, span: Span) -> Response {
+pub(crate) fn hold_until_end<K: Send + 'static>(
+    response: Response,
+    kept: K,
+    span: Span,
+) -> Response {
     if !is_streamed(&response) {
         return response;
     }

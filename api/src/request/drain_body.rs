@@ -26,17 +26,17 @@ const MOST: usize = 16 << 20;
 const TIME: Duration = Duration::from_secs(5);
 
 /// The request, with a body whose rest is taken off the caller's hands when it is dropped.
-pub(super) fn taking_leftovers(request: Request) -> Request {
+pub(crate) fn drain_on_drop(request: Request) -> Request {
     // Whoever waits to be told `100 Continue` sends nothing once it is refused.
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return request;
     }
-    request.map(|body| Body::new(Considerate(body)))
+    request.map(|body| Body::new(DrainOnDrop(body)))
 }
 
-struct Considerate(Body);
+struct DrainOnDrop(Body);
 
-impl HttpBody for Considerate {
+impl HttpBody for DrainOnDrop {
     type Data = Bytes;
     type Error = Error;
 
@@ -56,7 +56,7 @@ impl HttpBody for Considerate {
     }
 }
 
-impl Drop for Considerate {
+impl Drop for DrainOnDrop {
     fn drop(&mut self) {
         if self.0.is_end_stream() {
             return;

@@ -57,10 +57,10 @@ impl Load {
 
     /// A place for a request; `None` where its class has none left.
     #[must_use]
-    pub fn enter(&self, class: Class) -> Option<Place> {
+    pub fn enter(&self, class: Class) -> Option<Permit> {
         let before = self.under_way.fetch_add(1, Ordering::Relaxed);
         // Given back where there was no room.
-        let place = Place(Arc::clone(&self.under_way));
+        let place = Permit(Arc::clone(&self.under_way));
         (before < self.room(class)).then_some(place)
     }
 
@@ -71,9 +71,9 @@ impl Load {
 
 /// One request's place, until it is dropped.
 #[derive(Debug)]
-pub struct Place(Arc<AtomicUsize>);
+pub struct Permit(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -8,7 +8,7 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Adds the fields; the reset is in seconds from now.
-pub(super) fn add(headers: &mut HeaderMap, statuses: &[LimitStatus]) {
+pub(crate) fn add(headers: &mut HeaderMap, statuses: &[LimitStatus]) {
     // Of two that leave as little, the one that lasts longer.
     let tightest = statuses
         .iter()

@@ -1,0 +1,12 @@
+//! Stages that every request passes before its handler: frame, load shedding, authentication and limits.
+
+pub mod address_hash;
+pub(crate) mod body;
+pub(crate) mod cors;
+mod drain_body;
+pub(crate) mod frame;
+pub(crate) mod gate;
+mod legacy_headers;
+pub(crate) mod load;
+pub mod problem;
+pub(crate) mod streamed;
