@@ -1,4 +1,4 @@
-//! Whether a request passes: one token of each of its cells, whoever pays for them, or none.
+//! Admission of a request: takes one token from each of its window counters, of all subjects, or none.
 
 use assay_tenancy::{
     directory::Limit,
@@ -11,55 +11,55 @@ use crate::{
     window_counter::{DecisionContext, Shortage},
 };
 
-/// The limits of a request that one payer pays for.
+/// The limits of a request that count for one subject.
 #[derive(Debug)]
 pub struct ApplicableLimits<'a> {
-    /// What is known of the payer.
+    /// The replica's state for the subject.
     pub state: &'a mut SubjectLimits,
     /// The limits.
     pub limits: Vec<&'a Limit>,
 }
 
-/// What was found.
+/// Outcome of an attempt to admit a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It passes.
+    /// The request is admitted.
     Admitted {
-        /// What was spent, of limits on requests too.
+        /// The tokens spent, including those of limits on requests.
         spent: Vec<SpentTokens>,
     },
-    /// Banks are to be asked first: send what is due, and try again once one has answered.
+    /// Undecided until a token store responds: send the due requests, and retry after a response.
     Wait,
-    /// Limits are used up.
+    /// Limits are exhausted.
     Refused {
-        /// The limits that are used up.
+        /// The exhausted limits.
         violated: Vec<LimitName>,
         /// Seconds until all of them have room again.
         retry_after: u64,
     },
-    /// Banks do not answer, and what may be spent without them is spent.
+    /// A token store is unreachable, and the fallback allowance is used up.
     Unavailable {
         /// The limits that cannot be counted.
         violated: Vec<LimitName>,
-        /// Whether the plan refuses everything meanwhile.
+        /// True if the plan refuses all requests while a token store is unreachable.
         closed: bool,
-        /// Seconds after which trying again may help.
+        /// Seconds after which a retry may succeed.
         retry_after: u64,
     },
 }
 
-/// Whether every limit of one kind has room, or the worst that one of them lacks.
+/// Room left in all limits of one kind; `No` carries the worst shortage.
 enum Room {
     Enough,
     Refillable,
     No(Admission),
 }
 
-/// Notes that `count` of what `ask` is are asked for: once for each request, before it is decided.
+/// Records a demand of `count` requests of `kind`: once for each request, before it is decided.
 pub fn note(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
-    ask: RequestKind,
+    kind: RequestKind,
     count: u64,
     now: u64,
     slots: &SlotView,
@@ -68,7 +68,7 @@ pub fn note(
     let context = DecisionContext { now, slots, settings };
     for entry in applicable {
         for limit in &entry.limits {
-            if limit.counts == Counts::Requests || ask == RequestKind::Check {
+            if limit.counts == Counts::Requests || kind == RequestKind::Check {
                 entry.state.counter(limit, policy, settings).note(count, &context);
             }
         }
@@ -77,12 +77,12 @@ pub fn note(
 
 /// Decides on one request at local time `now`.
 ///
-/// All limits hold at once: it is charged to all or refused by one. A request that only a limit on checks
-/// refuses still counts as a request.
+/// All limits hold at once: a request is charged to all of them or refused by one. A request that only
+/// a limit on checks refuses still counts as a request.
 pub fn admit(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
-    ask: RequestKind,
+    kind: RequestKind,
     now: u64,
     slots: &SlotView,
     settings: &LimiterSettings,
@@ -92,14 +92,14 @@ pub fn admit(
     if let Room::No(verdict) = requests {
         return verdict;
     }
-    let checks = match ask {
+    let checks = match kind {
         RequestKind::Request => Room::Enough,
         RequestKind::Check => room(applicable, policy, Counts::Checks, 1, &context),
     };
     match (requests, checks) {
         (Room::Refillable, _) | (_, Room::Refillable) => {
             wait(applicable, policy, Counts::Requests, 1, &context);
-            if ask == RequestKind::Check {
+            if kind == RequestKind::Check {
                 wait(applicable, policy, Counts::Checks, 1, &context);
             }
             Admission::Wait
@@ -110,7 +110,7 @@ pub fn admit(
         }
         (_, Room::Enough) => {
             let mut spent = spend(applicable, policy, Counts::Requests, 1, &context);
-            if ask == RequestKind::Check {
+            if kind == RequestKind::Check {
                 spent.extend(spend(applicable, policy, Counts::Checks, 1, &context));
             }
             Admission::Admitted { spent }
@@ -118,9 +118,10 @@ pub fn admit(
     }
 }
 
-/// Takes as many of `wanted` checks as every limit on checks has room for, once no bank may have more.
-/// Limits on requests are not asked: the checks are rows of one request. Returns what was spent, how many
-/// that are, and what hinders more; `None` where banks are to be asked first.
+/// Takes up to `wanted` checks: as many as every limit on checks has room for, once no token store may
+/// grant more. Limits on requests are not consulted: the checks are rows of one request. Returns the
+/// tokens spent, the number of checks taken, and the reason why there are no more; `None` if a token
+/// store must be asked first.
 pub fn take_checks(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
@@ -148,7 +149,8 @@ pub fn take_checks(
     Some((spend(applicable, policy, Counts::Checks, count, &context), count, verdict))
 }
 
-/// Where every limit stands. `wall` is the time since 1970 by the replica's own clock, in microseconds.
+/// Returns the status of every limit. `wall` is the time since 1970 by the replica's own clock, in
+/// microseconds.
 pub fn statuses(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
@@ -175,7 +177,7 @@ fn room(
     context: &DecisionContext<'_>,
 ) -> Room {
     let (mut used_up, mut unknown) = (Vec::new(), Vec::new());
-    let (mut retry_after, mut known_after, mut closed, mut ask) = (0, 0, false, false);
+    let (mut retry_after, mut known_after, mut closed, mut refillable) = (0, 0, false, false);
     for entry in applicable {
         for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
             let lost = entry.state.is_unreachable(context.settings.store(limit.window.seconds()));
@@ -184,7 +186,7 @@ fn room(
                 continue;
             }
             match counter.shortage(lost, context) {
-                Shortage::Refillable => ask = true,
+                Shortage::Refillable => refillable = true,
                 Shortage::Exhausted => {
                     used_up.push(limit.name.clone());
                     retry_after = retry_after.max(counter.resets_in(context.now));
@@ -192,7 +194,7 @@ fn room(
                 Shortage::Unknown => {
                     unknown.push(limit.name.clone());
                     closed |= counter.is_closed();
-                    // A store that does not answer may do so at any time.
+                    // A store that is unreachable may respond again at any time.
                     known_after =
                         known_after.max(if lost { 1 } else { counter.resets_in(context.now) });
                 }
@@ -203,14 +205,14 @@ fn room(
         Room::No(Admission::Refused { violated: used_up, retry_after })
     } else if !unknown.is_empty() {
         Room::No(Admission::Unavailable { violated: unknown, closed, retry_after: known_after })
-    } else if ask {
+    } else if refillable {
         Room::Refillable
     } else {
         Room::Enough
     }
 }
 
-/// Notes for every cell that has too little that somebody waits for the rest.
+/// Adds what each counter lacks to the tokens that requests wait for.
 fn wait(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
@@ -230,7 +232,7 @@ fn wait(
     }
 }
 
-/// Spends `count` of each cell of one kind; there is room.
+/// Spends `count` tokens of each counter of one kind, all of which have room.
 fn spend(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,

@@ -1,10 +1,10 @@
-//! What is asked of the limiter, and what it decides.
+//! Requests to the limiter, and its decisions.
 
 use assay_tenancy::manifest::{Counts, LimitName};
 
 use crate::{Admission, LimitSubject};
 
-/// What a request is.
+/// Kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestKind {
     /// Any request: counts against the limits on requests.
@@ -13,38 +13,38 @@ pub enum RequestKind {
     Check,
 }
 
-/// Whether a request may go on.
+/// Decision on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It may; the charge is to be settled by its outcome.
+    /// The request may proceed; the charge is settled by its outcome.
     Admitted {
-        /// What was charged.
+        /// The charge.
         charge: Charge,
     },
-    /// It may not: limits are used up.
+    /// Limits are exhausted.
     Refused {
-        /// The limits that are used up.
+        /// The exhausted limits.
         violated: Vec<LimitName>,
         /// Seconds until all of them have room again.
         retry_after: u64,
-        /// Where every limit stands.
+        /// Status of every limit.
         statuses: Vec<LimitStatus>,
     },
     /// It may not: who counts cannot be reached, and what may be spent without is spent.
     Unavailable {
         /// The limits that cannot be counted.
         violated: Vec<LimitName>,
-        /// Whether the plan refuses everything meanwhile, rather than to go on with less.
+        /// True if the plan refuses all requests meanwhile, instead of using a fallback allowance.
         closed: bool,
-        /// Seconds after which trying again may help.
+        /// Seconds after which a retry may succeed.
         retry_after: u64,
-        /// Where every limit stands.
+        /// Status of every limit.
         statuses: Vec<LimitStatus>,
     },
 }
 
 impl Decision {
-    /// What was found, with where every limit stands if the request may not go on.
+    /// Converts the outcome of an admission; `statuses` is evaluated only if the request is refused.
     pub(crate) fn new(verdict: Admission, statuses: impl FnOnce() -> Vec<LimitStatus>) -> Self {
         match verdict {
             Admission::Admitted { spent } => Self::Admitted { charge: Charge::new(spent, 1) },
@@ -54,7 +54,7 @@ impl Decision {
             Admission::Unavailable { violated, closed, retry_after } => {
                 Self::Unavailable { violated, closed, retry_after, statuses: statuses() }
             }
-            // Whoever waited has waited long enough.
+            // The deadline for a response of the token stores has passed.
             Admission::Wait => Self::Unavailable {
                 violated: Vec::new(),
                 closed: false,
@@ -65,7 +65,8 @@ impl Decision {
     }
 }
 
-/// What an admitted request was charged beyond the limits that count every request.
+/// Charge of an admitted request against limits on checks, refundable. Charges against limits on
+/// requests are final.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a charge is settled by the request's outcome"]
 pub struct Charge {
@@ -74,67 +75,68 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// What was spent for `count` requests or rows; of it, only what counts checks can be given back.
+    /// Keeps what can be refunded of the tokens spent for `count` requests or rows: those of limits on
+    /// checks.
     pub(crate) fn new(mut spent: Vec<SpentTokens>, count: u64) -> Self {
         spent.retain(|spent| spent.counts == Counts::Checks);
         Self { checks: spent, count }
     }
 
-    /// How many checks were charged.
+    /// Returns the number of checks charged.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// What was charged for `count` of the checks, to be given back.
+    /// Returns the charge for `count` of the checks, to be refunded.
     pub fn part(&self, count: u64) -> Self {
         Self { checks: self.checks.clone(), count: count.min(self.count) }
     }
 }
 
-/// What was spent of one cell.
+/// Tokens spent of one window counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpentTokens {
-    /// Whose.
+    /// The subject.
     pub subject: LimitSubject,
     /// The limit.
     pub limit: LimitName,
-    /// The windows' length.
+    /// Length of the windows in seconds.
     pub window_seconds: u64,
-    /// What it counts.
+    /// What the limit counts.
     pub counts: Counts,
-    /// Tokens of the lease, and the window that they were drawn for.
+    /// Tokens spent of the lease.
     pub leased: u64,
-    /// The window that these were drawn for.
+    /// The window that the lease belongs to.
     pub window: u64,
-    /// Tokens of the replica's own floor.
+    /// Tokens spent of the replica's fallback allowance.
     pub fallback: u64,
 }
 
-/// How many of several checks may be made.
+/// Outcome of taking several checks at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "a charge is settled by the checks' outcome"]
 pub struct TakenChecks {
-    /// What was charged: as many checks as there was room for.
+    /// The charge: as many checks as there was room for.
     pub charge: Charge,
-    /// The limits without room for more; empty where all were taken.
+    /// The limits without room for more; empty if all checks were taken.
     pub violated: Vec<LimitName>,
-    /// Seconds until all of these may have room again.
+    /// Seconds until all of these limits may have room again.
     pub retry_after: u64,
-    /// Whether there was no room because who counts cannot be reached.
+    /// True if there was no room because a token store is unreachable.
     pub unavailable: bool,
 }
 
-/// Where one limit stands, as far as the replica knows.
+/// Status of one limit, as far as the replica knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitStatus {
-    /// The limit.
+    /// Name of the limit.
     pub name: LimitName,
-    /// How many in one window.
+    /// Requests or checks allowed in one window.
     pub requests: u64,
-    /// The window's length in seconds.
+    /// Length of the window in seconds.
     pub window_seconds: u64,
-    /// How many are left in this window.
+    /// Requests or checks left in this window.
     pub remaining: u64,
     /// Seconds until the next window.
     pub resets_in: u64,

@@ -1,17 +1,17 @@
-//! How much is asked for: a rate that forgets, in whole numbers.
+//! Demand estimate: an exponentially decaying rate in whole numbers.
 
-/// How much is asked for.
+/// Decaying estimate of the demand for tokens.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Demand {
-    /// Thousandths of a token that were asked for within about the last horizon.
+    /// Demand within about the last horizon, in thousandths of a token.
     level: u64,
     since: u64,
-    /// Tokens asked for after `since`.
+    /// Tokens requested after `since`.
     count: u64,
 }
 
 impl Demand {
-    /// Notes that `count` were asked for at `now`.
+    /// Records a demand of `count` tokens at `now`.
     pub(crate) fn note(&mut self, count: u64, horizon: u64, now: u64) {
         if now.saturating_sub(self.since) >= (horizon / 8).max(1) {
             self.level = self.level_at(horizon, now);
@@ -20,12 +20,12 @@ impl Demand {
         self.count = self.count.saturating_add(count);
     }
 
-    /// What will be asked for within `horizon`, if it goes on like this; rounded up.
+    /// Returns the expected demand within `horizon` at the present rate, rounded up.
     pub(crate) fn within(&self, horizon: u64, now: u64) -> u64 {
         self.level_at(horizon, now).div_ceil(1000)
     }
 
-    /// What is past fades by `horizon / (horizon + elapsed)`.
+    /// Returns the level at `now`: past demand decays by `horizon / (horizon + elapsed)`.
     fn level_at(&self, horizon: u64, now: u64) -> u64 {
         let elapsed = u128::from(now.saturating_sub(self.since));
         let horizon = u128::from(horizon);
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_steady_rate_is_found_within_a_few_horizons_and_forgotten_again() {
+    fn a_steady_rate_is_estimated_within_a_few_horizons_and_decays() {
         let (mut demand, horizon) = (Demand::default(), 400_000);
         assert_eq!(demand.within(horizon, 0), 0);
         for now in (0..2_000_000).step_by(2_000) {
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_asks_is_seen_at_once() {
+    fn the_first_request_raises_the_estimate_at_once() {
         let mut demand = Demand::default();
         demand.note(3, 400_000, 77);
         assert_eq!(demand.within(400_000, 77), 3);

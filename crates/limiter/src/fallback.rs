@@ -1,8 +1,8 @@
-//! What a replica spends of its own share, without a bank.
+//! Fallback allowance: the share that a replica spends without a token store.
 //!
-//! It need not know when windows begin: in *no* stretch of time as long as a window is more spent than the
-//! share, so neither in any window by anybody's clock. Spending is remembered in slots of a sixteenth
-//! window, and a slot counts until all of it is longer ago than a window.
+//! It is independent of window boundaries: in *no* period as long as a window is more spent than the
+//! share, and thus in no window by any clock. Spending is recorded in buckets of a sixteenth of a
+//! window; a bucket counts until all of it is longer ago than a window.
 
 use std::collections::VecDeque;
 
@@ -10,15 +10,15 @@ use crate::LimiterSettings;
 
 const SLOTS: u64 = 16;
 
-/// What was spent within about the last window.
+/// Spending within about the last window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FallbackAllowance {
-    /// Slots by number, oldest first, with what was spent in each.
+    /// Buckets by number, oldest first, with the tokens spent in each.
     spent: VecDeque<(u64, u64)>,
 }
 
 impl FallbackAllowance {
-    /// What of `share` is left at local time `now`.
+    /// Returns the part of `share` that is left at local time `now`.
     pub(crate) fn left(
         &self,
         share: u64,
@@ -35,7 +35,7 @@ impl FallbackAllowance {
         share.saturating_sub(counting.map(|(_, count)| count).sum())
     }
 
-    /// Notes that `count` was spent.
+    /// Records that `count` tokens were spent.
     pub(crate) fn spend(&mut self, count: u64, length: u64, now: u64, settings: &LimiterSettings) {
         let since = now.saturating_sub(settings.stretched(length));
         while self.spent.front().is_some_and(|(slot, _)| (slot + 1) * slot_length(length) <= since)
@@ -49,7 +49,7 @@ impl FallbackAllowance {
         }
     }
 
-    /// Whether anything was spent that still counts.
+    /// True if no spending counts any more.
     pub(crate) fn is_idle(&self, length: u64, now: u64, settings: &LimiterSettings) -> bool {
         self.left(1, length, now, settings) == 1
     }
@@ -67,7 +67,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_stretch_as_long_as_a_window_holds_more_than_the_share(
+        fn no_period_as_long_as_a_window_exceeds_the_share(
             steps in prop::collection::vec((0..400_u64, 1..5_u64), 1..200),
             share in 1..12_u64,
         ) {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_comes_back_little_more_than_a_window_later() {
+    fn the_share_is_available_again_just_over_a_window_later() {
         let (length, settings) = (16_000, LimiterSettings::default());
         let mut fallback = FallbackAllowance::default();
         fallback.spend(3, length, 100_000, &settings);

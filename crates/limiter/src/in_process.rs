@@ -1,5 +1,5 @@
-//! The limiter of a single process: the same state machine, with a bank in its own memory that answers
-//! at once.
+//! Limiter of a single process: the same state machine, with a token store in its own memory that
+//! responds at once.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -14,19 +14,19 @@ use crate::{
     admit, note, sharded::ShardedLimits, take_checks,
 };
 
-/// Nothing is set aside for a loss that cannot happen.
+/// Policy without a fallback allowance: the store in memory cannot be lost.
 const POLICY: StoreLossPolicy =
     StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Refuse, fallback_share: 0 };
-/// The only replica.
-const ITSELF: u64 = 0;
+/// Identifier of the only replica.
+const REPLICA_ID: u64 = 0;
 
-/// Counters in memory: a restart starts them anew.
+/// Limiter with counters in memory: a restart resets them.
 #[derive(Debug)]
 pub struct InProcessLimiter {
     sharded: ShardedLimits,
     ledger: Mutex<Ledger>,
-    /// The newest time seen, in microseconds: a clock that is set back stands still, so that no window is
-    /// counted twice.
+    /// Latest time seen, in microseconds: while the clock is behind it, time stands still, so that no
+    /// window is counted twice.
     latest: AtomicU64,
 }
 
@@ -44,14 +44,14 @@ impl Default for InProcessLimiter {
 }
 
 impl InProcessLimiter {
-    /// Asks for one request at `now` (seconds since 1970).
+    /// Decides on one request at `now` (seconds since 1970).
     ///
-    /// All limits hold at once: it is charged to all or refused by one. A request that only a limit on
-    /// checks refuses still counts as a request.
+    /// All limits hold at once: a request is charged to all of them or refused by one. A request that
+    /// only a limit on checks refuses still counts as a request.
     pub fn admit(
         &self,
         account: Account<'_>,
-        ask: RequestKind,
+        kind: RequestKind,
         limits: &[Limit],
         now: u64,
     ) -> Decision {
@@ -63,9 +63,9 @@ impl InProcessLimiter {
             limits,
             || now,
             |applicable, now, slots| {
-                note(applicable, POLICY, ask, 1, now, slots, settings);
+                note(applicable, POLICY, kind, 1, now, slots, settings);
                 loop {
-                    match admit(applicable, POLICY, ask, now, slots, settings) {
+                    match admit(applicable, POLICY, kind, now, slots, settings) {
                         Admission::Wait => self.lease(applicable, now, slots),
                         verdict => break verdict,
                     }
@@ -75,8 +75,8 @@ impl InProcessLimiter {
         Decision::new(verdict, || self.sharded.statuses(account, limits, POLICY, now, now))
     }
 
-    /// Takes as many of `wanted` checks as every limit on checks has room for. Limits on requests are
-    /// not asked: the checks are rows of one request.
+    /// Takes up to `wanted` checks: as many as every limit on checks has room for. Limits on requests
+    /// are not consulted: the checks are rows of one request.
     pub fn take_checks(
         &self,
         account: Account<'_>,
@@ -104,18 +104,18 @@ impl InProcessLimiter {
         )
     }
 
-    /// Gives back what was charged as a check, because it was not answered.
+    /// Refunds a charge for checks that were not answered.
     pub fn refund(&self, account: Account<'_>, charge: &Charge) {
         self.sharded.refund(account, charge);
     }
 
-    /// Where every limit stands at `now`.
+    /// Returns the status of every limit at `now`.
     pub fn statuses(&self, account: Account<'_>, limits: &[Limit], now: u64) -> Vec<LimitStatus> {
         let now = self.advance(now);
         self.sharded.statuses(account, limits, POLICY, now, now)
     }
 
-    /// Sends what is due, and hears the answer.
+    /// Processes the due requests, and applies the grants.
     fn lease(&self, applicable: &mut [ApplicableLimits<'_>], now: u64, slots: &SlotView) {
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         let settings = &self.sharded.settings;
@@ -123,7 +123,7 @@ impl InProcessLimiter {
             for store in TokenStoreKind::ALL {
                 if let Some(request) = entry.state.due_request(store, now, slots, settings) {
                     let answer =
-                        ledger.lease(&server(now), ITSELF, entry.state.subject(), &request);
+                        ledger.lease(&server(now), REPLICA_ID, entry.state.subject(), &request);
                     entry.state.apply_grant(store, request.sequence, &answer, now, slots, settings);
                 }
             }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_taken_as_far_as_there_is_room_and_given_back_where_unused() {
+    fn checks_are_taken_up_to_the_limit_and_unused_ones_refunded() {
         let counters = InProcessLimiter::default();
         let taken = counters.take_checks(ACME, 3, &business(), 100);
         assert_eq!((taken.charge.count(), taken.violated.len()), (3, 0));
@@ -214,11 +214,11 @@ mod tests {
         };
         assert_eq!((violated[0].as_str(), retry_after), ("burst", 6));
         let left: Vec<_> = statuses.iter().map(|status| status.remaining).collect();
-        assert_eq!(left, [0, 2], "what burst refuses is not charged to the day");
+        assert_eq!(left, [0, 2], "a request that `burst` refuses is not charged to `daily`");
     }
 
     #[test]
-    fn a_check_that_was_not_answered_is_given_back_but_counts_as_a_request() {
+    fn a_refunded_check_still_counts_as_a_request() {
         let counters = InProcessLimiter::default();
         let Decision::Admitted { charge } =
             counters.admit(ACME, RequestKind::Check, &business(), 100)
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_check_leaves_the_quota_alone() {
+    fn requests_that_are_not_checks_do_not_count_against_the_quota() {
         let counters = InProcessLimiter::default();
         assert!(admitted(&counters.admit(ACME, RequestKind::Request, &business(), 100)));
         let left: Vec<_> =
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_quota_refuses_counts_as_a_request() {
+    fn a_request_refused_by_the_quota_still_counts_as_a_request() {
         let limits =
             [limit("burst", 3, 10, Counts::Requests), limit("daily", 1, 100, Counts::Checks)];
         let counters = InProcessLimiter::default();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_number_holds_at_once_and_keeps_what_was_used() {
+    fn a_changed_limit_applies_at_once_and_keeps_spent_tokens() {
         let counters = InProcessLimiter::default();
         for _ in 0..3 {
             assert!(admitted(&counters.admit(ACME, RequestKind::Check, &business(), 100)));
@@ -293,7 +293,7 @@ mod tests {
         let limits =
             [per("plan", 5, Per::Plan), per("tenant", 3, Per::Tenant), per("key", 2, Per::Key)];
         let limiter = InProcessLimiter::default();
-        let ask = |tenant, key| match limiter.admit(
+        let violated_limits = |tenant, key| match limiter.admit(
             Account { plan: "p", tenant, key },
             RequestKind::Request,
             &limits,
@@ -309,18 +309,22 @@ mod tests {
             }
         };
         let none: [&str; 0] = [];
-        assert_eq!(ask("acme", "a"), none);
-        assert_eq!(ask("acme", "a"), none);
-        assert_eq!(ask("acme", "a"), ["key"]);
-        assert_eq!(ask("acme", "b"), none, "what its key may not was charged to nobody");
-        assert_eq!(ask("acme", "b"), ["tenant"]);
-        assert_eq!(ask("other", "c"), none);
-        assert_eq!(ask("other", "c"), none);
-        assert_eq!(ask("other", "d"), ["plan"], "all tenants together");
+        assert_eq!(violated_limits("acme", "a"), none);
+        assert_eq!(violated_limits("acme", "a"), none);
+        assert_eq!(violated_limits("acme", "a"), ["key"]);
+        assert_eq!(
+            violated_limits("acme", "b"),
+            none,
+            "a refused request is charged to no subject"
+        );
+        assert_eq!(violated_limits("acme", "b"), ["tenant"]);
+        assert_eq!(violated_limits("other", "c"), none);
+        assert_eq!(violated_limits("other", "c"), none);
+        assert_eq!(violated_limits("other", "d"), ["plan"], "all tenants together");
     }
 
     #[test]
-    fn payers_are_forgotten_when_their_windows_are_over() {
+    fn subjects_are_evicted_after_their_windows() {
         let limits = [limit("burst", 2, 10, Counts::Requests)];
         let limiter = InProcessLimiter::default();
         let (first, last) = (1_000, 60_000);
@@ -329,7 +333,7 @@ mod tests {
             let account = Account { tenant: &name, ..ACME };
             assert!(admitted(&limiter.admit(account, RequestKind::Request, &limits, now)));
         }
-        // A shard is tidied where it has grown to 256.
+        // A shard evicts idle subjects when it has grown to 256.
         assert!(limiter.sharded.subjects() <= 64 * 256, "{}", limiter.sharded.subjects());
     }
 
@@ -338,7 +342,7 @@ mod tests {
         fn no_window_is_ever_exceeded(
             steps in prop::collection::vec((0..400_u64, any::<bool>()), 1..300),
         ) {
-            // Given requests at any times, clocks that jump returned included, some of them unanswered.
+            // Given requests at any times, including clocks that jump back, some of them unanswered.
             let limits = [
                 limit("burst", 3, 10, Counts::Requests),
                 limit("minute", 10, 60, Counts::Requests),
@@ -358,7 +362,7 @@ mod tests {
                     }
                 }
             }
-            // Then each window holds what its limit allows at most.
+            // Then each window holds at most its limit.
             for limit in &limits {
                 let events = if limit.counts == Counts::Requests { &requests } else { &answered };
                 let mut windows: BTreeMap<u64, u64> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Tokens of one window, in a replica's hands.
+//! Lease of a replica: tokens of one window that it may spend.
 
 use crate::{
     LimiterSettings,
@@ -11,83 +11,84 @@ pub(crate) struct Lease {
     window: u64,
     epoch: u64,
     tokens: u64,
-    /// The local time from which none may be spent: before the window's end by any clock.
+    /// Local time from which no token may be spent: before the window's end by any clock.
     expires: u64,
-    /// The local time at which the window ends, about.
+    /// Approximate local time of the window's end.
     ends: u64,
-    /// What could still be drawn when the bank was asked last.
+    /// Tokens left in the store at its last response.
     remaining: u64,
 }
 
 impl Lease {
-    /// The window that it is of.
+    /// Returns the window of the lease.
     pub(crate) const fn window(&self) -> u64 {
         self.window
     }
 
-    /// The local time at which its window ends, about.
+    /// Returns the approximate local time of the window's end.
     pub(crate) const fn ends(&self) -> u64 {
         self.ends
     }
 
-    /// How many tokens may be spent.
+    /// Returns the number of tokens that may be spent.
     pub(crate) const fn spendable(&self, now: u64) -> u64 {
         if now < self.expires { self.tokens } else { 0 }
     }
 
-    /// What could still be drawn when the bank was asked last, if its window goes on.
+    /// Returns the tokens left in the store at its last response, if the window goes on.
     pub(crate) fn remaining(&self, now: u64) -> Option<u64> {
         (now < self.expires).then_some(self.remaining)
     }
 
-    /// Spends up to `count`, and says how many that were.
+    /// Spends up to `count` tokens, and returns how many.
     pub(crate) fn spend(&mut self, count: u64, now: u64) -> u64 {
         let spent = count.min(self.spendable(now));
         self.tokens -= spent;
         spent
     }
 
-    /// Takes back tokens of `window` that were not needed after all.
+    /// Takes back spent tokens of `window`.
     pub(crate) const fn refund(&mut self, window: u64, count: u64) {
         if self.window == window {
             self.tokens = self.tokens.saturating_add(count);
         }
     }
 
-    /// Empties it, for the bank.
+    /// Empties the lease, and returns its tokens for the store.
     pub(crate) fn release(&mut self, now: u64) -> Option<ReturnedTokens> {
         let tokens = self.spend(u64::MAX, now);
         (tokens > 0).then_some(ReturnedTokens { window: self.window, epoch: self.epoch, tokens })
     }
 
-    /// Adds what the bank answered in `epoch` to a question that was sent at local time `sent`.
+    /// Adds the grant of a request that was sent at local time `sent`.
     ///
-    /// The bank decided after that, so that the window goes on for at least what it says, from then on.
+    /// The store decided after `sent`, so the window goes on at least for the stated time from `sent`
+    /// on.
     pub(crate) fn add(
         &mut self,
         epoch: u64,
-        answer: &WindowGrant,
+        grant: &WindowGrant,
         sent: u64,
         settings: &LimiterSettings,
     ) {
-        let expires = sent.saturating_add(settings.shrunk(answer.ends_in));
-        let ends = sent.saturating_add(answer.ends_in);
-        if self.window == answer.window {
-            // Each answer's reckoning is early; the latest of them is the nearest.
+        let expires = sent.saturating_add(settings.shrunk(grant.ends_in));
+        let ends = sent.saturating_add(grant.ends_in);
+        if self.window == grant.window {
+            // Each response underestimates the end; the latest estimate is the closest.
             self.expires = self.expires.max(expires);
             self.ends = self.ends.max(ends);
-            self.tokens = self.tokens.saturating_add(answer.granted);
+            self.tokens = self.tokens.saturating_add(grant.granted);
         } else {
-            let (window, tokens) = (answer.window, answer.granted);
+            let (window, tokens) = (grant.window, grant.granted);
             *self = Self { window, epoch, tokens, expires, ends, remaining: 0 };
         }
-        self.remaining = answer.remaining;
-        if answer.granted > 0 {
+        self.remaining = grant.remaining;
+        if grant.granted > 0 {
             self.epoch = epoch;
         }
     }
 
-    /// The tokens, spendable or not.
+    /// Returns the tokens, spendable or not.
     #[cfg(test)]
     pub(crate) const fn tokens(&self) -> u64 {
         self.tokens
@@ -99,36 +100,37 @@ mod tests {
     use super::*;
     use crate::SECOND;
 
-    fn answer(window: u64, granted: u64, ends_in: u64) -> WindowGrant {
+    fn grant(window: u64, granted: u64, ends_in: u64) -> WindowGrant {
         WindowGrant { granted, window, ends_in, remaining: 9, recovering: false }
     }
 
     #[test]
-    fn a_lease_runs_out_before_its_window_however_long_the_answer_took() {
+    fn a_lease_expires_before_its_window_however_late_the_response() {
         let (settings, mut lease) = (LimiterSettings::default(), Lease::default());
-        // Given a question of second 100, when the window went on for 10 s from some time after that,
-        lease.add(1, &answer(7, 5, 10 * SECOND), 100 * SECOND, &settings);
-        // then nothing is spent 10 s after the question, less a thousandth.
+        // Given a request sent at second 100 and a window that goes on for 10 s from some time after
+        // that,
+        lease.add(1, &grant(7, 5, 10 * SECOND), 100 * SECOND, &settings);
+        // then nothing is spent 10 s after the request, less a thousandth.
         assert_eq!(lease.spendable(109 * SECOND), 5);
         assert_eq!(lease.spendable(110 * SECOND - 10_001), 0);
         assert_eq!(lease.spend(3, 110 * SECOND), 0);
     }
 
     #[test]
-    fn a_later_answer_knows_the_windows_end_better_and_never_moves_it_nearer() {
+    fn a_later_response_may_only_extend_the_lease() {
         let (settings, mut lease) = (LimiterSettings::default(), Lease::default());
-        lease.add(1, &answer(7, 5, 10 * SECOND), 100 * SECOND, &settings);
-        lease.add(1, &answer(7, 2, SECOND), 109 * SECOND, &settings);
+        lease.add(1, &grant(7, 5, 10 * SECOND), 100 * SECOND, &settings);
+        lease.add(1, &grant(7, 2, SECOND), 109 * SECOND, &settings);
         assert_eq!(lease.spendable(110 * SECOND - 1_002), 7);
-        lease.add(1, &answer(7, 2, SECOND / 2), 109 * SECOND, &settings);
+        lease.add(1, &grant(7, 2, SECOND / 2), 109 * SECOND, &settings);
         assert_eq!(lease.spendable(110 * SECOND - 1_002), 9);
     }
 
     #[test]
-    fn the_next_window_takes_the_place_of_the_last_one() {
+    fn a_lease_of_the_next_window_replaces_the_last_one() {
         let (settings, mut lease) = (LimiterSettings::default(), Lease::default());
-        lease.add(1, &answer(7, 5, 10 * SECOND), 100 * SECOND, &settings);
-        lease.add(1, &answer(8, 2, 10 * SECOND), 101 * SECOND, &settings);
+        lease.add(1, &grant(7, 5, 10 * SECOND), 100 * SECOND, &settings);
+        lease.add(1, &grant(8, 2, 10 * SECOND), 101 * SECOND, &settings);
         lease.refund(7, 4);
         assert_eq!(lease.spend(9, 102 * SECOND), 2, "tokens of a window that is over are no more");
         lease.refund(8, 1);

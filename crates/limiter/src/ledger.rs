@@ -1,5 +1,5 @@
-//! What a bank does, as a pure state machine: the bank of a single process, the bank of the simulation,
-//! and what the script in Redis is compared with.
+//! State machine of a token store, without I/O: used by the in-process limiter and the simulation, and
+//! compared with the Redis script in tests.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,31 @@ use crate::{
     token_store::{LeaseGrant, LeaseRequest, WindowGrant, WindowRequest},
 };
 
-/// A clock that is further back than this is not waited for: the memory counts as lost instead.
-pub(crate) const LONGEST_STEP: u64 = 600 * SECOND;
-/// Cells whose window is over are forgotten when there are so many.
-const MANY_CELLS: usize = 1024;
+/// Longest step of a clock backward that the store waits for; after a longer one the memory counts as
+/// lost.
+pub(crate) const MAX_CLOCK_STEP: u64 = 600 * SECOND;
+/// Number of counters from which those of past windows are removed.
+const MIN_PRUNE_SIZE: usize = 1024;
 
-/// The server as it is at one moment.
+/// Identity and time of the server at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerClock {
-    /// Names one run of the server: different after a restart and after a failover.
+    /// Run of the server: different after a restart and after a failover.
     pub run: String,
-    /// Its clock: microseconds since 1970.
+    /// The server's time in microseconds since 1970.
     pub now: u64,
 }
 
-/// What a bank remembers. A copy of it is what a snapshot or a replica of the server holds.
+/// Memory of a token store. A snapshot or a replica of the server holds a copy of it.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// Until when after its birth an epoch knows too little to give out anything, beyond the windows in
-    /// which it was born: more than the clocks of a server and its successor differ.
+    /// Time after the start of an epoch during which nothing is granted, beyond the windows in which it
+    /// began, in microseconds: more than the clocks of a server and its successor differ.
     margin: u64,
     epoch: Option<Epoch>,
     windows: BTreeMap<(LimitSubject, LimitName, u64), StoredWindow>,
-    forget_at: usize,
-    /// What is wrong on purpose, to see that the simulation notices.
+    prune_at: usize,
+    /// A deliberate defect, to prove that the simulation detects it.
     #[cfg(test)]
     pub(crate) flaw: Option<crate::simulation::Flaw>,
 }
@@ -43,9 +44,9 @@ pub struct Ledger {
 struct Epoch {
     run: String,
     id: u64,
-    /// Windows that began before have an unknown past.
+    /// Time before which the past is unknown: nothing is granted in windows that began earlier.
     unknown_before: u64,
-    /// The newest time seen: a clock that is set back stands still.
+    /// Latest time seen: while the clock is behind it, time stands still.
     latest: u64,
 }
 
@@ -54,30 +55,31 @@ struct StoredWindow {
     epoch: u64,
     window: u64,
     granted: u64,
-    /// The replicas that asked in this window, with each one's last sequence number.
+    /// The last sequence number of each replica that sent a request in this window.
     replicas: BTreeMap<u64, u64>,
 }
 
 impl Ledger {
-    /// An empty memory that learns for `margin` microseconds beyond the windows in which it is born.
+    /// Creates an empty memory that grants nothing until `margin` microseconds after the start of an
+    /// epoch and in the windows in which it began.
     #[must_use]
     pub const fn new(margin: u64) -> Self {
         Self {
             margin,
             epoch: None,
             windows: BTreeMap::new(),
-            forget_at: MANY_CELLS,
+            prune_at: MIN_PRUNE_SIZE,
             #[cfg(test)]
             flaw: None,
         }
     }
 
-    /// Sees what epoch it is, and begins one where the memory is not of this run.
-    /// Returns its number and whether it has just begun.
+    /// Determines the epoch, and begins a new one if the memory is not of this run. Returns its number
+    /// and true if it has just begun.
     pub fn open(&mut self, server: &ServerClock) -> (u64, bool) {
         let now = server.now;
         #[cfg(test)]
-        if self.flaw == Some(crate::simulation::Flaw::AnyMemoryWillDo) {
+        if self.flaw == Some(crate::simulation::Flaw::ForeignMemoryAccepted) {
             self.epoch
                 .get_or_insert_with(|| Epoch {
                     run: String::new(),
@@ -90,7 +92,7 @@ impl Ledger {
         }
         if let Some(epoch) = &mut self.epoch
             && epoch.run == server.run
-            && epoch.latest <= now.saturating_add(LONGEST_STEP)
+            && epoch.latest <= now.saturating_add(MAX_CLOCK_STEP)
         {
             epoch.latest = epoch.latest.max(now);
             return (epoch.id, false);
@@ -101,22 +103,22 @@ impl Ledger {
         let unknown_before = now.saturating_add(self.margin);
         #[cfg(test)]
         let unknown_before = match self.flaw {
-            Some(crate::simulation::Flaw::NoLearning) => 0,
+            Some(crate::simulation::Flaw::NoRecovery) => 0,
             _ => unknown_before,
         };
         self.epoch = Some(Epoch { run, id, unknown_before, latest: now });
         (id, true)
     }
 
-    /// Lets the epoch `id` give out tokens from its birth, because no other came before it. Does nothing
-    /// if it is another epoch by now.
+    /// Allows the epoch `id` to grant tokens from its start, because no other epoch preceded it. Does
+    /// nothing if another epoch has begun since.
     pub fn confirm_first_epoch(&mut self, id: u64) {
         if let Some(epoch) = self.epoch.as_mut().filter(|epoch| epoch.id == id) {
             epoch.unknown_before = 0;
         }
     }
 
-    /// Does what `replica` asks for.
+    /// Processes the request of `replica`.
     pub fn lease(
         &mut self,
         server: &ServerClock,
@@ -152,8 +154,8 @@ impl Ledger {
         LeaseGrant { epoch: id, windows }
     }
 
-    /// What was given out of a cell in the window of its last draw, less what was given back, with that
-    /// window and its epoch.
+    /// Returns the tokens granted, less those returned, in the window of the last request for a
+    /// counter, with its epoch and window.
     #[cfg(test)]
     pub(crate) fn granted(
         &self,
@@ -166,40 +168,41 @@ impl Ledger {
             .map_or_else(Default::default, |stored| ((stored.epoch, stored.window), stored.granted))
     }
 
-    /// The newest time seen.
+    /// Returns the latest time seen.
     #[cfg(test)]
     pub(crate) fn latest(&self) -> u64 {
         self.epoch.as_ref().map_or(0, |epoch| epoch.latest)
     }
 
-    /// Makes the memory look like that of another run.
+    /// Simulates a memory of another run.
     #[cfg(test)]
     pub(crate) fn set_run(&mut self, run: &str) {
         self.epoch.iter_mut().for_each(|epoch| run.clone_into(&mut epoch.run));
     }
 
-    /// Makes it look as if the clock had been ahead.
+    /// Simulates a clock that was ahead.
     #[cfg(test)]
     pub(crate) fn set_latest(&mut self, latest: u64) {
         self.epoch.iter_mut().for_each(|epoch| epoch.latest = latest);
     }
 
     fn forget(&mut self, now: u64) {
-        if self.windows.len() >= self.forget_at {
+        if self.windows.len() >= self.prune_at {
             self.windows.retain(|(_, _, seconds), stored| {
                 let length = seconds.max(&1).saturating_mul(SECOND);
                 stored.window == now / length
             });
-            self.forget_at = self.windows.len().saturating_mul(2).max(MANY_CELLS);
+            self.prune_at = self.windows.len().saturating_mul(2).max(MIN_PRUNE_SIZE);
         }
     }
 }
 
-/// Whether `window` is older than the newest that a replica knows: the clock was set back together with
-/// the loss of the memory. What lies too far ahead was told by a clock that was wrong.
+/// True if `window` is older than the newest that the replica knows: the clock was set back and the
+/// memory lost at the same time. A newest window too far ahead is ignored, since it came from a wrong
+/// clock.
 const fn is_older(window: u64, newest_window: u64, length: u64, now: u64) -> bool {
     newest_window > window
-        && newest_window.saturating_mul(length) <= now.saturating_add(LONGEST_STEP)
+        && newest_window.saturating_mul(length) <= now.saturating_add(MAX_CLOCK_STEP)
 }
 
 impl StoredWindow {
@@ -224,7 +227,7 @@ impl StoredWindow {
         if recovering || remaining == 0 {
             return 0;
         }
-        // Near the end every replica gets a little, and at the very end one at a time.
+        // Near exhaustion each replica gets at most half of its share, and finally one token at a time.
         let replicas = u64::try_from(self.replicas.len()).unwrap_or(u64::MAX);
         let most = (remaining / replicas.saturating_mul(2)).max(1);
         let granted = wanted.requested.min(most);

@@ -1,23 +1,24 @@
-//! How often a payer may ask: limits that are exact over many replicas.
+//! Rate limiter: limits that are exact across many replicas.
 //!
-//! A replica draws *leases* of tokens from a *bank* and spends them by itself, so that most requests ask
-//! nobody. In no window are more admitted than the limit allows; `docs/limits.md` has the proof.
+//! A replica leases tokens from a *token store* and spends them locally, so that most requests need no
+//! network call. No window admits more than its limit; `docs/limits.md` has the proof.
 //!
-//! - pure, with time as an argument: [`SubjectLimits`] is what one replica knows of one payer, [`admit`] takes one
-//!   token of every cell of a request or none, [`Ledger`] is what a bank does, [`SlotView`] the share that
-//!   a replica may spend without a bank
-//! - [`bank`]: what a bank is asked and answers, and the trait of banks
-//! - [`redis`]: the bank of short windows
-//! - [`Limiter`]: the edge (feature `shared`, on by default). [`InProcessLimiter`] has all of it in the memory of one process, [`SharedLimiter`] asks the
-//!   banks that replicas share
+//! - pure, with time as an argument: [`SubjectLimits`] is the state of one replica for one subject
+//!   (key, tenant or plan), [`admit`] takes one token from every window counter of a request or none,
+//!   [`Ledger`] is the state machine of a token store, [`SlotView`] the share that a replica may spend
+//!   without a token store
+//! - [`token_store`]: requests and responses of token stores, and their trait
+//! - [`redis`]: the token store of short windows
+//! - [`Limiter`]: the entry point (feature `shared`, on by default). [`InProcessLimiter`] keeps
+//!   everything in the memory of one process, [`SharedLimiter`] asks the token stores that replicas
+//!   share
 //!
-//! All times are microseconds. *Local* times are of the replica's monotonic clock, whose beginning means
-//! nothing; windows are counted by the bank's clock since 1970 (UTC). No two clocks need to agree; each
-//! must run at nearly the right rate.
-
+//! All times are microseconds. *Local* times are of the replica's monotonic clock, whose origin is
+//! arbitrary; windows are counted by the token store's clock since 1970 (UTC). No two clocks need to
+//! agree; each must run at nearly the right rate.
 #![cfg_attr(
     not(feature = "shared"),
-    expect(dead_code, reason = "the edge alone asks for the rest")
+    expect(dead_code, reason = "only the limiters of the feature `shared` use the rest")
 )]
 
 mod admit;

@@ -1,4 +1,4 @@
-//! The limiter of a program: for itself, or together with other replicas.
+//! Limiter of a program: in-process, or shared with other replicas.
 
 use assay_tenancy::directory::Limit;
 
@@ -7,11 +7,11 @@ use crate::{
     StoreLossPolicy, TakenChecks,
 };
 
-/// How often payers may ask. `now` is the time in seconds since 1970 by the program's own clock; where
-/// limits are shared, the banks' clocks decide, and it is only shown.
+/// Rate limiter. `now` is the time in seconds since 1970 by the program's own clock; shared limits are
+/// decided by the token stores' clocks, and `now` is only shown.
 #[derive(Debug)]
 pub enum Limiter {
-    /// One process by itself: a restart starts its counters anew.
+    /// A single process: a restart resets its counters.
     InProcess(Box<InProcessLimiter>),
     /// One of many replicas.
     Shared(SharedLimiter),
@@ -24,26 +24,26 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    /// Asks for one request. Waits only where banks have to be asked first.
+    /// Decides on one request. Waits only if a token store must be asked first.
     ///
-    /// All limits hold at once: it is charged to all or refused by one. A request that only a limit on
-    /// checks refuses still counts as a request.
+    /// All limits hold at once: a request is charged to all of them or refused by one. A request that
+    /// only a limit on checks refuses still counts as a request.
     pub async fn admit(
         &self,
         account: Account<'_>,
-        ask: RequestKind,
+        kind: RequestKind,
         limits: &[Limit],
         policy: StoreLossPolicy,
         now: u64,
     ) -> Decision {
         match self {
-            Self::InProcess(limiter) => limiter.admit(account, ask, limits, now),
-            Self::Shared(limiter) => limiter.admit(account, ask, limits, policy, now).await,
+            Self::InProcess(limiter) => limiter.admit(account, kind, limits, now),
+            Self::Shared(limiter) => limiter.admit(account, kind, limits, policy, now).await,
         }
     }
 
-    /// Takes as many of `wanted` checks as every limit on checks has room for. Limits on requests are
-    /// not asked: the checks are rows of one request.
+    /// Takes up to `wanted` checks: as many as every limit on checks has room for. Limits on requests
+    /// are not consulted: the checks are rows of one request.
     pub async fn take_checks(
         &self,
         account: Account<'_>,
@@ -58,7 +58,7 @@ impl Limiter {
         }
     }
 
-    /// Gives back what was charged as a check, because it was not answered.
+    /// Refunds a charge for checks that were not answered.
     pub fn refund(&self, account: Account<'_>, charge: &Charge) {
         match self {
             Self::InProcess(limiter) => limiter.refund(account, charge),
@@ -66,7 +66,7 @@ impl Limiter {
         }
     }
 
-    /// Where every limit stands, as far as this replica knows.
+    /// Returns the status of every limit, as far as this replica knows.
     #[must_use]
     pub fn statuses(
         &self,
@@ -81,8 +81,8 @@ impl Limiter {
         }
     }
 
-    /// Gives everything back that was drawn and not spent: before the program stops, when it admits no
-    /// more requests.
+    /// Returns all unspent tokens to the token stores. To be called before the program stops, when it
+    /// admits no more requests.
     pub async fn shutdown(&self) {
         if let Self::Shared(limiter) = self {
             limiter.shutdown().await;

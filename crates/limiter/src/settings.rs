@@ -1,40 +1,40 @@
-//! How a replica deals with its banks.
+//! Settings of a replica towards its token stores.
 
 use assay_tenancy::{directory::Plan, manifest::OnTokenStoreLoss};
 
 use crate::SECOND;
 
-/// Which bank keeps a window.
+/// Kind of token store, by the length of the windows it keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TokenStoreKind {
-    /// The one for short windows: fast, and may lose its memory.
+    /// The store of short windows: fast, may lose its memory.
     Short,
-    /// The one for long windows: durable.
+    /// The store of long windows: durable.
     Long,
 }
 
 impl TokenStoreKind {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Short, Self::Long];
 }
 
-/// What a plan says about its limits as a whole.
+/// A plan's policy for the loss of a token store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreLossPolicy {
-    /// What becomes of requests while a bank cannot be reached.
+    /// Treatment of requests while a token store is unreachable.
     pub on_token_store_loss: OnTokenStoreLoss,
-    /// The share of each short limit that is set aside for that time, in percent.
+    /// Share of each short limit that is set aside for that time, in percent.
     pub fallback_share: u8,
 }
 
 impl StoreLossPolicy {
-    /// What the plan says.
+    /// Returns the policy of `plan`.
     #[must_use]
     pub const fn of(plan: &Plan) -> Self {
         Self { on_token_store_loss: plan.on_token_store_loss, fallback_share: plan.fallback_share }
     }
 
-    /// The share in force: nothing is set aside where nothing would be spent of it.
+    /// Returns the share in force: 0 if the plan refuses requests, since nothing of it would be spent.
     #[must_use]
     pub const fn share(&self) -> u8 {
         match self.on_token_store_loss {
@@ -44,34 +44,34 @@ impl StoreLossPolicy {
     }
 }
 
-/// How one bank is asked. All lengths are microseconds.
+/// Timings of requests to one token store, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreTimings {
-    /// A lease holds what is asked for in this time; never more than a 144th of a long window.
+    /// Time whose expected demand a lease covers; at most a 144th of a long window.
     pub horizon: u64,
-    /// An answer that takes longer counts as lost: what it grants is never spent. A few seconds at most
-    /// for short windows, see [`crate::seats`].
+    /// Time after which a response counts as lost: tokens that it grants are never spent. A few seconds
+    /// at most for short windows, see [`crate::slots`].
     pub timeout: u64,
-    /// After it said that a window is used up, it is asked again no sooner.
+    /// Shortest time between requests for a window that the store reported as exhausted.
     pub recheck: u64,
-    /// What nobody asked for in this time is given back.
+    /// Time without demand after which unspent tokens are returned.
     pub idle: u64,
 }
 
-/// How a replica deals with its banks.
+/// Settings of a replica's limiter.
 #[derive(Clone, Copy, Debug)]
 pub struct LimiterSettings {
-    /// Windows of so many seconds or more are kept by the long bank.
+    /// Shortest window, in seconds, that the store of long windows keeps.
     pub long_from_seconds: u64,
-    /// How far the rates of any two clocks may differ, in parts per million.
+    /// Largest difference between the rates of any two clocks, in parts per million.
     pub drift: u64,
-    /// How the bank of short windows is asked.
+    /// Timings of the store of short windows.
     pub short: StoreTimings,
-    /// How the bank of long windows is asked.
+    /// Timings of the store of long windows.
     pub long: StoreTimings,
-    /// Shortest and longest time between attempts to reach a bank that fails.
+    /// Shortest and longest time between attempts to reach a store that fails.
     pub backoff: (u64, u64),
-    /// What is wrong on purpose, to see that the simulation notices.
+    /// A deliberate defect, to prove that the simulation detects it.
     #[cfg(test)]
     pub flaw: Option<crate::simulation::Flaw>,
 }
@@ -101,7 +101,8 @@ impl Default for LimiterSettings {
 }
 
 impl LimiterSettings {
-    /// For a bank in one's own memory: it answers at once, by the same clock, and always.
+    /// Settings for a token store in the same process: it responds at once, by the same clock, and
+    /// always.
     #[must_use]
     pub fn embedded() -> Self {
         let timings = StoreTimings { horizon: 0, timeout: u64::MAX, recheck: 0, idle: u64::MAX };
@@ -123,12 +124,12 @@ impl LimiterSettings {
         }
     }
 
-    /// `length` as a clock may show it that runs fast against another.
+    /// Returns `length` as measured by a clock that runs fast against another.
     pub(crate) fn stretched(&self, length: u64) -> u64 {
         length.saturating_add(self.margin(length))
     }
 
-    /// `length` as a clock may show it that runs slow against another.
+    /// Returns `length` as measured by a clock that runs slow against another.
     pub(crate) fn shrunk(&self, length: u64) -> u64 {
         length.saturating_sub(self.margin(length))
     }

@@ -1,7 +1,7 @@
-//! The purses of one replica, where many requests reach them at once.
+//! Limits of one replica by subject, sharded for concurrent requests.
 //!
-//! What a request needs lies behind at most two locks, taken in one order: first the one with the purses
-//! of its tenant and key, then the one with those of all plans. Nothing waits while it holds them.
+//! A request needs at most two locks, taken in one order: first the one of its tenant and key, then the
+//! one of all plans. Nothing blocks while holding them.
 
 use std::{
     collections::HashMap,
@@ -17,12 +17,12 @@ use crate::{
     token_store::{LeaseGrant, LeaseRequest},
 };
 
-/// Locks for tenants and their keys.
+/// Number of shards for tenants and their keys.
 const SHARDS: usize = 64;
-/// Length of a shard at which it is looked through for purses that nobody needs.
+/// Size of a shard from which idle subjects are evicted.
 const EVICT_AT: usize = 256;
 
-/// The purses of one replica.
+/// Limits of one replica by subject.
 #[derive(Debug)]
 pub(crate) struct ShardedLimits {
     pub(crate) settings: LimiterSettings,
@@ -38,14 +38,14 @@ struct Shard {
     evict_at: usize,
 }
 
-/// Where a purse is.
+/// Shard of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShardId {
     Tenants(usize),
     Plans,
 }
 
-/// A draw that is to be sent.
+/// A request that is due.
 #[derive(Clone, Debug)]
 pub(crate) struct DueRequest {
     pub(crate) shard: ShardId,
@@ -66,13 +66,13 @@ impl ShardedLimits {
         }
     }
 
-    /// What is known of the seats from now on.
+    /// Replaces the view of the slots.
     pub(crate) fn set_slots(&self, slots: SlotView) {
         *self.slots.write().unwrap_or_else(PoisonError::into_inner) = slots;
     }
 
-    /// Acts on the purses that `limits` of `account` need, all at once. The local time is asked for once
-    /// they are in hand: whoever waits for them must not take a lease for good that has run out meanwhile.
+    /// Calls `act` on all state that `limits` of `account` need. `now` is evaluated under the locks: a
+    /// caller that waited for them must not use a lease that expired meanwhile.
     pub(crate) fn with<T>(
         &self,
         account: Account<'_>,
@@ -118,7 +118,7 @@ impl ShardedLimits {
         act(&mut applicable, now(), &slots)
     }
 
-    /// What is due after a request of `account` was looked at.
+    /// Returns the requests that are due after a request of `account`.
     pub(crate) fn due(
         &self,
         account: Account<'_>,
@@ -143,7 +143,7 @@ impl ShardedLimits {
         all
     }
 
-    /// Notes the outcome of a draw: an answer, or none.
+    /// Applies the outcome of a request: a grant, or `None` if it failed.
     pub(crate) fn apply_outcome(&self, due: &DueRequest, answer: Option<&LeaseGrant>, now: u64) {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let Some(mut shard) = self.lock_shard(due.shard) else { return };
@@ -157,7 +157,7 @@ impl ShardedLimits {
         }
     }
 
-    /// Takes back what was charged for checks that were not answered.
+    /// Refunds a charge for checks that were not answered.
     pub(crate) fn refund(&self, account: Account<'_>, charge: &Charge) {
         for spent in &charge.checks {
             let shard = self.lock_shard(self.shard_of(account, &spent.subject));
@@ -169,7 +169,7 @@ impl ShardedLimits {
         }
     }
 
-    /// Where every limit of `account` stands.
+    /// Returns the status of every limit of `account`.
     pub(crate) fn statuses(
         &self,
         account: Account<'_>,
@@ -184,13 +184,13 @@ impl ShardedLimits {
             || now,
             |applicable, now, slots| statuses(applicable, policy, wall, now, slots, &self.settings),
         );
-        // In the plan's order, whoever pays.
-        let shard = |status: &LimitStatus| limits.iter().position(|it| it.name == status.name);
-        found.sort_by_key(shard);
+        // In the plan's order, whatever the subject.
+        let index = |status: &LimitStatus| limits.iter().position(|it| it.name == status.name);
+        found.sort_by_key(index);
         found
     }
 
-    /// What is to be given back: what nobody asks for, or everything. Forgets payers that nobody needs.
+    /// Returns the requests that give back tokens: those without demand, or all. Drops idle subjects.
     pub(crate) fn sweep(&self, everything: bool, now: u64) -> Vec<DueRequest> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let shards = (0..SHARDS).map(ShardId::Tenants).chain([ShardId::Plans]);
@@ -217,13 +217,13 @@ impl ShardedLimits {
         all
     }
 
-    /// How many payers are known.
+    /// Returns the number of subjects in memory.
     pub(crate) fn subjects(&self) -> usize {
         let shards = (0..SHARDS).map(ShardId::Tenants).chain([ShardId::Plans]);
         shards.filter_map(|shard| self.lock_shard(shard)).map(|shard| shard.subjects.len()).sum()
     }
 
-    /// Whether any draw is on its way.
+    /// True if any request is in flight.
     pub(crate) fn is_waiting_for(&self) -> bool {
         let shards = (0..SHARDS).map(ShardId::Tenants).chain([ShardId::Plans]);
         shards.filter_map(|shard| self.lock_shard(shard)).any(|shard| {
@@ -233,7 +233,7 @@ impl ShardedLimits {
         })
     }
 
-    /// Forgets payers that nobody needs, where there are many.
+    /// Drops idle subjects if the account's shard has grown large.
     pub(crate) fn evict_idle(&self, account: Account<'_>, now: u64) {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(mut shard) = self.tenants_of(account.tenant).map(lock) {
@@ -274,7 +274,7 @@ impl Shard {
     }
 }
 
-/// Purses cannot be left half changed, so that a poisoned lock is still sound.
+/// Locks a shard. Subjects cannot be left half changed, so that a poisoned lock is still sound.
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

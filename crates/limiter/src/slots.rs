@@ -1,56 +1,55 @@
-//! Replica slots: numbered places of an installation. Whoever holds one may spend a share of every short limit,
-//! the seat's *floor*, without asking a bank; the banks give out what no seat may spend.
+//! Replica slots: an installation has a fixed number of them. The replica that holds a slot may spend a
+//! share of every short limit, the *fallback allowance*, without a token store; the stores grant only
+//! what no slot may spend.
 //!
-//! Slots are held durably (in PostgreSQL), for a time that is renewed. What a replica knows of them is a
-//! [`SlotView`]. Why the shares and what banks give out never add up to more than the limit:
+//! Slots are leased durably (in PostgreSQL), for a time that is renewed. A replica's knowledge of them
+//! is a [`SlotView`]. Allowances and grants never add up to more than the limit, because:
 //!
-//! 1. A seat's floor in a window is `requests * share / 100 / seats`, rounded down: all of them together
-//!    are at most `share` percent.
-//! 2. A draw counts a seat as live that was held within the window, by a view that is at most
-//!    [`FRESH`] old; without one it leaves the whole share.
-//! 3. A seat that was just claimed is spent only in windows that begin [`SETTLED`] after the claim, so
-//!    that every draw in such a window counted it. The same wait keeps the seat's holder before, who
-//!    stopped earlier than that, out of the same windows.
-
+//! 1. A slot's allowance in a window is `requests * share / 100 / slots`, rounded down: all of them
+//!    together are at most `share` percent.
+//! 2. A request to a store counts a slot as live that was held within the window, by a view that is at
+//!    most [`VIEW_TTL`] old; without one it leaves the whole share.
+//! 3. The allowance of a newly claimed slot is spent only in windows that begin [`CLAIM_DELAY`] after
+//!    the claim, so that every request in such a window counted it. The same delay excludes the slot's
+//!    previous holder, which stopped earlier than that, from the same windows.
 use crate::{LimiterSettings, SECOND, StoreLossPolicy};
 
-/// How old a view may be for draws to go by it, in microseconds.
-pub const FRESH: u64 = 5 * SECOND;
-/// How long after its claim a seat's floor may first be spent, in microseconds: longer than views are
-/// gone by and answers are waited for, and longer than any seat is held without a renewal.
-pub const SETTLED: u64 = 12 * SECOND;
-/// Longest time that a seat may be held without a renewal, in microseconds. Once it is over, a renewal is
-/// a new claim.
-pub const HELD: u64 = 10 * SECOND;
+/// Longest time for which a view is used in requests to stores, in microseconds.
+pub const VIEW_TTL: u64 = 5 * SECOND;
+/// Time after the claim of a slot from which its allowance may be spent, in microseconds: longer than
+/// views are used and responses are awaited, and longer than a slot is held without a renewal.
+pub const CLAIM_DELAY: u64 = 12 * SECOND;
+/// Longest time that a slot is held without a renewal, in microseconds. A later renewal is a new claim.
+pub const SLOT_TTL: u64 = 10 * SECOND;
 
-/// What a replica knows of the seats; nothing by default, and then it draws as if all were held.
+/// A replica's view of the slots. By default empty: requests to stores then count all slots as held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotView {
-    /// How many seats the installation has; 0 where that is not known yet.
+    /// Number of slots of the installation; 0 if unknown.
     pub total: u32,
-    /// How many are held, with those that are not counted in `ended` although they may have been spent
-    /// in a window that goes on.
+    /// Slots held, with those that are not listed in `ended` although they may have been used in a
+    /// window that goes on.
     pub held: u32,
-    /// Of those that are not held any more: how long ago each one's time ended, in microseconds.
+    /// For each slot no longer held, the time since its end, in microseconds.
     pub ended: Vec<u64>,
-    /// When this was asked, as the local clock showed before it was.
+    /// Local time before the view was queried.
     pub asked_at: u64,
-    /// The seat that the replica itself holds.
+    /// The slot that the replica itself holds.
     pub own: Option<ReplicaSlot>,
 }
 
-/// A seat that the replica holds.
+/// A slot held by this replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplicaSlot {
-    /// The local time at which the answer to its claim had arrived. Renewals leave it alone.
+    /// Local time of the response to the claim. Renewals do not change it.
     pub claimed_at: u64,
-    /// The local time until which it is held, reckoned from before the last successful claim or renewal
-    /// was sent, less what the local clock may have run slow. At most [`HELD`] after that.
+    /// Local time until which the slot is held, counted from before the last successful claim or
+    /// renewal was sent, less the error of a slow local clock. At most [`SLOT_TTL`] after that.
     pub until: u64,
 }
 
 impl SlotView {
-    /// What one seat may spend in a window.
+    /// Returns the allowance of one slot in a window.
     pub(crate) fn slot_allowance(&self, requests: u64, policy: StoreLossPolicy) -> u64 {
         if self.total == 0 {
             return 0;
@@ -61,7 +60,7 @@ impl SlotView {
         u64::try_from(fallback).unwrap_or_default()
     }
 
-    /// What banks must not give out in a window of `length`, at local time `now`.
+    /// Returns the tokens that stores must not grant in a window of `length`, at local time `now`.
     pub(crate) fn withheld(
         &self,
         requests: u64,
@@ -79,8 +78,8 @@ impl SlotView {
             Some(crate::simulation::Flaw::StaleViewsCount) => self.asked_at,
             _ => now,
         };
-        if self.total == 0 || now.saturating_sub(self.asked_at) > FRESH {
-            // All fallbacks together, however many slots there are.
+        if self.total == 0 || now.saturating_sub(self.asked_at) > VIEW_TTL {
+            // The whole share, however many slots there are.
             let share = u128::from(requests) * u128::from(policy.share().min(100));
             return u64::try_from(share.div_ceil(100)).unwrap_or(requests);
         }
@@ -90,7 +89,7 @@ impl SlotView {
         self.slot_allowance(requests, policy).saturating_mul(live)
     }
 
-    /// What the replica may spend of its own in any time of a window's `length`, at local time `now`.
+    /// Returns the replica's own allowance in any period of a window's `length`, at local time `now`.
     pub(crate) fn own_allowance(
         &self,
         requests: u64,
@@ -101,7 +100,7 @@ impl SlotView {
     ) -> u64 {
         let Some(own) = &self.own else { return 0 };
         // The window in which `now` lies began at most one length ago.
-        let settled = settings.stretched(SETTLED.saturating_add(length));
+        let settled = settings.stretched(CLAIM_DELAY.saturating_add(length));
         #[cfg(test)]
         let settled = if settings.flaw == Some(crate::simulation::Flaw::SlotUsedAtOnce) {
             0
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn all_floors_together_are_within_the_share() {
+    fn all_fallback_allowances_together_are_within_the_share() {
         for requests in [0, 1, 7, 159, 160, 1000, u64::MAX] {
             let all = u128::from(view().slot_allowance(requests, POLICY)) * 16;
             assert!(all <= u128::from(requests) / 10, "{requests}: {all}");
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_view_counts_every_seat_and_so_does_none() {
+    fn a_stale_or_missing_view_counts_every_slot() {
         let settings = LimiterSettings::default();
         let withheld =
             |view: &SlotView, now| view.withheld(1600, POLICY, 60 * SECOND, now, &settings);
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_counts_until_the_windows_are_over_in_which_it_was_held() {
+    fn a_slot_counts_until_the_windows_in_which_it_was_held_are_over() {
         let settings = LimiterSettings::default();
         let view = SlotView { ended: vec![10 * SECOND, 70 * SECOND], ..view() };
         let withheld = |length| view.withheld(1600, POLICY, length, 95 * SECOND, &settings);
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_is_spent_once_settled_and_until_the_seat_ends() {
+    fn an_allowance_is_spent_after_the_claim_delay_and_until_the_slot_ends() {
         let settings = LimiterSettings::default();
         let own = |now| view().own_allowance(1600, POLICY, SECOND, now, &settings);
         assert_eq!([own(13 * SECOND), own(14 * SECOND)], [0, 10]);

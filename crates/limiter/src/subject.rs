@@ -1,20 +1,20 @@
-//! Whose requests are counted together.
+//! Subjects of limits: keys, tenants and plans.
 
 use std::{fmt, sync::Arc};
 
 use assay_tenancy::manifest::Per;
 
-/// Whose requests are counted together: a key, a tenant or a plan.
+/// Subject of a limit, whose requests are counted together: a key, a tenant or a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LimitSubject {
-    /// What it is.
+    /// Kind of subject.
     pub per: Per,
-    /// Its name.
+    /// Name: a key's visible part, or the name of a tenant or plan.
     pub name: Arc<str>,
 }
 
 impl fmt::Display for LimitSubject {
-    /// Distinct for distinct payers: `tenant/acme`.
+    /// Distinct for distinct subjects: `tenant/acme`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.per {
             Per::Key => "key",
@@ -25,7 +25,7 @@ impl fmt::Display for LimitSubject {
     }
 }
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Account<'a> {
     /// The plan.
@@ -37,7 +37,7 @@ pub struct Account<'a> {
 }
 
 impl Account<'_> {
-    /// Who pays for a limit that counts so.
+    /// Returns the subject of a limit that counts `per` key, tenant or plan.
     #[must_use]
     pub fn subject(&self, per: Per) -> LimitSubject {
         let name = match per {

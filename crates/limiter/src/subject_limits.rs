@@ -1,7 +1,7 @@
-//! What one replica knows of one payer: its cells, and how it gets on with each bank.
+//! State of one replica for one subject: its window counters, and its connection to each token store.
 //!
-//! At most one draw is on its way to each bank; whoever waits shares its answer. A bank that fails is
-//! asked again after a while, in the background; meanwhile nobody waits for it.
+//! At most one request to each token store is in flight; all callers that wait share its response. A
+//! store that fails is retried after a backoff, in the background; meanwhile no caller waits for it.
 
 use assay_tenancy::directory::Limit;
 
@@ -12,7 +12,7 @@ use crate::{
     window_counter::{DecisionContext, WindowCounter},
 };
 
-/// What one replica knows of one payer.
+/// State of one replica for one subject.
 #[derive(Clone, Debug)]
 pub struct SubjectLimits {
     subject: LimitSubject,
@@ -22,17 +22,17 @@ pub struct SubjectLimits {
     sequence: u64,
 }
 
-/// How the replica gets on with one bank.
+/// State of the requests to one token store.
 #[derive(Clone, Debug, Default)]
 struct StoreConnection {
     in_flight: Option<InFlightRequest>,
-    /// How often in a row the bank did not answer.
+    /// Consecutive requests that failed.
     failures: u32,
-    /// The local time before which it is not asked again.
+    /// Local time of the next attempt at the earliest.
     retry_at: u64,
 }
 
-/// A draw that is on its way.
+/// A request in flight.
 #[derive(Clone, Debug)]
 struct InFlightRequest {
     request: LeaseRequest,
@@ -40,31 +40,31 @@ struct InFlightRequest {
 }
 
 impl SubjectLimits {
-    /// Knows nothing of `payer` yet.
+    /// Creates the state of `subject`, without counters.
     #[must_use]
     pub fn new(subject: LimitSubject) -> Self {
         let (short, long) = (StoreConnection::default(), StoreConnection::default());
         Self { subject, counters: Vec::new(), short, long, sequence: 0 }
     }
 
-    /// Whose it is.
+    /// Returns the subject.
     #[must_use]
     pub const fn subject(&self) -> &LimitSubject {
         &self.subject
     }
 
-    /// Whether a bank could not be reached when it was asked last.
+    /// True if the last request to `store` failed.
     pub(crate) const fn is_unreachable(&self, store: TokenStoreKind) -> bool {
-        self.link(store).failures > 0
+        self.connection(store).failures > 0
     }
 
-    /// Whether somebody waits for the bank's answer.
+    /// True if a request to `store` is in flight.
     #[must_use]
     pub const fn is_waiting_for(&self, store: TokenStoreKind) -> bool {
-        self.link(store).in_flight.is_some()
+        self.connection(store).in_flight.is_some()
     }
 
-    /// The cell of `limit`, with the numbers as they are now.
+    /// Returns the counter of `limit`, updated to its present numbers.
     pub(crate) fn counter(
         &mut self,
         limit: &Limit,
@@ -83,8 +83,8 @@ impl SubjectLimits {
         counter
     }
 
-    /// The next draw from `bank`, if one is due at local time `now`: to be sent at once, and settled by
-    /// [`Self::drawn`] or [`Self::failed`].
+    /// Returns the next request to `store`, if one is due at local time `now`. The caller must send it
+    /// at once and report the outcome by [`Self::apply_grant`] or [`Self::request_failed`].
     pub fn due_request(
         &mut self,
         store: TokenStoreKind,
@@ -93,17 +93,17 @@ impl SubjectLimits {
         settings: &LimiterSettings,
     ) -> Option<LeaseRequest> {
         let stuck = settings.timings(store).timeout.saturating_mul(4);
-        let in_flight = self.link(store).in_flight.as_ref();
+        let in_flight = self.connection(store).in_flight.as_ref();
         if in_flight.is_some_and(|in_flight| now.saturating_sub(in_flight.sent) > stuck) {
-            // Whoever carried it is gone without a word.
-            self.link_mut(store).in_flight = None;
+            // The task that sent it ended without reporting an outcome.
+            self.connection_mut(store).in_flight = None;
             self.note_failure(store, now, settings);
         }
-        let link = self.link(store);
-        if link.in_flight.is_some() || now < link.retry_at {
+        let connection = self.connection(store);
+        if connection.in_flight.is_some() || now < connection.retry_at {
             return None;
         }
-        let (lost, context) = (link.failures > 0, DecisionContext { now, slots, settings });
+        let (lost, context) = (connection.failures > 0, DecisionContext { now, slots, settings });
         let of_store = || self.counters.iter().filter(|counter| counter.store == store);
         if !of_store().any(|counter| counter.is_low(lost, &context)) {
             return None;
@@ -113,7 +113,7 @@ impl SubjectLimits {
         self.send(store, windows, now)
     }
 
-    /// A draw that gives back what nobody asks for, if there is such.
+    /// Returns a request that gives back tokens without demand, if there are any.
     pub fn due_return(
         &mut self,
         store: TokenStoreKind,
@@ -126,7 +126,7 @@ impl SubjectLimits {
         })
     }
 
-    /// A draw that gives back everything, because the replica stops.
+    /// Returns a request that gives back all tokens, because the replica stops.
     pub fn drain(
         &mut self,
         store: TokenStoreKind,
@@ -145,8 +145,8 @@ impl SubjectLimits {
         now: u64,
         release: impl FnMut(&mut WindowCounter) -> Option<WindowRequest>,
     ) -> Option<LeaseRequest> {
-        let link = self.link(store);
-        if link.in_flight.is_some() || link.failures > 0 {
+        let connection = self.connection(store);
+        if connection.in_flight.is_some() || connection.failures > 0 {
             return None;
         }
         let of_store = self.counters.iter_mut().filter(|counter| counter.store == store);
@@ -163,16 +163,16 @@ impl SubjectLimits {
         if windows.is_empty() {
             return None;
         }
-        // Above every number before, also of a state that was dropped in the meantime.
+        // Above every earlier number, also those of a state that was evicted in the meantime.
         self.sequence = now.max(self.sequence + 1);
         let request = LeaseRequest { sequence: self.sequence, windows };
-        self.link_mut(store).in_flight =
+        self.connection_mut(store).in_flight =
             Some(InFlightRequest { request: request.clone(), sent: now });
         Some(request)
     }
 
-    /// Notes an answer of `bank` to the draw with this number. An answer that nobody waits for any more,
-    /// or that took too long, is dropped with all that it grants.
+    /// Applies a response of `store` to the request with this sequence number. A response that is no
+    /// longer awaited, or that is late, is dropped with all tokens that it grants.
     pub fn apply_grant(
         &mut self,
         store: TokenStoreKind,
@@ -188,7 +188,7 @@ impl SubjectLimits {
             self.note_failure(store, now, settings);
             return;
         }
-        *self.link_mut(store) = StoreConnection::default();
+        *self.connection_mut(store) = StoreConnection::default();
         let context = DecisionContext { now, slots, settings };
         for (asked, grant) in in_flight.request.windows.iter().zip(&answer.windows) {
             let found = self.counters.iter_mut().find(|counter| {
@@ -198,12 +198,12 @@ impl SubjectLimits {
                 counter.apply_grant(asked.requested, answer.epoch, grant, in_flight.sent, &context);
             }
         }
-        // Whoever waits for a cell that was not asked about asks once more.
+        // Callers that wait for a counter outside this request ask once more.
         self.clear_waiting(store);
     }
 
-    /// Notes that `bank` did not answer the draw with this number, or not in time. What it granted is
-    /// lost.
+    /// Records that `store` did not respond to the request with this sequence number, or not in time.
+    /// The tokens that it granted are lost.
     pub fn request_failed(
         &mut self,
         store: TokenStoreKind,
@@ -218,10 +218,10 @@ impl SubjectLimits {
 
     fn note_failure(&mut self, store: TokenStoreKind, now: u64, settings: &LimiterSettings) {
         let (shortest, longest) = settings.backoff;
-        let link = self.link_mut(store);
-        let pause = shortest.saturating_mul(1 << link.failures.min(16)).min(longest);
-        link.failures = link.failures.saturating_add(1);
-        link.retry_at = now.saturating_add(pause);
+        let connection = self.connection_mut(store);
+        let pause = shortest.saturating_mul(1 << connection.failures.min(16)).min(longest);
+        connection.failures = connection.failures.saturating_add(1);
+        connection.retry_at = now.saturating_add(pause);
         self.clear_waiting(store);
     }
 
@@ -232,10 +232,12 @@ impl SubjectLimits {
     }
 
     fn take_in_flight(&mut self, store: TokenStoreKind, sequence: u64) -> Option<InFlightRequest> {
-        self.link_mut(store).in_flight.take_if(|in_flight| in_flight.request.sequence == sequence)
+        self.connection_mut(store)
+            .in_flight
+            .take_if(|in_flight| in_flight.request.sequence == sequence)
     }
 
-    /// Takes back `count` of what was spent of a cell's lease; what was spent of the floor stays spent.
+    /// Returns `count` spent tokens to a counter's lease; tokens of the fallback allowance stay spent.
     pub(crate) fn refund(&mut self, spent: &SpentTokens, count: u64) {
         let found = self.counters.iter_mut().find(|counter| {
             counter.limit == spent.limit && counter.window_seconds == spent.window_seconds
@@ -245,7 +247,7 @@ impl SubjectLimits {
         }
     }
 
-    /// Where `limit` stands.
+    /// Returns the status of `limit`.
     pub(crate) fn status(
         &mut self,
         limit: &Limit,
@@ -257,8 +259,8 @@ impl SubjectLimits {
         self.counter(limit, policy, context.settings).status(lost, wall, context)
     }
 
-    /// Forgets cells that nobody asked for, holding nothing, for longer than their window. Returns
-    /// whether any are left.
+    /// Drops counters that hold nothing and had no demand for longer than their window. Returns true if
+    /// any counter or request is left.
     pub fn forget_idle(&mut self, now: u64, slots: &SlotView, settings: &LimiterSettings) -> bool {
         let context = DecisionContext { now, slots, settings };
         self.counters.retain(|counter| !counter.is_forgettable(&context));
@@ -266,7 +268,7 @@ impl SubjectLimits {
             || TokenStoreKind::ALL.iter().any(|store| self.is_waiting_for(*store))
     }
 
-    /// Tokens of a limit's lease, if it is of this window.
+    /// Returns the tokens of a limit's lease, if it belongs to this window.
     #[cfg(test)]
     pub(crate) fn tokens(
         &self,
@@ -277,26 +279,26 @@ impl SubjectLimits {
         found.filter(|counter| counter.window() == window).map(WindowCounter::tokens)
     }
 
-    /// The number of the draw that is on its way, when it was sent, and its limits.
+    /// Returns the sequence number, time of sending, and limits of the request in flight.
     #[cfg(test)]
     pub(crate) fn in_flight(
         &self,
         store: TokenStoreKind,
     ) -> Option<(u64, u64, Vec<assay_tenancy::manifest::LimitName>)> {
-        let in_flight = self.link(store).in_flight.as_ref()?;
+        let in_flight = self.connection(store).in_flight.as_ref()?;
         let limits =
             in_flight.request.windows.iter().map(|counter| counter.limit.clone()).collect();
         Some((in_flight.request.sequence, in_flight.sent, limits))
     }
 
-    const fn link(&self, store: TokenStoreKind) -> &StoreConnection {
+    const fn connection(&self, store: TokenStoreKind) -> &StoreConnection {
         match store {
             TokenStoreKind::Short => &self.short,
             TokenStoreKind::Long => &self.long,
         }
     }
 
-    const fn link_mut(&mut self, store: TokenStoreKind) -> &mut StoreConnection {
+    const fn connection_mut(&mut self, store: TokenStoreKind) -> &mut StoreConnection {
         match store {
             TokenStoreKind::Short => &mut self.short,
             TokenStoreKind::Long => &mut self.long,

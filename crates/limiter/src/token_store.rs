@@ -1,7 +1,8 @@
-//! Banks: who gives out tokens, and what is said between them and replicas.
+//! Token stores, and the requests and responses between them and replicas.
 //!
-//! A replica sends a [`LeaseRequest`] for several cells of one payer at once. It never sends the same one twice:
-//! where no answer came, what the draw granted is lost, and the next draw is another one.
+//! A replica sends one [`LeaseRequest`] for several windows of one subject. It never retries a request:
+//! if no response arrives, the tokens granted are lost, and the next request has another sequence
+//! number.
 
 use std::fmt;
 
@@ -9,78 +10,80 @@ use assay_tenancy::manifest::LimitName;
 
 use crate::LimitSubject;
 
-/// One replica's demand of a bank, for cells of one payer.
+/// Request of one replica to a token store, for windows of one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseRequest {
-    /// Rises with every draw of the replica for this payer. A bank that sees a number again, or a lower
-    /// one, does nothing: a message that the network doubled has no effect.
+    /// Sequence number, rising with every request of the replica for this subject. A store ignores a
+    /// request whose number is not higher than the last, so that a duplicated message has no effect.
     pub sequence: u64,
-    /// What is drawn and given back.
+    /// Tokens requested and returned, by window.
     pub windows: Vec<WindowRequest>,
 }
 
-/// What is drawn from one cell: one limit of the payer, in windows of one length.
+/// Request for one window: of one limit of the subject, in windows of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowRequest {
     /// The limit.
     pub limit: LimitName,
-    /// The windows' length.
+    /// Length of the windows in seconds.
     pub window_seconds: u64,
-    /// The most that may be given out in one window, all replicas together.
+    /// Most tokens that may be granted in one window, to all replicas together.
     pub allowed: u64,
-    /// How many tokens are wanted; may be none.
+    /// Tokens requested; may be 0.
     pub requested: u64,
-    /// The newest window that the replica was told of, or 0. The bank gives out nothing for an older one.
+    /// Newest window known to the replica, or 0. The store grants nothing for an older one.
     pub newest_window: u64,
-    /// Tokens that the replica will not spend.
+    /// Tokens that the replica returns unspent.
     pub returned: Option<ReturnedTokens>,
 }
 
-/// Tokens that a replica will not spend.
+/// Unspent tokens that a replica returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReturnedTokens {
-    /// The window that they were drawn for.
+    /// The window that they were granted for.
     pub window: u64,
-    /// The epoch in which they were drawn.
+    /// The epoch in which they were granted.
     pub epoch: u64,
-    /// How many.
+    /// Number of tokens.
     pub tokens: u64,
 }
 
-/// A bank's answer.
+/// Response of a token store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseGrant {
-    /// Names one uninterrupted life of the bank's memory; always the same where it is durable.
+    /// Epoch: identifies one uninterrupted life of the store's memory; constant if the store is
+    /// durable.
     pub epoch: u64,
-    /// For each cell of the draw, in its order: also for those of which nothing is wanted.
+    /// One grant for each window of the request, in its order, including those that request no tokens.
     pub windows: Vec<WindowGrant>,
 }
 
-/// What a bank says of one cell.
+/// Grant for one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowGrant {
-    /// How many tokens were given.
+    /// Tokens granted.
     pub granted: u64,
-    /// The window for which, and only for which, they may be spent: the bank's time by its length.
+    /// The only window in which they may be spent: the store's time divided by the window's length.
     pub window: u64,
-    /// Microseconds of the bank's clock from when it decided until the window's end.
+    /// Microseconds, by the store's clock, from its decision until the window's end.
     pub ends_in: u64,
-    /// How many tokens can still be drawn in this window.
+    /// Tokens that can still be granted in this window.
     pub remaining: u64,
-    /// Whether nothing is given out because the bank does not know what was given out before.
+    /// True if nothing is granted because the store does not know what it granted earlier in this
+    /// window.
     pub recovering: bool,
 }
 
-/// Who gives out tokens. In a window it never gives out more than `allowed`, whoever asks; a draw is
-/// done at most once.
+/// Token store: grants at most `allowed` tokens in a window to all replicas together, and processes a
+/// request at most once.
 #[async_trait::async_trait]
 pub trait TokenStore: Send + Sync + fmt::Debug {
-    /// Gives back what the draw gives back, then gives out what it wants, as far as there is some:
-    /// nothing only where nothing is left.
+    /// Takes back the returned tokens, then grants the requested ones as far as there are any: none
+    /// only if none are left.
     ///
     /// # Errors
     ///
-    /// Where the bank cannot be reached or fails. What it may have given out nevertheless is lost.
+    /// If the store is unreachable or fails. Tokens that it granted nevertheless are lost.
     async fn lease(
         &self,
         subject: &LimitSubject,
@@ -88,16 +91,16 @@ pub trait TokenStore: Send + Sync + fmt::Debug {
     ) -> Result<LeaseGrant, TokenStoreError>;
 }
 
-/// Why a bank did not answer.
+/// Failure of a request to a token store.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenStoreError {
-    /// It cannot be reached, or fails.
-    #[error("the store of limits does not answer: {0}")]
+    /// The store is unreachable or returned an error.
+    #[error("the token store is unreachable or failed: {0}")]
     Unreachable(Box<dyn std::error::Error + Send + Sync>),
-    /// It does not answer in time.
-    #[error("the store of limits does not answer within {0} ms")]
+    /// The store did not respond in time.
+    #[error("the token store did not respond within {0} ms")]
     Timeout(u64),
-    /// It says what no bank says.
-    #[error("the store of limits answers what cannot be understood: {0}")]
+    /// The response does not have the expected form.
+    #[error("the token store returned an invalid response: {0}")]
     InvalidResponse(String),
 }

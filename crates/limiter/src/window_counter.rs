@@ -1,4 +1,5 @@
-//! What one replica knows of one cell: its lease, what the bank said last, and its floor.
+//! Window counter of one replica for one limit: its lease, the store's last response, and the fallback
+//! allowance.
 
 use assay_tenancy::{
     directory::Limit,
@@ -13,7 +14,7 @@ use crate::{
     token_store::{ReturnedTokens, WindowGrant, WindowRequest},
 };
 
-/// What one replica knows of one limit of one payer.
+/// State of one replica for one limit of one subject.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowCounter {
     pub(crate) limit: LimitName,
@@ -24,37 +25,37 @@ pub(crate) struct WindowCounter {
     policy: StoreLossPolicy,
     lease: Lease,
     exhausted: Option<Exhausted>,
-    /// The newest window that the bank told of.
+    /// Newest window that the store reported.
     newest_window: u64,
     fallback: FallbackAllowance,
     demand: Demand,
-    /// Tokens that somebody waits for.
+    /// Tokens that requests wait for.
     waiting: u64,
     asked_at: u64,
 }
 
-/// The bank has nothing to give.
+/// State of an exhausted window: the store has no tokens left.
 #[derive(Clone, Copy, Debug)]
 struct Exhausted {
-    /// The local time from which the next window may have begun.
+    /// Local time from which the next window may have begun.
     until: u64,
-    /// The local time from which it is worth to ask again.
+    /// Local time from which the store is asked again.
     recheck: u64,
     recovering: bool,
 }
 
-/// Why a cell has no room, or whether the bank may have some.
+/// Reason why a counter has no room, or that the store may have tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
-    /// The bank may have more: ask it.
+    /// The store may have more tokens.
     Refillable,
-    /// The window is used up.
+    /// The window is exhausted.
     Exhausted,
-    /// The bank cannot be reached, or does not know what it gave out.
+    /// The store is unreachable, or does not know what it granted.
     Unknown,
 }
 
-/// What belongs to the moment rather than to the cell.
+/// Context of a decision, common to all counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecisionContext<'a> {
     pub(crate) now: u64,
@@ -86,27 +87,27 @@ impl WindowCounter {
         self.limit == limit.name && self.window_seconds == limit.window.seconds().max(1)
     }
 
-    /// The numbers as they are now. What was used stays used.
+    /// Updates the counter to the limit's present numbers. Spent tokens stay spent.
     pub(crate) fn update(&mut self, limit: &Limit, policy: StoreLossPolicy) {
         if (self.requests, self.policy) != (limit.requests, policy) {
-            // What was used up may not be any more.
+            // The window may have room again.
             self.exhausted = None;
             (self.requests, self.policy) = (limit.requests, policy);
         }
         self.counts = limit.counts;
     }
 
-    /// Notes that `count` more are asked for.
+    /// Records a demand of `count` more tokens.
     pub(crate) fn note(&mut self, count: u64, context: &DecisionContext<'_>) {
         self.asked_at = context.now;
         if self.timings(context.settings).recheck == 0 {
-            // Nothing need be remembered where asking costs nothing.
+            // A store in memory is cheap to ask: exhaustion need not be remembered.
             self.exhausted = None;
         }
         self.demand.note(count, self.horizon(context.settings), context.now);
     }
 
-    /// How many can be spent now; `lost` where the bank cannot be reached.
+    /// Returns the tokens that can be spent now; `lost` if the store is unreachable.
     pub(crate) fn room(&self, lost: bool, context: &DecisionContext<'_>) -> u64 {
         let leased = self.leased(context.now);
         if lost || self.is_exhausted(context.now) {
@@ -116,7 +117,7 @@ impl WindowCounter {
         }
     }
 
-    /// Why there is no room.
+    /// Returns the reason why there is no room.
     pub(crate) fn shortage(&self, lost: bool, context: &DecisionContext<'_>) -> Shortage {
         match self.exhausted.filter(|exhausted| context.now < exhausted.until) {
             Some(exhausted) if exhausted.recovering => Shortage::Unknown,
@@ -126,12 +127,13 @@ impl WindowCounter {
         }
     }
 
-    /// Notes that somebody waits for `count` more than there is room for.
+    /// Records that a request waits for `count` more tokens than there is room for.
     pub(crate) const fn wait(&mut self, count: u64) {
         self.waiting = self.waiting.saturating_add(count);
     }
 
-    /// Spends `count` for which there is room: of the lease first.
+    /// Spends `count` tokens for which there is room, of the lease first. Returns the tokens of the
+    /// lease and of the fallback allowance.
     pub(crate) fn spend(&mut self, count: u64, context: &DecisionContext<'_>) -> (u64, u64) {
         let leased = self.lease.spend(count, context.now);
         let fallback = count - leased;
@@ -141,17 +143,18 @@ impl WindowCounter {
         (leased, fallback)
     }
 
-    /// The window that the lease is of.
+    /// Returns the window of the lease.
     pub(crate) const fn window(&self) -> u64 {
         self.lease.window()
     }
 
-    /// Takes back tokens of the lease that were not needed after all.
+    /// Takes back spent tokens of the lease.
     pub(crate) fn refund(&mut self, spent: &SpentTokens, count: u64) {
         self.lease.refund(spent.window, count.min(spent.leased));
     }
 
-    /// Whether the bank should be asked for more; `lost` where it could not be reached of late.
+    /// True if the store should be asked for more tokens; `lost` if it was unreachable at the last
+    /// request.
     pub(crate) fn is_low(&self, lost: bool, context: &DecisionContext<'_>) -> bool {
         let held = self.leased(context.now);
         if self.is_exhausted(context.now) {
@@ -162,7 +165,7 @@ impl WindowCounter {
         self.waiting > 0 || (lost && held == 0) || (target >= 2 && held < target.div_ceil(2))
     }
 
-    /// What to draw now that the bank is asked anyway.
+    /// Returns the request for this window, as part of a request that is sent anyway.
     pub(crate) fn lease_request(&self, lost: bool, context: &DecisionContext<'_>) -> WindowRequest {
         let held = self.leased(context.now);
         let early = self.is_exhausted(context.now)
@@ -170,30 +173,31 @@ impl WindowCounter {
                 .exhausted
                 .is_some_and(|exhausted| context.now < exhausted.recheck && self.waiting == 0);
         let target = self.target(context);
-        // Whoever is low gets a whole target on top, so that it is asked for half as often.
+        // A low lease is filled by a whole target, so that requests are half as frequent.
         let more = if held < target.div_ceil(2) { target } else { target.saturating_sub(held) };
         let requested = match (early, lost) {
             (true, _) => 0,
-            // What a store gives out that does not answer is lost: one token shows whether it does.
+            // Tokens granted by an unreachable store are lost: one token shows whether it responds
+            // again.
             (false, true) => more.min(1),
             (false, false) => more.max(self.waiting).min(self.fair(context)),
         };
         self.window_request(requested, None, context)
     }
 
-    /// What to give back because nobody asks for it.
+    /// Returns the request that gives back tokens without demand.
     pub(crate) fn release_idle(&mut self, context: &DecisionContext<'_>) -> Option<WindowRequest> {
         let idle = context.now.saturating_sub(self.asked_at) >= self.timings(context.settings).idle;
         if idle { self.release(context) } else { None }
     }
 
-    /// What to give back because the replica stops.
+    /// Returns the request that gives back all tokens, because the replica stops.
     pub(crate) fn release(&mut self, context: &DecisionContext<'_>) -> Option<WindowRequest> {
         let returned = self.lease.release(context.now)?;
         Some(self.window_request(0, Some(returned), context))
     }
 
-    /// Notes the answer to a draw that was sent at local time `sent`.
+    /// Applies the grant of a request that was sent at local time `sent`.
     pub(crate) fn apply_grant(
         &mut self,
         requested: u64,
@@ -204,7 +208,7 @@ impl WindowCounter {
     ) {
         self.waiting = 0;
         if answer.window < self.newest_window && answer.recovering {
-            // The store lost its memory and its clock is behind: what it says is of the past.
+            // The store lost its memory and its clock is behind: its response concerns a past window.
             self.set_exhausted(answer, sent, true, context);
             return;
         }
@@ -222,24 +226,24 @@ impl WindowCounter {
         }
     }
 
-    /// Whoever waited was told.
+    /// Clears the tokens that requests wait for, after a response.
     pub(crate) const fn clear_waiting(&mut self) {
         self.waiting = 0;
     }
 
-    /// Whether a plan refuses everything where the bank cannot be reached.
+    /// True if the plan refuses all requests while the store is unreachable.
     pub(crate) fn is_closed(&self) -> bool {
         self.policy.on_token_store_loss == OnTokenStoreLoss::Refuse
     }
 
-    /// Seconds until the next window, at least one.
+    /// Returns the seconds until the next window, at least 1.
     pub(crate) const fn resets_in(&self, now: u64) -> u64 {
         let left = self.lease.ends().saturating_sub(now).div_ceil(SECOND);
         if left == 0 { 1 } else { left }
     }
 
-    /// Where the limit stands. `wall` is the time since 1970 by the replica's own clock: it says when a
-    /// window ends that no bank was asked about.
+    /// Returns the status of the limit. `wall` is the time since 1970 by the replica's own clock: it
+    /// gives the end of a window that no store was asked about.
     pub(crate) fn status(
         &self,
         lost: bool,
@@ -272,7 +276,7 @@ impl WindowCounter {
         }
     }
 
-    /// Whether nothing of it would be missed.
+    /// True if the counter holds nothing that still matters.
     pub(crate) fn is_forgettable(&self, context: &DecisionContext<'_>) -> bool {
         let quiet = context.settings.stretched(self.length());
         self.waiting == 0
@@ -281,12 +285,12 @@ impl WindowCounter {
             && self.fallback.is_idle(self.length(), context.now, context.settings)
     }
 
-    /// The tokens of the lease that may be spent.
+    /// Returns the tokens of the lease that may be spent.
     pub(crate) const fn leased(&self, now: u64) -> u64 {
         self.lease.spendable(now)
     }
 
-    /// The tokens of the lease, spendable or not.
+    /// Returns the tokens of the lease, spendable or not.
     #[cfg(test)]
     pub(crate) const fn tokens(&self) -> u64 {
         self.lease.tokens()
@@ -317,7 +321,7 @@ impl WindowCounter {
         self.fallback.left(share, self.length(), now, settings)
     }
 
-    /// What the bank may give out in a window: what no seat may spend.
+    /// Returns the tokens that the store may grant in a window: those that no slot may spend.
     fn allowed(&self, context: &DecisionContext<'_>) -> u64 {
         if self.store == TokenStoreKind::Long {
             return self.requests;
@@ -327,7 +331,7 @@ impl WindowCounter {
         self.requests.saturating_sub(withheld)
     }
 
-    /// What is held where the demand stays as it is.
+    /// Returns the tokens to hold for the present demand.
     fn target(&self, context: &DecisionContext<'_>) -> u64 {
         if context.now.saturating_sub(self.asked_at) >= self.timings(context.settings).idle {
             return 0;
@@ -335,10 +339,11 @@ impl WindowCounter {
         self.demand.within(self.horizon(context.settings), context.now)
     }
 
-    /// The most that is taken at once near the end, by what is known: the others want some too.
+    /// Returns the most tokens to take at once near exhaustion, as far as known: other replicas need
+    /// some too.
     fn fair(&self, context: &DecisionContext<'_>) -> u64 {
         if self.store == TokenStoreKind::Short {
-            // This store knows better how many replicas ask.
+            // The store of short windows knows the number of replicas better.
             return u64::MAX;
         }
         let known = self.lease.remaining(context.now);

@@ -5,7 +5,7 @@ use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 use assay_limiter::{
     LimitSubject, Limiter, LimiterSettings, ReplicaSlot, SharedLimiter, SlotView,
     redis::{BoxError, EpochRegistry, RedisTokenStore, SCRIPTS, Script, ScriptRunner},
-    slots::HELD,
+    slots::SLOT_TTL,
     token_store::{LeaseGrant, LeaseRequest, TokenStore, TokenStoreError, WindowGrant},
 };
 use assay_redis::RedisClient;
@@ -250,7 +250,7 @@ impl SlotHeartbeat {
 
     /// Renews the seat, or claims one.
     async fn look(&self, own: Option<ReplicaSlot>) -> Result<SlotView, StoreError> {
-        let lease = Duration::from_micros(HELD);
+        let lease = Duration::from_micros(SLOT_TTL);
         let asked_at = self.shared.local_now();
         if own.is_some() {
             let renewed = self.coordination.renew_slot(&self.holder, lease).await?;
@@ -274,7 +274,7 @@ impl SlotHeartbeat {
         }
         let claimed_at = own.map_or_else(|| self.shared.local_now(), |own| own.claimed_at);
         // A clock that runs slow by a thousandth takes the seat for held too long by as much.
-        let until = asked_at.saturating_add(HELD - HELD / 1000 - 1);
+        let until = asked_at.saturating_add(SLOT_TTL - SLOT_TTL / 1000 - 1);
         let own = slot.is_held.then_some(ReplicaSlot { claimed_at, until });
         SlotView { total: slot.registry.total, held, ended, asked_at, own }
     }

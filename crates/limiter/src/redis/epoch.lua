@@ -1,8 +1,9 @@
--- Which epoch it is: one uninterrupted life of the memory in which the counters are.
+-- Determines the epoch: one uninterrupted life of the memory that holds the counters.
 --
 -- KEYS[1]  the epoch's record: run, id, unknown_before, latest
--- ARGV[1]  the margin: how much later than its birth an epoch's past may still be unknown, microseconds
--- ARGV[2]  how far a clock may be back that is waited for, microseconds
+-- ARGV[1]  the margin: time after the start of an epoch during which its past may be unknown,
+-- microseconds
+-- ARGV[2]  longest step of the clock backward that is waited for, microseconds
 
 local function whole(number)
   return string.format('%.0f', number)

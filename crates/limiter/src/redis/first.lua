@@ -1,4 +1,4 @@
--- Nothing came before this epoch: its past is known. Void if it is another epoch by now.
+-- Marks the epoch's past as known, because no epoch preceded it. No effect if another epoch has begun.
 --
 -- KEYS[1]  the epoch's record
 -- ARGV[1]  the epoch's id

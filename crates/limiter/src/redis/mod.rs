@@ -1,15 +1,15 @@
-//! The bank of short windows: counters in Redis, changed by one script.
+//! Token store of short windows: counters in Redis, changed by one script.
 //!
-//! The script does what [`Ledger`](crate::Ledger) says, by the server's own clock. Payers are spread over
+//! The script implements [`Ledger`](crate::Ledger) by the server's own clock. Subjects are spread over
 //! a fixed number of buckets. All keys of a bucket lie in one slot of a cluster, with the record of the
-//! bucket's epoch: where a server loses its memory, it loses counters and record together, and a record
-//! that survives alone names another run of the server. One draw is one call of one script, on one slot.
+//! bucket's epoch: a server that loses its memory loses counters and record together, and a record that
+//! survives alone names another run of the server. One request is one call of one script, on one slot.
 
 use std::{fmt::Write as _, sync::Arc};
 
 use crate::{
     LimitSubject,
-    ledger::LONGEST_STEP,
+    ledger::MAX_CLOCK_STEP,
     token_store::{
         LeaseGrant, LeaseRequest, TokenStore, TokenStoreError, WindowGrant, WindowRequest,
     },
@@ -17,15 +17,15 @@ use crate::{
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// How many buckets there are. Never change it: each one's past is remembered.
+/// Number of buckets. Never change it: the first epoch of each is recorded durably.
 pub const BUCKETS: u32 = 64;
 
-/// A script for Redis.
+/// A Lua script for Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// What it is called in logs.
+    /// Name in logs.
     pub name: &'static str,
-    /// Its text.
+    /// Source text.
     pub text: &'static str,
 }
 
@@ -35,21 +35,21 @@ const OPEN: Script =
     Script { name: "open", text: concat!(include_str!("epoch.lua"), include_str!("open.lua")) };
 const FIRST: Script = Script { name: "first", text: include_str!("first.lua") };
 
-/// Every script, to be loaded beforehand.
+/// All scripts, to be loaded in advance.
 pub const SCRIPTS: [Script; 3] = [LEASE, OPEN, FIRST];
 
-/// What goes wrong outside.
+/// Error of a script runner or an epoch registry.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Who runs scripts: a connection to Redis, of whatever sort.
+/// Runner of scripts: a connection to Redis of any kind.
 #[async_trait::async_trait]
 pub trait ScriptRunner: Send + Sync + std::fmt::Debug {
     /// Runs a script on the primary that holds `keys` (all in one slot), at most once for each call if
-    /// that can be helped.
+    /// possible.
     ///
     /// # Errors
     ///
-    /// Where Redis cannot be reached or refuses.
+    /// If Redis is unreachable or refuses the script.
     async fn run(
         &self,
         script: Script,
@@ -58,47 +58,47 @@ pub trait ScriptRunner: Send + Sync + std::fmt::Debug {
     ) -> Result<Vec<i64>, BoxError>;
 }
 
-/// Who remembers, durably, that a bucket ever had an epoch.
+/// Durable record of the buckets that ever had an epoch.
 #[async_trait::async_trait]
 pub trait EpochRegistry: Send + Sync {
-    /// Whether this is the first time that anybody asks about `bucket`: true exactly once.
+    /// Returns true exactly once for each bucket: the first time that any replica asks.
     ///
     /// # Errors
     ///
-    /// Where that cannot be known.
+    /// If the record cannot be read or written.
     async fn is_first(&self, bucket: &str) -> Result<bool, BoxError>;
 }
 
-/// Counters in Redis.
+/// Token store with counters in Redis.
 #[derive(Clone, Debug)]
 pub struct RedisTokenStore {
     scripts: Arc<dyn ScriptRunner>,
-    /// Names this run of this replica among all others.
+    /// Identifies this run of this replica.
     replica: u64,
     /// See [`Self::new`].
     margin: u64,
 }
 
 impl RedisTokenStore {
-    /// `replica` is a random number that no other run of any replica has. `margin` (microseconds) is the
-    /// time that a Redis which lost its memory stays silent beyond the windows in which it noticed: more
-    /// than the clocks of a primary and its successor differ, and than a primary goes on that does not
-    /// know of its successor.
+    /// Creates a store. `replica` is a random number unique to this run of this replica. `margin`
+    /// (microseconds) is the time for which a Redis that lost its memory grants nothing, beyond the
+    /// windows in which it noticed: more than the clocks of a primary and its successor differ, and
+    /// than a replaced primary goes on unaware of its successor.
     pub const fn new(scripts: Arc<dyn ScriptRunner>, replica: u64, margin: u64) -> Self {
         Self { scripts, replica, margin }
     }
 
-    /// Sees to it, when a program starts, that every bucket has an epoch, and that the first one of an
-    /// installation gives out tokens at once. Nothing breaks where this fails: buckets without an epoch
-    /// get one by their first draw, and stay silent until the next window.
+    /// Opens an epoch in every bucket when a program starts, and lets the first epoch of an
+    /// installation grant tokens at once. A failure is harmless: buckets without an epoch get one by
+    /// their first request, and grant nothing until the next window.
     ///
     /// # Errors
     ///
-    /// Where Redis or the memory of epochs does not answer.
+    /// If Redis or the registry of epochs fails.
     pub async fn open(&self, epochs: &dyn EpochRegistry) -> Result<(), BoxError> {
         for bucket in 0..BUCKETS {
             let key = [epoch_key(bucket)];
-            let arguments = [self.margin.to_string(), LONGEST_STEP.to_string()];
+            let arguments = [self.margin.to_string(), MAX_CLOCK_STEP.to_string()];
             let answer = self.scripts.run(OPEN, &key, &arguments).await?;
             if let [epoch, 1] = answer.as_slice()
                 && epochs.is_first(&format!("limits-{bucket}")).await?
@@ -132,7 +132,7 @@ impl TokenStore for RedisTokenStore {
     }
 }
 
-/// The keys and arguments of a draw.
+/// Returns the keys and arguments of a request.
 fn script_call(
     replica: u64,
     margin: u64,
@@ -141,7 +141,7 @@ fn script_call(
 ) -> (Vec<String>, Vec<String>) {
     let bucket = bucket(subject);
     let mut keys = vec![epoch_key(bucket)];
-    let head = [margin, LONGEST_STEP, replica, request.sequence];
+    let head = [margin, MAX_CLOCK_STEP, replica, request.sequence];
     let mut arguments: Vec<String> = head.iter().map(u64::to_string).collect();
     for WindowRequest { limit, window_seconds, allowed, requested, newest_window, returned } in
         &request.windows
@@ -156,7 +156,7 @@ fn script_call(
     (keys, arguments)
 }
 
-/// What the script answers to a draw of so many cells, where that can be understood.
+/// Parses the script's response to a request for `expected` windows; `None` if it has another form.
 #[must_use]
 pub fn parse_grant(answer: &[i64], expected: usize) -> Option<LeaseGrant> {
     let (head, rest) = answer.split_at_checked(2)?;
@@ -178,7 +178,7 @@ pub fn parse_grant(answer: &[i64], expected: usize) -> Option<LeaseGrant> {
     Some(LeaseGrant { epoch, windows: windows.collect::<Option<_>>()? })
 }
 
-/// The bucket of a payer: FNV-1a of its name, which never changes.
+/// Returns the bucket of a subject: FNV-1a of its name. It must never change.
 fn bucket(subject: &LimitSubject) -> u32 {
     let mut name = String::new();
     // Writing to a string cannot fail.

@@ -1,3 +1,3 @@
 
--- Nothing more: only sees to it that there is an epoch. Returns its id and whether it has just begun.
+-- Only opens an epoch. Returns its id and 1 if it has just begun.
 return {id, fresh}

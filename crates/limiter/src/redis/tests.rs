@@ -1,4 +1,4 @@
-//! Given a real Redis, then the script answers what the ledger answers.
+//! Tests of the scripts against the ledger, on a real Redis.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -24,11 +24,11 @@ impl Connection {
 
     pub(crate) async fn try_new(url: &str) -> Result<Self, BoxError> {
         let client = ::redis::Client::open(url)?;
-        // A busy machine must not make a command look lost that was done.
-        let patient = ::redis::AsyncConnectionConfig::new()
+        // On a busy machine a processed command must not look lost.
+        let long_timeout_settings = ::redis::AsyncConnectionConfig::new()
             .set_response_timeout(Some(Duration::from_secs(30)))
             .set_connection_timeout(Some(Duration::from_secs(30)));
-        Ok(Self(client.get_multiplexed_async_connection_with_config(&patient).await?))
+        Ok(Self(client.get_multiplexed_async_connection_with_config(&long_timeout_settings).await?))
     }
 
     pub(crate) async fn command(&self, words: &[&str]) -> ::redis::Value {
@@ -58,12 +58,12 @@ impl ScriptRunner for Connection {
     }
 }
 
-/// Knows nothing of any epoch.
+/// Registry in which no epoch is recorded yet.
 #[derive(Default)]
-pub(crate) struct NeverSeen(AtomicU64);
+pub(crate) struct NewEpochRegistry(AtomicU64);
 
 #[async_trait::async_trait]
-impl EpochRegistry for NeverSeen {
+impl EpochRegistry for NewEpochRegistry {
     async fn is_first(&self, _: &str) -> Result<bool, BoxError> {
         Ok(self.0.fetch_add(1, Ordering::Relaxed) < u64::from(BUCKETS))
     }
@@ -84,13 +84,13 @@ fn window(name: &str, window_seconds: u64, allowed: u64, requested: u64) -> Wind
     }
 }
 
-/// The server's time, from what it said of a window.
+/// Returns the server's time from its grant for a window.
 fn time_of(grant: &WindowGrant, window_seconds: u64) -> u64 {
     (grant.window + 1) * window_seconds * SECOND - grant.ends_in
 }
 
 #[tokio::test]
-async fn the_script_answers_what_the_ledger_answers() {
+async fn the_script_agrees_with_the_ledger() {
     let mut server = Redis::start();
     let mut connection = Connection::to(&server).await;
     let (mut ledger, mut run) = (Ledger::new(MARGIN), 0);
@@ -99,7 +99,7 @@ async fn the_script_answers_what_the_ledger_answers() {
     let mut granted_before: Vec<(usize, WindowRequest, ReturnedTokens)> = Vec::new();
     let (mut granted, mut recovering, mut returns) = (0, 0, 0);
     for step in 0..3_000 {
-        // Given any request of any of three replicas, some of them repeated,
+        // Given random requests of three replicas, some of them repeated,
         let replica = usize::try_from(random.between(0, 3)).unwrap();
         let again = random.chance(50);
         sequences[replica] += u64::from(!again);
@@ -124,7 +124,7 @@ async fn the_script_answers_what_the_ledger_answers() {
         let answer = connection.run(LEASE, &keys, &arguments).await.unwrap();
         let real = parse_grant(&answer, request.windows.len()).unwrap();
 
-        // when both decide at the same time, then they say the same.
+        // when both decide at the same time, then they agree,
         let now = time_of(&real.windows[0], 1);
         let at = ServerClock { run: run.to_string(), now };
         let expected = ledger.lease(&at, replica as u64, &subject(), &request);
@@ -138,7 +138,7 @@ async fn the_script_answers_what_the_ledger_answers() {
         }
         granted_before.truncate(20);
 
-        // And nothing changes that where the memory is lost, or the clock is set returned.
+        // even after the memory is lost or the clock is set back.
         match random.between(0, 400) {
             0 => {
                 connection.command(&["FLUSHALL"]).await;
@@ -151,7 +151,7 @@ async fn the_script_answers_what_the_ledger_answers() {
                 (run, ledger) = (run + 1, Ledger::new(MARGIN));
             }
             2 => {
-                // A restart with a snapshot: the record stands, but is of another run.
+                // A restart with a snapshot: the record exists, but is of another run.
                 connection.command(&["HSET", &keys[0], "run", "0"]).await;
                 ledger.set_run("of another server");
             }
@@ -161,7 +161,7 @@ async fn the_script_answers_what_the_ledger_answers() {
                 ledger.set_latest(ahead);
             }
             4 => {
-                let ahead = now + LONGEST_STEP + 600 * SECOND;
+                let ahead = now + MAX_CLOCK_STEP + 600 * SECOND;
                 connection.command(&["HSET", &keys[0], "latest", &ahead.to_string()]).await;
                 ledger.set_latest(ahead);
             }
@@ -184,11 +184,11 @@ fn is_recovering(grant: &LeaseGrant) -> bool {
 }
 
 #[tokio::test]
-async fn the_first_epoch_gives_out_tokens_at_once_and_a_later_one_only_from_its_next_window() {
+async fn the_first_epoch_grants_at_once_and_a_later_one_from_its_next_window() {
     let server = Redis::start();
     let connection = Connection::to(&server).await;
     let store = RedisTokenStore::new(Arc::new(connection.clone()), 7, MARGIN);
-    let epochs = NeverSeen::default();
+    let epochs = NewEpochRegistry::default();
     store.open(&epochs).await.unwrap();
     let request = |sequence| LeaseRequest { sequence, windows: vec![window("hour", 3000, 10, 3)] };
     let first = store.lease(&subject(), &request(1)).await.unwrap().windows[0];
@@ -200,12 +200,12 @@ async fn the_first_epoch_gives_out_tokens_at_once_and_a_later_one_only_from_its_
     assert_eq!(
         (after.granted, after.recovering),
         (0, true),
-        "nobody knows what was given out before"
+        "the tokens granted before are unknown"
     );
 }
 
 #[tokio::test]
-async fn what_no_script_says_is_not_understood() {
+async fn malformed_script_responses_are_rejected() {
     for answer in
         [&[][..], &[1], &[1, 0, 5], &[-1, 0], &[1, 0, -1, 2, 3, 4, 0], &[1, 0, 1, 2, 3, 4]]
     {
@@ -215,7 +215,7 @@ async fn what_no_script_says_is_not_understood() {
 }
 
 #[test]
-fn all_keys_of_a_draw_lie_in_one_slot_and_buckets_never_move() {
+fn all_keys_of_a_request_lie_in_one_slot_and_buckets_never_move() {
     let request =
         LeaseRequest { sequence: 1, windows: vec![window("a", 1, 1, 1), window("b", 60, 1, 1)] };
     let (keys, arguments) = script_call(3, MARGIN, &subject(), &request);

@@ -1,4 +1,5 @@
-//! The limiter of one of many replicas: carries draws to the banks, and wakes who waits for them.
+//! Limiter of one of many replicas: sends requests to the token stores, and wakes callers that wait for
+//! responses.
 
 #[cfg(test)]
 mod tests;
@@ -26,13 +27,13 @@ use crate::{
     token_store::{LeaseGrant, TokenStore, TokenStoreError},
 };
 
-/// How long a request waits for banks altogether: long enough to win a token at a window's end, where
-/// many replicas draw them one by one.
+/// Longest time that a request waits for token stores in all: long enough to win a token near
+/// exhaustion, where many replicas take them one by one.
 const LEASE_WAIT: Duration = Duration::from_secs(2);
-/// Between two looks for what nobody asks for any more.
+/// Interval of sweeps for tokens without demand.
 const SWEEP_EVERY: Duration = Duration::from_millis(500);
 
-/// The limiter of one of many replicas. Clones share everything.
+/// Limiter of one of many replicas. Clones share all state.
 #[derive(Clone, Debug)]
 pub struct SharedLimiter(Arc<Inner>);
 
@@ -41,7 +42,7 @@ struct Inner {
     sharded: ShardedLimits,
     short: Arc<dyn TokenStore>,
     long: Arc<dyn TokenStore>,
-    /// Local times count from here.
+    /// Origin of local times.
     started: Instant,
     answered: Notify,
     lease_requests: [AtomicU64; 2],
@@ -49,8 +50,8 @@ struct Inner {
 }
 
 impl SharedLimiter {
-    /// A limiter that draws from these banks. Until [`Self::set_seats`] it has no floor, and leaves the
-    /// others theirs. [`Self::keep`] must run beside it.
+    /// Creates a limiter on these token stores. Until [`Self::set_slots`] it has no fallback allowance,
+    /// and leaves the others theirs. [`Self::run_maintenance`] must run beside it.
     pub fn new(
         short: Arc<dyn TokenStore>,
         long: Arc<dyn TokenStore>,
@@ -67,40 +68,40 @@ impl SharedLimiter {
         }))
     }
 
-    /// The local time in microseconds: by it are seats held and known.
+    /// Returns the local time in microseconds, by which slots are held and viewed.
     #[must_use]
     pub fn local_now(&self) -> u64 {
         self.0.now()
     }
 
-    /// What is known of the seats from now on.
+    /// Replaces the view of the slots.
     pub fn set_slots(&self, slots: SlotView) {
         self.0.sharded.set_slots(slots);
     }
 
-    /// Whether a bank answered when it was asked last.
+    /// True if the last request to `store` succeeded.
     #[must_use]
     pub fn is_reachable(&self, store: TokenStoreKind) -> bool {
         self.0.reachable(store).load(Ordering::Relaxed)
     }
 
-    /// How often a bank was asked.
+    /// Returns the number of requests sent to `store`.
     #[must_use]
     pub fn lease_requests(&self, store: TokenStoreKind) -> u64 {
         self.0.lease_requests(store).load(Ordering::Relaxed)
     }
 
-    /// How many payers are known at the moment.
+    /// Returns the number of subjects in memory.
     #[must_use]
     pub fn subjects(&self) -> usize {
         self.0.sharded.subjects()
     }
 
-    /// Asks for one request: see [`crate::Limiter::admit`].
+    /// Decides on one request: see [`crate::Limiter::admit`].
     pub async fn admit(
         &self,
         account: Account<'_>,
-        ask: RequestKind,
+        kind: RequestKind,
         limits: &[Limit],
         policy: StoreLossPolicy,
         wall_seconds: u64,
@@ -108,9 +109,9 @@ impl SharedLimiter {
         let settings = &self.0.sharded.settings;
         let decide = |applicable: &mut [ApplicableLimits<'_>], now, slots: &SlotView, first| {
             if first {
-                note(applicable, policy, ask, 1, now, slots, settings);
+                note(applicable, policy, kind, 1, now, slots, settings);
             }
-            match admit(applicable, policy, ask, now, slots, settings) {
+            match admit(applicable, policy, kind, now, slots, settings) {
                 Admission::Wait => None,
                 verdict => Some(verdict),
             }
@@ -119,7 +120,7 @@ impl SharedLimiter {
         Decision::new(verdict, || self.statuses(account, limits, policy, wall_seconds))
     }
 
-    /// Takes as many of `wanted` checks as there is room for: see [`crate::Limiter::take_checks`].
+    /// Takes up to `wanted` checks: see [`crate::Limiter::take_checks`].
     pub async fn take_checks(
         &self,
         account: Account<'_>,
@@ -145,12 +146,12 @@ impl SharedLimiter {
         }
     }
 
-    /// Gives back what was charged as a check, because it was not answered.
+    /// Refunds a charge for checks that were not answered.
     pub fn refund(&self, account: Account<'_>, charge: &Charge) {
         self.0.sharded.refund(account, charge);
     }
 
-    /// Where every limit stands, as far as this replica knows.
+    /// Returns the status of every limit, as far as this replica knows.
     #[must_use]
     pub fn statuses(
         &self,
@@ -163,7 +164,7 @@ impl SharedLimiter {
         self.0.sharded.statuses(account, limits, policy, wall, self.0.now())
     }
 
-    /// Gives back what nobody asks for any more, and forgets who does not ask: runs until it is dropped.
+    /// Returns tokens without demand and drops idle subjects, until the future is dropped.
     pub async fn run_maintenance(&self) {
         let mut ticks = interval(SWEEP_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -175,9 +176,9 @@ impl SharedLimiter {
         }
     }
 
-    /// Gives everything back, as far as banks can be reached: when no more requests are admitted.
+    /// Returns all tokens to the stores that are reachable, when no more requests are admitted.
     pub async fn shutdown(&self) {
-        // Draws that are on their way still come returned with tokens.
+        // Requests in flight may still be granted tokens.
         for _ in 0..3 {
             let mut returning = JoinSet::new();
             for due in self.0.sharded.sweep(true, self.0.now()) {
@@ -194,8 +195,8 @@ impl SharedLimiter {
         }
     }
 
-    /// Decides at once where that is possible, and else as soon as banks have answered. `None` where that
-    /// takes too long.
+    /// Decides at once if possible, otherwise after a response of the stores. `None` after
+    /// [`LEASE_WAIT`].
     async fn decide<T>(
         &self,
         account: Account<'_>,
@@ -209,7 +210,7 @@ impl SharedLimiter {
         }
         let deadline = Instant::now() + LEASE_WAIT;
         loop {
-            // What is answered from here on wakes this, also before it waits.
+            // A response from here on wakes this task, even before it waits.
             let answered = self.0.answered.notified();
             if let Some(decided) = self.attempt(account, limits, |applicable, now, slots| {
                 decide(applicable, now, slots, false)
@@ -253,7 +254,7 @@ impl Inner {
         u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Carries a draw to its bank, and its answer back.
+    /// Sends a request to its token store, and applies the response.
     async fn send_and_apply(&self, due: DueRequest) {
         self.lease_requests(due.store).fetch_add(1, Ordering::Relaxed);
         let longest = self.timeout(due.store);
@@ -275,8 +276,12 @@ impl Inner {
     fn note_reachable(&self, store: TokenStoreKind, answer: &Result<LeaseGrant, TokenStoreError>) {
         let was = self.reachable(store).swap(answer.is_ok(), Ordering::Relaxed);
         match answer {
-            Ok(_) if !was => tracing::info!(?store, "limits are counted together again"),
-            Err(error) if was => tracing::warn!(?store, %error, "limits are not counted together"),
+            Ok(_) if !was => tracing::info!(?store, "the token store responds again"),
+            Err(error) if was => tracing::warn!(
+                ?store,
+                %error,
+                "the token store is unreachable: limits are not shared with other replicas"
+            ),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Given replicas with one real Redis, then they behave as one.
+//! Tests of replicas that share one real Redis.
 
 use std::{
     collections::BTreeMap,
@@ -18,20 +18,20 @@ use crate::{
     Ledger, LimitSubject, ReplicaSlot, ServerClock,
     redis::{
         BoxError, RedisTokenStore, Script, ScriptRunner,
-        tests::{Connection, NeverSeen},
+        tests::{Connection, NewEpochRegistry},
     },
     token_store::LeaseRequest,
 };
 
 const ACME: Account<'_> = Account { plan: "business", tenant: "acme", key: "a" };
-const FLOOR: StoreLossPolicy =
+const FALLBACK: StoreLossPolicy =
     StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Fallback, fallback_share: 10 };
 const CLOSED: StoreLossPolicy =
     StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Refuse, fallback_share: 10 };
-/// Requests that are on their way at once.
-const AT_ONCE: u64 = 16;
+/// Concurrent requests.
+const CONCURRENCY: u64 = 16;
 
-/// The bank of long windows, in memory.
+/// Token store of long windows, in memory.
 #[derive(Debug)]
 struct LongTokenStore(Mutex<Ledger>);
 
@@ -61,7 +61,7 @@ fn wall() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros()).unwrap()
 }
 
-/// A length below an hour whose window goes on for at least a minute.
+/// Returns a length below an hour whose window goes on for at least a minute.
 fn roomy_window() -> u64 {
     let now = wall() / SECOND;
     (3000..3500).find(|length| length - now % length > 1000).unwrap()
@@ -78,8 +78,8 @@ fn limit(requests: u64, seconds: u64, counts: Counts) -> Limit {
     }
 }
 
-/// A busy machine must not look like a lost bank.
-fn patient() -> LimiterSettings {
+/// Settings under which a busy machine does not look like an unreachable store.
+fn long_timeout_settings() -> LimiterSettings {
     let mut settings = LimiterSettings::default();
     settings.short.timeout = 20 * SECOND;
     settings
@@ -98,11 +98,11 @@ async fn server() -> (Redis, Connection) {
     let server = Redis::start();
     let connection = Connection::to(&server).await;
     let store = RedisTokenStore::new(Arc::new(connection.clone()), 0, 0);
-    store.open(&NeverSeen::default()).await.unwrap();
+    store.open(&NewEpochRegistry::default()).await.unwrap();
     (server, connection)
 }
 
-/// Asks `count` times, some at once, and says how many were admitted.
+/// Sends `count` requests, some at once, and returns how many were admitted.
 async fn offer(
     replica: SharedLimiter,
     count: u64,
@@ -110,11 +110,11 @@ async fn offer(
     policy: StoreLossPolicy,
 ) -> u64 {
     let mut asking = JoinSet::new();
-    for part in 0..AT_ONCE {
+    for part in 0..CONCURRENCY {
         let (replica, limits) = (replica.clone(), Arc::clone(&limits));
         asking.spawn(async move {
             let mut admitted = 0;
-            for _ in (part..count).step_by(usize::try_from(AT_ONCE).unwrap()) {
+            for _ in (part..count).step_by(usize::try_from(CONCURRENCY).unwrap()) {
                 let decision = replica.admit(ACME, RequestKind::Check, &limits, policy, 0).await;
                 admitted += u64::from(matches!(decision, Decision::Admitted { .. }));
             }
@@ -125,18 +125,18 @@ async fn offer(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_replicas_at_ten_times_the_limit_admit_the_limit_and_no_more() {
+async fn many_replicas_at_ten_times_the_limit_admit_exactly_the_limit() {
     let (_server, connection) = server().await;
     for replicas in [1_u64, 3, 10] {
         let limits = Arc::new(vec![limit(1000 + replicas, roomy_window(), Counts::Requests)]);
         connection.command(&["FLUSHALL"]).await;
         RedisTokenStore::new(Arc::new(connection.clone()), 0, 0)
-            .open(&NeverSeen::default())
+            .open(&NewEpochRegistry::default())
             .await
             .unwrap();
         let mut offering = JoinSet::new();
         for number in 0..replicas {
-            let replica = replica(number + 1, &connection, patient());
+            let replica = replica(number + 1, &connection, long_timeout_settings());
             let share = 10 * (1000 + replicas) / replicas;
             offering.spawn(offer(replica, share, Arc::clone(&limits), CLOSED));
         }
@@ -146,24 +146,27 @@ async fn many_replicas_at_ten_times_the_limit_admit_the_limit_and_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_replica_does_not_need_another_one_may_use() {
+async fn tokens_that_one_replica_returns_are_available_to_another() {
     let (_server, connection) = server().await;
     let limits = Arc::new(vec![limit(500, roomy_window(), Counts::Requests)]);
-    let (one, other) = (replica(1, &connection, patient()), replica(2, &connection, patient()));
-    // Given a replica that holds tokens in stock,
+    let (one, other) = (
+        replica(1, &connection, long_timeout_settings()),
+        replica(2, &connection, long_timeout_settings()),
+    );
+    // Given a replica that holds unspent tokens,
     let first = offer(one.clone(), 200, Arc::clone(&limits), CLOSED).await;
     assert_eq!(first, 200);
-    // when it stops, then all that is left is there for the other.
+    // when it stops, then the other replica gets all that are left.
     one.shutdown().await;
     let second = offer(other, 1000, Arc::clone(&limits), CLOSED).await;
     assert_eq!(first + second, 500);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn checks_that_were_not_answered_are_taken_back_and_rows_are_taken_as_far_as_there_is_room() {
+async fn checks_are_refunded_and_taken_up_to_the_limit() {
     let (_server, connection) = server().await;
     let limits = [limit(10, roomy_window(), Counts::Checks)];
-    let replica = replica(1, &connection, patient());
+    let replica = replica(1, &connection, long_timeout_settings());
     let taken = replica.take_checks(ACME, 7, &limits, CLOSED).await;
     assert_eq!((taken.charge.count(), taken.violated.len()), (7, 0));
     replica.refund(ACME, &taken.charge.part(2));
@@ -176,17 +179,17 @@ async fn checks_that_were_not_answered_are_taken_back_and_rows_are_taken_as_far_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_redis_leases_are_spent_then_floors_and_then_it_is_said() {
+async fn without_redis_nothing_passes_beyond_leases_and_allowances() {
     let (server, connection) = server().await;
     let limits = [limit(1600, roomy_window(), Counts::Requests)];
     let replica = replica(1, &connection, LimiterSettings::default());
     let claimed_at = replica.local_now();
-    // Given a slot that has settled, as far as the replica knows,
+    // Given a slot whose claim delay is over, as far as the replica knows,
     let own = Some(ReplicaSlot { claimed_at: claimed_at.saturating_sub(1), until: u64::MAX });
     replica.set_slots(SlotView { total: 16, held: 1, own, ..SlotView::default() });
     drop(server);
-    // when Redis is gone from the beginning, then nothing passes: windows may have begun before.
-    let decision = replica.admit(ACME, RequestKind::Request, &limits, FLOOR, 0).await;
+    // when Redis is unreachable from the start, then nothing passes: windows may have begun before.
+    let decision = replica.admit(ACME, RequestKind::Request, &limits, FALLBACK, 0).await;
     let Decision::Unavailable { closed, violated, retry_after, statuses } = decision else {
         panic!("{decision:?}")
     };
@@ -201,7 +204,7 @@ async fn without_redis_leases_are_spent_then_floors_and_then_it_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_that_comes_back_gives_nothing_out_before_the_next_window() {
+async fn a_restarted_redis_grants_nothing_before_the_next_window() {
     let (mut server, connection) = server().await;
     let limits = [limit(5, 2, Counts::Requests)];
     let replica = replica(1, &connection, LimiterSettings::default());
@@ -216,8 +219,8 @@ async fn a_redis_that_comes_back_gives_nothing_out_before_the_next_window() {
     server.again();
     let returned = Connection::to(&server).await;
     drop(replica);
-    let replica = self::replica(2, &returned, patient());
-    // Whatever time it is now, the window in which it came returned is over within two seconds.
+    let replica = self::replica(2, &returned, long_timeout_settings());
+    // The window of the restart is over within two seconds.
     let mut unavailable = 0;
     loop {
         match ask(&replica).await {
@@ -228,31 +231,31 @@ async fn a_redis_that_comes_back_gives_nothing_out_before_the_next_window() {
         assert!(Instant::now() < until);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(unavailable > 0, "it learns first");
+    assert!(unavailable > 0, "it recovers first");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn windows_of_an_hour_and_more_are_of_the_other_bank() {
+async fn windows_of_an_hour_or_more_use_the_long_token_store() {
     let (server, connection) = server().await;
-    let replica = replica(1, &connection, patient());
+    let replica = replica(1, &connection, long_timeout_settings());
     drop(server);
     let limits = [limit(3, 86_400, Counts::Checks)];
     for _ in 0..3 {
-        let decision = replica.admit(ACME, RequestKind::Check, &limits, FLOOR, 0).await;
+        let decision = replica.admit(ACME, RequestKind::Check, &limits, FALLBACK, 0).await;
         assert!(matches!(decision, Decision::Admitted { .. }), "{decision:?}");
     }
-    let decision = replica.admit(ACME, RequestKind::Check, &limits, FLOOR, 0).await;
+    let decision = replica.admit(ACME, RequestKind::Check, &limits, FALLBACK, 0).await;
     let Decision::Refused { retry_after, .. } = decision else { panic!("{decision:?}") };
     assert!(retry_after <= 86_400);
     assert_eq!(replica.lease_requests(TokenStoreKind::Short), 0);
 }
 
-/// Dials again where the connection was lost.
+/// A script runner that reconnects after a lost connection.
 #[derive(Debug)]
-struct Redialled(String, tokio::sync::Mutex<Option<Connection>>);
+struct Reconnecting(String, tokio::sync::Mutex<Option<Connection>>);
 
 #[async_trait::async_trait]
-impl ScriptRunner for Redialled {
+impl ScriptRunner for Reconnecting {
     async fn run(
         &self,
         script: Script,
@@ -274,11 +277,12 @@ impl ScriptRunner for Redialled {
     }
 }
 
-/// What was admitted in each window that a lease was of.
+/// Admitted tokens by window of their lease.
 type Seen = Arc<Mutex<BTreeMap<u64, u64>>>;
 
-/// Asks until it is told to stop. A lease is spent in its window, by the clock that the server has too.
-async fn hammer(
+/// Sends requests until `stop` is set. Asserts that each lease is spent within its window by the
+/// server's clock.
+async fn send_until_stopped(
     replica: SharedLimiter,
     limits: Arc<Vec<Limit>>,
     seen: Seen,
@@ -299,17 +303,17 @@ async fn hammer(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_is_exceeded() {
+async fn no_window_is_exceeded_while_redis_pauses_flushes_and_restarts_and_replicas_are_killed() {
     let (mut server, connection) = server().await;
     let limits = Arc::new(vec![limit(60, 1, Counts::Checks)]);
     let (seen, stop) = (Seen::default(), Arc::new(AtomicBool::new(false)));
     let start = |number: u64| {
-        let scripts = Redialled(server.url(), tokio::sync::Mutex::default());
+        let scripts = Reconnecting(server.url(), tokio::sync::Mutex::default());
         let short = RedisTokenStore::new(Arc::new(scripts), number, 0);
         let replica =
             SharedLimiter::new(Arc::new(short), LongTokenStore::new(), LimiterSettings::default());
         let stop = Arc::clone(&stop);
-        tokio::spawn(hammer(replica, Arc::clone(&limits), Arc::clone(&seen), stop))
+        tokio::spawn(send_until_stopped(replica, Arc::clone(&limits), Arc::clone(&seen), stop))
     };
     let mut replicas: Vec<_> = (1..=3).map(start).collect();
     let admitted = || seen.lock().unwrap().values().sum::<u64>();
@@ -321,19 +325,19 @@ async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_i
         }
     };
     more(80).await;
-    // A replica is killed, and another one takes its place.
+    // A replica is killed, and another one replaces it.
     replicas.remove(0).abort();
     replicas.push(start(4));
     more(admitted() + 60).await;
-    // Redis forgets everything.
+    // Redis is flushed.
     connection.command(&["FLUSHALL"]).await;
     more(admitted() + 60).await;
-    // It pauses for two seconds: what was sent meanwhile is done afterwards.
+    // Redis pauses for two seconds: pending commands are processed afterwards.
     server.pause();
     tokio::time::sleep(Duration::from_secs(2)).await;
     server.go_on();
     more(admitted() + 60).await;
-    // It dies and comes returned with nothing.
+    // Redis is killed and restarts empty.
     server.kill();
     server.again();
     more(admitted() + 60).await;
@@ -347,9 +351,9 @@ async fn while_redis_pauses_forgets_and_dies_and_replicas_are_killed_no_window_i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payers_that_ask_no_more_are_forgotten_and_what_they_held_is_given_back() {
+async fn idle_subjects_are_evicted_and_their_tokens_returned() {
     let (_server, connection) = server().await;
-    let replica = replica(1, &connection, patient());
+    let replica = replica(1, &connection, long_timeout_settings());
     let limits = [limit(100, 1, Counts::Requests)];
     for number in 0..200 {
         let tenant = format!("tenant-{number}");

@@ -1,9 +1,9 @@
-//! Replicas, banks and a network in one deterministic world: whatever goes wrong, no window of any limit
-//! ever admits more than it allows.
+//! Deterministic simulation of replicas, token stores and a network: under any fault, no window of any
+//! limit admits more than it allows.
 //!
-//! A seed decides everything. `ASSAY_LIMITER_SEEDS` sets how many are run; the first that fails is named
-//! and can be run alone with `ASSAY_LIMITER_SEED`.
-#![expect(clippy::print_stdout, reason = "figures of a run, for whoever asks for them")]
+//! A seed determines a run. `ASSAY_LIMITER_SEEDS` sets the number of seeds; the first that fails is
+//! printed and can be run alone with `ASSAY_LIMITER_SEED`.
+#![expect(clippy::print_stdout, reason = "prints the figures of a run")]
 
 mod observer;
 mod random;
@@ -25,26 +25,26 @@ pub(crate) use random::Random;
 use scenario::Scenario;
 use world::World;
 
-/// Seeds of a normal run.
+/// Number of seeds of a normal run.
 const SEEDS: u64 = 10_000;
 
-/// What is wrong on purpose, to see that the simulation notices.
+/// A deliberate defect, to prove that the simulation detects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// Banks give out what seats may spend, too.
+    /// Token stores also grant the tokens that slots may spend.
     AllowanceNotWithheld,
-    /// A seat is used from its claim on.
+    /// The allowance of a slot is used from its claim on.
     SlotUsedAtOnce,
-    /// A lease's time runs from when the answer came.
+    /// A lease's expiry is counted from the arrival of the response.
     ExpiryFromArrival,
-    /// What is known of the seats never grows old.
+    /// A view of the slots never expires.
     StaleViewsCount,
-    /// A message that the network doubled has its effect twice.
-    EveryCopyCounts,
-    /// A bank that lost its memory goes on at once.
-    NoLearning,
-    /// A copy of another server's memory is taken for one's own.
-    AnyMemoryWillDo,
+    /// A duplicated message is processed twice.
+    DuplicatesProcessed,
+    /// A token store that lost its memory grants at once.
+    NoRecovery,
+    /// A copy of another server's memory is accepted as the server's own.
+    ForeignMemoryAccepted,
 }
 
 fn run(seed: u64, flaw: Option<Flaw>) -> World {
@@ -65,7 +65,7 @@ struct Totals {
 }
 
 #[test]
-fn whatever_goes_wrong_no_window_admits_more_than_its_limit() {
+fn no_window_exceeds_its_limit_under_any_fault() {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     if let Some(seed) = number("ASSAY_LIMITER_SEED") {
         let world = run(seed, None);
@@ -104,22 +104,22 @@ fn whatever_goes_wrong_no_window_admits_more_than_its_limit() {
             .map(AtomicU64::into_inner);
     println!(
         "{seeds} seeds: {admitted} admitted, {fallbacks} tokens of fallbacks, {unavailable} unavailable, \
-         {returned} tokens given returned"
+         {returned} tokens returned"
     );
-    // The worlds are such that everything happens.
+    // The scenarios cover every outcome.
     assert!(admitted > 50 * seeds && fallbacks > 0 && unavailable > 0 && returned > 0);
 }
 
 #[test]
-fn the_simulation_notices_what_is_wrong_on_purpose() {
+fn the_simulation_detects_deliberate_defects() {
     for flaw in [
         Flaw::AllowanceNotWithheld,
         Flaw::SlotUsedAtOnce,
         Flaw::ExpiryFromArrival,
         Flaw::StaleViewsCount,
-        Flaw::EveryCopyCounts,
-        Flaw::NoLearning,
-        Flaw::AnyMemoryWillDo,
+        Flaw::DuplicatesProcessed,
+        Flaw::NoRecovery,
+        Flaw::ForeignMemoryAccepted,
     ] {
         let noticed = (0..SEEDS).find(|seed| run(*seed, Some(flaw)).observer.violation.is_some());
         println!("{flaw:?}: seed {noticed:?}");
@@ -128,7 +128,7 @@ fn the_simulation_notices_what_is_wrong_on_purpose() {
 }
 
 #[test]
-fn in_good_times_an_overloaded_limit_is_used_to_97_percent() {
+fn without_faults_an_overloaded_limit_is_used_to_97_percent() {
     for (replicas, skew, share, least) in [
         (1, 0, 10, 970),
         (3, 0, 10, 970),
@@ -148,7 +148,7 @@ fn in_good_times_an_overloaded_limit_is_used_to_97_percent() {
 }
 
 #[test]
-fn at_the_limit_few_requests_need_a_command() {
+fn near_the_limit_few_requests_need_a_command() {
     for (a_minute, most) in [(10_000, 100), (100_000, 20)] {
         let mut world = World::new(Scenario::at_the_limit(3, a_minute), 11);
         world.run();

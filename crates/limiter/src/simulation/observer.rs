@@ -1,4 +1,4 @@
-//! Sees everything, and says what must never be.
+//! Observer of a simulation: sees every event, and detects violations.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use assay_tenancy::{directory::Limit, manifest::Counts};
 
 use crate::SpentTokens;
 
-/// What was seen of one window of one limit.
+/// Observed tokens of one window of one limit.
 #[derive(Clone, Debug, Default)]
 struct Window {
     admitted: u64,
-    /// Given out by the bank, less what was given back.
+    /// Tokens granted by the token store, less those returned.
     granted: u64,
-    /// What replicas received of it.
+    /// Tokens that replicas received.
     received: u64,
 }
 
-/// What one replica did with the tokens of one window.
+/// Tokens of one window held by one replica.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     pub(super) received: u64,
@@ -24,7 +24,7 @@ pub(super) struct Account {
     pub(super) returned: u64,
 }
 
-/// A limit, by its place in the scenario.
+/// Index of a limit in the scenario.
 pub(super) type LimitIndex = usize;
 
 #[derive(Debug, Default)]
@@ -37,14 +37,14 @@ pub(super) struct Observer {
     pub(super) granted: u64,
     pub(super) returned: u64,
     pub(super) unavailable: u64,
-    /// How often a bank was asked.
+    /// Requests sent to token stores.
     pub(super) commands: u64,
-    /// The first thing that must never be.
+    /// The first violation.
     pub(super) violation: Option<String>,
 }
 
 impl Observer {
-    /// One request, or part of it, passed in these windows.
+    /// Records that a request was admitted in these windows.
     pub(super) fn admitted(
         &mut self,
         replica: u64,
@@ -90,9 +90,9 @@ impl Observer {
         count: u64,
         context: &impl Fn() -> String,
     ) {
-        let seen = self.windows.entry((index, window)).or_default();
-        seen.admitted += count;
-        let admitted = seen.admitted;
+        let entry = self.windows.entry((index, window)).or_default();
+        entry.admitted += count;
+        let admitted = entry.admitted;
         if admitted > limit.requests {
             self.violate(format!(
                 "{}: {admitted} of {} admitted in window {window}; {}",
@@ -103,33 +103,33 @@ impl Observer {
         }
     }
 
-    /// Part of a charge for checks was taken back.
+    /// Records that a charge for checks was refunded.
     pub(super) fn refunded(&mut self, replica: u64, limits: &[Limit], spent: &[SpentTokens]) {
         for spent in spent.iter().filter(|spent| spent.counts == Counts::Checks) {
             let index = index(limits, spent);
             let account = self.accounts.entry((replica, index, spent.window)).or_default();
             account.returned += spent.leased;
-            if let Some(seen) = self.windows.get_mut(&(index, spent.window)) {
-                seen.admitted -= spent.leased;
+            if let Some(entry) = self.windows.get_mut(&(index, spent.window)) {
+                entry.admitted -= spent.leased;
             }
         }
     }
 
-    /// The bank gave out tokens, and took others back.
+    /// Records that a token store granted tokens and took others back.
     pub(super) fn granted(&mut self, index: LimitIndex, window: u64, granted: u64, returned: u64) {
         self.granted += granted;
         self.returned += returned;
-        let seen = self.windows.entry((index, window)).or_default();
-        seen.granted += granted;
+        let entry = self.windows.entry((index, window)).or_default();
+        entry.granted += granted;
     }
 
-    /// A replica received tokens.
+    /// Records that a replica received tokens.
     pub(super) fn received(&mut self, replica: u64, index: LimitIndex, window: u64, tokens: u64) {
         self.accounts.entry((replica, index, window)).or_default().received += tokens;
-        let seen = self.windows.entry((index, window)).or_default();
-        seen.received += tokens;
-        if seen.received > seen.granted {
-            let (received, granted) = (seen.received, seen.granted);
+        let entry = self.windows.entry((index, window)).or_default();
+        entry.received += tokens;
+        if entry.received > entry.granted {
+            let (received, granted) = (entry.received, entry.granted);
             self.violate(format!("{received} received of {granted} granted"));
         }
     }
@@ -138,7 +138,8 @@ impl Observer {
         self.violation.get_or_insert(violation);
     }
 
-    /// The share of a limit that was used in whole windows from `first` to before `last`, in thousandths.
+    /// Returns the share of a limit that was used in whole windows from `first` to before `last`, in
+    /// thousandths.
     pub(super) fn used(&self, limits: &[Limit], first: u64, last: u64) -> u64 {
         let admitted: u64 = (first..last)
             .filter_map(|window| self.windows.get(&(0, window)))

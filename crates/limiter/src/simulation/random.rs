@@ -1,6 +1,6 @@
-//! Random numbers that a seed decides.
+//! Deterministic pseudorandom numbers.
 
-/// `SplitMix64`.
+/// `SplitMix64` generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -13,17 +13,17 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// From `low` to below `high`.
+    /// Returns a number from `low` to below `high`.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low).max(1)
     }
 
-    /// From `low` to below `high`.
+    /// Returns a number from `low` to below `high`.
     pub(crate) fn signed(&mut self, low: i64, high: i64) -> i64 {
         low + i64::try_from(self.next() % high.abs_diff(low).max(1)).unwrap()
     }
 
-    /// True in so many of a thousand cases.
+    /// Returns true with a probability of `per_mille` thousandths.
     pub(crate) fn chance(&mut self, per_mille: u64) -> bool {
         self.between(0, 1000) < per_mille
     }

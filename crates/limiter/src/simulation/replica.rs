@@ -1,17 +1,17 @@
-//! A simulated replica: purses, a clock, and what waits.
+//! A simulated replica: limits by subject, a clock, and waiting requests.
 
 use assay_tenancy::manifest::{Counts, Per};
 
 use super::scenario::Scenario;
 use crate::{
     Account, Admission, ApplicableLimits, ReplicaSlot, RequestKind, SlotView, SpentTokens,
-    SubjectLimits, TokenStoreKind, admit, note, slots::HELD, token_store::LeaseGrant,
+    SubjectLimits, TokenStoreKind, admit, note, slots::SLOT_TTL, token_store::LeaseGrant,
     token_store::LeaseRequest,
 };
 
 const ACCOUNT: Account<'_> = Account { plan: "p", tenant: "t", key: "k" };
 
-/// A clock that does not run quite right.
+/// A clock with an offset and a drift.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub(super) offset: i64,
@@ -20,7 +20,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// What it shows at a true time.
+    /// Returns the time it shows at a true time.
     pub(super) fn at(&self, now: u64) -> u64 {
         let now = i64::try_from(now).unwrap();
         u64::try_from(now + now * self.drift / 1_000_000 + self.offset).unwrap()
@@ -29,24 +29,24 @@ impl Clock {
 
 #[derive(Debug)]
 pub(super) struct Replica {
-    /// Another one after each start.
+    /// Different after each start.
     pub(super) incarnation: u64,
     pub(super) alive: bool,
     pub(super) clock: Clock,
     pub(super) subjects: [SubjectLimits; 2],
     pub(super) slots: SlotView,
-    /// Which claim the own seat stems from.
+    /// The claim of the replica's own slot.
     pub(super) claim: u64,
     pub(super) waiting: Vec<(RequestKind, u64)>,
-    /// True times until which a bank cannot be reached.
+    /// True times until which each token store is unreachable.
     pub(super) cut_off: [u64; 2],
 }
 
-/// What the keeper of seats answers to a replica.
+/// Response of the slot registry to a replica.
 #[derive(Clone, Debug)]
 pub(super) struct SlotAnswer {
     pub(super) asked_at: u64,
-    /// The claim that gave the replica its seat.
+    /// The claim of the replica's slot.
     pub(super) claim: Option<u64>,
     pub(super) total: u32,
     pub(super) held: u32,
@@ -70,18 +70,18 @@ impl Replica {
         }
     }
 
-    /// A new request.
-    pub(super) fn ask(&mut self, ask: RequestKind, scenario: &Scenario, now: u64) -> Admission {
+    /// Submits a new request.
+    pub(super) fn submit(&mut self, kind: RequestKind, scenario: &Scenario, now: u64) -> Admission {
         let (local, slots) = (self.clock.at(now), self.slots.clone());
         let mut applicable = applicable(&mut self.subjects, scenario);
-        note(&mut applicable, scenario.policy, ask, 1, local, &slots, &scenario.settings);
-        self.decide(ask, scenario, now)
+        note(&mut applicable, scenario.policy, kind, 1, local, &slots, &scenario.settings);
+        self.decide(kind, scenario, now)
     }
 
-    pub(super) fn decide(&mut self, ask: RequestKind, scenario: &Scenario, now: u64) -> Admission {
+    pub(super) fn decide(&mut self, kind: RequestKind, scenario: &Scenario, now: u64) -> Admission {
         let local = self.clock.at(now);
         let mut applicable = applicable(&mut self.subjects, scenario);
-        admit(&mut applicable, scenario.policy, ask, local, &self.slots, &scenario.settings)
+        admit(&mut applicable, scenario.policy, kind, local, &self.slots, &scenario.settings)
     }
 
     pub(super) fn due_requests(
@@ -129,7 +129,7 @@ impl Replica {
         all
     }
 
-    /// An answer of a bank, or none in time.
+    /// Applies a token store's grant, or `None` after a timeout.
     pub(super) fn apply_outcome(
         &mut self,
         subject: usize,
@@ -155,13 +155,13 @@ impl Replica {
         }
     }
 
-    /// What the keeper of seats says.
+    /// Applies a response of the slot registry.
     pub(super) fn slot_answered(&mut self, answer: &SlotAnswer, scenario: &Scenario, now: u64) {
         if answer.asked_at < self.slots.asked_at {
             return;
         }
         let before = self.slots.own.filter(|_| answer.claim == Some(self.claim));
-        let until = answer.asked_at + scenario.settings.shrunk(HELD);
+        let until = answer.asked_at + scenario.settings.shrunk(SLOT_TTL);
         let claimed_at = before.map_or(self.clock.at(now), |own| own.claimed_at);
         self.claim = answer.claim.unwrap_or(0);
         self.slots = SlotView {

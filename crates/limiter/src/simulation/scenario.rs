@@ -1,4 +1,4 @@
-//! What a simulated world is like: how many replicas, how much they are asked, and what goes wrong.
+//! Scenarios: number of replicas, load, and faults of a simulation.
 
 use assay_tenancy::{
     Period,
@@ -9,35 +9,35 @@ use assay_tenancy::{
 use super::random::Random;
 use crate::{LimiterSettings, SECOND, StoreLossPolicy};
 
-/// Windows from this length on are of the long bank here.
+/// Shortest window of the long token store.
 const LONG_FROM_SECONDS: u64 = 5;
 
-/// What goes wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// A replica stops without a word, and starts again.
+    /// A replica crashes, and restarts.
     Crash,
-    /// A replica stops in good order, and starts again.
+    /// A replica shuts down, and restarts.
     Restart,
-    /// A replica does not reach the short bank, the long one, or either, for a while.
+    /// A replica cannot reach the short token store, the long one, or both, for a while.
     CutOff,
-    /// The first replica does not reach the long bank any more.
+    /// The first replica can no longer reach the long token store.
     Strand,
-    /// Nobody reaches the short bank for a while; what is under way arrives later.
+    /// The short token store pauses: messages in flight are processed later.
     Pause,
-    /// The short bank's memory is emptied.
+    /// The short token store's memory is flushed.
     Flush,
-    /// It starts again with a snapshot that is a while old, or with none.
+    /// The short token store restarts with an old snapshot, or with none.
     Revert,
-    /// Another server takes over, with a copy that lags behind and another clock.
+    /// Another server takes over, with a lagging copy and another clock.
     Failover,
-    /// Its clock is set back.
+    /// The short token store's clock is set back.
     StepBack,
-    /// The long bank, and the seats with it, are gone for a while.
+    /// The long token store and the slot registry are unreachable for a while.
     LongLost,
 }
 
-/// What a simulated world is like.
+/// Parameters of a simulation.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
     pub(super) replicas: usize,
@@ -45,39 +45,40 @@ pub(super) struct Scenario {
     pub(super) policy: StoreLossPolicy,
     pub(super) limits: Vec<Limit>,
     pub(super) settings: LimiterSettings,
-    /// How long, in microseconds.
+    /// Length in microseconds.
     pub(super) length: u64,
-    /// Microseconds between two requests to one replica, on average, while it is busy.
+    /// Average microseconds between two requests to one replica, while it is busy.
     pub(super) pause: u64,
-    /// How many of a thousand requests go to the first replica.
+    /// Share of requests to the first replica, in thousandths.
     pub(super) skew: u64,
-    /// How many of a thousand messages are lost, doubled, or late by more than a time-out.
+    /// Share of messages that are lost, duplicated, or delayed beyond the timeout, in thousandths.
     pub(super) lost: u64,
     pub(super) doubled: u64,
     pub(super) late: u64,
-    /// Longest way of a message.
+    /// Longest delay of a message.
     pub(super) delay: u64,
-    /// Largest error of a clock's rate, in parts per million, either way.
+    /// Largest error of a clock's rate in either direction, in parts per million.
     pub(super) drift: i64,
     pub(super) faults: Vec<Fault>,
-    /// Whether replicas join one after the other.
+    /// True if replicas join one after the other.
     pub(super) joining: bool,
-    /// Whether the first replica never reaches the long bank and the seats again, after a few seconds.
+    /// True if the first replica loses the long token store and the slot registry for good after a few
+    /// seconds.
     pub(super) stranded: bool,
-    /// Whether the first epoch of the short bank is known to be the first.
+    /// True if the short token store's first epoch is known to be the first.
     pub(super) first_epoch_known: bool,
 }
 
 impl Scenario {
-    /// Anything may happen.
+    /// Returns a scenario with any faults.
     pub(super) fn hostile(random: &mut Random) -> Self {
         let steps = random.chance(150);
-        // A clock that is set returned makes one window longer than a fallback can know.
+        // A clock that is set back lengthens a window, which fallback allowances cannot know.
         let share = if steps { 0 } else { random.pick(&[0, 10, 50, 50]) };
         let mut kinds =
             vec![Fault::Crash, Fault::Restart, Fault::CutOff, Fault::Pause, Fault::LongLost];
-        // A memory that is lost while the clock is set returned further than clocks differ cannot know
-        // where it was.
+        // A store that loses its memory while its clock is set back by more than the margin cannot know
+        // its past.
         if steps {
             kinds.push(Fault::StepBack);
         } else {
@@ -112,7 +113,7 @@ impl Scenario {
         }
     }
 
-    /// Nothing goes wrong, and ten times the limit is asked for.
+    /// Returns a scenario without faults, under ten times the limit's load.
     pub(super) fn overloaded(replicas: usize, skew: u64, share: u8) -> Self {
         let limits = vec![limit("wide", 1000, 4, Counts::Requests, Per::Tenant)];
         Self {
@@ -139,7 +140,7 @@ impl Scenario {
         }
     }
 
-    /// Nothing goes wrong, and as much is asked for as is allowed.
+    /// Returns a scenario without faults, under exactly the limit's load.
     pub(super) fn at_the_limit(replicas: usize, a_minute: u64) -> Self {
         let limits = vec![limit("minute", a_minute, 60, Counts::Requests, Per::Tenant)];
         let pause = 60 * SECOND * replicas as u64 / a_minute;
@@ -153,7 +154,7 @@ fn settings() -> LimiterSettings {
     LimiterSettings { long_from_seconds: LONG_FROM_SECONDS, ..LimiterSettings::default() }
 }
 
-/// Several windows of a tenant, one of its plan, some of them long.
+/// Returns several limits of a tenant and its plan, some of them with long windows.
 fn limits(random: &mut Random) -> Vec<Limit> {
     let all = [
         limit("burst", random.between(2, 30), 1, Counts::Requests, Per::Tenant),

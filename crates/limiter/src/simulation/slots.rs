@@ -1,7 +1,7 @@
-//! Who keeps the seats: what a database does.
+//! Registry of replica slots, as a database implements it.
 
 use super::replica::SlotAnswer;
-use crate::slots::HELD;
+use crate::slots::SLOT_TTL;
 
 #[derive(Clone, Debug, Default)]
 struct Slot {
@@ -10,7 +10,7 @@ struct Slot {
     until: u64,
 }
 
-/// The seats of an installation. Times are of the keeper's clock.
+/// The slots of an installation. Times are of the registry's clock.
 #[derive(Debug)]
 pub(super) struct SlotRegistry {
     slots: Vec<Slot>,
@@ -22,8 +22,8 @@ impl SlotRegistry {
         Self { slots: vec![Slot::default(); usize::try_from(total).unwrap()], claims: 0 }
     }
 
-    /// Renews the seat of `holder`, or gives it the first that is free.
-    pub(super) fn ask(&mut self, holder: u64, asked_at: u64, now: u64) -> SlotAnswer {
+    /// Renews the slot of `holder`, or claims the first free one.
+    pub(super) fn renew_or_claim(&mut self, holder: u64, asked_at: u64, now: u64) -> SlotAnswer {
         let own = |slot: &Slot| slot.holder == Some(holder) && slot.until > now;
         let index = self.slots.iter().position(own);
         let free = || self.slots.iter().position(|slot| slot.until <= now);
@@ -33,7 +33,7 @@ impl SlotRegistry {
                 self.claims += 1;
                 (slot.holder, slot.claim) = (Some(holder), self.claims);
             }
-            slot.until = now + HELD;
+            slot.until = now + SLOT_TTL;
             slot.claim
         });
         let was_held = |slot: &&Slot| slot.holder.is_some() && slot.until <= now;
@@ -46,7 +46,7 @@ impl SlotRegistry {
         }
     }
 
-    /// A replica that stops in good order gives its seat up, once it does not use it any more.
+    /// Releases the slot of a replica that shuts down, once it no longer uses it.
     pub(super) fn release(&mut self, holder: u64, now: u64) {
         for slot in self.slots.iter_mut().filter(|slot| slot.holder == Some(holder)) {
             slot.until = slot.until.min(now);

@@ -1,4 +1,4 @@
-//! A simulated world: replicas, banks, the keeper of seats, and a network, in true time.
+//! The simulated system: replicas, token stores, the slot registry and a network, in true time.
 
 use std::{
     cmp::Reverse,
@@ -18,15 +18,15 @@ use crate::{
     token_store::{LeaseGrant, LeaseRequest},
 };
 
-/// True time starts here, so that no clock is ever before its beginning.
-const BEGINNING: u64 = 1000 * SECOND;
-/// How much the clocks of a server and its successor may differ.
+/// True time of the start, large enough that no clock shows a negative time.
+const START: u64 = 1000 * SECOND;
+/// Largest difference between the clocks of a server and its successor.
 const MARGIN: u64 = 400_000;
-/// Between two questions to the keeper of seats.
+/// Interval of requests to the slot registry.
 const HEARTBEAT: u64 = 2 * SECOND;
-/// How long a request waits for banks.
+/// Longest time that a request waits for token stores.
 const LEASE_WAIT: u64 = SECOND;
-/// Between two copies of the short bank's memory.
+/// Interval of copies of the short token store's memory.
 const COPY_EVERY: u64 = 200_000;
 
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ enum Event {
     Copy,
 }
 
-/// A purse of a replica, towards one bank.
+/// Address of a replica's state for one subject and token store.
 #[derive(Clone, Copy, Debug)]
 struct Address {
     replica: usize,
@@ -66,9 +66,10 @@ pub(super) struct World {
     replicas: Vec<Replica>,
     incarnations: u64,
     short: Ledger,
-    /// Servers of the short bank, one after the other; the first one's clock is the reference.
+    /// Servers of the short token store, in order of succession; the first one's clock is the
+    /// reference.
     servers: Vec<Clock>,
-    /// The newest time that each of them went by: a clock that is set back stands still.
+    /// Latest time seen by each server: while its clock is behind it, time stands still.
     latest: Vec<u64>,
     run: u64,
     copies: VecDeque<Ledger>,
@@ -98,24 +99,24 @@ impl World {
             drift: random.signed(-drift, drift + 1),
         };
         let mut short = new_ledger(&scenario);
-        let run = ServerClock { run: "0".into(), now: first.at(BEGINNING) };
+        let run = ServerClock { run: "0".into(), now: first.at(START) };
         let (epoch, _) = short.open(&run);
         if scenario.first_epoch_known {
             short.confirm_first_epoch(epoch);
         }
         let mut long = Ledger::new(0);
-        let (id, _) = long.open(&ServerClock { run: String::new(), now: long_clock.at(BEGINNING) });
+        let (id, _) = long.open(&ServerClock { run: String::new(), now: long_clock.at(START) });
         long.confirm_first_epoch(id);
-        let end = BEGINNING + scenario.length;
-        let quiet = random.between(BEGINNING, end);
+        let end = START + scenario.length;
+        let quiet = random.between(START, end);
         let busy = if scenario.faults.is_empty() {
-            vec![(BEGINNING, end)]
+            vec![(START, end)]
         } else {
-            vec![(BEGINNING, quiet), (quiet + random.between(0, 4) * SECOND, end)]
+            vec![(START, quiet), (quiet + random.between(0, 4) * SECOND, end)]
         };
         let mut world = Self {
             observer: Observer::default(),
-            now: BEGINNING,
+            now: START,
             events: std::collections::BinaryHeap::new(),
             payloads: HashMap::new(),
             order: 0,
@@ -156,7 +157,7 @@ impl World {
             self.at(self.now + 4 * SECOND, Event::Fault(Fault::Strand));
         }
         for fault in self.scenario.faults.clone() {
-            let at = self.random.between(BEGINNING, self.end);
+            let at = self.random.between(START, self.end);
             self.at(at, Event::Fault(fault));
         }
         let copied = [Fault::Revert, Fault::Failover];
@@ -186,7 +187,7 @@ impl World {
         self.payloads.insert(self.order, event);
     }
 
-    /// Runs to the end, or to the first thing that must never be.
+    /// Runs to the end, or to the first violation.
     pub(super) fn run(&mut self) {
         while let Some(Reverse((at, order))) = self.events.pop() {
             if at > self.end || self.observer.violation.is_some() {
@@ -257,17 +258,17 @@ impl World {
         if !self.busy.iter().any(|(from, to)| (*from..*to).contains(&self.now)) {
             return;
         }
-        let ask = if self.random.chance(700) { RequestKind::Check } else { RequestKind::Request };
-        let verdict = self.replicas[replica].ask(ask, &self.scenario, self.now);
-        self.verdict(replica, ask, self.now, verdict);
+        let kind = if self.random.chance(700) { RequestKind::Check } else { RequestKind::Request };
+        let verdict = self.replicas[replica].submit(kind, &self.scenario, self.now);
+        self.verdict(replica, kind, self.now, verdict);
         self.send_due(replica);
     }
 
-    fn verdict(&mut self, replica: usize, ask: RequestKind, since: u64, verdict: Admission) {
+    fn verdict(&mut self, replica: usize, kind: RequestKind, since: u64, verdict: Admission) {
         match verdict {
             Admission::Wait => {
                 if self.now - since < LEASE_WAIT {
-                    self.replicas[replica].waiting.push((ask, since));
+                    self.replicas[replica].waiting.push((kind, since));
                 }
             }
             Admission::Admitted { spent } => self.admitted(replica, spent),
@@ -305,8 +306,8 @@ impl World {
         }
     }
 
-    /// What the replica thinks it holds is what it received and neither spent nor gave back; less where
-    /// a request was refused for a limit on checks, but counted as a request.
+    /// Checks that a replica holds at most the tokens that it received and neither spent nor returned;
+    /// fewer if a request was refused by a limit on checks, but counted as a request.
     fn check_leases(&mut self, replica: usize, spent: &[SpentTokens]) {
         let seen = &self.replicas[replica];
         for spent in spent {
@@ -315,7 +316,7 @@ impl World {
             let account = self.observer.accounts.get(&key).copied().unwrap_or_default();
             let owner = usize::from(spent.subject.per == assay_tenancy::manifest::Per::Plan);
             let held = seen.subjects[owner].tokens(&spent.limit, spent.window);
-            // A lease that was replaced by the next window's holds nothing any more.
+            // A lease that was replaced by the next window's holds no tokens.
             let expected = account.received + account.returned - account.spent;
             if held.is_some_and(|held| held > expected) {
                 self.observer.violate(format!("{} held, {expected} owned", held.unwrap_or(0)));
@@ -345,23 +346,23 @@ impl World {
             let timeout = self.scenario.settings.timings(store).timeout;
             let to = from;
             self.at(self.now + timeout, Event::TimeOut { to, sequence: request.sequence });
-            for delay in self.ways() {
+            for delay in self.delivery_delays() {
                 self.at(self.now + delay, Event::LeaseRequest { from, request: request.clone() });
             }
         }
     }
 
-    /// How long each copy of a message is on its way.
-    fn ways(&mut self) -> Vec<u64> {
-        let mut ways = Vec::new();
+    /// Returns the delay of each copy of a message.
+    fn delivery_delays(&mut self) -> Vec<u64> {
+        let mut delivery_delays = Vec::new();
         let copies = 1 + u64::from(self.random.chance(self.scenario.doubled));
         for _ in 0..copies {
             if !self.random.chance(self.scenario.lost) {
                 let late = if self.random.chance(self.scenario.late) { 2 * SECOND } else { 0 };
-                ways.push(self.random.between(50, self.scenario.delay + late + 51));
+                delivery_delays.push(self.random.between(50, self.scenario.delay + late + 51));
             }
         }
-        ways
+        delivery_delays
     }
 
     fn lease(&mut self, from: Address, mut request: LeaseRequest) {
@@ -396,7 +397,7 @@ impl World {
         };
         let before = held(ledger, &request);
         let sequence = request.sequence;
-        if self.scenario.settings.flaw == Some(Flaw::EveryCopyCounts) {
+        if self.scenario.settings.flaw == Some(Flaw::DuplicatesProcessed) {
             request.sequence = u64::MAX - 1_000_000_000 + self.order;
         }
         let answer = ledger.lease(&server, from.incarnation, &subject, &request);
@@ -414,7 +415,7 @@ impl World {
             };
             self.observer.granted(limit, grant.window, grant.granted, returned);
         }
-        for delay in self.ways() {
+        for delay in self.delivery_delays() {
             let to = from;
             self.at(self.now + delay, Event::Answer { to, sequence, answer: answer.clone() });
         }
@@ -450,9 +451,9 @@ impl World {
             self.now,
         );
         let waiting = std::mem::take(&mut self.replicas[replica].waiting);
-        for (ask, since) in waiting {
-            let verdict = self.replicas[replica].decide(ask, &self.scenario, self.now);
-            self.verdict(replica, ask, since, verdict);
+        for (kind, since) in waiting {
+            let verdict = self.replicas[replica].decide(kind, &self.scenario, self.now);
+            self.verdict(replica, kind, since, verdict);
         }
         self.send_due(replica);
     }
@@ -471,22 +472,22 @@ impl World {
         }
         let asked_at = self.replicas[replica].clock.at(self.now);
         let incarnation = self.replicas[replica].incarnation;
-        for delay in self.ways() {
+        for delay in self.delivery_delays() {
             let question = Event::SlotQuestion { replica, incarnation, asked_at };
             self.at(self.now + delay, question);
         }
         self.at(self.now + HEARTBEAT, Event::Heartbeat { replica });
     }
 
-    /// Renews the replica's seat, or gives it the first that is free.
+    /// Renews the replica's slot, or claims the first free one.
     fn slot_question(&mut self, replica: usize, incarnation: u64, asked_at: u64) {
         let cut_off = self.replicas[replica].cut_off[TokenStoreKind::Long as usize];
         if self.now < self.long_lost_until.max(cut_off) {
             return;
         }
         let now = self.long_clock.at(self.now);
-        let answer = self.slots.ask(incarnation, asked_at, now);
-        for delay in self.ways() {
+        let answer = self.slots.renew_or_claim(incarnation, asked_at, now);
+        for delay in self.delivery_delays() {
             let answer = answer.clone();
             self.at(self.now + delay, Event::SlotAnswer { replica, incarnation, answer });
         }
@@ -494,7 +495,7 @@ impl World {
 
     fn fault(&mut self, fault: Fault) {
         let replica = usize::try_from(self.random.between(0, self.replicas.len() as u64)).unwrap();
-        let a_while = self.random.between(50_000, 4 * SECOND);
+        let duration = self.random.between(50_000, 4 * SECOND);
         match fault {
             Fault::Crash | Fault::Restart if self.replicas[replica].alive => {
                 if fault == Fault::Restart {
@@ -504,26 +505,26 @@ impl World {
                     self.slots.release(self.replicas[replica].incarnation, now);
                 }
                 self.replicas[replica].alive = false;
-                self.at(self.now + a_while, Event::Start { replica });
+                self.at(self.now + duration, Event::Start { replica });
             }
             Fault::Crash | Fault::Restart => {}
             Fault::CutOff => {
-                let a_while = self.random.between(50_000, 30 * SECOND);
+                let duration = self.random.between(50_000, 30 * SECOND);
                 let stores = self.random.between(1, 4);
                 for store in TokenStoreKind::ALL {
                     if stores & (1 << store as u64) != 0 {
-                        self.replicas[replica].cut_off[store as usize] = self.now + a_while;
+                        self.replicas[replica].cut_off[store as usize] = self.now + duration;
                     }
                 }
             }
             Fault::Strand => self.replicas[0].cut_off[TokenStoreKind::Long as usize] = self.end,
-            Fault::Pause => self.paused_until = self.now + a_while,
+            Fault::Pause => self.paused_until = self.now + duration,
             Fault::Flush => self.short = new_ledger(&self.scenario),
             Fault::Revert => {
                 self.run += 1;
                 self.short = self.copy();
                 if self.random.chance(500) {
-                    self.paused_until = self.now + a_while;
+                    self.paused_until = self.now + duration;
                 }
             }
             Fault::Failover => {
@@ -557,12 +558,12 @@ impl World {
 }
 
 impl World {
-    /// The share of the first limit that was used in whole windows, in thousandths, once seats have
-    /// settled.
+    /// Returns the share of the first limit that was used in whole windows after the slots' claim
+    /// delay, in thousandths.
     pub(super) fn used(&self) -> u64 {
         let limits = &self.scenario.limits;
         let length = limits[0].window.seconds() * SECOND;
-        let first = self.servers[0].at(BEGINNING + 18 * SECOND) / length + 1;
+        let first = self.servers[0].at(START + 18 * SECOND) / length + 1;
         let last = self.servers[0].at(self.end) / length;
         self.observer.used(limits, first, last)
     }
