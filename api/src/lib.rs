@@ -1,7 +1,8 @@
-//! The API on the wire.
+//! HTTP API: routing, authentication, rate limiting and responses.
 //!
-//! A request passes [`frame`] (identifier, bounds, problems, log), then for the API itself [`gate`] (key,
-//! plan, limits), then its handler in [`routes`].
+//! A request passes [`frame`] (request id, bounds, problems, log line), for the API itself [`gate`]
+//! (key, plan, limits), then its handler in [`routes`]. [`connection`] accepts sockets and serves HTTP
+//! on them.
 
 mod connection;
 mod metrics;
@@ -29,7 +30,7 @@ pub use self::{
         listener::{ListenerSettings, serve},
         tls::{Tls, TlsError, TlsFiles},
     },
-    metrics::{Dependency, LimiterOutcome, Metrics},
+    metrics::{LimiterOutcome, Metrics, Part},
     request::{
         address_hash::{AddressHashKeyError, AddressHasher},
         cors::Cors,
@@ -44,39 +45,39 @@ use self::{
     },
 };
 
-/// What all handlers share.
+/// State that all handlers share.
 #[derive(Debug)]
 pub struct App {
-    /// What a request needs.
+    /// The application.
     pub service: Arc<Service>,
-    /// What is counted.
+    /// Metrics.
     pub metrics: Metrics,
-    /// How many requests are under way.
+    /// Number and capacity of requests in flight.
     pub load: Load,
-    /// How addresses appear in logs.
+    /// Hash of addresses in logs.
     pub address_hasher: AddressHasher,
-    /// Bounds, and what is told to whom.
+    /// Settings of requests and responses.
     pub settings: HttpSettings,
 }
 
-/// Bounds of a request, and what is told to whom.
+/// Settings of requests and responses.
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
-    /// Longest time until an answer.
+    /// Longest time from a request's arrival to its response.
     pub request_timeout: Duration,
-    /// Longest time in which the body of a check must arrive.
+    /// Longest time for the body of a check to arrive.
     pub body_timeout: Duration,
     /// Longest time for the next row of a bulk request to arrive.
     pub row_timeout: Duration,
-    /// Pages in browsers that may call.
+    /// Origins of web pages that may call the API.
     pub cors: Cors,
-    /// Whether limits are shown as `X-RateLimit-*` too.
+    /// True if responses carry `X-RateLimit-*` header fields too.
     pub legacy_rate_limit_headers: bool,
-    /// Whether callers reach the API by TLS, and should keep to it.
+    /// True if callers reach the API by TLS: responses then carry `Strict-Transport-Security`.
     pub tls: bool,
 }
 
-/// The API as callers see it.
+/// Returns the router of the API for callers.
 pub fn api(app: &Arc<App>) -> Router {
     let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))
@@ -93,7 +94,7 @@ pub fn api(app: &Arc<App>) -> Router {
     with_frame(router, app, Side::Api, paths)
 }
 
-/// What is for whoever runs the program.
+/// Returns the router of the admin port: health and metrics.
 pub fn admin(app: &Arc<App>) -> Router {
     let router = Router::new()
         .route(HEALTH, get(routes::health::healthz))
@@ -103,17 +104,17 @@ pub fn admin(app: &Arc<App>) -> Router {
 }
 
 const OPENAPI: &str = "/openapi.json";
-/// Paths that are answered whatever the load.
+/// Paths that are exempt from load shedding.
 const HEALTH: &str = "/healthz";
 const READY: &str = "/readyz";
 const METRICS: &str = "/metrics";
 
-/// Who is on the other side.
+/// Audience of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
-    /// Callers.
+    /// Callers of the API.
     Api,
-    /// Whoever runs the program.
+    /// Operators of the program.
     Admin,
 }
 
@@ -125,7 +126,7 @@ fn with_frame(
 ) -> Router {
     let frame = FrameState { app: Arc::clone(app), side, routes: Routes::new(paths) };
     router
-        // Bodies are bounded where they are read.
+        // Handlers bound bodies when they read them.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(frame, frame::frame))
         .with_state(Arc::clone(app))

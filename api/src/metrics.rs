@@ -95,14 +95,14 @@ impl LimiterOutcome {
 
 /// An outside part that is needed, or that helps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dependency {
+pub enum Part {
     /// The database.
     Store,
     /// Redis or Valkey.
     Redis,
 }
 
-impl Dependency {
+impl Part {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Store => "store",
@@ -291,7 +291,7 @@ impl Metrics {
     }
 
     /// Takes note of whether an outside part answered the last time it was asked.
-    pub fn reachable(&self, part: Dependency, answered: bool) {
+    pub fn reachable(&self, part: Part, answered: bool) {
         let labels = PartLabels { part: part.as_str() };
         self.reachable.get_or_create(&labels).set(i64::from(answered));
     }
@@ -300,9 +300,9 @@ impl Metrics {
     pub fn print(&self, service: &Service) -> String {
         let (intel, now) = (service.intel(), service.clock.now());
         self.ready.set(i64::from(!service.is_draining() && !service.is_directory_stale()));
-        self.reachable(Dependency::Store, service.store_reachable());
+        self.reachable(Part::Store, service.store_reachable());
         if let Some(link) = service.redis() {
-            self.reachable(Dependency::Redis, link.is_connected());
+            self.reachable(Part::Redis, link.is_connected());
             self.redis_commands.inner().store(link.commands(), Ordering::Relaxed);
             self.redis_unanswered.inner().store(link.unanswered(), Ordering::Relaxed);
         }

@@ -55,7 +55,7 @@ pub(super) struct Operation {
 /// A parameter of an operation.
 pub(super) struct Parameter {
     /// `path` or `query`.
-    pub(super) place: &'static str,
+    pub(super) location: &'static str,
     /// Its name.
     pub(super) name: &'static str,
     /// What it means.
@@ -139,7 +139,7 @@ fn assessment_operations() -> Vec<Operation> {
                           as the plan keeps it.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
             parameters: &[Parameter {
-                place: "path",
+                location: "path",
                 name: "check_id",
                 description: "The check's `check_id`.",
                 format: None,
@@ -187,14 +187,14 @@ fn information_operations() -> Vec<Operation> {
             gate: Gate { scope: Scope::Usage, kind: RequestKind::Request },
             parameters: &[
                 Parameter {
-                    place: "query",
+                    location: "query",
                     name: "from",
                     description: "First day (UTC); 30 days before the last where left out.",
                     format: Some("date"),
                     example: "2026-02-01",
                 },
                 Parameter {
-                    place: "query",
+                    location: "query",
                     name: "to",
                     description: "Last day (UTC); today where left out.",
                     format: Some("date"),

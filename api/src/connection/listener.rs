@@ -1,8 +1,8 @@
-//! Accepting connections, and stopping without losing a request.
+//! Accepting connections, and graceful shutdown.
 //!
-//! On the signal to stop, answers say `Connection: close` for a while, so that callers take their next
-//! request elsewhere; then new connections are ignored, what waits is accepted, and what is under way is
-//! finished.
+//! After the stop signal, responses say `Connection: close` for a while, so that callers send their
+//! next request elsewhere; then new connections are ignored, queued ones are accepted, and requests in
+//! flight are finished.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -16,37 +16,38 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{Timeouts, builder, run, syn_filter::ignore_new_connections};
 
-/// How long to wait where the system has no more file descriptors.
+/// Delay after a failed accept, for example without free file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
-/// How long connections that began before new ones were ignored may take to be open.
+/// Longest time for TCP handshakes that began before new connections were ignored.
 const HANDSHAKE_DELAY: Duration = Duration::from_millis(50);
 
-/// How connections are accepted and ended.
+/// Settings of a listener.
 #[derive(Clone)]
 pub struct ListenerSettings {
-    /// Most connections at once.
+    /// Most concurrent connections.
     pub connections: usize,
-    /// How long callers may take.
+    /// Timeouts of a connection.
     pub timeouts: Timeouts,
-    /// By whom TLS is spoken; in plain text where nobody does.
+    /// TLS acceptor; `None` for plain text.
     pub tls: Option<TlsAcceptor>,
-    /// How long to go on accepting after the signal to stop, while callers leave.
+    /// Time after the stop signal during which connections are still accepted, while callers leave.
     pub drain_delay: Duration,
-    /// Longest time for requests under way to finish.
+    /// Longest time for requests in flight to finish.
     pub grace: Duration,
 }
 
-/// Where the listener is on its way out.
+/// Phase of a listener.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Serving,
-    /// Callers are asked to leave, and still served.
+    /// Responses ask callers to close the connection; new connections are accepted.
     Draining(Instant),
-    /// New connections are ignored; those that wait are served.
+    /// New connections are ignored; queued ones are accepted.
     Closing(Instant),
 }
 
-/// Serves `router` until `stop` is over, then as described above. `draining` is called in between.
+/// Serves `router` until `stop` completes, then shuts down as described above. `draining` is called
+/// after the stop signal.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -106,14 +107,14 @@ pub async fn serve(
         }
     }
     drop((listener, stopped));
-    // Where nobody hears it any more, nobody has to.
+    // An error means that there are no connections to stop.
     let _ = stopping.send(true);
     if timeout(settings.grace, stopping.closed()).await.is_err() {
-        tracing::warn!("stopped with requests under way: they took longer than the grace time");
+        tracing::warn!("stopped with requests in flight: they took longer than the grace period");
     }
 }
 
-/// Agrees on TLS, where it is spoken, and serves the connection.
+/// Performs the TLS handshake, if any, and serves the connection.
 async fn handshake_and_serve(
     stream: TcpStream,
     router: Router,
@@ -126,8 +127,8 @@ async fn handshake_and_serve(
         None => run(stream, router, &builder, timeouts, stopped).await,
         Some(tls) => match timeout(timeouts.head, tls.accept(stream)).await {
             Ok(Ok(stream)) => run(stream, router, &builder, timeouts, stopped).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a caller did not agree on TLS"),
-            Err(_) => tracing::debug!("a caller did not agree on TLS in time"),
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake timed out"),
         },
     }
 }

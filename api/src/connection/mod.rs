@@ -1,9 +1,9 @@
-//! One connection, from its first byte to its last.
+//! Serving HTTP on one connection.
 //!
-//! It ends when its caller closes it, when the program stops, and when it only takes up a place: nothing
-//! asked for a while, or an answer that nobody takes any more. Over HTTP/2 such an answer is held back by
-//! flow control, where bounds on the socket do not see it; the connection is then asked to go, what else
-//! is under way on it is finished, and it is closed.
+//! A connection ends when the caller closes it, when the program stops, or when it is idle or stalled:
+//! no request for a while, or a response that the caller does not read. Over HTTP/2 flow control holds
+//! such a response back, where timeouts on the socket do not see it; the connection is then shut down
+//! gracefully (other requests on it are finished) and closed.
 
 pub(crate) mod listener;
 mod syn_filter;
@@ -43,36 +43,37 @@ use tower_service::Service;
 use self::timeout_stream::TimeoutStream;
 use crate::request::streamed::is_streamed;
 
-/// Bytes in which a request's head must fit; larger ones are refused by the HTTP library itself.
+/// Largest head of a request in bytes; the HTTP library refuses larger ones.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Requests at once on one connection.
+/// Concurrent requests on one HTTP/2 connection.
 const MAX_CONCURRENT_STREAMS: u32 = 100;
-/// Bytes of all header fields of a request over HTTP/2.
+/// Largest header list of a request over HTTP/2, in bytes.
 const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
-/// Bytes of an answer that wait for a caller over HTTP/2, each stream.
+/// Bytes of a response buffered for each HTTP/2 stream.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
-/// Streams that a caller may begin and take back before they are looked at: more is an attack.
+/// Streams that a caller may open and reset before they are processed; more is an attack (rapid reset).
 const MAX_RESET_STREAMS: usize = 50;
-/// How often it is looked whether a caller over HTTP/2 is still there.
+/// Interval of HTTP/2 keep-alive pings.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
-/// How long callers may take.
+/// Timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// For a connection to be agreed on, and for a request's head.
+    /// Longest time for the TLS handshake, and for a request's head.
     pub head: Duration,
-    /// For nothing to be taken of an answer.
+    /// Longest time for which a caller may read nothing of a response.
     pub stall: Duration,
 }
 
 impl Timeouts {
-    /// For nothing to be asked, over HTTP/2; before that, the head's time bounds it.
+    /// Returns the longest time without a request over HTTP/2; before the first, the head's timeout
+    /// applies.
     fn idle(self) -> Duration {
         self.head * 3
     }
 }
 
-/// How connections speak HTTP.
+/// Returns the HTTP settings of connections.
 pub(crate) fn builder(timeouts: Timeouts) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
@@ -93,7 +94,7 @@ pub(crate) fn builder(timeouts: Timeouts) -> Builder<TokioExecutor> {
     builder
 }
 
-/// Serves a connection to its end. `stop` is told when the program stops.
+/// Serves a connection to its end. `stop` becomes true when the program stops.
 pub(crate) async fn run<S>(
     stream: S,
     router: Router,
@@ -104,9 +105,9 @@ pub(crate) async fn run<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let activity = Arc::new(Activity::default());
-    let seen = Arc::clone(&activity);
+    let service_activity = Arc::clone(&activity);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let (mut router, activity) = (router.clone(), Arc::clone(&seen));
+        let (mut router, activity) = (router.clone(), Arc::clone(&service_activity));
         async move {
             let guard = RequestGuard::begin(&activity);
             let response: Result<Response, Infallible> =
@@ -119,21 +120,21 @@ pub(crate) async fn run<S>(
     tokio::pin!(connection);
     let mut ticks = interval(timeouts.stall.min(timeouts.head) / 4);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // Until when a connection that was asked to go may stay.
-    let mut leaves: Option<Instant> = None;
+    // Time at which a connection in graceful shutdown is closed.
+    let mut close_at: Option<Instant> = None;
     let mut stopping = false;
     loop {
         tokio::select! {
-            // What a caller does to its own connection is not our error.
+            // Errors of a connection are caused by its caller.
             _ = connection.as_mut() => return,
             _ = stop.wait_for(|stop| *stop), if !stopping => {
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
-            _ = ticks.tick() => match leaves {
+            _ = ticks.tick() => match close_at {
                 Some(until) if Instant::now() >= until => return,
                 None if activity.is_idle(timeouts.idle()) || activity.is_stalled(timeouts.stall) => {
-                    leaves = Some(Instant::now() + timeouts.stall);
+                    close_at = Some(Instant::now() + timeouts.stall);
                     connection.as_mut().graceful_shutdown();
                 }
                 Some(_) | None => {}
@@ -142,92 +143,94 @@ pub(crate) async fn run<S>(
     }
 }
 
-/// What goes on over a connection. Times are milliseconds since it began.
+/// Activity on a connection. Times are milliseconds since it began.
 #[derive(Debug)]
 struct Activity {
-    began: Instant,
-    open: AtomicUsize,
-    last_end: AtomicU64,
-    streams: Mutex<Vec<Weak<AtomicU64>>>,
+    started: Instant,
+    in_flight: AtomicUsize,
+    last_request_end: AtomicU64,
+    responses: Mutex<Vec<Weak<AtomicU64>>>,
 }
 
 impl Default for Activity {
     fn default() -> Self {
         Self {
-            began: Instant::now(),
-            open: AtomicUsize::new(0),
-            last_end: AtomicU64::new(0),
-            streams: Mutex::default(),
+            started: Instant::now(),
+            in_flight: AtomicUsize::new(0),
+            last_request_end: AtomicU64::new(0),
+            responses: Mutex::default(),
         }
     }
 }
 
 impl Activity {
     fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Whether nothing was asked for so long.
+    /// True if there was no request for longer than `time`.
     fn is_idle(&self, time: Duration) -> bool {
-        let since = self.now().saturating_sub(self.last_end.load(Ordering::Relaxed));
-        self.open.load(Ordering::Relaxed) == 0 && u128::from(since) > time.as_millis()
+        let since = self.now().saturating_sub(self.last_request_end.load(Ordering::Relaxed));
+        self.in_flight.load(Ordering::Relaxed) == 0 && u128::from(since) > time.as_millis()
     }
 
-    /// Whether a part of an answer waits to be taken for so long.
+    /// True if any response's last frame was produced longer than `time` ago and not read since.
     fn is_stalled(&self, time: Duration) -> bool {
         let now = self.now();
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.retain(|stream| stream.strong_count() > 0);
-        streams.iter().filter_map(Weak::upgrade).any(|given| match given.load(Ordering::Relaxed) {
-            PRODUCING => false,
-            given => u128::from(now.saturating_sub(given)) > time.as_millis(),
+        let mut responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
+        responses.retain(|stream| stream.strong_count() > 0);
+        responses.iter().filter_map(Weak::upgrade).any(|last_frame| {
+            match last_frame.load(Ordering::Relaxed) {
+                PRODUCING => false,
+                last_frame => u128::from(now.saturating_sub(last_frame)) > time.as_millis(),
+            }
         })
     }
 
-    /// Where an answer that is sent while it is made says when its last part was given out.
+    /// Registers a streamed response; the value is the time at which its last frame was produced.
     fn stream(&self) -> Arc<AtomicU64> {
-        let given = Arc::new(AtomicU64::new(PRODUCING));
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.retain(|stream| stream.strong_count() > 0);
-        streams.push(Arc::downgrade(&given));
-        given
+        let last_frame = Arc::new(AtomicU64::new(PRODUCING));
+        let mut responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
+        responses.retain(|stream| stream.strong_count() > 0);
+        responses.push(Arc::downgrade(&last_frame));
+        last_frame
     }
 }
 
-/// In place of a time: the next part is ours to make.
+/// Stands for the time while the next frame is being produced.
 const PRODUCING: u64 = u64::MAX;
 
-/// A request under way.
+/// Counts a request as in flight until it is dropped.
 #[derive(Debug)]
 struct RequestGuard(Arc<Activity>);
 
 impl RequestGuard {
     fn begin(activity: &Arc<Activity>) -> Self {
-        activity.open.fetch_add(1, Ordering::Relaxed);
+        activity.in_flight.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(activity))
     }
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.0.last_end.store(self.0.now(), Ordering::Relaxed);
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.last_request_end.store(self.0.now(), Ordering::Relaxed);
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The response, under way until its body is through.
+/// Returns the response, in flight until the end of its body.
 fn with_progress(response: Response, guard: RequestGuard) -> Response {
     if !is_streamed(&response) {
         return response;
     }
-    let given = guard.0.stream();
-    response.map(|body| Body::new(ProgressBody { body, guard, given }))
+    let last_frame = guard.0.stream();
+    response.map(|body| Body::new(ProgressBody { body, guard, last_frame }))
 }
 
 struct ProgressBody {
     body: Body,
     guard: RequestGuard,
-    given: Arc<AtomicU64>,
+    last_frame: Arc<AtomicU64>,
 }
 
 impl HttpBody for ProgressBody {
@@ -239,8 +242,8 @@ impl HttpBody for ProgressBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let outcome = Pin::new(&mut self.body).poll_frame(context);
-        let given = if outcome.is_ready() { self.guard.0.now() } else { PRODUCING };
-        self.given.store(given, Ordering::Relaxed);
+        let last_frame = if outcome.is_ready() { self.guard.0.now() } else { PRODUCING };
+        self.last_frame.store(last_frame, Ordering::Relaxed);
         outcome
     }
 

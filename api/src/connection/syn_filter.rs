@@ -1,18 +1,18 @@
-//! Leaving without a gap: no new connection begins, and none that has begun is reset.
+//! Socket filter that drops new connections while a server stops, so that none is reset.
 
 use std::io;
 
 use tokio::net::TcpListener;
 
-/// Lets the kernel ignore attempts to open new connections to `listener`.
+/// Makes the kernel ignore new connections to `listener`.
 ///
-/// Closing a listener resets the connections that wait in it to be accepted, and between the last
-/// accept and the close one more may come. With attempts ignored first, the queue can be emptied in
-/// peace. Whoever attempts tries again after a second, by itself, and finds the next server or none.
+/// Closing a listener resets the connections in its accept queue, and one more may arrive between the
+/// last accept and the close. With new connections ignored first, the queue can be emptied. The kernel
+/// of a caller retries after a second, and reaches the next server or none.
 ///
 /// # Errors
 ///
-/// Where the system knows no such filter.
+/// If the system does not support socket filters.
 #[cfg(target_os = "linux")]
 pub fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
     use socket2::{SockFilter, SockRef};
@@ -20,7 +20,7 @@ pub fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
     const LOAD_BYTE: u16 = 0x30;
     const JUMP_IF_BITS_SET: u16 = 0x45;
     const RETURN: u16 = 0x06;
-    /// Byte of a TCP header in which its flags are, and the flag that opens a connection (RFC 9293).
+    /// Offset of the flags in a TCP header, and the flag that opens a connection (RFC 9293).
     const FLAGS: u32 = 13;
     const SYN: u32 = 0x02;
     const IGNORE: u32 = 0;
@@ -34,7 +34,7 @@ pub fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
     ])
 }
 
-/// Elsewhere a moment remains in which a connection may be lost.
+/// Unsupported on other systems, where a connection may be reset at shutdown.
 #[cfg(not(target_os = "linux"))]
 pub fn ignore_new_connections(_: &TcpListener) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

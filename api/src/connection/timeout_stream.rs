@@ -1,9 +1,8 @@
-//! Connections must keep moving: one that is silent at its start, or takes next to nothing of what it is
-//! sent, is closed and gives its place to another.
+//! Timeouts on a socket: closes a connection that sends nothing at its start, or hardly reads its
+//! responses.
 //!
-//! The HTTP library bounds how long a request's head may take once it knows which version of HTTP is
-//! spoken. Until then it waits for ever, and for ever too where what it writes is not taken; this bounds
-//! both.
+//! The HTTP library bounds the time for a request's head only once it knows the HTTP version. Until
+//! then it waits without a limit, and also while its writes are blocked; this stream bounds both.
 
 use std::{
     future::Future,
@@ -18,41 +17,48 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// After so many bytes the version is known: the length of HTTP/2's preface.
+/// Bytes after which the HTTP version is known: the length of HTTP/2's preface.
 const PREFACE_BYTES: usize = 24;
-/// A caller who makes us wait takes at least so many bytes in the time it has.
+/// Fewest bytes that a caller must read within the write timeout once writing has blocked.
 const MIN_WRITE_PROGRESS: usize = 16 * 1024;
 
-/// A stream whose first bytes must arrive in time, and whose reader must take what it is sent.
+/// A stream with timeouts for its first bytes and for blocked writes.
 #[derive(Debug)]
 pub(crate) struct TimeoutStream<S> {
     stream: S,
     read: usize,
-    /// Dropped once the version is known.
-    begun: Option<Pin<Box<Sleep>>>,
-    /// Longest time without a reader's taking its least.
-    stall: Duration,
-    /// Since writing had to wait: when it ends, and what was taken since.
-    waiting: Option<(Pin<Box<Sleep>>, usize)>,
+    /// `None` once the version is known.
+    preface_deadline: Option<Pin<Box<Sleep>>>,
+    /// Longest time in which less than [`MIN_WRITE_PROGRESS`] is read.
+    write_timeout: Duration,
+    /// Since writing blocked: the deadline, and the bytes read since.
+    blocked_write: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl<S> TimeoutStream<S> {
-    /// `begin`: longest time until the version is known; `stall`: see [`MIN_WRITE_PROGRESS`].
-    pub(crate) fn new(stream: S, begin: Duration, stall: Duration) -> Self {
-        Self { stream, read: 0, begun: Some(Box::pin(sleep(begin))), stall, waiting: None }
+    /// Wraps a stream. `preface_timeout`: longest time until the version is known; `write_timeout`: see
+    /// [`MIN_WRITE_PROGRESS`].
+    pub(crate) fn new(stream: S, preface_timeout: Duration, write_timeout: Duration) -> Self {
+        Self {
+            stream,
+            read: 0,
+            preface_deadline: Some(Box::pin(sleep(preface_timeout))),
+            write_timeout,
+            blocked_write: None,
+        }
     }
 
-    /// What came of writing, or that it took too long.
-    fn written(
+    /// Returns the outcome of a write, or an error after the write timeout.
+    fn check_progress(
         &mut self,
         outcome: Poll<io::Result<usize>>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        match (&outcome, &mut self.waiting) {
+        match (&outcome, &mut self.blocked_write) {
             (Poll::Ready(Ok(count)), Some((_, taken))) => {
                 *taken += count;
                 if *taken >= MIN_WRITE_PROGRESS {
-                    self.waiting = None;
+                    self.blocked_write = None;
                 }
             }
             (Poll::Ready(_), _) => {}
@@ -62,7 +68,8 @@ impl<S> TimeoutStream<S> {
     }
 
     fn wait<T>(&mut self, context: &mut Context<'_>) -> Poll<io::Result<T>> {
-        let (end, _) = self.waiting.get_or_insert_with(|| (Box::pin(sleep(self.stall)), 0));
+        let (end, _) =
+            self.blocked_write.get_or_insert_with(|| (Box::pin(sleep(self.write_timeout)), 0));
         end.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -73,7 +80,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Some(deadline) = &mut self.begun
+        if let Some(deadline) = &mut self.preface_deadline
             && deadline.as_mut().poll(context).is_ready()
         {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
@@ -82,7 +89,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         self.read += buffer.filled().len() - before;
         if self.read >= PREFACE_BYTES {
-            self.begun = None;
+            self.preface_deadline = None;
         }
         outcome
     }
@@ -95,7 +102,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.written(outcome, context)
+        self.check_progress(outcome, context)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -103,8 +110,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
         if outcome.is_pending() {
             return self.wait(context);
         }
-        // Everything was taken.
-        self.waiting = None;
+        // All bytes were read.
+        self.blocked_write = None;
         outcome
     }
 
@@ -119,7 +126,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.written(outcome, context)
+        self.check_progress(outcome, context)
     }
 
     fn is_write_vectored(&self) -> bool {

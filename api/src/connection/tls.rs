@@ -1,4 +1,4 @@
-//! TLS, with a certificate that may change while connections go on.
+//! TLS with certificates that are reloaded when their files change.
 
 use std::{
     fs, io,
@@ -19,10 +19,10 @@ use sha2::{Digest, Sha256};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_rustls::TlsAcceptor;
 
-/// How often it is looked whether the files changed.
-const LOOK: Duration = Duration::from_secs(1);
+/// Interval at which the files are checked for changes.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Why a certificate cannot be used.
+/// Reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -30,50 +30,51 @@ pub enum TlsError {
     Read {
         /// The file.
         path: String,
-        /// What happened.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// There is no certificate in the file.
-    #[error("{path} holds no certificate in PEM form: {detail}")]
+    /// The file contains no certificate.
+    #[error("{path} contains no certificate in PEM form: {detail}")]
     NoCertificate {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The cause.
         detail: String,
     },
-    /// There is no key in the file. What is in it is never shown.
-    #[error("{path} holds no private key in PEM form")]
+    /// The file contains no private key. Its content is never shown.
+    #[error("{path} contains no private key in PEM form")]
     NoKey {
         /// The file.
         path: String,
     },
-    /// Certificate and key do not belong together, or are of a kind that is not supported.
+    /// Certificate and key do not match, or are of an unsupported kind.
     #[error("the certificate in {certificate} cannot be used with the key in {key}: {source}")]
     Pair {
         /// The certificate's file.
         certificate: String,
         /// The key's file.
         key: String,
-        /// What is wrong.
+        /// The cause.
         #[source]
         source: rustls::Error,
     },
-    /// TLS itself cannot be set up.
+    /// The TLS library cannot be set up.
     #[error("failed to set up TLS: {0}")]
     Setup(#[source] rustls::Error),
 }
 
-/// Where certificate and key are, both in PEM form. The certificate's file holds the whole chain.
+/// Paths of certificate and private key, both in PEM form. The certificate's file contains the whole
+/// chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate and those above it.
+    /// File of the certificate chain.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// File of the private key.
     pub key: PathBuf,
 }
 
-/// What both files held.
+/// Contents of both files.
 struct Pair {
     certificate: Vec<u8>,
     key: Vec<u8>,
@@ -88,7 +89,7 @@ impl TlsFiles {
         Ok(Pair { certificate: read(&self.certificate)?, key: read(&self.key)? })
     }
 
-    fn certified(&self, pair: &Pair) -> Result<CertifiedKey, TlsError> {
+    fn certified_key(&self, pair: &Pair) -> Result<CertifiedKey, TlsError> {
         let (certificate, key) =
             (self.certificate.display().to_string(), self.key.display().to_string());
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pair.certificate).collect();
@@ -97,7 +98,7 @@ impl TlsFiles {
             detail: error.to_string(),
         })?;
         if chain.is_empty() {
-            let detail = "there is none".to_owned();
+            let detail = "the file has no CERTIFICATE section".to_owned();
             return Err(TlsError::NoCertificate { path: certificate, detail });
         }
         let secret = PrivateKeyDer::from_pem_slice(&pair.key)
@@ -116,42 +117,42 @@ impl Pair {
     }
 }
 
-/// The certificate that new connections get.
+/// Certificate for new connections.
 #[derive(Debug)]
-struct Current(ArcSwap<CertifiedKey>);
+struct CurrentCertificate(ArcSwap<CertifiedKey>);
 
-impl ResolvesServerCert for Current {
+impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.load_full())
     }
 }
 
-/// TLS that follows its files.
+/// TLS certificate that is reloaded from its files.
 #[derive(Debug)]
 pub struct Tls {
     files: TlsFiles,
-    current: Arc<Current>,
+    current: Arc<CurrentCertificate>,
     digest: [u8; 32],
 }
 
 impl Tls {
-    /// Reads the files for the first time.
+    /// Loads certificate and key from their files.
     ///
     /// # Errors
     ///
-    /// Where they cannot be used.
+    /// If they cannot be read or used.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         let pair = files.read()?;
-        let certified = files.certified(&pair)?;
-        let current = Arc::new(Current(ArcSwap::from_pointee(certified)));
+        let certified_key = files.certified_key(&pair)?;
+        let current = Arc::new(CurrentCertificate(ArcSwap::from_pointee(certified_key)));
         Ok(Self { digest: pair.digest(), files, current })
     }
 
-    /// Speaks TLS 1.2 and 1.3 and offers HTTP/2 and HTTP/1.1.
+    /// Returns an acceptor for TLS 1.2 and 1.3 that offers HTTP/2 and HTTP/1.1.
     ///
     /// # Errors
     ///
-    /// Where the library does not support what it should.
+    /// If the TLS library does not support these versions.
     pub fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(&self.current) as _;
@@ -164,43 +165,46 @@ impl Tls {
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    /// Follows the files until it is dropped. New connections get what they hold; those that are open go
-    /// on. What cannot be used changes nothing and is logged once.
-    pub async fn follow(mut self) {
-        let mut ticks = interval(LOOK);
+    /// Watches the files until the future is dropped. New connections use the new certificate; open
+    /// ones go on. An unusable certificate changes nothing and is logged once.
+    pub async fn watch_files(mut self) {
+        let mut ticks = interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // What was wrong, and how often in a row.
-        let mut wrong = (String::new(), 0_u32);
+        // The last error, and how often it occurred in a row.
+        let mut last_failure = (String::new(), 0_u32);
         loop {
             ticks.tick().await;
-            let error = match self.look() {
+            let error = match self.reload() {
                 Ok(changed) => {
-                    wrong.1 = 0;
+                    last_failure.1 = 0;
                     if changed {
-                        tracing::info!("new connections get the new TLS certificate");
+                        tracing::info!("loaded the new TLS certificate for new connections");
                     }
                     continue;
                 }
                 Err(error) => error.to_string(),
             };
-            let times = if wrong.0 == error { wrong.1.saturating_add(1) } else { 1 };
-            // Files are replaced one after the other: what is wrong for a moment only is not told.
-            if times == 2 {
-                tracing::error!(error, "the new TLS certificate cannot be used; the old one stays");
+            let count = if last_failure.0 == error { last_failure.1.saturating_add(1) } else { 1 };
+            // Files are replaced one after the other: an error that lasts a single check is not logged.
+            if count == 2 {
+                tracing::error!(
+                    error,
+                    "the new TLS certificate cannot be used; keeping the old one"
+                );
             }
-            wrong = (error, times);
+            last_failure = (error, count);
         }
     }
 
-    /// Takes what the files hold now; tells whether that is new.
-    fn look(&mut self) -> Result<bool, TlsError> {
+    /// Reloads the files; returns true if their contents changed.
+    fn reload(&mut self) -> Result<bool, TlsError> {
         let pair = self.files.read()?;
         let digest = pair.digest();
         if digest == self.digest {
             return Ok(false);
         }
-        let certified = self.files.certified(&pair)?;
-        self.current.0.store(Arc::new(certified));
+        let certified_key = self.files.certified_key(&pair)?;
+        self.current.0.store(Arc::new(certified_key));
         self.digest = digest;
         Ok(true)
     }

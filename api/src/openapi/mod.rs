@@ -28,9 +28,9 @@ pub fn document() -> Value {
         .into_generator();
     let mut paths = Map::new();
     for operation in operations() {
-        for (place, path) in operation.paths.into_iter().enumerate() {
+        for (index, path) in operation.paths.into_iter().enumerate() {
             let method = operation.method.as_str().to_ascii_lowercase();
-            let described = describe(&operation, place > 0, &mut generator);
+            let described = describe(&operation, index > 0, &mut generator);
             paths.insert(path.into(), json!({ method: described }));
         }
     }
@@ -104,9 +104,9 @@ fn describe(operation: &Operation, is_alias: bool, generator: &mut SchemaGenerat
                 None => json!({ "type": "string" }),
             };
             json!({
-                "in": parameter.place,
+                "in": parameter.location,
                 "name": parameter.name,
-                "required": parameter.place == "path",
+                "required": parameter.location == "path",
                 "description": parameter.description,
                 "schema": schema,
                 "example": parameter.example,

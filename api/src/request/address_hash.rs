@@ -1,5 +1,5 @@
-//! Addresses as they appear in logs: a keyed hash. Whoever holds the key can find an address's lines;
-//! nobody else can tell which address they are about, not even by trying all addresses.
+//! Keyed hash of addresses for logs. With the key, the log lines of an address can be found; without
+//! it, a hash cannot be traced to an address, not even by trying all addresses.
 
 use std::{fmt, io, path::Path};
 
@@ -7,12 +7,12 @@ use assay_engine::address::CanonicalAddress;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-/// Fewest bytes of a key that comes from a file.
+/// Fewest bytes of a key from a file.
 const SHORTEST_KEY: usize = 16;
-/// Bytes of the hash that are shown.
+/// Bytes of the hash in a log line.
 const SHOWN: usize = 8;
 
-/// Why a key cannot be used.
+/// Reason why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressHashKeyError {
     /// The file cannot be read.
@@ -20,28 +20,28 @@ pub enum AddressHashKeyError {
     Read {
         /// The file.
         path: String,
-        /// What happened.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It is too short to keep anything secret.
+    /// The key is too short to be secret.
     #[error(
         "the key of log hashes in {path} has {length} bytes: at least {SHORTEST_KEY} are needed"
     )]
     Short {
         /// The file.
         path: String,
-        /// Its length, without white space around it.
+        /// Length in bytes, without surrounding white space.
         length: usize,
     },
 }
 
-/// The key of the hashes.
+/// Hashes addresses for logs by HMAC-SHA256.
 #[derive(Clone)]
 pub struct AddressHasher(Hmac<Sha256>);
 
 impl AddressHasher {
-    /// A key of these bytes.
+    /// Creates a hasher with these bytes as its key.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         let keyed = Hmac::new_from_slice(bytes);
@@ -49,11 +49,11 @@ impl AddressHasher {
         Self(keyed.unwrap_or_else(|_| Hmac::new(&hmac::digest::Key::<Hmac<Sha256>>::default())))
     }
 
-    /// The key in a file, without white space around it.
+    /// Reads the key from a file, without surrounding white space.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read or is too short.
+    /// If the file cannot be read or the key is too short.
     pub fn read(path: &Path) -> Result<Self, AddressHashKeyError> {
         let shown = || path.display().to_string();
         let bytes = std::fs::read(path)
@@ -65,7 +65,7 @@ impl AddressHasher {
         Ok(Self::new(key))
     }
 
-    /// How an address appears in logs: the first 16 hexadecimal digits of the HMAC-SHA256 of
+    /// Returns the hash of an address: the first 16 hexadecimal digits of the HMAC-SHA256 of
     /// `chain:address`, the address in canonical form.
     #[must_use]
     pub fn hash(&self, subject: &CanonicalAddress) -> String {

@@ -1,4 +1,4 @@
-//! Reading a JSON body: bounded in size and time.
+//! Reading a JSON body, bounded in size and time.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-/// Reads and checks a JSON body of at most `limit` bytes that must arrive within `time`.
+/// Reads and parses a JSON body of at most `limit` bytes that must arrive within `time`.
 ///
 /// # Errors
 ///
-/// What is wrong, naming the field where it is one.
+/// A problem that says what is wrong with the body, and in which field.
 pub async fn read_json<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
@@ -32,17 +32,19 @@ pub async fn read_json<T: DeserializeOwned>(
         .and_then(|value| value.parse::<usize>().ok())
         .is_some_and(|length| length > limit);
     let read = if is_announced_too_large {
-        Ok(Read::TooLarge)
+        Ok(ReadOutcome::TooLarge)
     } else {
         timeout(time, read(body, limit)).await
     };
     match read {
-        Ok(Read::Whole(bytes)) => json::parse(&bytes),
-        Ok(Read::TooLarge) => {
+        Ok(ReadOutcome::Complete(bytes)) => json::parse(&bytes),
+        Ok(ReadOutcome::TooLarge) => {
             let detail = format!("the body is larger than {limit} bytes");
             Err(Problem::new(Code::BodyTooLarge, detail))
         }
-        Ok(Read::Broken) => Err(Problem::new(Code::MalformedHttp, "the body ended too early")),
+        Ok(ReadOutcome::Broken) => {
+            Err(Problem::new(Code::MalformedHttp, "the body ended too early"))
+        }
         Err(_) => Err(Problem::new(
             Code::RequestTimeout,
             format!("the body did not arrive within {} seconds", time.as_secs()),
@@ -50,21 +52,21 @@ pub async fn read_json<T: DeserializeOwned>(
     }
 }
 
-enum Read {
-    Whole(Vec<u8>),
+enum ReadOutcome {
+    Complete(Vec<u8>),
     TooLarge,
     Broken,
 }
 
-async fn read(mut body: Body, limit: usize) -> Read {
+async fn read(mut body: Body, limit: usize) -> ReadOutcome {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return Read::Broken };
+        let Ok(frame) = frame else { return ReadOutcome::Broken };
         let Some(data) = frame.data_ref() else { continue };
         if bytes.len() + data.len() > limit {
-            return Read::TooLarge;
+            return ReadOutcome::TooLarge;
         }
         bytes.extend_from_slice(data);
     }
-    Read::Whole(bytes)
+    ReadOutcome::Complete(bytes)
 }

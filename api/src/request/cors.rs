@@ -1,4 +1,4 @@
-//! Callers in browsers: off unless origins are named, and then for exactly these.
+//! Cross-origin requests (CORS): refused unless the origin is listed.
 
 use axum::{
     extract::Request,
@@ -6,37 +6,36 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// What may be sent.
+/// Allowed methods, and below them allowed header fields.
 const METHODS: &str = "GET, POST";
 const HEADERS: &str =
     "authorization, cache-control, content-type, traceparent, tracestate, x-api-key, x-request-id";
-/// What may be read beyond what browsers show anyway.
+/// Header fields that pages may read besides those that browsers always expose.
 const EXPOSED: &str = "age, cache-status, ratelimit, ratelimit-policy, retry-after, x-request-id, \
                        x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset";
-/// For how long, in seconds, a browser need not ask again.
+/// Time in seconds for which a browser may cache a preflight response.
 const MAX_AGE: &str = "600";
 
-/// The origins whose pages may call.
+/// Origins whose pages may call the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors {
     origins: Vec<String>,
 }
 
 impl Cors {
-    /// Exactly these; nobody where there are none.
+    /// Allows exactly these origins.
     #[must_use]
     pub const fn new(origins: Vec<String>) -> Self {
         Self { origins }
     }
 
-    /// The origin of a request, where it may call.
+    /// Returns the origin of a request if it is allowed.
     pub(crate) fn origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let origin = headers.get(header::ORIGIN)?;
         self.origins.iter().any(|known| known.as_bytes() == origin).then(|| origin.clone())
     }
 
-    /// The answer to a browser that asks whether a page of `origin` may call; `None` where the request
-    /// is none of these.
+    /// Returns the response to a preflight request of `origin`; `None` for other requests.
     pub(crate) fn preflight(origin: Option<&HeaderValue>, request: &Request) -> Option<Response> {
         let asks = request.method() == Method::OPTIONS
             && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -50,7 +49,7 @@ impl Cors {
         })
     }
 
-    /// Tells the browser who may read the answer.
+    /// Sets the CORS header fields of a response.
     pub(crate) fn set_response_headers(
         &self,
         headers: &mut HeaderMap,

@@ -1,9 +1,9 @@
-//! What is left of a request's body once it is answered.
+//! Draining of unread request bodies.
 //!
-//! A connection that is closed while its caller still sends is reset, and the caller may never see the
-//! answer; one that stays open cannot be used again before the body is through. So whatever part of a
-//! body nobody wanted (a refused key, an unknown path, a body that is too large) is read on beside the
-//! answer, within bounds, and thrown away.
+//! If a connection is closed while its caller still sends, it is reset, and the caller may never see
+//! the response; if it stays open, it cannot be reused before the whole body is received. The unread
+//! part of a body (refused key, unknown path, body too large) is therefore read in the background,
+//! within bounds, and discarded.
 
 use std::{
     pin::Pin,
@@ -20,14 +20,14 @@ use axum::{
 use http_body_util::BodyExt;
 use tokio::{runtime::Handle, time::timeout};
 
-/// Most bytes that are read on.
-const MOST: usize = 16 << 20;
-/// Longest time to read on.
-const TIME: Duration = Duration::from_secs(5);
+/// Most bytes that are drained.
+const MAX_BYTES: usize = 16 << 20;
+/// Longest time for draining.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The request, with a body whose rest is taken off the caller's hands when it is dropped.
+/// Returns the request with a body that is drained when it is dropped.
 pub(crate) fn drain_on_drop(request: Request) -> Request {
-    // Whoever waits to be told `100 Continue` sends nothing once it is refused.
+    // A caller that expects `100 Continue` sends no body after a refusal.
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return request;
     }
@@ -63,7 +63,7 @@ impl Drop for DrainOnDrop {
         }
         let rest = std::mem::replace(&mut self.0, Body::empty());
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(timeout(TIME, discard(rest)));
+            runtime.spawn(timeout(TIMEOUT, discard(rest)));
         }
     }
 }
@@ -72,7 +72,7 @@ async fn discard(mut body: Body) {
     let mut count = 0;
     while let Some(Ok(frame)) = body.frame().await {
         count += frame.data_ref().map_or(0, Bytes::len);
-        if count > MOST {
+        if count > MAX_BYTES {
             return;
         }
     }

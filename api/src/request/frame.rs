@@ -1,5 +1,5 @@
-//! What surrounds every request: an identifier, a bound on header fields and time, problems printed in
-//! one shape, a log line, a trace and metrics. A panic becomes an ordinary problem.
+//! Outermost middleware of every request: request id, bounds on header fields and time, uniform
+//! problems, a log line, a trace and metrics. A panic becomes an ordinary problem.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
@@ -24,16 +24,16 @@ use super::{
     cors::Cors,
     drain_body::drain_on_drop,
     load::{Class, overloaded},
-    problem::{Refusal, print},
+    problem::{Refusal, render},
     streamed::hold_until_end,
 };
 use crate::{App, OPENAPI, Side};
 
-/// Bytes of all header fields together.
+/// Largest size of all header fields together, in bytes.
 const MAX_HEADERS_BYTES: usize = 16 * 1024;
-/// Stands for the route where there is none.
+/// Route label of requests that match no route.
 const UNMATCHED: &str = "unmatched";
-/// How paths count that need no key.
+/// Priority class of paths that need no key.
 const UNAUTHENTICATED: Class = Class::Unauthenticated;
 const KNOWN_METHODS: [Method; 9] = [
     Method::GET,
@@ -46,12 +46,12 @@ const KNOWN_METHODS: [Method; 9] = [
     Method::TRACE,
     Method::PATCH,
 ];
-/// For a year, whatever links say.
+/// Value of `Strict-Transport-Security`: one year.
 const STRICT_TRANSPORT_SECURITY: &str = "max-age=31536000";
-/// Nothing that is answered is a page.
+/// Value of `Content-Security-Policy`: no response is a web page.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// What the frame of a router knows.
+/// State of a router's frame.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameState {
     pub(crate) app: Arc<App>,
@@ -59,8 +59,8 @@ pub(crate) struct FrameState {
     pub(crate) routes: Routes,
 }
 
-/// The paths that a router knows, as one of which a request is told of. They are a closed set, so that
-/// telling costs no memory.
+/// Route patterns of a router, as labels of requests in logs and metrics: a closed set, so that labels
+/// cost no memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes(Arc<[&'static str]>);
 
@@ -72,16 +72,16 @@ impl Routes {
 
     fn of(&self, request: &Request) -> &'static str {
         let matched = request.extensions().get::<MatchedPath>();
-        let place = matched.and_then(|path| self.0.binary_search(&path.as_str()).ok());
-        place.and_then(|place| self.0.get(place)).copied().unwrap_or(UNMATCHED)
+        let index = matched.and_then(|path| self.0.binary_search(&path.as_str()).ok());
+        index.and_then(|index| self.0.get(index)).copied().unwrap_or(UNMATCHED)
     }
 }
 
-/// When the request arrived.
+/// Arrival time of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived(pub Instant);
 
-/// How the address that a request was about appears in logs; goes with the response.
+/// Hash of the address that a request concerns, for the log line; an extension of the response.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject(pub(crate) String);
 
@@ -96,7 +96,7 @@ pub(crate) async fn frame(
     let id = request_id(request.headers(), &app);
     let method = request.method().clone();
     let route = routes.of(&request);
-    // Only methods that we know: this is told to a collector.
+    // Only known methods: the value is sent to a collector.
     let shown = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "_OTHER" };
     let stage = stage!(
         "request",
@@ -108,13 +108,16 @@ pub(crate) async fn frame(
         assay.request_id = &*id,
     );
     let trace = begin_trace(&stage, request.headers());
-    // Of the highest level, so that its identifiers stand on every line that is written at all.
+    // At the highest level, so that its identifiers are on every log line that is written.
     let span = tracing::error_span!("request", request_id = &*id, trace_id = %trace);
 
-    let answering = answer(&app, side, request, next, Known { id: &id, route, arrived });
-    let response =
-        assay_telemetry::request::answering(span.clone(), answering.instrument(stage.clone()))
-            .await;
+    let response_future =
+        answer(&app, side, request, next, RequestInfo { id: &id, route, arrived });
+    let response = assay_telemetry::request::answering(
+        span.clone(),
+        response_future.instrument(stage.clone()),
+    )
+    .await;
     let status = response.status();
     let code = response.extensions().get::<Code>().copied();
     app.metrics.request(route, status, code, arrived.elapsed());
@@ -138,7 +141,7 @@ pub(crate) async fn frame(
     hold_until_end(response, (in_flight, stage), span)
 }
 
-/// The trace that the request belongs to: the caller's, or one that begins here.
+/// Returns the trace of the request: the caller's, or a new one.
 fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
     let caller = caller_context(headers);
     if stage.is_disabled() {
@@ -148,29 +151,29 @@ fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
         );
     }
     if let Some(caller) = caller {
-        // The span was not begun yet.
+        // This cannot fail: the span has not started yet.
         let _ = stage.set_parent(caller);
     }
     stage.context().span().span_context().trace_id()
 }
 
-/// What is known of a request from the start.
+/// Properties of a request known at its arrival.
 #[derive(Clone, Copy)]
-struct Known<'a> {
+struct RequestInfo<'a> {
     id: &'a str,
     route: &'static str,
     arrived: Instant,
 }
 
-/// The answer, whatever happens.
+/// Returns the response, including after a timeout or a panic.
 async fn answer(
     app: &Arc<App>,
     side: Side,
     mut request: Request,
     next: Next,
-    Known { id, route, arrived }: Known<'_>,
+    RequestInfo { id, route, arrived }: RequestInfo<'_>,
 ) -> Response {
-    let path = instance(request.uri().path(), route);
+    let path = problem_instance(request.uri().path(), route);
     let cors = (side == Side::Api).then_some(&app.settings.cors);
     let origin = cors.and_then(|cors| cors.origin(request.headers()));
     request.extensions_mut().insert(Arrived(arrived));
@@ -178,28 +181,28 @@ async fn answer(
 
     let response = if headers_length(request.headers()) > MAX_HEADERS_BYTES {
         let detail = format!("header fields are larger than {MAX_HEADERS_BYTES} bytes together");
-        print(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
-    } else if let Some(permission) = Cors::preflight(origin.as_ref(), &request) {
-        permission
+        render(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
+    } else if let Some(preflight) = Cors::preflight(origin.as_ref(), &request) {
+        preflight
     } else if side == Side::Api
-        && is_open_to_all(route)
-        && app.load.enter(UNAUTHENTICATED).is_none()
+        && is_unauthenticated(route)
+        && app.load.acquire(UNAUTHENTICATED).is_none()
     {
         app.metrics.shed(UNAUTHENTICATED);
-        print(&overloaded(), &path, id)
+        render(&overloaded(), &path, id)
     } else {
         let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
         match tokio::time::timeout(app.settings.request_timeout, handled).await {
-            Ok(Ok(response)) => printed(response, &path, id),
+            Ok(Ok(response)) => render_problems(response, &path, id),
             Ok(Err(_)) => {
                 tracing::error!(route, "a handler panicked");
-                let detail = "an unexpected error; please report the request id";
-                print(&Problem::new(Code::InternalError, detail), &path, id)
+                let detail = "an unexpected error; report the request id";
+                render(&Problem::new(Code::InternalError, detail), &path, id)
             }
             Err(_) => {
-                let detail = "the answer took too long; ask again";
+                let detail = "the response took too long; try again";
                 let problem = Problem::new(Code::Unavailable, detail);
-                print(&problem.header(header::RETRY_AFTER, "1"), &path, id)
+                render(&problem.header(header::RETRY_AFTER, "1"), &path, id)
             }
         }
     };
@@ -214,17 +217,17 @@ async fn answer(
     response
 }
 
-/// The path as problems repeat it; the route where somebody put a key into the path.
-fn instance(path: &str, route: &str) -> String {
+/// Returns the path for the `instance` of problems; the route if the path may contain a key.
+fn problem_instance(path: &str, route: &str) -> String {
     if head::may_hold_key(path) { route.to_owned() } else { path.to_owned() }
 }
 
-/// Whether a path needs no key, and is not asked for to see how the program is.
-fn is_open_to_all(route: &str) -> bool {
+/// True if a route needs no key and is not a health check.
+fn is_unauthenticated(route: &str) -> bool {
     route == UNMATCHED || route == OPENAPI
 }
 
-/// The caller's identifier where it is a plain one, else a new one.
+/// Returns the caller's request id if it is well-formed, otherwise a new one.
 fn request_id(headers: &HeaderMap, app: &App) -> Arc<str> {
     let new = || assay_system::new_id(app.service.clock.now()).to_string().into();
     head::request_id(headers).map_or_else(new, Into::into)
@@ -234,27 +237,28 @@ fn headers_length(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
 }
 
-/// The response, with a problem printed for this request where it carries one, and with refusals of the
-/// framework itself in the same shape.
-fn printed(response: Response, path: &str, id: &str) -> Response {
+/// Renders the problem that a response carries, and refusals of the framework itself in the same form.
+fn render_problems(response: Response, path: &str, id: &str) -> Response {
     let status = response.status();
     if let Some(Refusal(problem)) = response.extensions().get() {
-        return keeping_headers(&response, print(problem, path, id));
+        return with_headers_of(&response, render(problem, path, id));
     }
     if status.is_client_error() || status.is_server_error() {
         let code = Code::for_status(status);
         let detail = match code {
-            Code::NotFound => "`/openapi.json` lists what is there".to_owned(),
-            Code::MethodNotAllowed => "the `Allow` field lists what is allowed".to_owned(),
+            Code::NotFound => "`/openapi.json` lists the existing paths".to_owned(),
+            Code::MethodNotAllowed => {
+                "the `Allow` header field lists the allowed methods".to_owned()
+            }
             _ => format!("the request was refused with status {}", status.as_u16()),
         };
-        return keeping_headers(&response, print(&Problem::new(code, detail), path, id));
+        return with_headers_of(&response, render(&Problem::new(code, detail), path, id));
     }
     response
 }
 
-/// `new` with the header fields of `old` that say more than what the body is.
-fn keeping_headers(old: &Response, mut new: Response) -> Response {
+/// Returns `new` with those header fields of `old` that do not describe the body.
+fn with_headers_of(old: &Response, mut new: Response) -> Response {
     let about_body = [header::CONTENT_TYPE, header::CONTENT_LENGTH];
     for (name, value) in old.headers() {
         if !about_body.contains(name) && !new.headers().contains_key(name) {
@@ -264,7 +268,7 @@ fn keeping_headers(old: &Response, mut new: Response) -> Response {
     new
 }
 
-/// Header fields of every response.
+/// Adds the header fields of every response.
 fn with_default_headers(mut response: Response, id: &str, is_draining: bool) -> Response {
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(id) {
@@ -276,7 +280,7 @@ fn with_default_headers(mut response: Response, id: &str, is_draining: bool) -> 
         .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     if is_draining {
-        // The caller's next request goes to another connection.
+        // The caller sends its next request over another connection.
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response

@@ -1,5 +1,5 @@
-//! Who may pass: the key, the plan and the limits, before anything else is looked at. Limits are shown on
-//! every answer that passed the key.
+//! Authentication and rate limiting, before any other part of a request is read. Every response to a
+//! valid key carries the limits.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -30,23 +30,23 @@ use crate::{App, LimiterOutcome};
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// What a route asks of a caller.
+/// Requirements of a route.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
-    /// What the key must be good for.
+    /// Scope that the key must have.
     pub scope: Scope,
-    /// What the request counts as.
+    /// Kind of request towards limits.
     pub kind: RequestKind,
 }
 
 impl Gate {
-    /// What a request that passed is worth when not all can be answered.
+    /// Returns the priority class of an authenticated request.
     fn class(self) -> Class {
         if self.scope == Scope::Screen { Class::Bulk } else { Class::Single }
     }
 }
 
-/// Lets a request pass, or says why not. A check that was not answered is not charged.
+/// Passes a request on, or refuses it. A check that was not answered is not charged.
 pub async fn pass(
     State((app, gate)): State<(Arc<App>, Gate)>,
     mut request: Request,
@@ -62,7 +62,7 @@ pub async fn pass(
         service.authenticate(&key, gate.scope, now).map_err(denied)
     });
     let class = authenticated.as_ref().map_or(Class::Unauthenticated, |_| gate.class());
-    let Some(place) = app.load.enter(class) else {
+    let Some(permit) = app.load.acquire(class) else {
         app.metrics.shed(class);
         return Refusal(overloaded()).into_response();
     };
@@ -75,16 +75,18 @@ pub async fn pass(
     let limits = caller.tenant.limits(now);
     let store_loss = StoreLossPolicy::of(&caller.tenant.plan);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    let asked = service.limiter.admit(caller.account(), gate.kind, &limits, store_loss, seconds);
-    match asked.instrument(stage!("limit")).await {
+    let admission =
+        service.limiter.admit(caller.account(), gate.kind, &limits, store_loss, seconds);
+    match admission.instrument(stage!("limit")).await {
         Decision::Admitted { charge } => {
             app.metrics.limiter(LimiterOutcome::Admitted);
-            let charge = ChargeGuard { app: &app, caller: caller.clone(), charge, answered: false };
+            let charge =
+                ChargeGuard { app: &app, caller: caller.clone(), charge, is_answered: false };
             request.extensions_mut().insert(caller.clone());
             let response = next.run(request).await;
-            charge.settle(response.status());
+            charge.finish(response.status());
             let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
-            let response = hold_until_end(response, place, tracing::Span::current());
+            let response = hold_until_end(response, permit, tracing::Span::current());
             app.with_limits(response, &statuses)
         }
         Decision::Refused { violated, retry_after, statuses } => {
@@ -119,29 +121,29 @@ pub async fn pass(
     }
 }
 
-/// Nobody knows any more which keys are good.
+/// Returns the problem of a server whose key data is stale.
 fn directory_stale() -> Problem {
     let detail = "it could not be confirmed for too long who may ask; try another server or later";
     Problem::new(Code::DirectoryStale, detail).header(header::RETRY_AFTER, "5")
 }
 
-/// Gives a check's charge back unless it was answered: also where the request is abandoned.
+/// Refunds a check's charge unless it was answered, also if the request is canceled.
 struct ChargeGuard<'a> {
     app: &'a App,
     caller: Caller,
     charge: Charge,
-    answered: bool,
+    is_answered: bool,
 }
 
 impl ChargeGuard<'_> {
-    fn settle(mut self, status: StatusCode) {
-        self.answered = status == StatusCode::OK;
+    fn finish(mut self, status: StatusCode) {
+        self.is_answered = status == StatusCode::OK;
     }
 }
 
 impl Drop for ChargeGuard<'_> {
     fn drop(&mut self) {
-        if !self.answered {
+        if !self.is_answered {
             self.app.service.limiter.refund(self.caller.account(), &self.charge);
         }
     }
@@ -167,7 +169,7 @@ fn denied(denied: Denied) -> Problem {
 }
 
 impl App {
-    /// Shows every limit and where it stands, also as older callers want it where that is set.
+    /// Adds the status of every limit, also as `X-RateLimit-*` if enabled.
     fn with_limits(&self, response: Response, statuses: &[LimitStatus]) -> Response {
         let mut response = with_limits(response, statuses);
         if self.settings.legacy_rate_limit_headers {
@@ -177,7 +179,7 @@ impl App {
     }
 }
 
-/// Shows every limit and where it stands (IETF httpapi draft, structured fields).
+/// Adds the status of every limit (IETF httpapi draft, structured fields).
 fn with_limits(mut response: Response, statuses: &[LimitStatus]) -> Response {
     let (mut policy, mut limit) = (String::new(), String::new());
     for LimitStatus { name, requests, window_seconds, remaining, resets_in } in statuses {

@@ -1,4 +1,5 @@
-//! `X-RateLimit-*`, for callers that know no other way: the limit that leaves least room.
+//! `X-RateLimit-*` header fields, for callers without support for `RateLimit`: the limit with the least
+//! room.
 
 use assay_limiter::LimitStatus;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -7,9 +8,9 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// Adds the fields; the reset is in seconds from now.
+/// Adds the header fields; the reset is in seconds from now.
 pub(crate) fn add(headers: &mut HeaderMap, statuses: &[LimitStatus]) {
-    // Of two that leave as little, the one that lasts longer.
+    // Of two limits with equal room, the one that resets later.
     let tightest = statuses
         .iter()
         .min_by_key(|status| (status.remaining, std::cmp::Reverse(status.resets_in)));

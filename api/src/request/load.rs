@@ -1,5 +1,6 @@
-//! What is refused when too many requests are under way: who cannot be served anyway first, then bulk,
-//! then single checks. So whoever pays keeps being answered, and no queue grows.
+//! Load shedding: when too many requests are in flight, refuses requests without a valid key first,
+//! then bulk requests, then single checks. No queue builds up, and valid single checks are answered
+//! longest.
 
 use std::sync::{
     Arc,
@@ -9,19 +10,19 @@ use std::sync::{
 use assay_request::problem::{Code, Problem};
 use axum::http::header;
 
-/// What a request is worth when not all can be answered, least first.
+/// Priority class of a request, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Without a good key.
+    /// Without a valid key.
     Unauthenticated,
     /// Many rows in one request.
     Bulk,
-    /// Everything else that has a good key.
+    /// All other requests with a valid key.
     Single,
 }
 
 impl Class {
-    /// Its name in metrics.
+    /// Returns the name in metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -31,7 +32,7 @@ impl Class {
         }
     }
 
-    /// How many quarters of all places this class may fill.
+    /// Returns the share of the capacity open to this class, in quarters.
     const fn quarters(self) -> usize {
         match self {
             Self::Unauthenticated => 2,
@@ -41,35 +42,35 @@ impl Class {
     }
 }
 
-/// How many requests are under way, and how many may be.
+/// Number and capacity of requests in flight.
 #[derive(Debug)]
 pub struct Load {
-    most: usize,
-    under_way: Arc<AtomicUsize>,
+    capacity: usize,
+    in_flight: Arc<AtomicUsize>,
 }
 
 impl Load {
-    /// At most so many requests at once.
+    /// Allows at most `capacity` requests in flight.
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { most, under_way: Arc::default() }
+    pub fn new(capacity: usize) -> Self {
+        Self { capacity, in_flight: Arc::default() }
     }
 
-    /// A place for a request; `None` where its class has none left.
+    /// Returns a permit for a request; `None` if the capacity of its class is used up.
     #[must_use]
-    pub fn enter(&self, class: Class) -> Option<Permit> {
-        let before = self.under_way.fetch_add(1, Ordering::Relaxed);
-        // Given back where there was no room.
-        let place = Permit(Arc::clone(&self.under_way));
-        (before < self.room(class)).then_some(place)
+    pub fn acquire(&self, class: Class) -> Option<Permit> {
+        let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
+        // Dropped, and thereby given back, if there is no capacity.
+        let permit = Permit(Arc::clone(&self.in_flight));
+        (before < self.capacity_of(class)).then_some(permit)
     }
 
-    fn room(&self, class: Class) -> usize {
-        (self.most * class.quarters()).div_ceil(4)
+    fn capacity_of(&self, class: Class) -> usize {
+        (self.capacity * class.quarters()).div_ceil(4)
     }
 }
 
-/// One request's place, until it is dropped.
+/// Permit of one request in flight, released on drop.
 #[derive(Debug)]
 pub struct Permit(Arc<AtomicUsize>);
 
@@ -79,9 +80,9 @@ impl Drop for Permit {
     }
 }
 
-/// What a request is told that found no place.
+/// Returns the problem of a request without a permit.
 pub fn overloaded() -> Problem {
-    let detail = "too many requests are under way here; try again in a second";
+    let detail = "too many requests are in flight on this server; try again in one second";
     Problem::new(Code::Overloaded, detail).header(header::RETRY_AFTER, "1")
 }
 
@@ -90,28 +91,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strangers_are_refused_first_then_bulk_then_single_checks() {
+    fn unauthenticated_requests_are_shed_first_then_bulk_then_single_checks() {
         let load = Load::new(8);
-        let mut places = Vec::new();
+        let mut permits = Vec::new();
         let mut fill = |class: Class| {
-            let before = places.len();
-            while let Some(place) = load.enter(class) {
-                places.push(place);
+            let before = permits.len();
+            while let Some(permit) = load.acquire(class) {
+                permits.push(permit);
             }
-            places.len() - before
+            permits.len() - before
         };
         assert_eq!(fill(Class::Unauthenticated), 4);
         assert_eq!(fill(Class::Bulk), 2);
         assert_eq!(fill(Class::Single), 2);
         assert_eq!(fill(Class::Unauthenticated) + fill(Class::Bulk), 0);
-        places.truncate(3);
-        assert!(load.enter(Class::Unauthenticated).is_some(), "places are given back");
+        permits.truncate(3);
+        assert!(load.acquire(Class::Unauthenticated).is_some(), "permits are released");
     }
 
     #[test]
-    fn one_place_is_one_for_everybody() {
+    fn a_capacity_of_one_is_open_to_every_class() {
         let load = Load::new(1);
-        let place = load.enter(Class::Unauthenticated);
-        assert!(place.is_some() && load.enter(Class::Single).is_none());
+        let permit = load.acquire(Class::Unauthenticated);
+        assert!(permit.is_some() && load.acquire(Class::Single).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Stages that every request passes before its handler: frame, load shedding, authentication and limits.
+//! Stages of a request before its handler: frame, load shedding, authentication and limits.
 
 pub mod address_hash;
 pub(crate) mod body;

@@ -1,4 +1,4 @@
-//! Problems as responses.
+//! Conversion of problems into HTTP responses.
 
 use assay_request::problem::Problem;
 use axum::{
@@ -10,8 +10,7 @@ use axum::{
 /// The media type of problem details.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// A request that is refused. It travels as an extension of an empty response until [`super::frame`] prints
-/// it.
+/// Refusal of a request. It is an extension of an empty response until [`super::frame`] renders it.
 #[derive(Clone, Debug)]
 pub struct Refusal(pub Problem);
 
@@ -29,9 +28,9 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The response that prints a problem for one request.
+/// Returns the response that describes a problem of one request.
 #[must_use]
-pub(crate) fn print(problem: &Problem, instance: &str, request_id: &str) -> Response {
+pub(crate) fn render(problem: &Problem, instance: &str, request_id: &str) -> Response {
     let details = problem.details(instance, request_id);
     let mut response = (problem.code().status(), Json(details)).into_response();
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! Answers that are sent while they are made: what belongs to the request lasts until their end.
+//! Streamed responses: keeps guards of a request alive until the end of its response body.
 
 use std::{
     pin::Pin,
@@ -13,35 +13,35 @@ use axum::{
 use http_body::{Frame, SizeHint};
 use tracing::Span;
 
-/// Whether the answer is sent while it is made.
+/// True if the response is streamed: its length is not known in advance.
 pub(crate) fn is_streamed(response: &Response) -> bool {
     response.body().size_hint().exact().is_none()
 }
 
-/// The response; `kept` is dropped once its body is through, and log lines written meanwhile are in
-/// `span`.
+/// Returns the response; `guard` is dropped at the end of its body, and log lines written until then
+/// are in `span`.
 pub(crate) fn hold_until_end<K: Send + 'static>(
     response: Response,
-    kept: K,
+    guard: K,
     span: Span,
 ) -> Response {
     if !is_streamed(&response) {
         return response;
     }
-    response.map(|body| Body::new(Streamed { body, span, _kept: kept }))
+    response.map(|body| Body::new(GuardedBody { body, span, _guard: guard }))
 }
 
-struct Streamed<K> {
+struct GuardedBody<K> {
     body: Body,
     span: Span,
-    /// Kept for what its end does.
-    _kept: K,
+    /// Held for its drop.
+    _guard: K,
 }
 
-/// Nothing of it is ever pinned.
-impl<K> Unpin for Streamed<K> {}
+/// No field is ever pinned.
+impl<K> Unpin for GuardedBody<K> {}
 
-impl<K: Send + 'static> HttpBody for Streamed<K> {
+impl<K: Send + 'static> HttpBody for GuardedBody<K> {
     type Data = Bytes;
     type Error = Error;
 

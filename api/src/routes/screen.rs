@@ -76,8 +76,8 @@ pub async fn screen_rows(
 ) -> Result<Response, Refusal> {
     row::require_type(&headers)?;
     let time = app.settings.row_timeout;
-    let rows = Rows { body, time, buffer: Vec::new(), over: false, too_long: false };
-    let state = Screening { app, caller, rows, row: 0, ended: false };
+    let rows = RowReader { body, time, buffer: Vec::new(), body_ended: false, too_long: false };
+    let state = ScreenStream { app, caller, rows, row: 0, ended: false };
     let answers = futures_util::stream::unfold(state, |mut state| async move {
         let lines = state.next().await?;
         Some((Ok::<Bytes, std::convert::Infallible>(lines), state))
@@ -87,31 +87,31 @@ pub async fn screen_rows(
 }
 
 /// A request on its way.
-struct Screening {
+struct ScreenStream {
     app: Arc<App>,
     caller: Caller,
-    rows: Rows,
+    rows: RowReader,
     row: u64,
     ended: bool,
 }
 
-impl Screening {
+impl ScreenStream {
     /// The next rows' answers; `None` once all are answered.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
         }
-        let arrived = self.rows.next(BATCH).await;
-        self.ended = arrived.ended;
-        let mut answers = self.answer(arrived.lines.into()).await;
-        if let Some(error) = arrived.error {
+        let batch = self.rows.next(BATCH).await;
+        self.ended = batch.ended;
+        let mut answers = self.answer(batch.lines.into()).await;
+        if let Some(error) = batch.error {
             self.row += 1;
-            answers.push(failed(self.row, None, error));
+            answers.push(error_row(self.row, None, error));
             self.ended = true;
         }
         if self.ended && self.row == 0 {
             // Silence would look like a list on which nothing was found.
-            answers.push(failed(1, None, "the body holds no row".into()));
+            answers.push(error_row(1, None, "the body holds no row".into()));
         }
         if answers.is_empty() {
             return None;
@@ -132,12 +132,12 @@ impl Screening {
         let Ok(caller) = service.renew(&self.caller, Scope::Screen, now) else {
             self.row += 1;
             self.ended = true;
-            return vec![failed(self.row, None, "the key is no longer good for this".into())];
+            return vec![error_row(self.row, None, "the key is no longer good for this".into())];
         };
         self.caller = caller;
         let cap = self.caller.tenant.plan.max_screen_rows;
         let left = usize::try_from(cap.saturating_sub(self.row)).unwrap_or(usize::MAX);
-        let beyond = lines.len() > left;
+        let exceeds_cap = lines.len() > left;
         lines.truncate(left);
 
         let limits = self.caller.tenant.limits(now);
@@ -147,7 +147,7 @@ impl Screening {
         let store_loss = StoreLossPolicy::of(&self.caller.tenant.plan);
         let taken =
             service.limiter.take_checks(account, wanted, &limits, store_loss, seconds).await;
-        let mut room = taken.charge.count();
+        let mut checks_left = taken.charge.count();
 
         let (intel, stale) = (service.intel(), service.is_snapshot_stale());
         let mut answers = Vec::with_capacity(lines.len());
@@ -155,8 +155,8 @@ impl Screening {
         for line in lines {
             self.row += 1;
             let answer = match line {
-                Err(error) => failed(self.row, None, error),
-                Ok(request) if room == 0 => {
+                Err(error) => error_row(self.row, None, error),
+                Ok(request) if checks_left == 0 => {
                     let names: Vec<String> =
                         taken.violated.iter().map(ToString::to_string).collect();
                     let what = if taken.unavailable { "cannot be counted" } else { "is used up" };
@@ -165,12 +165,12 @@ impl Screening {
                         names.join(" and "),
                         taken.retry_after
                     );
-                    failed(self.row, Some(request), error)
+                    error_row(self.row, Some(request), error)
                 }
                 Ok(request) => match screen_subject(&request.blockchain, &request.address) {
-                    Err(error) => failed(self.row, Some(request), error),
+                    Err(error) => error_row(self.row, Some(request), error),
                     Ok(subject) => {
-                        room -= 1;
+                        checks_left -= 1;
                         answered += 1;
                         let found =
                             screen(&intel, &self.caller.tenant.policy, &subject, now, stale);
@@ -184,10 +184,10 @@ impl Screening {
         }
         let unused = taken.charge.count() - answered;
         service.limiter.refund(self.caller.account(), &Charge::part(&taken.charge, unused));
-        if beyond {
+        if exceeds_cap {
             self.row += 1;
             let error = format!("more than {cap} rows: the plan allows no more in one request");
-            answers.push(failed(self.row, None, error));
+            answers.push(error_row(self.row, None, error));
             self.ended = true;
         }
         answers
@@ -219,7 +219,7 @@ impl ScreenResponse {
     }
 }
 
-fn failed(row: u64, request: Option<ScreenRequest>, error: String) -> ScreenResponse {
+fn error_row(row: u64, request: Option<ScreenRequest>, error: String) -> ScreenResponse {
     let (blockchain, address, reference) = match request {
         Some(request) => (Some(request.blockchain), Some(request.address), request.reference),
         None => (None, None, None),
@@ -241,18 +241,18 @@ fn failed(row: u64, request: Option<ScreenRequest>, error: String) -> ScreenResp
 }
 
 /// Lines of a body, as they arrive.
-struct Rows {
+struct RowReader {
     body: Body,
     /// Longest time for the next row to arrive, however many bytes of it come meanwhile.
     time: Duration,
     buffer: Vec<u8>,
-    over: bool,
+    body_ended: bool,
     /// The line that arrives now is too long: what is left of it is not kept.
     too_long: bool,
 }
 
 /// Some lines.
-struct Arrived {
+struct RowBatch {
     lines: Vec<Line>,
     /// Whether these are the last.
     ended: bool,
@@ -260,19 +260,19 @@ struct Arrived {
     error: Option<String>,
 }
 
-impl Rows {
-    /// The lines that are there, at most `most`; waits for one where there is none.
-    async fn next(&mut self, most: usize) -> Arrived {
+impl RowReader {
+    /// The lines that are there, at most `max`; waits for one where there is none.
+    async fn next(&mut self, max: usize) -> RowBatch {
         let mut lines = Vec::new();
         let deadline = Instant::now() + self.time;
         loop {
-            self.take_lines(&mut lines, most);
-            if self.over && self.buffer.is_empty() && std::mem::take(&mut self.too_long) {
+            self.take_lines(&mut lines, max);
+            if self.body_ended && self.buffer.is_empty() && std::mem::take(&mut self.too_long) {
                 lines.push(Err(too_long()));
             }
-            if !lines.is_empty() || (self.over && self.buffer.is_empty()) {
-                let ended = self.over && self.buffer.is_empty();
-                return Arrived { lines, ended, error: None };
+            if !lines.is_empty() || (self.body_ended && self.buffer.is_empty()) {
+                let ended = self.body_ended && self.buffer.is_empty();
+                return RowBatch { lines, ended, error: None };
             }
             match timeout_at(deadline, self.body.frame()).await {
                 Ok(Some(Ok(frame))) => {
@@ -280,7 +280,7 @@ impl Rows {
                         self.buffer.extend_from_slice(data);
                     }
                 }
-                Ok(None) => self.over = true,
+                Ok(None) => self.body_ended = true,
                 Ok(Some(Err(_))) => return self.broken(lines, "the body ended too early".into()),
                 Err(_) => {
                     let error = format!("no row arrived for {} seconds", self.time.as_secs());
@@ -290,20 +290,20 @@ impl Rows {
         }
     }
 
-    fn broken(&mut self, lines: Vec<Line>, error: String) -> Arrived {
-        self.over = true;
+    fn broken(&mut self, lines: Vec<Line>, error: String) -> RowBatch {
+        self.body_ended = true;
         self.buffer.clear();
-        Arrived { lines, ended: true, error: Some(error) }
+        RowBatch { lines, ended: true, error: Some(error) }
     }
 
     /// Moves whole lines out of the buffer; at the body's end what is left is a line too.
-    fn take_lines(&mut self, lines: &mut Vec<Line>, most: usize) {
+    fn take_lines(&mut self, lines: &mut Vec<Line>, max: usize) {
         let mut start = 0;
-        while lines.len() < most {
+        while lines.len() < max {
             let rest = self.buffer.get(start..).unwrap_or_default();
             let length = match rest.iter().position(|byte| *byte == b'\n') {
                 Some(length) => length,
-                None if self.over && !rest.is_empty() => rest.len(),
+                None if self.body_ended && !rest.is_empty() => rest.len(),
                 None => break,
             };
             let line = rest.get(..length).unwrap_or_default();

@@ -132,7 +132,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         beside.spawn(follower::run(Arc::clone(&service)));
     }
     if let Some(tls) = tls {
-        beside.spawn(tls.follow());
+        beside.spawn(tls.watch_files());
     }
     if let Some(collector) = context.collector.clone() {
         beside.spawn(collector.send_regularly(settings.otlp_interval, print.clone()));
