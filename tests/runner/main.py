@@ -25,7 +25,7 @@ LANES = {
     "tests of the operator": ("tests/cluster ",),
     "tests of the chart": ("tests/chart ",),
     "tests of several servers": ("tests/shared ",),
-    "tests of programs": ("tests/", "store/", "tests "),
+    "tests of programs": ("tests/", "store/", "graph/", "tests "),
     "unit tests": ("",),
 }
 CORES = os.cpu_count() or 1
@@ -35,8 +35,9 @@ THREADS = {
     # Tests that need the cluster lock it; the others run beside them.
     "tests of the operator": 2,
     "tests of the chart": 2,
-    "tests of several servers": CORES,
-    "tests of programs": CORES,
+    # They wait more than they compute.
+    "tests of several servers": CORES + 1,
+    "tests of programs": CORES + 1,
     "unit tests": CORES,
 }
 # Debian packages, each with a program or path that shows that it is installed.
