@@ -122,7 +122,7 @@ fn policy(chain: ChainId) -> String {
     let asset = chain.info().asset;
     format!(
         "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {{name: default}}\nspec:\n  \
-         amounts:\n    {asset}:\n      curve: [{{amount: 0.1, worth: 25}}, {{amount: 1, worth: 50}}]\n      \
+         amounts:\n    {asset}:\n      curve: [{{amount: 0.1, score: 25}}, {{amount: 1, score: 50}}]\n      \
          unsolicitedUpTo: 0.01\n      stopTraceBelow: 0.01\n"
     )
 }

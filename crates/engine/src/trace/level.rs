@@ -47,13 +47,8 @@ impl Level {
 
 impl Way<'_> {
     /// Ends, cuts and budget: what remains is to be followed further.
-    pub(super) fn settle(
-        &mut self,
-        subject: &ScriptOwner,
-        rules: &TraceRules,
-        read: &mut BTreeSet<ScriptOwner>,
-    ) {
-        let going_on = self.recognise(subject, read);
+    pub(super) fn settle(&mut self, subject: &ScriptOwner, rules: &TraceRules) {
+        let going_on = self.recognise(subject);
         if self.level.hop >= rules.hops {
             self.unresolved(going_on, UnresolvedReason::HopLimit);
             return;
@@ -62,7 +57,7 @@ impl Way<'_> {
     }
 
     /// Ends the flows that reached somebody known; the rest goes on with the labels it met.
-    fn recognise(&mut self, subject: &ScriptOwner, read: &mut BTreeSet<ScriptOwner>) -> States {
+    fn recognise(&mut self, subject: &ScriptOwner) -> States {
         let hop = self.level.hop;
         let mut known: BTreeMap<ScriptOwner, Arc<Attribution>> = BTreeMap::new();
         let mut going_on = States::default();
@@ -75,7 +70,6 @@ impl Way<'_> {
                 Arc::clone(known)
             } else {
                 let found = Arc::new(self.look_up(&state.owner));
-                read.insert(state.owner.clone());
                 known.insert(state.owner.clone(), Arc::clone(&found));
                 found
             };

@@ -78,7 +78,6 @@ pub struct Trace<'a> {
     rules: TraceRules,
     source: Way<'a>,
     destination: Way<'a>,
-    read: BTreeSet<ScriptOwner>,
     complete: bool,
 }
 
@@ -120,7 +119,6 @@ impl<'a> Trace<'a> {
             rules,
             source: way(Direction::Source, begun.source),
             destination: way(Direction::Destination, begun.destination),
-            read: BTreeSet::from([subject.clone()]),
             complete: true,
         };
         trace.settle();
@@ -149,7 +147,7 @@ impl<'a> Trace<'a> {
     /// Recognises ends, cuts, and keeps within the budget.
     fn settle(&mut self) {
         for way in [&mut self.source, &mut self.destination] {
-            way.settle(&self.subject, &self.rules, &mut self.read);
+            way.settle(&self.subject, &self.rules);
         }
     }
 
@@ -162,12 +160,6 @@ impl<'a> Trace<'a> {
             Direction::Destination => &self.destination,
         };
         self.rules.reading().legs_of_each(way.level.states.0.len())
-    }
-
-    /// Everybody who was looked at, the subject included.
-    #[must_use]
-    pub const fn read(&self) -> &BTreeSet<ScriptOwner> {
-        &self.read
     }
 
     /// The flows; what is still open counts as unresolved, because there was no time for it.
