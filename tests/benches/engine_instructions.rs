@@ -14,7 +14,7 @@ use assay_engine::{
     facts::{Environment, Facts},
     policy::Policy,
     score::Confidence,
-    trace::{AttributedEnd, Attribution, Supply, Trace, TraceRules, Wants},
+    trace::{AttributedEnd, Attribution, ReadRequest, ReadResponse, Trace, TraceRules},
     utxo::{History, ResolvedBlock, ScriptOwner},
 };
 use assay_graph::{FlowSource, memory::MemoryGraph};
@@ -79,7 +79,7 @@ struct Subject {
     address: CanonicalAddress,
     owner: ScriptOwner,
     history: History,
-    supplies: Vec<Supply>,
+    supplies: Vec<ReadResponse>,
 }
 
 impl Subject {
@@ -106,8 +106,8 @@ fn trace_all(subjects: &[Subject], known: &Known) -> Vec<FlowFacts> {
             let Subject { owner, history, supplies, .. } = subject;
             let mut trace = Trace::new(CHAIN, owner, history, rules, TODAY, &attribute);
             for supply in supplies {
-                black_box(trace.wants());
-                trace.supply(supply);
+                black_box(trace.read_request());
+                trace.resume(supply);
             }
             trace.finish()
         })
@@ -189,13 +189,13 @@ fn subjects(known: &Known) -> Vec<Subject> {
     wallets
         .map(|person| {
             let owner = person.owner();
-            let history = runtime.block_on(graph.history(&owner, rules.reading()));
+            let history = runtime.block_on(graph.history(&owner, rules.read_limits()));
             let history = history.expect("a graph").expect("a wallet that appears");
             let mut trace = Trace::new(CHAIN, &owner, &history, rules, TODAY, &attribute);
             let mut supplies = Vec::new();
-            while !trace.wants().is_empty() {
+            while !trace.read_request().is_empty() {
                 let supply = runtime.block_on(supply(&graph, &trace));
-                trace.supply(&supply);
+                trace.resume(&supply);
                 supplies.push(supply);
             }
             let address = owner.address(CHAIN).expect("an address");
@@ -204,14 +204,17 @@ fn subjects(known: &Known) -> Vec<Subject> {
         .collect()
 }
 
-async fn supply(graph: &MemoryGraph, trace: &Trace<'_>) -> Supply {
-    let Wants { origins, destinations } = trace.wants();
-    let made = graph.origins(&origins, trace.legs(Direction::Source)).await.expect("a graph");
-    let spent = graph
-        .destinations(&destinations, trace.legs(Direction::Destination))
+async fn supply(graph: &MemoryGraph, trace: &Trace<'_>) -> ReadResponse {
+    let ReadRequest { origins, destinations } = trace.read_request();
+    let made = graph
+        .origins(&origins, trace.entries_per_transaction(Direction::Source))
         .await
         .expect("a graph");
-    Supply {
+    let spent = graph
+        .destinations(&destinations, trace.entries_per_transaction(Direction::Destination))
+        .await
+        .expect("a graph");
+    ReadResponse {
         origins: origins.into_iter().zip(made).collect(),
         destinations: destinations.into_iter().zip(spent).collect(),
     }

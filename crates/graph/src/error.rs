@@ -6,12 +6,20 @@ use assay_engine::{
     utxo::{OutPoint, Txid},
 };
 
-/// A graph could not do what was asked. Nothing was written, unless the database's answer was lost.
+/// A failure of a graph. Nothing was written, unless the answer of the store was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+    /// The store of a backend outside this crate failed.
+    #[error("the store of the graph failed: {error}")]
+    Backend {
+        /// The cause.
+        error: Box<dyn std::error::Error + Send + Sync>,
+        /// Whether the store may become available by itself: nobody answered, or it is starting.
+        unreachable: bool,
+    },
     /// Blocks do not follow one another.
     #[error("block {height} does not follow block {tip} of the {chain} chain: nothing was written")]
     Gap {
@@ -59,13 +67,13 @@ pub enum GraphError {
         /// The output.
         output: OutPoint,
     },
-    /// A backfill loaded two inputs that spend the same output; found when the indexes are built.
+    /// Two inputs spend the same output. A backfill detects that when it builds the indexes.
     #[error(
         "somewhere among the blocks of the {0} chain that were loaded, an output is spent twice: their \
          source is wrong; delete the graph and ingest it from another one"
     )]
     SpentTwice(ChainId),
-    /// Another program changed the graph meanwhile.
+    /// Another program changed the graph in the meantime.
     #[error("the {0} chain's graph changed while blocks were being written: nothing was written")]
     Conflict(ChainId),
     /// Another program writes the chain.
@@ -90,19 +98,28 @@ impl From<sqlx::Error> for GraphError {
 }
 
 impl GraphError {
-    /// An unreadable value of a column.
-    pub(crate) fn unreadable(column: &'static str, detail: impl ToString) -> Self {
+    /// A value of a column that cannot be read.
+    #[must_use]
+    pub fn unreadable(column: &'static str, detail: impl ToString) -> Self {
         DatabaseError::unreadable(column, detail).into()
     }
 
-    /// Whether a unique constraint refused a row.
-    pub(crate) fn is_unique_violation(&self) -> bool {
-        matches!(self, Self::Database(error) if error.is_unique_violation())
+    /// Whether the store refused an input that spends an output for the second time.
+    pub(crate) fn is_double_spend(&self) -> bool {
+        match self {
+            Self::Database(error) => error.is_unique_violation(),
+            Self::SpentTwice(_) => true,
+            _ => false,
+        }
     }
 
-    /// Whether the database may become available: nobody answered, or it is starting.
+    /// Whether the store may become available by itself: nobody answered, or it is starting.
     #[must_use]
     pub fn is_absence(&self) -> bool {
-        matches!(self, Self::Database(error) if error.is_absence())
+        match self {
+            Self::Database(error) => error.is_absence(),
+            Self::Backend { unreachable, .. } => *unreachable,
+            _ => false,
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_engine::{
     evidence::Direction,
-    trace::{Supply, Trace, Wants},
+    trace::{ReadRequest, ReadResponse, Trace},
 };
 use tokio::try_join;
 
@@ -25,22 +25,23 @@ pub async fn follow(
     batch: usize,
 ) -> Result<(), GraphError> {
     loop {
-        let wants = trace.wants();
+        let wants = trace.read_request();
         if wants.is_empty() {
             return Ok(());
         }
-        let legs = [Direction::Source, Direction::Destination].map(|way| trace.legs(way));
-        let supply = read(source, &wants, legs, batch).await?;
-        trace.supply(&supply);
+        let entries = [Direction::Source, Direction::Destination]
+            .map(|way| trace.entries_per_transaction(way));
+        let supply = read(source, &wants, entries, batch).await?;
+        trace.resume(&supply);
     }
 }
 
 async fn read(
     source: &dyn FlowSource,
-    wants: &Wants,
+    wants: &ReadRequest,
     [of_origins, of_destinations]: [u32; 2],
     batch: usize,
-) -> Result<Supply, GraphError> {
+) -> Result<ReadResponse, GraphError> {
     let batch = batch.max(1);
     let origins = async {
         let mut read = BTreeMap::new();
@@ -59,5 +60,5 @@ async fn read(
         Ok::<_, GraphError>(read)
     };
     let (origins, destinations) = try_join!(origins, destinations)?;
-    Ok(Supply { origins, destinations })
+    Ok(ReadResponse { origins, destinations })
 }

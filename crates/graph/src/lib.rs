@@ -1,38 +1,34 @@
-//! Chain graphs: blocks in, flows of money out.
+//! Chain graphs: the recorded transactions of a chain, with owners and statistics, from which flows are
+//! read.
 //!
-//! Each chain is a graph of its own, beside the others: a file in the embedded backend
-//! (`chains/btc.sqlite`), a schema in PostgreSQL (`chain_btc`). It can be made again from the chain at
-//! any time and is no part of a backup. Many programs read a graph; one at a time writes it.
+//! Each chain has a graph of its own: a file in the embedded backend (`chains/btc.sqlite`), a schema in
+//! PostgreSQL (`chain_btc`). It can be recorded again from the chain at any time and needs no backup. Many
+//! programs read a graph; one at a time writes it.
 //!
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
 //! rows in every backend, with or without a reorganisation in between.
 //!
-//! - [`memory`]: a graph in memory, the plainest one, which says what is right
-//! - `plan`: what blocks write, a pure function; `rows`, `state`, `fingerprint`: what a graph holds
-//! - `writer`: writing, as far as it is the same everywhere; `cache`: what it remembers
-//! - `answer`, `blocks`, `touched`: what is read, put together from rows
+//! - [`FlowSource`], [`Graph`], [`GraphWriter`], [`GraphStore`]: the contract, for callers
+//! - [`backend`]: the parts of a backend, for those who write another one
+//! - `conformance` (feature `conformance`): the contract as tests that any backend can run
+//! - [`memory`]: a graph in memory, the reference implementation
+//! - [`SqliteGraphs`], [`PostgresGraphs`]: the backends
 
-pub(crate) mod answer;
-pub(crate) mod blocks;
-mod cache;
+pub mod backend;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
-pub(crate) mod fingerprint;
 mod follow;
 pub mod memory;
-pub(crate) mod plan;
 mod postgres;
-pub(crate) mod rows;
 mod sqlite;
-pub(crate) mod state;
-pub(crate) mod touched;
-pub(crate) mod writer;
 
 use std::collections::HashMap;
 
 use assay_database::ChangeSubscription;
 use assay_engine::{
     chain::ChainId,
-    trace::Reading,
+    trace::ReadLimits,
     utxo::{BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxOut, Txid},
 };
 use async_trait::async_trait;
@@ -46,43 +42,44 @@ pub use sqlite::SqliteGraphs;
 /// The most blocks that a reorganisation may replace.
 pub const DEEPEST_REORGANISATION: u64 = 100;
 
-/// How far a graph reaches.
+/// The first and the newest block of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphTip {
-    /// The height of its first block: what was made before is not known.
+    /// Height of its first block. Outputs of earlier blocks are unknown.
     pub start: u64,
     /// Its newest block.
     pub block: BlockRef,
     /// When a source last confirmed that this is the newest block it knows.
     pub verified_at: Timestamp,
-    /// Whether it is made up.
+    /// Whether it holds demo data.
     pub sample: bool,
 }
 
-/// How an address is read: flows of money, in batches.
+/// A source of flows: histories of owners, and transactions in batches.
 ///
-/// Every call is one round trip however many it asks for. Answers depend on the chain alone, never on
-/// the order or number of what is asked for at once.
+/// Every call is one round trip, whatever the size of the batch. Answers depend on the chain alone, never
+/// on the order or size of batches.
 #[async_trait]
 pub trait FlowSource: std::fmt::Debug + Send + Sync {
-    /// What an owner did, with the transactions of its largest outputs in each direction (by value,
-    /// then by place in the chain), each with its largest legs, as far as `reading` goes. `None` where
-    /// it never appeared.
+    /// The history of an owner: its statistics, and the transactions of its largest outputs in each
+    /// direction (by value, then by position in the chain), each with its largest inputs or outputs, within
+    /// `limits`. `None` if it never appeared.
     async fn history(
         &self,
         owner: &ScriptOwner,
-        reading: Reading,
+        limits: ReadLimits,
     ) -> Result<Option<History>, GraphError>;
 
-    /// The transactions, with their inputs; `None` where one is not known. In the order asked for.
+    /// The transactions with their `largest` largest inputs, in the order of the request; `None` for those
+    /// that are not recorded.
     async fn origins(
         &self,
         transactions: &[Txid],
         largest: u32,
     ) -> Result<Vec<Option<TransactionView>>, GraphError>;
 
-    /// The transactions that spend the outputs, with their outputs; `None` where one is not spent. In
-    /// the order asked for.
+    /// The transactions that spend the outputs, with their own `largest` largest outputs, in the order of
+    /// the request; `None` for outputs that are not spent.
     async fn destinations(
         &self,
         outputs: &[OutPoint],
@@ -90,26 +87,26 @@ pub trait FlowSource: std::fmt::Debug + Send + Sync {
     ) -> Result<Vec<Option<TransactionView>>, GraphError>;
 }
 
-/// A chain's graph, to be read.
+/// A chain's graph for reading.
 #[async_trait]
 pub trait Graph: FlowSource {
-    /// How far it reaches; `None` where it holds no block.
+    /// Its first and newest block; `None` without blocks.
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError>;
 
-    /// Blocks from one height to another, both included, newest last.
+    /// The blocks from height `from` to height `to`, both included, newest last.
     async fn blocks(&self, from: u64, to: u64) -> Result<Vec<BlockRef>, GraphError>;
 
-    /// A transaction with both sides, at most `largest` legs each.
+    /// A transaction with the `largest` largest entries of both sides; `None` if it is not recorded.
     async fn transaction(
         &self,
         txid: &Txid,
         largest: u32,
     ) -> Result<Option<TransactionView>, GraphError>;
 
-    /// Who appears, on either side, in blocks above `height`; each once.
+    /// The first `most` owners that appear, on either side, in blocks above `height`; each once.
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError>;
 
-    /// Every block from one height to another, one by one and in order, as it was recorded.
+    /// Passes every block from height `from` to height `to` to `each`, in order, as it was recorded.
     async fn each_block(
         &self,
         from: u64,
@@ -122,28 +119,26 @@ pub trait Graph: FlowSource {
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError>;
 }
 
-/// A chain's graph, to be written. Only one exists at a time; it ends with its value, or with the
-/// program.
+/// A chain's graph for writing. Only one writer exists at a time; dropping it, or the end of the program,
+/// frees the graph.
 #[async_trait]
 pub trait GraphWriter: std::fmt::Debug + Send + Sync {
-    /// How far the graph reaches; `None` where it holds no block.
+    /// The graph's first and newest block; `None` without blocks.
     fn tip(&self) -> Option<GraphTip>;
 
-    /// The outputs that are recorded, spent or not. Those that are missing are not known.
+    /// The outputs that are recorded, spent or not.
     async fn outputs(
         &mut self,
         outpoints: &[OutPoint],
     ) -> Result<HashMap<OutPoint, TxOut>, GraphError>;
 
-    /// Records blocks that follow the tip, all of them in one transaction. Blocks of at least
-    /// `reorganisable_from` can be taken back; telling the height from which on that may be needed
-    /// spares a backfill the work.
+    /// Records blocks that follow the tip, all of them in one transaction. Blocks from the height
+    /// `reorganisable_from` on can be rolled back; a height near the tip saves a backfill the undo log.
     ///
     /// # Errors
     ///
-    /// [`GraphError::Gap`] where they do not follow one another and the tip;
-    /// [`GraphError::SpentBefore`] where they spend what recorded blocks spend. A backfill meets that
-    /// when it builds the indexes.
+    /// [`GraphError::Gap`] if they do not follow one another and the tip; [`GraphError::SpentBefore`] if they
+    /// spend an output that a recorded block spends. A backfill detects that when it builds the indexes.
     async fn append(
         &mut self,
         blocks: &[ResolvedBlock],
@@ -151,21 +146,21 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
         at: Timestamp,
     ) -> Result<(), GraphError>;
 
-    /// Takes back every block above `height`, and everything that came of it.
+    /// Rolls back every block above `height`.
     ///
     /// # Errors
     ///
-    /// [`GraphError::TooDeep`] where one of them cannot be taken back any more.
+    /// [`GraphError::TooDeep`] if the undo log does not reach that far.
     async fn roll_back(&mut self, height: u64) -> Result<(), GraphError>;
 
-    /// Notes that a source confirmed the tip as the newest block.
+    /// Records that a source confirmed the tip as the newest block.
     async fn verified(&mut self, at: Timestamp) -> Result<(), GraphError>;
 
-    /// Builds what reading needs and a backfill does without. Until then, reading is slow.
+    /// Builds the indexes that a backfill leaves out. Until then, reading is slow.
     ///
     /// # Errors
     ///
-    /// [`GraphError::SpentTwice`] where an output is spent twice.
+    /// [`GraphError::SpentTwice`] if an output is spent twice.
     async fn build_indexes(&mut self) -> Result<(), GraphError>;
 }
 
@@ -175,16 +170,16 @@ pub trait GraphStore: std::fmt::Debug + Send + Sync + 'static {
     /// The chains that have a graph, in the table's order.
     async fn chains(&self) -> Result<Vec<ChainId>, GraphError>;
 
-    /// A chain's graph; `None` where there is none.
+    /// A chain's graph; `None` if there is none.
     async fn graph(&self, chain: ChainId) -> Result<Option<std::sync::Arc<dyn Graph>>, GraphError>;
 
-    /// A chain's graph, made where there is none, to be written from height `start` on. `backfill`
-    /// leaves out what reading needs until [`GraphWriter::build_indexes`].
+    /// A writer of a chain's graph, which is created if there is none. A graph without blocks takes the
+    /// options of the newest writer.
     ///
     /// # Errors
     ///
-    /// [`GraphError::Busy`] where somebody else writes it; [`GraphError::OtherStart`] where it begins
-    /// at another height.
+    /// [`GraphError::Busy`] if another writer exists; [`GraphError::OtherStart`] if the graph starts at
+    /// another height.
     async fn writer(
         &self,
         chain: ChainId,
@@ -199,13 +194,13 @@ pub trait GraphStore: std::fmt::Debug + Send + Sync + 'static {
     async fn close(&self);
 }
 
-/// How a graph is to be written.
+/// Options of a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterOptions {
-    /// The height of the first block, for a graph that holds none yet.
+    /// Height of the first block, for a graph without blocks.
     pub start: u64,
-    /// Whether the graph is made up.
+    /// Whether the graph holds demo data, for a graph without blocks.
     pub sample: bool,
-    /// Whether to load first and index afterwards.
+    /// Whether to leave out indexes until [`GraphWriter::build_indexes`].
     pub backfill: bool,
 }

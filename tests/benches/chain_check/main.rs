@@ -75,7 +75,7 @@ async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
     let rules = TraceRules {
         unsolicited_below: 0,
         states_per_level: u32::MAX,
-        legs_per_level: u32::MAX,
+        entries_per_level: u32::MAX,
         ..TraceRules::new(&Policy::default(), CHAIN.info())
     };
     let mut function = Function::make(database, known).await;
@@ -120,7 +120,7 @@ async fn flows(
     rules: TraceRules,
     known: &Known,
 ) -> assay_engine::evidence::FlowFacts {
-    let history = graph.history(owner, rules.reading()).await;
+    let history = graph.history(owner, rules.read_limits()).await;
     let history = history.expect("a history").expect("a subject that appears");
     let attribute = |owner: &ScriptOwner| known.attribution(owner).unwrap_or_default();
     let today = date(2030, 1, 1);

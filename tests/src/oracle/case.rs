@@ -233,7 +233,7 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
         addresses_per_hop: *random.of(&[1, 2, 3, 5, 256, 256]),
         transfers_per_address: *random.of(&[1, 2, 3, 5, 2_000, 2_000]),
         states_per_level: *random.of(&[1, 3, 5, 10_000, 10_000]),
-        legs_per_level: *random.of(&[1, 4, 10, 30, 100_000, 100_000]),
+        entries_per_level: *random.of(&[1, 4, 10, 30, 100_000, 100_000]),
         unsolicited_below: amount(random),
         paths_per_part: *random.of(&[1, 3, 3, 1_000]),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_engine::{
     chain::ChainId,
     evidence::{Direction, FlowFacts},
-    trace::{Attribute, Supply, Trace, Wants},
+    trace::{Attribute, ReadRequest, ReadResponse, Trace},
     utxo::{Block, BlockRef, ResolvedBlock, Txid},
 };
 use assay_graph::{FlowSource, GraphError, follow, memory::MemoryGraph};
@@ -81,18 +81,20 @@ impl Case {
         let attribute = |owner: &_| self.attribution(owner);
         let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
         loop {
-            let Wants { mut origins, mut destinations } = trace.wants();
+            let ReadRequest { mut origins, mut destinations } = trace.read_request();
             if origins.is_empty() && destinations.is_empty() {
                 return Ok(Some(trace.finish()));
             }
             origins.retain(|txid| haste.reads(txid));
             destinations.retain(|output| haste.reads(&output.txid));
-            let read = source.origins(&origins, trace.legs(Direction::Source)).await?;
-            let origins = origins.into_iter().zip(read).collect();
             let read =
-                source.destinations(&destinations, trace.legs(Direction::Destination)).await?;
+                source.origins(&origins, trace.entries_per_transaction(Direction::Source)).await?;
+            let origins = origins.into_iter().zip(read).collect();
+            let read = source
+                .destinations(&destinations, trace.entries_per_transaction(Direction::Destination))
+                .await?;
             let destinations = destinations.into_iter().zip(read).collect();
-            trace.supply(&Supply { origins, destinations });
+            trace.resume(&ReadResponse { origins, destinations });
         }
     }
 
@@ -101,7 +103,7 @@ impl Case {
         source: &dyn FlowSource,
         attribute: &'a Attribute<'a>,
     ) -> Result<Option<Trace<'a>>, GraphError> {
-        let history = source.history(&self.subject, self.rules.reading()).await?;
+        let history = source.history(&self.subject, self.rules.read_limits()).await?;
         Ok(history.map(|history| {
             Trace::new(self.chain, &self.subject, &history, self.rules, self.today, attribute)
         }))

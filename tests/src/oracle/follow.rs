@@ -123,7 +123,7 @@ impl Walk<'_> {
 
     /// How many legs of each of so many transactions are read.
     pub(super) fn room(&self, among: usize) -> usize {
-        let all = usize::try_from(self.case.rules.legs_per_level).expect("a number of legs");
+        let all = usize::try_from(self.case.rules.entries_per_level).expect("a number of legs");
         let room = all.checked_div(among).unwrap_or(all);
         room.clamp(1, self.largest())
     }

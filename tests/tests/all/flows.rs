@@ -221,7 +221,7 @@ fn parts_sum_to_what_the_subject_received() {
     let _ = chains(1_000, |case| {
         let memory = case.in_memory();
         let history = memory
-            .history(&case.subject, case.rules.reading())
+            .history(&case.subject, case.rules.read_limits())
             .now_or_never()
             .unwrap()
             .unwrap()

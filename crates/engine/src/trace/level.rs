@@ -10,7 +10,7 @@ use std::{
 use ruint::aliases::U256;
 
 use super::{
-    Attribution, TraceRules, Way,
+    Attribution, DirectionalTrace, TraceRules,
     attribution::{AttributedEnd, carry},
     mass::{Mass, scaled, share},
     state::{Paths, Route, State, StateKey, States},
@@ -45,31 +45,31 @@ impl Level {
     }
 }
 
-impl Way<'_> {
+impl DirectionalTrace<'_> {
     /// Ends, cuts and budget: what remains is to be followed further.
-    pub(super) fn settle(&mut self, subject: &ScriptOwner, rules: &TraceRules) {
-        let going_on = self.recognise(subject);
+    pub(super) fn apply_rules(&mut self, subject: &ScriptOwner, rules: &TraceRules) {
+        let remaining = self.end_attributed(subject);
         if self.level.hop >= rules.hops {
-            self.unresolved(going_on, UnresolvedReason::HopLimit);
+            self.unresolved(remaining, UnresolvedReason::HopLimit);
             return;
         }
-        self.level.states = self.within_budget(going_on, rules);
+        self.level.states = self.within_budget(remaining, rules);
     }
 
     /// Ends the flows that reached somebody known; the rest goes on with the labels it met.
-    fn recognise(&mut self, subject: &ScriptOwner) -> States {
+    fn end_attributed(&mut self, subject: &ScriptOwner) -> States {
         let hop = self.level.hop;
         let mut known: BTreeMap<ScriptOwner, Arc<Attribution>> = BTreeMap::new();
-        let mut going_on = States::default();
+        let mut remaining = States::default();
         for (key, state) in std::mem::take(&mut self.level.states.0) {
             if state.owner == *subject {
-                going_on.add(key, state, &self.paths);
+                remaining.add(key, state, &self.paths);
                 continue;
             }
             let attribution = if let Some(known) = known.get(&state.owner) {
                 Arc::clone(known)
             } else {
-                let found = Arc::new(self.look_up(&state.owner));
+                let found = Arc::new(self.attribution_of(&state.owner));
                 known.insert(state.owner.clone(), Arc::clone(&found));
                 found
             };
@@ -82,13 +82,13 @@ impl Way<'_> {
                 Some(end) => {
                     self.ends.attributed(end, hop, key.solicited, &carried, &state);
                 }
-                None => going_on.add(StateKey { carried, ..key }, state, &self.paths),
+                None => remaining.add(StateKey { carried, ..key }, state, &self.paths),
             }
         }
-        going_on
+        remaining
     }
 
-    fn look_up(&self, owner: &ScriptOwner) -> Attribution {
+    fn attribution_of(&self, owner: &ScriptOwner) -> Attribution {
         let ScriptOwner::Pool(pool) = owner else {
             return (self.attribute)(owner);
         };
@@ -143,17 +143,17 @@ impl Way<'_> {
             }
         }
         let transfers = usize::try_from(rules.transfers_per_address).unwrap_or(usize::MAX);
-        let mut going_on = Vec::new();
+        let mut remaining = Vec::new();
         for (_, mut states) in next {
             beyond.0.extend(smallest_beyond(&mut states, transfers));
-            going_on.extend(states);
+            remaining.extend(states);
         }
         let most = usize::try_from(rules.states_per_level).unwrap_or(usize::MAX);
-        going_on.sort_by(|a, b| a.0.cmp(&b.0));
-        beyond.0.extend(smallest_beyond(&mut going_on, most));
+        remaining.sort_by(|a, b| a.0.cmp(&b.0));
+        beyond.0.extend(smallest_beyond(&mut remaining, most));
         self.unresolved(cut, UnresolvedReason::Cut);
         self.unresolved(beyond, UnresolvedReason::Budget);
-        States(going_on.into_iter().collect())
+        States(remaining.into_iter().collect())
     }
 
     /// Ends all states as unresolved.
@@ -166,7 +166,7 @@ impl Way<'_> {
     }
 
     /// Ends whatever is still open; whether there was any.
-    pub(super) fn give_up(&mut self, reason: UnresolvedReason) -> bool {
+    pub(super) fn end_open(&mut self, reason: UnresolvedReason) -> bool {
         let open = std::mem::take(&mut self.level.states);
         let any = !open.0.is_empty();
         self.unresolved(open, reason);
@@ -228,11 +228,12 @@ impl Way<'_> {
             Direction::Source => &transaction.inputs,
             Direction::Destination => &transaction.outputs,
         };
-        let mut legs: Vec<_> = side.largest.iter().collect();
-        legs.sort_by_key(|leg| leg.index);
-        let listed: u128 = legs.iter().map(|leg| u128::from(leg.output.value)).sum();
+        let mut entries: Vec<_> = side.largest.iter().collect();
+        entries.sort_by_key(|entry| entry.index);
+        let listed: u128 = entries.iter().map(|entry| u128::from(entry.output.value)).sum();
         let unread = side.total.saturating_sub(listed).saturating_sub(side.unknown);
-        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.output.value.into()).collect();
+        let mut weights: Vec<u128> =
+            entries.iter().map(|entry| entry.output.value.into()).collect();
         let budget = FlowEnd::Unresolved(UnresolvedReason::Budget);
         let rest = match self.direction {
             Direction::Source => {
@@ -250,13 +251,13 @@ impl Way<'_> {
             path: paths.step(Some(state.route.path), txid, owner),
             amount: share(state.route.amount, weight, sum),
         };
-        for (leg, (mass, weight)) in legs.into_iter().zip(&mut shares) {
+        for (entry, (mass, weight)) in entries.into_iter().zip(&mut shares) {
             if mass.is_zero() {
                 continue;
             }
-            let route = route(&mut self.paths, weight, Some(&leg.output.owner));
-            let key = StateKey { output: leg.outpoint, ..key.clone() };
-            let owner = leg.output.owner.clone();
+            let route = route(&mut self.paths, weight, Some(&entry.output.owner));
+            let key = StateKey { output: entry.outpoint, ..key.clone() };
+            let owner = entry.output.owner.clone();
             next.add(key, State { owner, mass, moved_at: transaction.time, route }, &self.paths);
         }
         for ((mass, weight), end) in shares.zip(rest) {

@@ -1,6 +1,6 @@
 //! Following money: where a subject's coins came from, and where they went.
 //!
-//! The trace is a pure state machine. It says what it wants to read ([`Trace::wants`]), somebody reads
+//! The trace is a pure state machine. It says what it wants to read ([`Trace::read_request`]), somebody reads
 //! it in whatever batches are good for the store, and hands it back ([`Trace::supply`]); when it wants
 //! nothing more, [`Trace::finish`] gives the flows. So the same decisions are made over every store, and
 //! no answer depends on how reads were batched.
@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 
 pub use attribution::{AttributedEnd, Attribution};
-pub use rules::{Reading, TraceRules};
+pub use rules::{ReadLimits, TraceRules};
 
 use crate::{
     chain::ChainId,
@@ -40,52 +40,52 @@ use ends::Ends;
 use level::Level;
 use state::Paths;
 
-/// Names what is known of owners: a listing or label that ends a trace, and weaker labels.
+/// Looks up the attribution of an owner: a listing or label that ends a trace, and weaker labels.
 pub type Attribute<'a> = dyn Fn(&ScriptOwner) -> Attribution + Send + Sync + 'a;
 
-/// What a trace wants to read next. Both lists are sorted and name nothing twice.
+/// The transactions that a trace needs next. Both lists are sorted and without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wants {
-    /// Transactions, with their inputs.
+pub struct ReadRequest {
+    /// Transactions to be read with their inputs.
     pub origins: Vec<Txid>,
-    /// Outputs whose spending transactions are wanted, with their outputs.
+    /// Outputs whose spending transactions are to be read with their outputs.
     pub destinations: Vec<OutPoint>,
 }
 
-impl Wants {
-    /// Whether nothing is wanted.
+impl ReadRequest {
+    /// Whether the request names nothing.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.origins.is_empty() && self.destinations.is_empty()
     }
 }
 
-/// What was read, under what was wanted. What is missing was not read: time was over, or a source
-/// failed; what is `None` is not there.
+/// The transactions of a [`ReadRequest`], by what it named. A missing entry was not read, because time
+/// ran out or the source failed; `None` is a transaction that the chain does not have.
 #[derive(Clone, Debug, Default)]
-pub struct Supply {
+pub struct ReadResponse {
     /// Transactions with their inputs.
     pub origins: BTreeMap<Txid, Option<TransactionView>>,
-    /// Spending transactions with their outputs, by what they spend.
+    /// Spending transactions with their outputs, by the outputs that they spend.
     pub destinations: BTreeMap<OutPoint, Option<TransactionView>>,
 }
 
-/// A trace under way.
+/// A trace in progress.
 #[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
 pub struct Trace<'a> {
     chain: ChainId,
     subject: ScriptOwner,
     rules: TraceRules,
-    source: Way<'a>,
-    destination: Way<'a>,
+    source: DirectionalTrace<'a>,
+    destination: DirectionalTrace<'a>,
     complete: bool,
 }
 
 /// One direction of a trace.
-struct Way<'a> {
+struct DirectionalTrace<'a> {
     direction: Direction,
     level: Level,
-    /// What this direction's money is worth in all, in base units.
+    /// The direction's total in base units.
     whole: u128,
     ends: Ends,
     paths: Paths,
@@ -93,7 +93,7 @@ struct Way<'a> {
 }
 
 impl<'a> Trace<'a> {
-    /// Begins a trace of `subject`, whose history was read within [`TraceRules::reading`]. `today`
+    /// Begins a trace of `subject`, whose history was read within [`TraceRules::read_limits`]. `today`
     /// decides what the last 90 days are.
     #[must_use]
     pub fn new(
@@ -105,7 +105,7 @@ impl<'a> Trace<'a> {
         attribute: &'a Attribute<'a>,
     ) -> Self {
         let begun = subject::begin(subject, history, &rules, today);
-        let way = |direction, (level, ends, paths, whole)| Way {
+        let directional = |direction, (level, ends, paths, whole)| DirectionalTrace {
             direction,
             level,
             whole,
@@ -117,62 +117,62 @@ impl<'a> Trace<'a> {
             chain,
             subject: subject.clone(),
             rules,
-            source: way(Direction::Source, begun.source),
-            destination: way(Direction::Destination, begun.destination),
+            source: directional(Direction::Source, begun.source),
+            destination: directional(Direction::Destination, begun.destination),
             complete: true,
         };
-        trace.settle();
+        trace.apply_rules();
         trace
     }
 
-    /// What is to be read next; nothing where the trace is at its end.
+    /// The transactions to be read next; none when the trace is complete.
     #[must_use]
-    pub fn wants(&self) -> Wants {
+    pub fn read_request(&self) -> ReadRequest {
         let origins: BTreeSet<_> = self.source.level.outputs().map(|output| output.txid).collect();
         let destinations: BTreeSet<_> = self.destination.level.outputs().collect();
-        Wants {
+        ReadRequest {
             origins: origins.into_iter().collect(),
             destinations: destinations.into_iter().collect(),
         }
     }
 
-    /// Goes on with what was wanted.
-    pub fn supply(&mut self, supply: &Supply) {
-        let complete = self.source.expand(|output| supply.origins.get(&output.txid))
-            & self.destination.expand(|output| supply.destinations.get(output));
+    /// Follows the flows one level further, over the transactions of the last request.
+    pub fn resume(&mut self, response: &ReadResponse) {
+        let complete = self.source.expand(|output| response.origins.get(&output.txid))
+            & self.destination.expand(|output| response.destinations.get(output));
         self.complete &= complete;
-        self.settle();
+        self.apply_rules();
     }
 
-    /// Recognises ends, cuts, and keeps within the budget.
-    fn settle(&mut self) {
-        for way in [&mut self.source, &mut self.destination] {
-            way.settle(&self.subject, &self.rules);
+    /// Applies the rules to the current level of both directions.
+    fn apply_rules(&mut self) {
+        for direction in [&mut self.source, &mut self.destination] {
+            direction.apply_rules(&self.subject, &self.rules);
         }
     }
 
-    /// The most legs that are to be read now of each transaction in a direction: the fewer, the more
-    /// states are followed.
+    /// The number of largest inputs or outputs to be read of each transaction in a direction: the more
+    /// states are followed, the fewer.
     #[must_use]
-    pub fn legs(&self, direction: Direction) -> u32 {
-        let way = match direction {
+    pub fn entries_per_transaction(&self, direction: Direction) -> u32 {
+        let directional = match direction {
             Direction::Source => &self.source,
             Direction::Destination => &self.destination,
         };
-        self.rules.reading().legs_of_each(way.level.states.0.len())
+        self.rules.read_limits().entries_per_transaction(directional.level.states.0.len())
     }
 
-    /// The flows; what is still open counts as unresolved, because there was no time for it.
+    /// The flows. Flows that are still open count as unresolved: time ran out.
     #[must_use]
     pub fn finish(mut self) -> FlowFacts {
-        for way in [&mut self.source, &mut self.destination] {
-            if way.give_up(UnresolvedReason::Budget) {
+        for direction in [&mut self.source, &mut self.destination] {
+            if direction.end_open(UnresolvedReason::Budget) {
                 self.complete = false;
             }
         }
         let info = self.chain.info();
-        let flows = |way: Way<'_>| DirectionFlows {
-            parts: way.ends.into_parts(way.whole, &way.paths, self.chain),
+        let flows = |directional: DirectionalTrace<'_>| DirectionFlows {
+            parts: directional.ends.into_parts(directional.whole, &directional.paths, self.chain),
         };
         FlowFacts {
             complete: self.complete,

@@ -1,61 +1,62 @@
-//! How far a trace goes.
+//! The limits of a trace.
 
 use crate::{
     chain::Chain,
     policy::{Policy, TraceSpec},
 };
 
-/// What bounds a trace on one chain. Amounts are in base units.
+/// The limits of a trace on one chain. Amounts are in base units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRules {
-    /// The last level whose addresses are looked at.
+    /// Maximum number of hops: the last level whose addresses are attributed.
     pub hops: u8,
-    /// Share below which a flow may be cut, in millionths of its direction's whole.
+    /// Share below which a flow may be cut, in millionths of its direction's total.
     pub stop_below_share_millionths: u32,
-    /// Amount below which a flow may be cut. Both must hold.
+    /// Amount below which a flow may be cut. A flow is cut only if it is below both.
     pub stop_trace_below: u128,
     /// Addresses followed further at each level.
     pub addresses_per_hop: u32,
-    /// Transfers read of an address, and legs of a transaction at most.
+    /// Transfers read of an address, and inputs or outputs read of a transaction, at most.
     pub transfers_per_address: u32,
-    /// States followed further at each level, whatever addresses they are at.
+    /// States followed further at each level, of all addresses together.
     pub states_per_level: u32,
     /// Inputs and outputs read at each level, of all transactions together.
-    pub legs_per_level: u32,
-    /// Amount from which on a transfer counts as asked for whoever sent it.
+    pub entries_per_level: u32,
+    /// Amount from which on a transfer counts as solicited, whoever sent it.
     pub unsolicited_below: u128,
-    /// Paths kept of each part: they show what is decided and decide nothing.
+    /// Paths kept of each part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
 }
 
-/// Paths kept of each part unless somebody wants more.
+/// Default of [`TraceRules::paths_per_part`].
 const PATHS_PER_PART: usize = 3;
-/// What bounds time and memory of a trace where addresses and their transfers alone would not: 256
-/// addresses with 2,000 outputs each, made by transactions of 2,000 legs, are a billion legs a level.
+/// Limit of states that bounds time and memory where the limits of addresses and transfers do not: 256
+/// addresses with 2,000 outputs each, from transactions of 2,000 inputs, are a billion inputs a level.
 const STATES_PER_LEVEL: u32 = 10_000;
-/// At least ten legs of each transaction, where so many states are followed.
-const LEGS_PER_LEVEL: u32 = 100_000;
+/// Limit of inputs and outputs: at least ten of each transaction at [`STATES_PER_LEVEL`] states.
+const ENTRIES_PER_LEVEL: u32 = 100_000;
 
-/// How much is read at once: of an address's history, or at a level.
+/// The limits of one read: of an address's history, or of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// The largest transfers of an address, in each direction; and the largest legs of a transaction.
+pub struct ReadLimits {
+    /// The number of largest transfers of an address in each direction, and of largest inputs or outputs
+    /// of a transaction.
     pub transfers: u32,
-    /// Inputs and outputs of all transactions together, in each direction.
-    pub legs: u32,
+    /// Inputs or outputs of all transactions together, in each direction.
+    pub entries: u32,
 }
 
-impl Reading {
-    /// How many legs are read of each of so many transactions: the largest.
+impl ReadLimits {
+    /// The number of largest inputs or outputs to be read of each of so many transactions.
     #[must_use]
-    pub fn legs_of_each(self, transactions: usize) -> u32 {
+    pub fn entries_per_transaction(self, transactions: usize) -> u32 {
         let transactions = u32::try_from(transactions).unwrap_or(u32::MAX);
-        (self.legs / transactions.max(1)).min(self.transfers).max(1)
+        (self.entries / transactions.max(1)).min(self.transfers).max(1)
     }
 }
 
 impl TraceRules {
-    /// What a policy says for the native coin of a chain.
+    /// The limits that a policy sets for the native coin of a chain.
     #[must_use]
     pub fn new(policy: &Policy, chain: &Chain) -> Self {
         let TraceSpec {
@@ -72,15 +73,15 @@ impl TraceRules {
             addresses_per_hop,
             transfers_per_address,
             states_per_level: STATES_PER_LEVEL,
-            legs_per_level: LEGS_PER_LEVEL,
+            entries_per_level: ENTRIES_PER_LEVEL,
             unsolicited_below: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.decimals)),
             paths_per_part: PATHS_PER_PART,
         }
     }
 
-    /// How much is read at once.
+    /// The limits of one read.
     #[must_use]
-    pub const fn reading(&self) -> Reading {
-        Reading { transfers: self.transfers_per_address, legs: self.legs_per_level }
+    pub const fn read_limits(&self) -> ReadLimits {
+        ReadLimits { transfers: self.transfers_per_address, entries: self.entries_per_level }
     }
 }

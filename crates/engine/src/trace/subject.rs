@@ -20,9 +20,9 @@ use crate::{
 /// Days of the shorter of the two windows that shares are read over.
 const RECENT_DAYS: i64 = 90;
 
-/// Where both directions begin: the first level, what ended before it, the paths, and the whole in
-/// base units.
-pub(super) struct Begun {
+/// The start of both directions: the first level, the flows that ended before it, the paths, and the
+/// total in base units.
+pub(super) struct Start {
     pub(super) source: (Level, Ends, Paths, u128),
     pub(super) destination: (Level, Ends, Paths, u128),
 }
@@ -32,9 +32,9 @@ pub(super) fn begin(
     history: &History,
     rules: &TraceRules,
     today: Date,
-) -> Begun {
+) -> Start {
     let since = recent_since(today);
-    Begun {
+    Start {
         source: source(subject, history, rules, since),
         destination: destination(subject, history, rules, since),
     }
@@ -58,7 +58,7 @@ fn source(
         (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
     let payees = Payees::of(history);
     let mut seen = 0_u128;
-    for entry in in_order(&history.incoming) {
+    for entry in sorted_by_txid(&history.incoming) {
         let income = entry.received - entry.change();
         if income == 0 {
             continue;
@@ -79,18 +79,20 @@ fn source(
         }
         // What is not the subject's own, in the order of the inputs; then what is not known, and what
         // was not read.
-        let legs = others(&transaction.inputs.largest, subject);
-        let read: u128 = legs.iter().map(|leg| u128::from(leg.output.value)).sum();
+        let counterparties = counterparties_of(&transaction.inputs.largest, subject);
+        let read: u128 =
+            counterparties.iter().map(|counterparty| u128::from(counterparty.output.value)).sum();
         let unknown = transaction.inputs.unknown;
         let unread =
             transaction.inputs.total.saturating_sub(entry.sent + read).saturating_sub(unknown);
-        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.output.value.into()).collect();
+        let mut weights: Vec<u128> =
+            counterparties.iter().map(|counterparty| counterparty.output.value.into()).collect();
         weights.extend([unknown, unread]);
         let mut shares = mass.split(&weights).into_iter();
-        for (leg, mass) in legs.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(&leg.output.owner));
-            let key = StateKey { output: leg.outpoint, solicited, carried: vec![] };
-            level.states.add(key, state(leg, mass, transaction.time, path), &paths);
+        for (counterparty, mass) in counterparties.iter().zip(&mut shares) {
+            let path = paths.step(None, transaction.txid, Some(&counterparty.output.owner));
+            let key = StateKey { output: counterparty.outpoint, solicited, carried: vec![] };
+            level.states.add(key, state(counterparty, mass, transaction.time, path), &paths);
         }
         let path = paths.step(None, transaction.txid, None);
         for (mass, reason) in
@@ -124,7 +126,7 @@ fn destination(
     let (mut level, mut ends, mut paths) =
         (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
     let mut seen = 0_u128;
-    for entry in in_order(&history.outgoing) {
+    for entry in sorted_by_txid(&history.outgoing) {
         let spending = entry.sent - entry.change();
         if spending == 0 {
             continue;
@@ -137,16 +139,18 @@ fn destination(
             ends.plain(FlowEnd::Coinjoin(kind), 1, true, &[], mass, whole(mass, path));
             continue;
         }
-        let legs = others(&transaction.outputs.largest, subject);
-        let read: u128 = legs.iter().map(|leg| u128::from(leg.output.value)).sum();
+        let counterparties = counterparties_of(&transaction.outputs.largest, subject);
+        let read: u128 =
+            counterparties.iter().map(|counterparty| u128::from(counterparty.output.value)).sum();
         let unread = transaction.outputs.total.saturating_sub(entry.received + read);
-        let mut weights: Vec<u128> = legs.iter().map(|leg| leg.output.value.into()).collect();
+        let mut weights: Vec<u128> =
+            counterparties.iter().map(|counterparty| counterparty.output.value.into()).collect();
         weights.extend([unread, transaction.fee()]);
         let mut shares = mass.split(&weights).into_iter();
-        for (leg, mass) in legs.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(&leg.output.owner));
-            let key = StateKey { output: leg.outpoint, solicited: true, carried: vec![] };
-            level.states.add(key, state(leg, mass, transaction.time, path), &paths);
+        for (counterparty, mass) in counterparties.iter().zip(&mut shares) {
+            let path = paths.step(None, transaction.txid, Some(&counterparty.output.owner));
+            let key = StateKey { output: counterparty.outpoint, solicited: true, carried: vec![] };
+            level.states.add(key, state(counterparty, mass, transaction.time, path), &paths);
         }
         let path = paths.step(None, transaction.txid, None);
         let ended = [FlowEnd::Unresolved(UnresolvedReason::Budget), FlowEnd::Fee];
@@ -185,11 +189,14 @@ impl<'a> Payees<'a> {
     fn of(history: &'a History) -> Self {
         let entries = &history.outgoing;
         let spent: u128 = entries.iter().map(|entry| entry.sent - entry.change()).sum();
-        let legs = entries.iter().map(|entry| &entry.transaction.outputs);
+        let sides = entries.iter().map(|entry| &entry.transaction.outputs);
         Self {
             all: spent >= history.statistics.sent
-                && legs.clone().all(|legs| legs.largest.len() as u64 >= legs.count),
-            known: legs.flat_map(|legs| &legs.largest).map(|leg| &leg.output.owner).collect(),
+                && sides.clone().all(|side| side.largest.len() as u64 >= side.count),
+            known: sides
+                .flat_map(|side| &side.largest)
+                .map(|output| &output.output.owner)
+                .collect(),
         }
     }
 }
@@ -214,26 +221,26 @@ fn is_solicited(
         || inputs
             .largest
             .iter()
-            .any(|leg| leg.output.owner == *subject || payees.known.contains(&leg.output.owner))
+            .any(|input| input.output.owner == *subject || payees.known.contains(&input.output.owner))
 }
 
 /// Entries that are not the subject's, by index.
-fn others<'a>(legs: &'a [SideEntry], subject: &ScriptOwner) -> Vec<&'a SideEntry> {
-    let mut others: Vec<&SideEntry> =
-        legs.iter().filter(|leg| leg.output.owner != *subject).collect();
-    others.sort_by_key(|leg| leg.index);
-    others
+fn counterparties_of<'a>(entries: &'a [SideEntry], subject: &ScriptOwner) -> Vec<&'a SideEntry> {
+    let mut counterparties: Vec<&SideEntry> =
+        entries.iter().filter(|entry| entry.output.owner != *subject).collect();
+    counterparties.sort_by_key(|entry| entry.index);
+    counterparties
 }
 
 /// Entries in one order, whatever order they were read in.
-fn in_order(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
+fn sorted_by_txid(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
     let mut entries: Vec<&HistoryEntry> = entries.iter().collect();
     entries.sort_by_key(|entry| entry.transaction.txid);
     entries
 }
 
-fn state(leg: &SideEntry, mass: Mass, moved_at: Timestamp, path: PathId) -> State {
-    State { owner: leg.output.owner.clone(), mass, moved_at, route: whole(mass, path) }
+fn state(entry: &SideEntry, mass: Mass, moved_at: Timestamp, path: PathId) -> State {
+    State { owner: entry.output.owner.clone(), mass, moved_at, route: whole(mass, path) }
 }
 
 /// All of an amount took one path.

@@ -17,7 +17,7 @@ use assay_engine::{
 };
 use jiff::Timestamp;
 
-use super::rows::BlockRow;
+use crate::backend::rows::BlockRow;
 
 /// A graph in memory.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use assay_engine::{
-    trace::Reading,
+    trace::ReadLimits,
     utxo::{
         Block, BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, SideLimits, Transaction,
         TransactionView, TxOut, Txid,
@@ -14,8 +14,10 @@ use async_trait::async_trait;
 use super::{MemoryGraph, amount, length, stored};
 use crate::{
     FlowSource, Graph, GraphError, GraphTip,
-    fingerprint::Fingerprint,
-    rows::{InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow},
+    backend::{
+        Fingerprint,
+        rows::{InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow},
+    },
 };
 
 #[async_trait]
@@ -23,7 +25,7 @@ impl FlowSource for MemoryGraph {
     async fn history(
         &self,
         owner: &ScriptOwner,
-        reading: Reading,
+        limits: ReadLimits,
     ) -> Result<Option<History>, GraphError> {
         let found = self.numbers.get(owner).and_then(|number| self.owners.get(*number));
         let Some((found, statistics)) =
@@ -45,11 +47,11 @@ impl FlowSource for MemoryGraph {
             }
         }
         let entries = |outputs, incoming| {
-            let largest = Self::of_largest(outputs, reading.transfers);
-            let legs = reading.legs_of_each(largest.len());
+            let largest = Self::of_largest(outputs, limits.transfers);
+            let entries = limits.entries_per_transaction(largest.len());
             largest
                 .into_iter()
-                .filter_map(|number| self.entry(number, owner, incoming, legs))
+                .filter_map(|number| self.entry(number, owner, incoming, entries))
                 .collect()
         };
         let (incoming, outgoing) = (entries(received, true), entries(sent, false));
@@ -156,15 +158,16 @@ impl Graph for MemoryGraph {
                 unknown: amount(transaction.unknown_value()),
             });
             for ((input, previous), index) in inputs.iter().zip(&recorded.previous).zip(0..) {
-                let spends = match previous {
-                    _ if input.is_from_pool(*txid) => Spends::Pool,
-                    Some(made) => {
-                        Spends::Recorded { transaction: stored(*made), index: input.outpoint.index }
-                    }
-                    None => Spends::Elsewhere(input.outpoint),
+                let source = match previous {
+                    _ if input.is_from_pool(*txid) => InputSource::Pool,
+                    Some(made) => InputSource::Recorded {
+                        transaction: stored(*made),
+                        index: input.outpoint.index,
+                    },
+                    None => InputSource::Unrecorded(input.outpoint),
                 };
                 let spent = input.spent.as_ref().map(row);
-                fingerprint.input(&InputRow { transaction: number, index, spends, spent });
+                fingerprint.input(&InputRow { transaction: number, index, source, spent });
             }
             for (output, index) in outputs.iter().zip(0..) {
                 let output = row(output);
@@ -177,6 +180,6 @@ impl Graph for MemoryGraph {
                 fingerprint.owner(&OwnerRow { number, owner, statistics });
             }
         }
-        Ok(fingerprint.of(self.chain, self.start, self.sample))
+        Ok(fingerprint.finish(self.chain, self.start, self.sample))
     }
 }

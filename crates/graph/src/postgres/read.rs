@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    trace::Reading,
+    trace::ReadLimits,
     utxo::{
         History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideEntry, TransactionView,
         TxInput, TxOut, Txid,
@@ -14,11 +14,11 @@ use futures_util::TryStreamExt;
 use sqlx::{Decode, Postgres, Row, Type, postgres::PgRow};
 
 use super::{PostgresGraph, row};
-use crate::{FlowSource, GraphError, rows};
+use crate::{FlowSource, GraphError, backend::rows};
 
 /// Which legs a statement reads.
 #[derive(Clone, Copy)]
-struct Sides {
+struct SidesRead {
     inputs: bool,
     outputs: bool,
 }
@@ -28,13 +28,13 @@ impl FlowSource for PostgresGraph {
     async fn history(
         &self,
         owner: &ScriptOwner,
-        reading: Reading,
+        limits: ReadLimits,
     ) -> Result<Option<History>, GraphError> {
         let mut connection = self.reads.acquire().await?;
         let mut rows = sqlx::query(self.flows.history.clone())
             .bind(owner.to_bytes())
-            .bind(i64::from(reading.transfers))
-            .bind(i64::from(reading.legs))
+            .bind(i64::from(limits.transfers))
+            .bind(i64::from(limits.entries))
             .fetch(&mut *connection);
         let mut statistics = None;
         let (mut incoming, mut outgoing) = (BTreeMap::new(), BTreeMap::new());
@@ -62,7 +62,7 @@ impl FlowSource for PostgresGraph {
             .bind(identifiers(transactions))
             .bind(i64::from(largest))
             .fetch(&mut *connection);
-        answers(rows, Sides { inputs: true, outputs: false }, transactions.len()).await
+        answers(rows, SidesRead { inputs: true, outputs: false }, transactions.len()).await
     }
 
     async fn destinations(
@@ -77,7 +77,7 @@ impl FlowSource for PostgresGraph {
             .bind(i64::from(largest))
             .bind(indexes)
             .fetch(&mut *connection);
-        answers(rows, Sides { inputs: false, outputs: true }, outputs.len()).await
+        answers(rows, SidesRead { inputs: false, outputs: true }, outputs.len()).await
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) async fn transaction(
         .bind(identifiers(&[*txid]))
         .bind(i64::from(largest))
         .fetch(&mut *connection);
-    let answers = answers(rows, Sides { inputs: true, outputs: true }, 1).await?;
+    let answers = answers(rows, SidesRead { inputs: true, outputs: true }, 1).await?;
     Ok(answers.into_iter().next().flatten())
 }
 
@@ -108,7 +108,7 @@ pub(super) fn outpoints(outputs: &[OutPoint]) -> (Vec<&[u8]>, Vec<i32>) {
 /// What was found, in the order in which it was asked for.
 async fn answers(
     mut rows: impl futures_util::Stream<Item = Result<PgRow, sqlx::Error>> + Unpin,
-    sides: Sides,
+    sides: SidesRead,
     asked: usize,
 ) -> Result<Vec<Option<TransactionView>>, GraphError> {
     let mut answers = vec![None; asked];
@@ -129,7 +129,7 @@ async fn answers(
 /// A transaction of an owner's history.
 fn entry(row: &PgRow) -> Result<HistoryEntry, GraphError> {
     let mut columns = Columns { row, next: HEAD_COLUMNS + 1 };
-    let transaction = columns.transaction(Sides { inputs: true, outputs: true })?;
+    let transaction = columns.transaction(SidesRead { inputs: true, outputs: true })?;
     let sum = |stored: Option<i64>| row::amount(stored.unwrap_or_default()).map(u128::from);
     let (received, sent) = (sum(columns.next()?)?, sum(columns.next()?)?);
     Ok(HistoryEntry { transaction, received, sent, outputs: columns.own_outputs()? })
@@ -160,7 +160,7 @@ impl<'r> Columns<'r> {
         Ok(self.next::<Option<Vec<T>>>()?.unwrap_or_default())
     }
 
-    fn transaction(&mut self, sides: Sides) -> Result<TransactionView, GraphError> {
+    fn transaction(&mut self, sides: SidesRead) -> Result<TransactionView, GraphError> {
         let time = row::time(self.row, HEAD_COLUMNS - 1)?;
         let mut transaction = row::transaction(self.row)?.bare(time);
         let itself = transaction.txid;
@@ -168,34 +168,40 @@ impl<'r> Columns<'r> {
             transaction.inputs.largest = self.input_legs(itself)?;
         }
         if sides.outputs {
-            transaction.outputs.largest = self.legs(|index| OutPoint { txid: itself, index })?;
+            transaction.outputs.largest = self.entries(|index| OutPoint { txid: itself, index })?;
         }
         Ok(transaction)
     }
 
-    fn legs(&mut self, outpoint: impl Fn(u32) -> OutPoint) -> Result<Vec<SideEntry>, GraphError> {
+    fn entries(
+        &mut self,
+        outpoint: impl Fn(u32) -> OutPoint,
+    ) -> Result<Vec<SideEntry>, GraphError> {
         let (places, values) = (self.list::<i32>()?, self.list::<i64>()?);
         let keys = self.list::<Vec<u8>>()?;
-        let legs = places.into_iter().zip(values).zip(keys);
-        legs.map(|((place, value), key)| {
-            let index = row::index(place);
-            let output = TxOut { owner: rows::owner(&key)?, value: row::amount(value)? };
-            Ok(SideEntry { index, outpoint: outpoint(index), output })
-        })
-        .collect()
+        let entries = places.into_iter().zip(values).zip(keys);
+        entries
+            .map(|((place, value), key)| {
+                let index = row::index(place);
+                let output =
+                    TxOut { owner: rows::owner_from_key(&key)?, value: row::amount(value)? };
+                Ok(SideEntry { index, outpoint: outpoint(index), output })
+            })
+            .collect()
     }
 
     fn input_legs(&mut self, itself: Txid) -> Result<Vec<SideEntry>, GraphError> {
         let out_of_pool = TxInput::from_pool(itself, None).outpoint;
-        let mut legs = self.legs(|_| out_of_pool)?;
+        let mut entries = self.entries(|_| out_of_pool)?;
         let indexes = self.list::<Option<i32>>()?;
         let txids = self.list::<Option<Vec<u8>>>()?;
-        for (leg, spent) in legs.iter_mut().zip(indexes.into_iter().zip(txids)) {
+        for (entry, spent) in entries.iter_mut().zip(indexes.into_iter().zip(txids)) {
             if let (Some(index), Some(txid)) = spent {
-                leg.outpoint = OutPoint { txid: rows::txid(&txid)?, index: row::index(index) };
+                entry.outpoint =
+                    OutPoint { txid: rows::txid_from_bytes(&txid)?, index: row::index(index) };
             }
         }
-        Ok(legs)
+        Ok(entries)
     }
 
     fn own_outputs(&mut self) -> Result<Vec<OwnOutput>, GraphError> {

@@ -8,7 +8,9 @@ use sqlx::{Row, postgres::PgRow};
 
 use crate::{
     GraphError,
-    rows::{self, BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow},
+    backend::rows::{
+        self, BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow,
+    },
 };
 
 /// Columns of [`block`].
@@ -44,8 +46,8 @@ pub(super) fn amount(stored: i64) -> Result<u64, GraphError> {
 pub(super) fn block_ref(row: &PgRow) -> Result<BlockRef, GraphError> {
     Ok(BlockRef {
         height: height(row, 0)?,
-        hash: rows::hash("block.hash", row.try_get(1)?)?,
-        parent: rows::hash("block.parent", row.try_get(2)?)?,
+        hash: rows::hash_from_bytes("block.hash", row.try_get(1)?)?,
+        parent: rows::hash_from_bytes("block.parent", row.try_get(2)?)?,
         time: time(row, 3)?,
     })
 }
@@ -62,8 +64,8 @@ pub(super) fn transaction(row: &PgRow) -> Result<TransactionRow, GraphError> {
     Ok(TransactionRow {
         number: row.try_get(0)?,
         height: height(row, 1)?,
-        txid: rows::txid(row.try_get(2)?)?,
-        kind: rows::kind(row.try_get(3)?)?,
+        txid: rows::txid_from_bytes(row.try_get(2)?)?,
+        kind: rows::kind_from_number(row.try_get(3)?)?,
         inputs: row.try_get::<i32, _>(4)?.into(),
         outputs: row.try_get::<i32, _>(5)?.into(),
         input_total: row.try_get(6)?,
@@ -78,14 +80,15 @@ pub(super) fn input(row: &PgRow) -> Result<InputRow, GraphError> {
         _ => None,
     };
     let spent_index = || Ok::<_, GraphError>(index(row.try_get(5)?));
-    let spends = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
-        (Some(transaction), _) => Spends::Recorded { transaction, index: spent_index()? },
-        (None, Some(txid)) => {
-            Spends::Elsewhere(OutPoint { txid: rows::txid(txid)?, index: spent_index()? })
-        }
-        (None, None) => Spends::Pool,
+    let source = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
+        (Some(transaction), _) => InputSource::Recorded { transaction, index: spent_index()? },
+        (None, Some(txid)) => InputSource::Unrecorded(OutPoint {
+            txid: rows::txid_from_bytes(txid)?,
+            index: spent_index()?,
+        }),
+        (None, None) => InputSource::Pool,
     };
-    Ok(InputRow { transaction: row.try_get(0)?, index: index(row.try_get(1)?), spends, spent })
+    Ok(InputRow { transaction: row.try_get(0)?, index: index(row.try_get(1)?), source, spent })
 }
 
 pub(super) fn output(row: &PgRow) -> Result<OutputRow, GraphError> {
@@ -99,7 +102,7 @@ pub(super) fn output(row: &PgRow) -> Result<OutputRow, GraphError> {
 pub(super) fn owner(row: &PgRow) -> Result<OwnerRow, GraphError> {
     Ok(OwnerRow {
         number: row.try_get(0)?,
-        owner: rows::owner(row.try_get(1)?)?,
+        owner: rows::owner_from_key(row.try_get(1)?)?,
         statistics: statistics(row, 2)?,
     })
 }

@@ -11,11 +11,11 @@ use sqlx::{PgConnection, Row, SqlStr, postgres::PgRow};
 use super::{PostgresGraph, Schema, read, row};
 use crate::{
     Graph, GraphError, GraphTip,
-    blocks::{self, Sides, Span},
-    fingerprint::Fingerprint,
-    rows::{self, TransactionRow},
-    state::State,
-    touched::{PAGE, Touched},
+    backend::{
+        Fingerprint, GraphState, TOUCHED_PAGE, TouchedOwners,
+        blocks::{self, BlockEntries, BlockSpan},
+        rows::{self, TransactionRow},
+    },
 };
 
 /// Blocks whose places are read at once.
@@ -25,7 +25,7 @@ const SPANS: i64 = 4096;
 pub(super) async fn state(
     connection: &mut PgConnection,
     schema: &Schema,
-) -> Result<State, GraphError> {
+) -> Result<GraphState, GraphError> {
     let row = sqlx::query(schema.sql(
         "SELECT b.height, b.hash, b.parent, b.time, g.verified_at, g.chain, g.start, g.sample,
                 g.next_tx, g.next_holder, g.reorganisable_from, g.indexed
@@ -39,7 +39,7 @@ pub(super) async fn state(
         }
         _ => None,
     };
-    Ok(State {
+    Ok(GraphState {
         chain: value::parsed("graph.chain", row.try_get(5)?)?,
         start: value::unsigned("graph.start", row.try_get(6)?)?,
         sample: row.try_get(7)?,
@@ -115,7 +115,7 @@ impl Graph for PostgresGraph {
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
         let working = async {
             let mut read = self.reads.begin(READ).await?;
-            let State { start, sample, .. } = state(&mut read, &self.schema).await?;
+            let GraphState { start, sample, .. } = state(&mut read, &self.schema).await?;
             let mut print = Fingerprint::default();
             let all = |columns, table, order| {
                 self.schema.sql(&format!("SELECT {columns} FROM chain.{table} ORDER BY {order}"))
@@ -130,7 +130,7 @@ impl Graph for PostgresGraph {
             each_row(&mut read, query, row::output, |row| print.output(&row)).await?;
             let query = all(row::OWNER, "holder AS h", "holder_id");
             each_row(&mut read, query, row::owner, |row| print.owner(&row)).await?;
-            Ok(print.of(self.chain, start, sample))
+            Ok(print.finish(self.chain, start, sample))
         };
         self.reads.with_liveness_probe(working).await
     }
@@ -155,7 +155,7 @@ async fn touched_above(
     else {
         return Ok(Vec::new());
     };
-    let mut touched = Touched::new(most);
+    let mut touched = TouchedOwners::new(most);
     while from < end && touched.wants_more() {
         let rows = sqlx::query(graph.schema.sql(
             "SELECT holder_id, tx_id, 0 AS side, place FROM chain.input
@@ -166,13 +166,13 @@ async fn touched_above(
              ORDER BY 2, 3, 4",
         ))
         .bind(from)
-        .bind(from + PAGE)
+        .bind(from + TOUCHED_PAGE)
         .fetch_all(&mut *read)
         .await?;
         for row in rows {
-            touched.see(row.try_get(0)?);
+            touched.add(row.try_get(0)?);
         }
-        from += PAGE;
+        from += TOUCHED_PAGE;
     }
     let rows = sqlx::query(graph.schema.sql(
         "SELECT (SELECT key FROM chain.holder WHERE holder_id = asked.number)
@@ -182,7 +182,7 @@ async fn touched_above(
     .bind(touched.numbers())
     .fetch_all(&mut *read)
     .await?;
-    rows.iter().map(|row| rows::owner(row.try_get(0)?)).collect()
+    rows.iter().map(|row| rows::owner_from_key(row.try_get(0)?)).collect()
 }
 
 /// Reads rows one by one.
@@ -205,7 +205,7 @@ async fn spans(
     schema: &Schema,
     from: u64,
     to: u64,
-) -> Result<Vec<Span>, GraphError> {
+) -> Result<Vec<BlockSpan>, GraphError> {
     let query = format!(
         "SELECT {}, coalesce((SELECT first_tx FROM chain.block AS next
                               WHERE next.height = b.height + 1),
@@ -219,7 +219,7 @@ async fn spans(
         .bind(SPANS)
         .fetch_all(read)
         .await?;
-    rows.iter().map(|row| Ok(Span { row: row::block(row)?, end: row.try_get(6)? })).collect()
+    rows.iter().map(|row| Ok(BlockSpan { row: row::block(row)?, end: row.try_get(6)? })).collect()
 }
 
 /// Transactions from one number to before another.
@@ -241,8 +241,8 @@ async fn sides(
     read: &mut PgConnection,
     schema: &Schema,
     (from, end): (i64, i64),
-) -> Result<Sides, GraphError> {
-    let mut sides = Sides { inputs: Vec::new(), outputs: Vec::new() };
+) -> Result<BlockEntries, GraphError> {
+    let mut sides = BlockEntries { inputs: Vec::new(), outputs: Vec::new() };
     let query = schema.sql(
         "SELECT tx_id, prev_index, value,
                 (SELECT key FROM chain.holder AS h WHERE h.holder_id = i.holder_id),
@@ -254,17 +254,18 @@ async fn sides(
     let mut rows = sqlx::query(query).bind(from).bind(end).fetch(&mut *read);
     while let Some(row) = rows.try_next().await? {
         let spent = match row.try_get::<Option<&[u8]>, _>(3)? {
-            Some(key) => {
-                Some(TxOut { owner: rows::owner(key)?, value: row::amount(row.try_get(2)?)? })
-            }
+            Some(key) => Some(TxOut {
+                owner: rows::owner_from_key(key)?,
+                value: row::amount(row.try_get(2)?)?,
+            }),
             None => None,
         };
         let input = match row.try_get::<Option<&[u8]>, _>(5)? {
             Some(txid) => {
                 let index = row::index(row.try_get(1)?);
-                TxInput { outpoint: OutPoint { txid: rows::txid(txid)?, index }, spent }
+                TxInput { outpoint: OutPoint { txid: rows::txid_from_bytes(txid)?, index }, spent }
             }
-            None => TxInput::from_pool(rows::txid(row.try_get(4)?)?, spent),
+            None => TxInput::from_pool(rows::txid_from_bytes(row.try_get(4)?)?, spent),
         };
         sides.inputs.push((row.try_get(0)?, input));
     }
@@ -275,7 +276,8 @@ async fn sides(
     );
     let mut rows = sqlx::query(query).bind(from).bind(end).fetch(read);
     while let Some(row) = rows.try_next().await? {
-        let (owner, value) = (rows::owner(row.try_get(2)?)?, row::amount(row.try_get(1)?)?);
+        let (owner, value) =
+            (rows::owner_from_key(row.try_get(2)?)?, row::amount(row.try_get(1)?)?);
         sides.outputs.push((row.try_get(0)?, TxOut { owner, value }));
     }
     Ok(sides)

@@ -4,19 +4,21 @@ use assay_database::value;
 use assay_engine::utxo::Statistics;
 
 use super::table::{Column, Table};
-use crate::{
-    plan::Plan,
-    rows::{BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, UndoRow, kind_number},
+use crate::backend::{
+    WritePlan,
+    rows::{
+        BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, UndoRow, kind_number,
+    },
 };
 
 /// The rows that are new.
-pub(super) fn tables(plan: &Plan) -> [Table; 6] {
+pub(super) fn tables(plan: &WritePlan) -> [Table; 6] {
     [
         blocks(&plan.blocks),
         transactions(&plan.transactions),
         outputs(&plan.outputs),
         inputs(&plan.inputs),
-        owners(&plan.begun),
+        owners(&plan.new_owners),
         undo(&plan.undo),
     ]
 }
@@ -47,7 +49,7 @@ fn blocks(rows: &[BlockRow]) -> Table {
 
 fn transactions(rows: &[TransactionRow]) -> Table {
     // A transaction's legs never come near the largest number.
-    let count = |legs| i32::try_from(legs).unwrap_or(i32::MAX);
+    let count = |entries| i32::try_from(entries).unwrap_or(i32::MAX);
     let columns = vec![
         ("tx_id", big(rows, |row| row.number)),
         ("height", big(rows, |row| value::signed(row.height))),
@@ -73,18 +75,18 @@ fn outputs(rows: &[OutputRow]) -> Table {
 }
 
 fn inputs(rows: &[InputRow]) -> Table {
-    let recorded = |row: &InputRow| match row.spends {
-        Spends::Recorded { transaction, .. } => Some(transaction),
-        Spends::Elsewhere(_) | Spends::Pool => None,
+    let recorded = |row: &InputRow| match row.source {
+        InputSource::Recorded { transaction, .. } => Some(transaction),
+        InputSource::Unrecorded(_) | InputSource::Pool => None,
     };
-    let index = |row: &InputRow| match row.spends {
-        Spends::Recorded { index, .. } => Some(index.cast_signed()),
-        Spends::Elsewhere(output) => Some(output.index.cast_signed()),
-        Spends::Pool => None,
+    let index = |row: &InputRow| match row.source {
+        InputSource::Recorded { index, .. } => Some(index.cast_signed()),
+        InputSource::Unrecorded(output) => Some(output.index.cast_signed()),
+        InputSource::Pool => None,
     };
-    let elsewhere = |row: &InputRow| match row.spends {
-        Spends::Elsewhere(output) => Some(output.txid.as_bytes().to_vec()),
-        Spends::Recorded { .. } | Spends::Pool => None,
+    let elsewhere = |row: &InputRow| match row.source {
+        InputSource::Unrecorded(output) => Some(output.txid.as_bytes().to_vec()),
+        InputSource::Recorded { .. } | InputSource::Pool => None,
     };
     let spent = || rows.iter().map(|row| row.spent);
     let columns = vec![

@@ -10,9 +10,7 @@ use jiff::Timestamp;
 use super::write::PostgresRecorder;
 use crate::{
     GraphError,
-    plan::Plan,
-    state::State,
-    writer::{RecordedOutput, Recorder},
+    backend::{GraphState, RecordedOutput, Recorder, WritePlan},
 };
 
 /// What records, and how it is found whether its server is there.
@@ -24,7 +22,7 @@ pub(super) struct Watched {
 
 #[async_trait]
 impl Recorder for Watched {
-    async fn state(&mut self) -> Result<State, GraphError> {
+    async fn state(&mut self) -> Result<GraphState, GraphError> {
         self.connections.with_liveness_probe(self.recorder.state()).await
     }
 
@@ -50,11 +48,11 @@ impl Recorder for Watched {
         self.connections.with_liveness_probe(self.recorder.spent(outputs)).await
     }
 
-    async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), GraphError> {
+    async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError> {
         self.connections.with_liveness_probe(self.recorder.record(before, plan)).await
     }
 
-    async fn roll_back(&mut self, before: &State, height: u64) -> Result<(), GraphError> {
+    async fn roll_back(&mut self, before: &GraphState, height: u64) -> Result<(), GraphError> {
         self.connections.with_liveness_probe(self.recorder.roll_back(before, height)).await
     }
 

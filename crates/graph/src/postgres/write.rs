@@ -19,10 +19,10 @@ use super::{
 };
 use crate::{
     GraphError, GraphWriter, WriterOptions,
-    plan::Plan,
-    rows::{self, OwnerRow},
-    state::State,
-    writer::{RecordedOutput, Recorder, Writer},
+    backend::{
+        GraphState, RecordedOutput, Recorder, WritePlan, Writer,
+        rows::{self, OwnerRow},
+    },
 };
 
 /// What holds for the connection. A writer waits for the one before it, whose connection may just be
@@ -118,7 +118,7 @@ impl PostgresRecorder {
 
 #[async_trait]
 impl Recorder for PostgresRecorder {
-    async fn state(&mut self) -> Result<State, GraphError> {
+    async fn state(&mut self) -> Result<GraphState, GraphError> {
         scan::state(&mut self.connection, &self.schema).await
     }
 
@@ -132,7 +132,7 @@ impl Recorder for PostgresRecorder {
         let mut found = HashMap::with_capacity(txids.len());
         while let Some(row) = rows.try_next().await? {
             if let Some(number) = row.try_get(1)? {
-                found.insert(rows::txid(row.try_get(0)?)?, number);
+                found.insert(rows::txid_from_bytes(row.try_get(0)?)?, number);
             }
         }
         Ok(found)
@@ -177,7 +177,8 @@ impl Recorder for PostgresRecorder {
         while let Some(row) = rows.try_next().await? {
             let asked = usize::try_from(row.try_get::<i64, _>(0)? - 1).ok();
             let Some(outpoint) = asked.and_then(|index| outpoints.get(index)) else { continue };
-            let (owner, value) = (rows::owner(row.try_get(3)?)?, row::amount(row.try_get(2)?)?);
+            let (owner, value) =
+                (rows::owner_from_key(row.try_get(3)?)?, row::amount(row.try_get(2)?)?);
             let output = TxOut { owner, value };
             found.push((*outpoint, RecordedOutput { transaction: row.try_get(1)?, output }));
         }
@@ -201,14 +202,14 @@ impl Recorder for PostgresRecorder {
         rows.iter().map(|row| Ok((row.try_get(0)?, row::index(row.try_get(1)?)))).collect()
     }
 
-    async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), GraphError> {
+    async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError> {
         let schema = self.schema.clone();
         let mut write = self.write().await?;
         proceed(&mut write, &schema, before, plan).await?;
         for table in tables(plan) {
             table.write(&mut write, &schema).await?;
         }
-        changed(&plan.changed).update(&mut write, &schema).await?;
+        changed(&plan.changed_owners).update(&mut write, &schema).await?;
         sqlx::query(schema.sql("DELETE FROM chain.undo WHERE height < $1"))
             .bind(value::signed(plan.after.reorganisable_from))
             .execute(&mut *write)
@@ -216,7 +217,7 @@ impl Recorder for PostgresRecorder {
         Ok(write.commit().await?)
     }
 
-    async fn roll_back(&mut self, before: &State, height: u64) -> Result<(), GraphError> {
+    async fn roll_back(&mut self, before: &GraphState, height: u64) -> Result<(), GraphError> {
         let schema = self.schema.clone();
         let mut write = self.write().await?;
         let height = value::signed(height);
@@ -300,10 +301,10 @@ impl Recorder for PostgresRecorder {
 async fn proceed(
     write: &mut PgConnection,
     schema: &Schema,
-    before: &State,
-    plan: &Plan,
+    before: &GraphState,
+    plan: &WritePlan,
 ) -> Result<(), GraphError> {
-    let State { tip, next_transaction, next_owner, reorganisable_from, .. } = &plan.after;
+    let GraphState { tip, next_transaction, next_owner, reorganisable_from, .. } = &plan.after;
     let moved = sqlx::query(schema.sql(
         "UPDATE chain.graph SET tip = $1, verified_at = $2, next_tx = $3, next_holder = $4,
                                 reorganisable_from = $5

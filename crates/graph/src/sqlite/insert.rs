@@ -7,10 +7,12 @@ use sqlx::{QueryBuilder, Sqlite, query_builder::Separated};
 use super::write::Write;
 use crate::{
     GraphError,
-    plan::Plan,
-    rows::{
-        BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow, UndoRow,
-        kind_number,
+    backend::{
+        WritePlan,
+        rows::{
+            BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow,
+            UndoRow, kind_number,
+        },
     },
 };
 
@@ -26,14 +28,14 @@ const CHANGED: &str = " ON CONFLICT (holder_id) DO UPDATE SET last_seen = exclud
 type Values<'a> = Separated<'a, Sqlite, &'static str>;
 
 /// Writes all rows of a plan.
-pub(super) async fn everything(write: &mut Write<'_>, plan: &Plan) -> Result<(), GraphError> {
+pub(super) async fn everything(write: &mut Write<'_>, plan: &WritePlan) -> Result<(), GraphError> {
     insert(write, "block", &plan.blocks, push_block, "").await?;
     insert(write, "tx", &plan.transactions, push_transaction, "").await?;
     insert(write, "output", &plan.outputs, push_output, "").await?;
     insert(write, "input", &plan.inputs, push_input, "").await?;
     insert(write, "undo", &plan.undo, push_undo, "").await?;
-    insert(write, "holder", &plan.begun, push_owner, "").await?;
-    insert(write, "holder", &plan.changed, push_owner, CHANGED).await
+    insert(write, "holder", &plan.new_owners, push_owner, "").await?;
+    insert(write, "holder", &plan.changed_owners, push_owner, CHANGED).await
 }
 
 fn push_block(mut row: Values<'_>, block: &BlockRow) {
@@ -65,13 +67,13 @@ fn push_output(mut row: Values<'_>, output: &OutputRow) {
 }
 
 fn push_input(mut row: Values<'_>, input: &InputRow) {
-    let InputRow { transaction, index, spends, spent } = input;
-    let (recorded, spent_index, elsewhere) = match spends {
-        Spends::Recorded { transaction, index } => (Some(transaction), Some(index), None),
-        Spends::Elsewhere(output) => {
+    let InputRow { transaction, index, source, spent } = input;
+    let (recorded, spent_index, elsewhere) = match source {
+        InputSource::Recorded { transaction, index } => (Some(transaction), Some(index), None),
+        InputSource::Unrecorded(output) => {
             (None, Some(&output.index), Some(output.txid.as_bytes().to_vec()))
         }
-        Spends::Pool => (None, None, None),
+        InputSource::Pool => (None, None, None),
     };
     row.push_bind(*transaction)
         .push_bind(*index)

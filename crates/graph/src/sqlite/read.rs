@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use assay_engine::{
-    trace::Reading,
+    trace::ReadLimits,
     utxo::{
         History, OutPoint, OwnOutput, ScriptOwner, SideEntry, TransactionView, TxInput, TxOut, Txid,
     },
@@ -21,8 +21,10 @@ use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
 use super::{SqliteGraph, row};
 use crate::{
     FlowSource, GraphError,
-    answer::{Head, Own, Read, Side, keep_largest},
-    rows::{self, OwnerRow},
+    backend::{
+        answer::{HistoryRows, OwnEntries, SideEntries, TransactionHead, keep_largest},
+        rows::{self, OwnerRow},
+    },
 };
 
 /// Columns of a leg among the inputs.
@@ -42,7 +44,7 @@ pub(super) fn outpoints(outputs: &[OutPoint]) -> String {
     json(outputs.iter().map(|output| format!("[\"{}\",{}]", output.txid, output.index)))
 }
 
-fn numbers<'a>(heads: impl Iterator<Item = &'a Head>) -> String {
+fn numbers<'a>(heads: impl Iterator<Item = &'a TransactionHead>) -> String {
     json(heads.map(|head| head.row.number.to_string()))
 }
 
@@ -57,7 +59,7 @@ impl FlowSource for SqliteGraph {
     async fn history(
         &self,
         owner: &ScriptOwner,
-        reading: Reading,
+        limits: ReadLimits,
     ) -> Result<Option<History>, GraphError> {
         let mut read = self.pool.begin().await?;
         let query = format!("SELECT {} FROM holder AS h WHERE key = ?", row::OWNER);
@@ -68,14 +70,14 @@ impl FlowSource for SqliteGraph {
         let Some(found) = found else { return Ok(None) };
         let OwnerRow { number, statistics, .. } = row::owner(&found)?;
 
-        let incoming = moving(&mut read, Direction::Outputs, number, reading.transfers).await?;
-        let outgoing = moving(&mut read, Direction::Inputs, number, reading.transfers).await?;
+        let incoming = moving(&mut read, Direction::Outputs, number, limits.transfers).await?;
+        let outgoing = moving(&mut read, Direction::Inputs, number, limits.transfers).await?;
         let [of_incoming, of_outgoing] =
-            [&incoming, &outgoing].map(|moved| reading.legs_of_each(moved.len()));
-        let inputs = legs(&mut read, Direction::Inputs, &incoming, of_incoming).await?;
-        let outputs = legs(&mut read, Direction::Outputs, &outgoing, of_outgoing).await?;
+            [&incoming, &outgoing].map(|moved| limits.entries_per_transaction(moved.len()));
+        let inputs = entries(&mut read, Direction::Inputs, &incoming, of_incoming).await?;
+        let outputs = entries(&mut read, Direction::Outputs, &outgoing, of_outgoing).await?;
         let own = own(&mut read, number, numbers(incoming.iter().chain(&outgoing))).await?;
-        Ok(Some(Read { statistics, incoming, outgoing, inputs, outputs, own }.history()))
+        Ok(Some(HistoryRows { statistics, incoming, outgoing, inputs, outputs, own }.history()))
     }
 
     async fn origins(
@@ -118,8 +120,8 @@ pub(super) async fn transaction(
     let found = by_txid(&mut read, &[*txid]).await?;
     let Some((_, head)) = found.into_iter().next() else { return Ok(None) };
     let head = [head];
-    let inputs = legs(&mut read, Direction::Inputs, &head, largest).await?;
-    let outputs = legs(&mut read, Direction::Outputs, &head, largest).await?;
+    let inputs = entries(&mut read, Direction::Inputs, &head, largest).await?;
+    let outputs = entries(&mut read, Direction::Outputs, &head, largest).await?;
     Ok(head.first().map(|head| head.with(Some(&inputs), Some(&outputs))))
 }
 
@@ -127,7 +129,7 @@ pub(super) async fn transaction(
 async fn by_txid(
     read: &mut SqliteConnection,
     transactions: &[Txid],
-) -> Result<Vec<(usize, Head)>, GraphError> {
+) -> Result<Vec<(usize, TransactionHead)>, GraphError> {
     let query = format!(
         "SELECT {}, b.time, asked.key FROM json_each(?) AS asked
          CROSS JOIN tx AS t
@@ -143,7 +145,7 @@ async fn heads(
     read: &mut SqliteConnection,
     query: String,
     asked: String,
-) -> Result<Vec<(usize, Head)>, GraphError> {
+) -> Result<Vec<(usize, TransactionHead)>, GraphError> {
     let mut rows = sqlx::query(AssertSqlSafe(query)).bind(asked).fetch(read);
     let mut found = Vec::new();
     while let Some(row) = rows.try_next().await? {
@@ -153,20 +155,20 @@ async fn heads(
     Ok(found)
 }
 
-fn head(row: &SqliteRow) -> Result<Head, GraphError> {
-    Ok(Head { row: row::transaction(row)?, time: row::time(row, 9)? })
+fn head(row: &SqliteRow) -> Result<TransactionHead, GraphError> {
+    Ok(TransactionHead { row: row::transaction(row)?, time: row::time(row, 9)? })
 }
 
 /// What was found, with its legs, in the order in which it was asked for.
 async fn answers(
     read: &mut SqliteConnection,
     direction: Direction,
-    found: Vec<(usize, Head)>,
+    found: Vec<(usize, TransactionHead)>,
     asked: usize,
     largest: u32,
 ) -> Result<Vec<Option<TransactionView>>, GraphError> {
     let (places, heads): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-    let side = legs(read, direction, &heads, largest).await?;
+    let side = entries(read, direction, &heads, largest).await?;
     let mut answers = vec![None; asked];
     for (place, head) in places.into_iter().zip(heads) {
         if let Some(answer) = answers.get_mut(place) {
@@ -185,7 +187,7 @@ async fn moving(
     direction: Direction,
     owner: i64,
     largest: u32,
-) -> Result<Vec<Head>, GraphError> {
+) -> Result<Vec<TransactionHead>, GraphError> {
     let table = match direction {
         Direction::Inputs => "input",
         Direction::Outputs => "output",
@@ -208,19 +210,19 @@ async fn moving(
 }
 
 /// The largest legs of one side of transactions.
-async fn legs(
+async fn entries(
     read: &mut SqliteConnection,
     direction: Direction,
-    heads: &[Head],
+    heads: &[TransactionHead],
     largest: u32,
-) -> Result<Side, GraphError> {
-    let count = |head: &Head| match direction {
+) -> Result<SideEntries, GraphError> {
+    let count = |head: &TransactionHead| match direction {
         Direction::Inputs => head.row.inputs,
         Direction::Outputs => head.row.outputs,
     };
     let (small, large): (Vec<_>, Vec<_>) =
         heads.iter().partition(|head| count(head) <= i64::from(largest));
-    let mut side = Side::new();
+    let mut side = SideEntries::new();
     let whole = match direction {
         Direction::Inputs => format!(
             "{INPUT_LEG} FROM json_each(?) AS asked
@@ -263,8 +265,8 @@ async fn legs(
 async fn collect(
     mut rows: impl futures_util::Stream<Item = Result<SqliteRow, sqlx::Error>> + Unpin,
     direction: Direction,
-    heads: &[Head],
-    side: &mut Side,
+    heads: &[TransactionHead],
+    side: &mut SideEntries,
 ) -> Result<(), GraphError> {
     let txids: HashMap<i64, Txid> =
         heads.iter().map(|head| (head.row.number, head.row.txid)).collect();
@@ -275,11 +277,13 @@ async fn collect(
         let outpoint = match direction {
             Direction::Outputs => OutPoint { txid: itself, index },
             Direction::Inputs => match row.try_get::<Option<&[u8]>, _>(5)? {
-                Some(txid) => OutPoint { txid: rows::txid(txid)?, index: row::index(&row, 4)? },
+                Some(txid) => {
+                    OutPoint { txid: rows::txid_from_bytes(txid)?, index: row::index(&row, 4)? }
+                }
                 None => TxInput::from_pool(itself, None).outpoint,
             },
         };
-        let (value, owner) = (row::amount(&row, 2)?, rows::owner(row.try_get(3)?)?);
+        let (value, owner) = (row::amount(&row, 2)?, rows::owner_from_key(row.try_get(3)?)?);
         let output = TxOut { owner, value };
         side.entry(number).or_default().push(SideEntry { index, outpoint, output });
     }
@@ -291,8 +295,8 @@ async fn own(
     read: &mut SqliteConnection,
     owner: i64,
     transactions: String,
-) -> Result<HashMap<i64, Own>, GraphError> {
-    let mut own: HashMap<i64, Own> = HashMap::new();
+) -> Result<HashMap<i64, OwnEntries>, GraphError> {
+    let mut own: HashMap<i64, OwnEntries> = HashMap::new();
     let mut rows = sqlx::query(
         "SELECT o.tx_id, o.place, o.value,
                 EXISTS (SELECT 1 FROM input AS i
@@ -313,7 +317,7 @@ async fn own(
         own.entry(row.try_get(0)?).or_default().outputs.push(output);
     }
     drop(rows);
-    for Own { outputs, .. } in own.values_mut() {
+    for OwnEntries { outputs, .. } in own.values_mut() {
         outputs.sort_unstable_by_key(|output| output.index);
     }
     let mut rows = sqlx::query(

@@ -7,7 +7,9 @@ use sqlx::{Row, sqlite::SqliteRow};
 
 use crate::{
     GraphError,
-    rows::{self, BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow},
+    backend::rows::{
+        self, BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow,
+    },
 };
 
 /// Columns of [`block`].
@@ -42,8 +44,8 @@ pub(super) fn amount(row: &SqliteRow, column: usize) -> Result<u64, GraphError> 
 pub(super) fn block_ref(row: &SqliteRow) -> Result<BlockRef, GraphError> {
     Ok(BlockRef {
         height: height(row, 0)?,
-        hash: rows::hash("block.hash", row.try_get(1)?)?,
-        parent: rows::hash("block.parent", row.try_get(2)?)?,
+        hash: rows::hash_from_bytes("block.hash", row.try_get(1)?)?,
+        parent: rows::hash_from_bytes("block.parent", row.try_get(2)?)?,
         time: time(row, 3)?,
     })
 }
@@ -60,8 +62,8 @@ pub(super) fn transaction(row: &SqliteRow) -> Result<TransactionRow, GraphError>
     Ok(TransactionRow {
         number: row.try_get(0)?,
         height: height(row, 1)?,
-        txid: rows::txid(row.try_get(2)?)?,
-        kind: rows::kind(row.try_get(3)?)?,
+        txid: rows::txid_from_bytes(row.try_get(2)?)?,
+        kind: rows::kind_from_number(row.try_get(3)?)?,
         inputs: row.try_get(4)?,
         outputs: row.try_get(5)?,
         input_total: row.try_get(6)?,
@@ -75,14 +77,15 @@ pub(super) fn input(row: &SqliteRow) -> Result<InputRow, GraphError> {
         (Some(owner), Some(value)) => Some(TxOutRow { owner, value }),
         _ => None,
     };
-    let spends = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
-        (Some(transaction), _) => Spends::Recorded { transaction, index: index(row, 5)? },
-        (None, Some(txid)) => {
-            Spends::Elsewhere(OutPoint { txid: rows::txid(txid)?, index: index(row, 5)? })
-        }
-        (None, None) => Spends::Pool,
+    let source = match (row.try_get(4)?, row.try_get::<Option<&[u8]>, _>(6)?) {
+        (Some(transaction), _) => InputSource::Recorded { transaction, index: index(row, 5)? },
+        (None, Some(txid)) => InputSource::Unrecorded(OutPoint {
+            txid: rows::txid_from_bytes(txid)?,
+            index: index(row, 5)?,
+        }),
+        (None, None) => InputSource::Pool,
     };
-    Ok(InputRow { transaction: row.try_get(0)?, index: index(row, 1)?, spends, spent })
+    Ok(InputRow { transaction: row.try_get(0)?, index: index(row, 1)?, source, spent })
 }
 
 pub(super) fn output(row: &SqliteRow) -> Result<OutputRow, GraphError> {
@@ -103,7 +106,7 @@ pub(super) fn owner(row: &SqliteRow) -> Result<OwnerRow, GraphError> {
     let count = |column: usize| value::unsigned("holder.transactions", row.try_get(column)?);
     Ok(OwnerRow {
         number: row.try_get(0)?,
-        owner: rows::owner(row.try_get(1)?)?,
+        owner: rows::owner_from_key(row.try_get(1)?)?,
         statistics: Statistics {
             first_seen: time(row, 2)?,
             last_seen: time(row, 3)?,

@@ -11,18 +11,18 @@ use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
 use super::{SqliteGraph, read, row};
 use crate::{
     Graph, GraphError, GraphTip,
-    blocks::{self, Sides, Span},
-    fingerprint::Fingerprint,
-    rows::{self, TransactionRow},
-    state::State,
-    touched::{PAGE, Touched},
+    backend::{
+        Fingerprint, GraphState, TOUCHED_PAGE, TouchedOwners,
+        blocks::{self, BlockEntries, BlockSpan},
+        rows::{self, TransactionRow},
+    },
 };
 
 /// Blocks whose places are read at once.
 const SPANS: u32 = 1024;
 
 /// Where a graph stands.
-pub(super) async fn state(connection: &mut SqliteConnection) -> Result<State, GraphError> {
+pub(super) async fn state(connection: &mut SqliteConnection) -> Result<GraphState, GraphError> {
     let row = sqlx::query(
         "SELECT b.height, b.hash, b.parent, b.time, g.verified_at, g.chain, g.start, g.sample,
                 g.next_tx, g.next_holder, g.reorganisable_from, g.indexed
@@ -36,7 +36,7 @@ pub(super) async fn state(connection: &mut SqliteConnection) -> Result<State, Gr
         }
         _ => None,
     };
-    Ok(State {
+    Ok(GraphState {
         chain: value::parsed("graph.chain", row.try_get(5)?)?,
         start: value::unsigned("graph.start", row.try_get(6)?)?,
         sample: row.try_get(7)?,
@@ -87,7 +87,7 @@ impl Graph for SqliteGraph {
         .bind(value::signed(height))
         .fetch_one(&mut *read)
         .await?;
-        let mut touched = Touched::new(most);
+        let mut touched = TouchedOwners::new(most);
         let (Some(mut from), end) = (row.try_get::<Option<i64>, _>(0)?, row.try_get::<i64, _>(1)?)
         else {
             return Ok(Vec::new());
@@ -102,13 +102,13 @@ impl Graph for SqliteGraph {
                  ORDER BY 1, 2, 3",
             )
             .bind(from)
-            .bind(from + PAGE)
+            .bind(from + TOUCHED_PAGE)
             .fetch_all(&mut *read)
             .await?;
             for row in rows {
-                touched.see(row.try_get(3)?);
+                touched.add(row.try_get(3)?);
             }
-            from += PAGE;
+            from += TOUCHED_PAGE;
         }
         let numbers = touched.numbers();
         let rows = sqlx::query(
@@ -118,7 +118,7 @@ impl Graph for SqliteGraph {
         .bind(read::json(numbers.iter().map(i64::to_string)))
         .fetch_all(&mut *read)
         .await?;
-        rows.iter().map(|row| rows::owner(row.try_get(0)?)).collect()
+        rows.iter().map(|row| rows::owner_from_key(row.try_get(0)?)).collect()
     }
 
     async fn each_block(
@@ -145,7 +145,7 @@ impl Graph for SqliteGraph {
 
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
         let mut read = self.pool.begin().await?;
-        let State { start, sample, .. } = state(&mut read).await?;
+        let GraphState { start, sample, .. } = state(&mut read).await?;
         let mut print = Fingerprint::default();
         let all = |columns, table, order| format!("SELECT {columns} FROM {table} ORDER BY {order}");
         let query = all(row::BLOCK, "block", "height");
@@ -158,7 +158,7 @@ impl Graph for SqliteGraph {
         each_row(&mut read, query, row::output, |row| print.output(&row)).await?;
         let query = all(row::OWNER, "holder AS h", "holder_id");
         each_row(&mut read, query, row::owner, |row| print.owner(&row)).await?;
-        Ok(print.of(self.chain, start, sample))
+        Ok(print.finish(self.chain, start, sample))
     }
 }
 
@@ -177,7 +177,11 @@ async fn each_row<T>(
 }
 
 /// Blocks from one height to another, with the numbers of their transactions: the first of them.
-async fn spans(read: &mut SqliteConnection, from: u64, to: u64) -> Result<Vec<Span>, GraphError> {
+async fn spans(
+    read: &mut SqliteConnection,
+    from: u64,
+    to: u64,
+) -> Result<Vec<BlockSpan>, GraphError> {
     let query = format!(
         "SELECT {}, coalesce((SELECT first_tx FROM block AS next WHERE next.height = b.height + 1),
                              (SELECT next_tx FROM graph))
@@ -190,7 +194,7 @@ async fn spans(read: &mut SqliteConnection, from: u64, to: u64) -> Result<Vec<Sp
         .bind(SPANS)
         .fetch_all(read)
         .await?;
-    rows.iter().map(|row| Ok(Span { row: row::block(row)?, end: row.try_get(6)? })).collect()
+    rows.iter().map(|row| Ok(BlockSpan { row: row::block(row)?, end: row.try_get(6)? })).collect()
 }
 
 /// Transactions from one number to before another.
@@ -208,8 +212,11 @@ async fn transactions(
 }
 
 /// The legs of transactions from one number to before another.
-async fn sides(read: &mut SqliteConnection, (from, end): (i64, i64)) -> Result<Sides, GraphError> {
-    let mut sides = Sides { inputs: Vec::new(), outputs: Vec::new() };
+async fn sides(
+    read: &mut SqliteConnection,
+    (from, end): (i64, i64),
+) -> Result<BlockEntries, GraphError> {
+    let mut sides = BlockEntries { inputs: Vec::new(), outputs: Vec::new() };
     let rows = sqlx::query(
         "SELECT i.tx_id, i.prev_index, i.value, h.key, t.txid,
                 CASE WHEN i.prev_tx_id IS NULL THEN i.prev_txid
@@ -221,15 +228,18 @@ async fn sides(read: &mut SqliteConnection, (from, end): (i64, i64)) -> Result<S
     let mut rows = rows.bind(from).bind(end).fetch(&mut *read);
     while let Some(row) = rows.try_next().await? {
         let spent = match row.try_get::<Option<&[u8]>, _>(3)? {
-            Some(key) => Some(TxOut { owner: rows::owner(key)?, value: row::amount(&row, 2)? }),
+            Some(key) => {
+                Some(TxOut { owner: rows::owner_from_key(key)?, value: row::amount(&row, 2)? })
+            }
             None => None,
         };
         let input = match row.try_get::<Option<&[u8]>, _>(5)? {
             Some(txid) => {
-                let outpoint = OutPoint { txid: rows::txid(txid)?, index: row::index(&row, 1)? };
+                let outpoint =
+                    OutPoint { txid: rows::txid_from_bytes(txid)?, index: row::index(&row, 1)? };
                 TxInput { outpoint, spent }
             }
-            None => TxInput::from_pool(rows::txid(row.try_get(4)?)?, spent),
+            None => TxInput::from_pool(rows::txid_from_bytes(row.try_get(4)?)?, spent),
         };
         sides.inputs.push((row.try_get(0)?, input));
     }
@@ -241,7 +251,8 @@ async fn sides(read: &mut SqliteConnection, (from, end): (i64, i64)) -> Result<S
     );
     let mut rows = rows.bind(from).bind(end).fetch(read);
     while let Some(row) = rows.try_next().await? {
-        let output = TxOut { owner: rows::owner(row.try_get(2)?)?, value: row::amount(&row, 1)? };
+        let output =
+            TxOut { owner: rows::owner_from_key(row.try_get(2)?)?, value: row::amount(&row, 1)? };
         sides.outputs.push((row.try_get(0)?, output));
     }
     Ok(sides)

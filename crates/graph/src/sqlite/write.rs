@@ -26,10 +26,10 @@ use super::{
 };
 use crate::{
     GraphError, GraphWriter, WriterOptions,
-    plan::Plan,
-    rows::{self, OwnerRow},
-    state::State,
-    writer::{RecordedOutput, Recorder, Writer},
+    backend::{
+        GraphState, RecordedOutput, Recorder, WritePlan, Writer,
+        rows::{self, OwnerRow},
+    },
 };
 
 /// Memory for the file's pages, in KiB.
@@ -130,7 +130,7 @@ impl SqliteRecorder {
 
 #[async_trait]
 impl Recorder for SqliteRecorder {
-    async fn state(&mut self) -> Result<State, GraphError> {
+    async fn state(&mut self) -> Result<GraphState, GraphError> {
         scan::state(&mut self.connection).await
     }
 
@@ -145,7 +145,7 @@ impl Recorder for SqliteRecorder {
         let mut found = HashMap::with_capacity(txids.len());
         while let Some(row) = rows.try_next().await? {
             // In order, so that the newest stays.
-            found.insert(rows::txid(row.try_get(0)?)?, row.try_get(1)?);
+            found.insert(rows::txid_from_bytes(row.try_get(0)?)?, row.try_get(1)?);
         }
         Ok(found)
     }
@@ -187,7 +187,7 @@ impl Recorder for SqliteRecorder {
         while let Some(row) = rows.try_next().await? {
             let asked = usize::try_from(row.try_get::<i64, _>(0)?).ok();
             let Some(outpoint) = asked.and_then(|index| outpoints.get(index)) else { continue };
-            let (value, owner) = (row::amount(&row, 2)?, rows::owner(row.try_get(3)?)?);
+            let (value, owner) = (row::amount(&row, 2)?, rows::owner_from_key(row.try_get(3)?)?);
             let output = TxOut { owner, value };
             found.push((*outpoint, RecordedOutput { transaction: row.try_get(1)?, output }));
         }
@@ -207,7 +207,7 @@ impl Recorder for SqliteRecorder {
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
-    async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), GraphError> {
+    async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError> {
         let mut write = self.write().await?;
         proceed(&mut write, before, plan).await?;
         insert::everything(&mut write, plan).await?;
@@ -218,7 +218,7 @@ impl Recorder for SqliteRecorder {
         Ok(write.commit().await?)
     }
 
-    async fn roll_back(&mut self, before: &State, height: u64) -> Result<(), GraphError> {
+    async fn roll_back(&mut self, before: &GraphState, height: u64) -> Result<(), GraphError> {
         let mut write = self.write().await?;
         let height = value::signed(height);
         let row = sqlx::query(
@@ -286,8 +286,12 @@ impl Recorder for SqliteRecorder {
 }
 
 /// Moves the graph from where it stands to where it will stand.
-async fn proceed(write: &mut Write<'_>, before: &State, plan: &Plan) -> Result<(), GraphError> {
-    let State { tip, next_transaction, next_owner, reorganisable_from, .. } = &plan.after;
+async fn proceed(
+    write: &mut Write<'_>,
+    before: &GraphState,
+    plan: &WritePlan,
+) -> Result<(), GraphError> {
+    let GraphState { tip, next_transaction, next_owner, reorganisable_from, .. } = &plan.after;
     let moved = sqlx::query(
         "UPDATE graph SET tip = ?, verified_at = ?, next_tx = ?,
                           next_holder = ?, reorganisable_from = ?

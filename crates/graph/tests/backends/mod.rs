@@ -12,25 +12,20 @@ use tempfile::TempDir;
 
 use server::Server;
 
-/// Graphs of its own, and what must outlive them.
-pub(crate) struct Backend {
-    pub(crate) store: Arc<dyn GraphStore>,
-    _directory: Option<TempDir>,
-}
-
-pub(crate) async fn sqlite() -> Backend {
+/// Graphs in a folder of their own.
+pub(crate) fn sqlite() -> (Arc<dyn GraphStore>, TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    let store = in_folder(directory.path());
-    Backend { store: Arc::new(store), _directory: Some(directory) }
+    (Arc::new(in_folder(directory.path())), directory)
 }
 
 pub(crate) fn in_folder(folder: &Path) -> SqliteGraphs {
     SqliteGraphs::new(folder)
 }
 
-pub(crate) async fn postgres() -> Backend {
+/// Graphs in a database of their own.
+pub(crate) async fn postgres() -> (Arc<dyn GraphStore>, ()) {
     let url = Server::of_this_process().owned_database().await;
-    Backend { store: Arc::new(in_database(&url).await), _directory: None }
+    (Arc::new(in_database(&url).await), ())
 }
 
 pub(crate) async fn in_database(url: &str) -> PostgresGraphs {

@@ -3,16 +3,13 @@
 use std::{os::unix::fs::PermissionsExt, sync::Arc};
 
 use assay_database::DatabaseError;
-use assay_graph::{Graph, GraphError, GraphStore};
+use assay_graph::{
+    Graph, GraphError, GraphStore,
+    conformance::{CHAIN, TestChain, append, at, graph, options, reference, writer},
+};
 use sqlx::{Connection, Executor, PgConnection, Row, SqliteConnection};
 
-use crate::{
-    CHAIN, append, at,
-    backends::{in_database, in_folder, server::Server},
-    graph,
-    made_chain::Chain,
-    options, reference, writer,
-};
+use crate::backends::{in_database, in_folder, server::Server};
 
 #[tokio::test]
 async fn a_graph_is_a_file_in_a_private_folder() {
@@ -32,7 +29,7 @@ async fn a_graph_is_a_file_in_a_private_folder() {
 async fn a_deleted_graph_is_gone_and_a_new_one_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     let store = in_folder(directory.path());
-    let (first, second) = (Chain::of(1, 0, 4), Chain::of(2, 0, 4));
+    let (first, second) = (TestChain::generate(1, 0, 4), TestChain::generate(2, 0, 4));
     append(&mut *writer(&store, 0).await, &first.blocks, 4).await;
     let before = graph(&store).await;
     for file in std::fs::read_dir(directory.path().join("chains")).unwrap() {
@@ -94,7 +91,7 @@ async fn a_schema_of_a_newer_program_is_refused() {
 async fn two_programs_share_the_graphs_of_a_database() {
     let url = Server::of_this_process().database().await;
     let (one, other) = (in_database(&url).await, in_database(&url).await);
-    let chain = Chain::of(3, 0, 5);
+    let chain = TestChain::generate(3, 0, 5);
     let mut writer = writer(&one, 0).await;
     let busy = other.writer(CHAIN, options(0)).await.unwrap_err();
     assert!(matches!(busy, GraphError::Busy(CHAIN)), "{busy}");
@@ -109,7 +106,7 @@ async fn two_programs_share_the_graphs_of_a_database() {
 async fn who_loses_the_connection_writes_no_more() {
     let url = Server::of_this_process().database().await;
     let store = in_database(&url).await;
-    let chain = Chain::of(4, 0, 6);
+    let chain = TestChain::generate(4, 0, 6);
     let mut lost = writer(&store, 0).await;
     append(&mut *lost, &chain.blocks[..3], 3).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -135,7 +132,7 @@ async fn what_is_read_while_blocks_come_and_go_is_of_one_state() {
     let stores: [Arc<dyn GraphStore>; 2] =
         [Arc::new(in_folder(directory.path())), Arc::new(in_database(&url).await)];
     for store in stores {
-        let chain = Chain::of(5, 0, 30);
+        let chain = TestChain::generate(5, 0, 30);
         let mut states = vec![reference(&chain).fingerprint().await.unwrap()];
         for height in [25, 27] {
             let part = chain.fork(height, 0, 0);

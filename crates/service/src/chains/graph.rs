@@ -68,7 +68,7 @@ impl GraphReader {
         let chain = subject.chain();
         let history = match ScriptOwner::from_address(subject) {
             Some(owner) => {
-                let history = self.0.history(&owner, rules.reading()).await?;
+                let history = self.0.history(&owner, rules.read_limits()).await?;
                 history.map(|history| (owner, history))
             }
             None => None,

@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BTreeSet};
 use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
     address::CanonicalAddress,
-    trace::Reading,
+    trace::ReadLimits,
     utxo::{History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideLimits, Statistics, Txid},
 };
 
@@ -23,7 +23,7 @@ pub(super) fn history(
     subject: &CanonicalAddress,
     transactions: &[ConfirmedTransaction],
     totals: Totals,
-    reading: Reading,
+    limits: ReadLimits,
 ) -> Option<History> {
     let owner = &ScriptOwner::from_address(subject)?;
     let first = transactions.iter().map(|confirmed| confirmed.time).min()?;
@@ -52,14 +52,14 @@ pub(super) fn history(
         .iter()
         .flat_map(|own| own.inputs.iter().map(|(index, value)| (*value, own.confirmed, *index)));
     let entries = |largest: &BTreeSet<Txid>, incoming| {
-        let legs = reading.legs_of_each(largest.len());
+        let legs = limits.entries_per_transaction(largest.len());
         let largest = own.iter().filter(|own| largest.contains(&own.confirmed.transaction.txid));
         largest.map(|own| own.entry(incoming, legs)).collect()
     };
     Some(History {
         statistics,
-        incoming: entries(&largest_of(made, reading.transfers), true),
-        outgoing: entries(&largest_of(gave, reading.transfers), false),
+        incoming: entries(&largest_of(made, limits.transfers), true),
+        outgoing: entries(&largest_of(gave, limits.transfers), false),
     })
 }
 
@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    const READING: Reading = Reading { transfers: 100, legs: 10_000 };
+    const READ_LIMITS: ReadLimits = ReadLimits { transfers: 100, entries: 10_000 };
 
     fn owner(number: u8) -> ScriptOwner {
         ScriptOwner::KeyHash([number; 20])
@@ -183,7 +183,7 @@ mod tests {
             transaction(2, &[(1, 0, 1, 50)], &[(2, 30), (1, 19)]),
         ];
         let totals = Totals { funded: 69, spent: 50 };
-        let history = history(&person_1(), &all, totals, READING).unwrap();
+        let history = history(&person_1(), &all, totals, READ_LIMITS).unwrap();
         let statistics = history.statistics;
         // floor(50 x 19 / 50) = 19 came back.
         assert_eq!((statistics.received, statistics.sent), (50, 31));
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(history.incoming.len(), 2);
         assert!(history.incoming[0].outputs[0].spent && !history.incoming[1].outputs[0].spent);
 
-        let newest = super::history(&person_1(), &all[1..], totals, READING).unwrap();
+        let newest = super::history(&person_1(), &all[1..], totals, READ_LIMITS).unwrap();
         // Of the 69 received 19 are seen, of the 50 spent all.
         assert_eq!((newest.statistics.received, newest.statistics.sent), (50, 31));
         assert_eq!(newest.statistics.transactions_in, 0);
@@ -204,7 +204,7 @@ mod tests {
             .collect();
         let totals = Totals { funded: 450, spent: 0 };
         let history =
-            history(&person_1(), &many, totals, Reading { transfers: 2, legs: 100 }).unwrap();
+            history(&person_1(), &many, totals, ReadLimits { transfers: 2, entries: 100 }).unwrap();
         let seen: Vec<u64> =
             history.incoming.iter().map(|entry| entry.transaction.height).collect();
         assert_eq!(seen, [8, 9]);

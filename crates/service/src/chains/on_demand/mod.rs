@@ -24,7 +24,7 @@ use assay_chain::histories::Histories;
 use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, ChainReading, Direction, FlowFacts, Tip, Unavailable},
-    trace::{Supply, Trace, Wants},
+    trace::{ReadRequest, ReadResponse, Trace},
     utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
 };
 use assay_store::{FetchedStore, StoreError};
@@ -88,23 +88,23 @@ impl OnDemand {
                 fetching.history(&kept, subject, tip.height, &rules).await?;
             complete &= whole;
             seen.add(transactions.iter().map(|confirmed| confirmed.transaction.txid));
-            let history = history::history(subject, &transactions, totals, rules.reading());
+            let history = history::history(subject, &transactions, totals, rules.read_limits());
             if let Some(history) = history {
                 let today = now.to_zoned(TimeZone::UTC).date();
                 let attribute =
                     |owner: &ScriptOwner| intel.attribution(self.chain, owner, policy, today);
                 let mut trace = Trace::new(self.chain, &owner, &history, rules, today, &attribute);
                 loop {
-                    let wants = trace.wants();
+                    let wants = trace.read_request();
                     if wants.is_empty() {
                         break;
                     }
-                    let legs =
-                        [Direction::Source, Direction::Destination].map(|way| trace.legs(way));
+                    let legs = [Direction::Source, Direction::Destination]
+                        .map(|way| trace.entries_per_transaction(way));
                     let supply = self.supply(&fetching, &kept, &wants, tip.height, legs).await?;
                     seen.add(supply.origins.keys().copied());
                     seen.add(supply.destinations.keys().map(|output| output.txid));
-                    trace.supply(&supply);
+                    trace.resume(&supply);
                 }
                 flows = trace.finish();
                 lifetime = Some(activity(subject, &history));
@@ -151,10 +151,10 @@ impl OnDemand {
         &self,
         fetching: &Fetching,
         kept: &Kept<'_>,
-        wants: &Wants,
+        wants: &ReadRequest,
         tip: u64,
         [of_origins, of_destinations]: [u32; 2],
-    ) -> Result<Supply, StoreError> {
+    ) -> Result<ReadResponse, StoreError> {
         let spenders = fetching.spenders(kept, &wants.destinations).await?;
         let wanted: BTreeSet<Txid> =
             wants.origins.iter().copied().chain(spenders.values().flatten().copied()).collect();
@@ -162,7 +162,7 @@ impl OnDemand {
         // A transaction that is not there is no answer: an output was made and spent by something, so
         // that the API contradicts itself for now.
         let found = |txid: &Txid, limits| Some(transactions.get(txid)?.as_ref()?.view(limits));
-        let mut supply = Supply::default();
+        let mut supply = ReadResponse::default();
         for txid in &wants.origins {
             if let Some(transaction) = found(txid, SideLimits { inputs: of_origins, outputs: 0 }) {
                 supply.origins.insert(*txid, Some(transaction));

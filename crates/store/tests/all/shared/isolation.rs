@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, env};
 
 use assay_engine::{chain::ChainId, facts::Environment};
-use assay_graph::{GraphStore, WriterOptions};
+use assay_graph::{
+    GraphStore, WriterOptions,
+    conformance::{SplitMix64, TestChain},
+};
 use assay_store::{
     ControlStore, FetchedStore, IntelStore, PostgresStore, QuotaStore, SlotStore, Store,
     StoreError, UsageStore,
@@ -18,12 +21,7 @@ use assay_tenancy::{
 use jiff::civil::date;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-use super::{
-    PATIENCE, at,
-    backends::server::Server,
-    graphs, key,
-    made_chain::{Chain, Dice},
-};
+use super::{PATIENCE, at, backends::server::Server, graphs, key};
 
 /// How many probes are made where nothing else is said; `ASSAY_PROBES` says otherwise.
 const PROBES: usize = 2_000;
@@ -168,7 +166,7 @@ async fn no_tenant_sees_anothers_rows() {
     let store = database.store("serve").await;
     let mut connection = database.connection("serve").await;
     let mut wall_less = PgConnection::connect(&database.superuser).await.unwrap();
-    let mut dice = Dice::new(6);
+    let mut dice = SplitMix64::new(6);
     let mut made = 0;
     while made < probes {
         let mine = dice.below(TENANTS);
@@ -336,7 +334,7 @@ async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it()
     let second = format!("second_{name}");
     let server = Server::of_this_process();
     let second = server.login(&database.superuser, &second, "IN ROLE assay_ingest").await;
-    let chain = Chain::of(1, 0, 4);
+    let chain = TestChain::generate(1, 0, 4);
     let (begun, rest) = chain.blocks.split_at(2);
     let options = WriterOptions { start: 0, sample: false, backfill: true };
 
@@ -508,7 +506,7 @@ async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
     let give = format!("ALTER DATABASE {name} OWNER TO plain; ALTER SCHEMA public OWNER TO plain");
     connection.execute(AssertSqlSafe(give)).await.unwrap();
     let store = open_or_create(&plain).await;
-    let chain = Chain::of(1, 0, 4);
+    let chain = TestChain::generate(1, 0, 4);
     let (begun, rest) = chain.blocks.split_at(2);
     let options = WriterOptions { start: 0, sample: false, backfill: true };
     let mut graph = graphs(&store).writer(chain.id, options).await.unwrap();

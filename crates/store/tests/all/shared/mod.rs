@@ -2,9 +2,6 @@
 
 mod in_time;
 mod isolation;
-#[expect(dead_code, reason = "shared with the graphs' contract")]
-#[path = "../../../../graph/tests/made_chain/mod.rs"]
-mod made_chain;
 mod migrations;
 mod quotas;
 mod reach;

@@ -3,13 +3,14 @@
 use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc};
 
 use assay_engine::facts::Environment;
+use assay_graph::conformance::SplitMix64;
 use assay_store::{
     PostgresStore, QuotaStore,
     coordination::quotas::{QuotaCounter, QuotaRequest, QuotaReturn},
 };
 use sqlx::{Connection, Executor, PgConnection, Row};
 
-use super::{PATIENCE, backends::server::Server, made_chain::Dice};
+use super::{PATIENCE, backends::server::Server};
 
 /// A window that does not end while a test runs, unless it began before 2033.
 const LONG: u32 = 2_000_000_000;
@@ -119,7 +120,7 @@ async fn sixteen_that_ask_at_once_get_all_and_no_more() {
         .map(|number| {
             let store = Arc::clone(&stores[usize::try_from(number % 4).unwrap()]);
             tokio::spawn(async move {
-                let mut dice = Dice::new(number);
+                let mut dice = SplitMix64::new(number);
                 let mut held: BTreeMap<(QuotaCounter, u64), u64> = BTreeMap::new();
                 for _ in 0..60 {
                     let requests: Vec<QuotaRequest> = (0..=dice.below(6))

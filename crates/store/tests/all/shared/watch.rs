@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use assay_database::ChangeSubscription;
 use assay_engine::facts::Environment;
-use assay_graph::{GraphStore, WriterOptions};
+use assay_graph::{GraphStore, WriterOptions, conformance::TestChain};
 use assay_store::{ControlStore, IntelStore, PostgresStore, Store};
 use sqlx::{Connection, Executor, PgConnection, Row, postgres::PgListener};
 
@@ -12,7 +12,6 @@ use super::{
     PATIENCE, at,
     backends::{self, server::Server},
     graphs, key,
-    made_chain::Chain,
 };
 
 async fn next(hints: &mut ChangeSubscription) {
@@ -104,7 +103,7 @@ async fn what_was_rolled_back_and_what_changes_no_counter_is_not_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_block_wakes_whoever_reads_the_chain() {
     let (url, writer, mut hints) = two().await;
-    let chain = Chain::of(1, 0, 3);
+    let chain = TestChain::generate(1, 0, 3);
     let options = WriterOptions { start: 0, sample: false, backfill: false };
     let mut graph = graphs(&writer).writer(chain.id, options).await.unwrap();
     let mut listener = told(&url).await;

@@ -1,4 +1,4 @@
-//! Blocks put together again from their rows.
+//! Blocks assembled from their rows.
 
 use std::iter::Peekable;
 
@@ -6,26 +6,29 @@ use assay_engine::utxo::{Block, ResolvedBlock, Transaction, TxInput, TxOut};
 
 use super::rows::{BlockRow, TransactionRow};
 
-/// Transactions that are put together at once: they and their legs are in memory then.
+/// Transactions that are assembled at once, in memory with their inputs and outputs.
 const TRANSACTIONS_AT_ONCE: i64 = 4096;
 
-/// A block and where its transactions are.
+/// A block's row with the range of its transactions.
 #[derive(Debug)]
-pub(crate) struct Span {
-    pub(crate) row: BlockRow,
+pub struct BlockSpan {
+    /// The row.
+    pub row: BlockRow,
     /// The number after that of its last transaction.
-    pub(crate) end: i64,
+    pub end: i64,
 }
 
-/// The legs of transactions, with the transactions' numbers, in order.
+/// The inputs and outputs of transactions, each with its transaction's number, in order.
 #[derive(Debug)]
-pub(crate) struct Sides {
-    pub(crate) inputs: Vec<(i64, TxInput)>,
-    pub(crate) outputs: Vec<(i64, TxOut)>,
+pub struct BlockEntries {
+    /// Inputs.
+    pub inputs: Vec<(i64, TxInput)>,
+    /// Outputs.
+    pub outputs: Vec<(i64, TxOut)>,
 }
 
-/// Blocks that follow one another, in parts of bounded size: at least a block each.
-pub(crate) fn parts(blocks: &[Span]) -> impl Iterator<Item = &[Span]> {
+/// Splits blocks that follow one another into parts of bounded size, of at least a block each.
+pub fn parts(blocks: &[BlockSpan]) -> impl Iterator<Item = &[BlockSpan]> {
     let mut rest = blocks;
     std::iter::from_fn(move || {
         let first = rest.first()?.row.first_transaction;
@@ -36,17 +39,17 @@ pub(crate) fn parts(blocks: &[Span]) -> impl Iterator<Item = &[Span]> {
     })
 }
 
-/// Hands out blocks as they were recorded. Rows are in order.
-pub(crate) fn assemble(
-    blocks: &[Span],
+/// Passes blocks to `each` as they were recorded. All rows are in order.
+pub fn assemble(
+    blocks: &[BlockSpan],
     transactions: Vec<TransactionRow>,
-    sides: Sides,
+    sides: BlockEntries,
     each: &mut (dyn FnMut(ResolvedBlock) + Send),
 ) {
     let mut transactions = transactions.into_iter().peekable();
     let mut inputs = sides.inputs.into_iter().peekable();
     let mut outputs = sides.outputs.into_iter().peekable();
-    for Span { row, end } in blocks {
+    for BlockSpan { row, end } in blocks {
         let mut block = Block { reference: row.block, transactions: Vec::new() };
         while let Some(row) = transactions.next_if(|row| row.number < *end) {
             block.transactions.push(Transaction {
@@ -60,8 +63,8 @@ pub(crate) fn assemble(
     }
 }
 
-fn of<T>(legs: &mut Peekable<impl Iterator<Item = (i64, T)>>, transaction: i64) -> Vec<T> {
-    std::iter::from_fn(|| legs.next_if(|(number, _)| *number == transaction))
-        .map(|(_, leg)| leg)
+fn of<T>(entries: &mut Peekable<impl Iterator<Item = (i64, T)>>, transaction: i64) -> Vec<T> {
+    std::iter::from_fn(|| entries.next_if(|(number, _)| *number == transaction))
+        .map(|(_, entry)| entry)
         .collect()
 }

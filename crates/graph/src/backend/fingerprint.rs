@@ -1,4 +1,4 @@
-//! What a graph holds, in one number.
+//! Fingerprints: a digest of everything that a graph holds.
 //!
 //! Each table is hashed on its own, row by row in the order of its key, every field in its full width,
 //! most significant byte first; then the graph's own row and the five digests together.
@@ -8,12 +8,12 @@ use assay_engine::{chain::ChainId, utxo::Statistics};
 use sha2::{Digest, Sha256};
 
 use super::rows::{
-    BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow, kind_number,
+    BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow, kind_number,
 };
 
-/// Hashes rows that are handed in by table and in the order of their keys.
+/// A digest of rows, which are added by table and in the order of their keys.
 #[derive(Debug, Default)]
-pub(crate) struct Fingerprint {
+pub struct Fingerprint {
     blocks: Sha256,
     transactions: Sha256,
     inputs: Sha256,
@@ -22,7 +22,8 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    pub(crate) fn block(&mut self, row: &BlockRow) {
+    /// Adds a block.
+    pub fn block(&mut self, row: &BlockRow) {
         let BlockRow { block, first_transaction, first_owner } = row;
         self.blocks.update(block.height.to_be_bytes());
         self.blocks.update(block.hash);
@@ -32,7 +33,8 @@ impl Fingerprint {
         self.blocks.update(first_owner.to_be_bytes());
     }
 
-    pub(crate) fn transaction(&mut self, row: &TransactionRow) {
+    /// Adds a transaction.
+    pub fn transaction(&mut self, row: &TransactionRow) {
         self.transactions.update(row.number.to_be_bytes());
         self.transactions.update(row.height.to_be_bytes());
         self.transactions.update(row.txid.as_bytes());
@@ -42,17 +44,18 @@ impl Fingerprint {
         }
     }
 
-    pub(crate) fn input(&mut self, row: &InputRow) {
+    /// Adds an input.
+    pub fn input(&mut self, row: &InputRow) {
         self.inputs.update(row.transaction.to_be_bytes());
         self.inputs.update(row.index.to_be_bytes());
-        match row.spends {
-            Spends::Pool => self.inputs.update([0]),
-            Spends::Recorded { transaction, index } => {
+        match row.source {
+            InputSource::Pool => self.inputs.update([0]),
+            InputSource::Recorded { transaction, index } => {
                 self.inputs.update([1]);
                 self.inputs.update(transaction.to_be_bytes());
                 self.inputs.update(index.to_be_bytes());
             }
-            Spends::Elsewhere(output) => {
+            InputSource::Unrecorded(output) => {
                 self.inputs.update([2]);
                 self.inputs.update(output.txid.as_bytes());
                 self.inputs.update(output.index.to_be_bytes());
@@ -67,13 +70,15 @@ impl Fingerprint {
         }
     }
 
-    pub(crate) fn output(&mut self, row: &OutputRow) {
+    /// Adds an output.
+    pub fn output(&mut self, row: &OutputRow) {
         self.outputs.update(row.transaction.to_be_bytes());
         self.outputs.update(row.index.to_be_bytes());
         output(&mut self.outputs, &row.output);
     }
 
-    pub(crate) fn owner(&mut self, row: &OwnerRow) {
+    /// Adds an owner.
+    pub fn owner(&mut self, row: &OwnerRow) {
         let key = row.owner.to_bytes();
         self.owners.update(row.number.to_be_bytes());
         self.owners.update((key.len() as u64).to_be_bytes());
@@ -92,7 +97,8 @@ impl Fingerprint {
     }
 
     /// The digest of a graph of `chain` that begins at `start`.
-    pub(crate) fn of(self, chain: ChainId, start: u64, sample: bool) -> [u8; 32] {
+    #[must_use]
+    pub fn finish(self, chain: ChainId, start: u64, sample: bool) -> [u8; 32] {
         let Self { blocks, transactions, inputs, outputs, owners } = self;
         let mut all = Sha256::new();
         all.update(chain.as_str());

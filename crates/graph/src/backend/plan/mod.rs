@@ -1,5 +1,5 @@
-//! What recording blocks writes: a pure function of the blocks, of where the graph stands, and of what
-//! it knows of the outputs and owners in them.
+//! The write plan: the rows that recording blocks writes, a pure function of the blocks, the graph's
+//! state, and the recorded outputs and owners that the blocks name.
 
 #[cfg(test)]
 mod tests;
@@ -12,59 +12,67 @@ use assay_engine::utxo::{
 use jiff::Timestamp;
 
 use super::{
-    rows::{BlockRow, InputRow, OutputRow, OwnerRow, Spends, TransactionRow, TxOutRow, UndoRow},
-    state::State,
+    rows::{
+        BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow, UndoRow,
+    },
+    state::GraphState,
 };
 use crate::GraphError;
 
-/// Of what blocks name, what must be looked up before they can be planned.
+/// The rows that must be looked up before blocks can be planned.
 #[derive(Debug, Default)]
-pub(crate) struct Needs<'a> {
-    /// Outputs that are spent and that earlier blocks made.
+pub(crate) struct LookupRequest<'a> {
+    /// Outputs of earlier blocks that are spent.
     pub(crate) outputs: HashSet<OutPoint>,
-    /// Everybody who appears.
+    /// All owners that appear.
     pub(crate) owners: HashSet<&'a ScriptOwner>,
 }
 
-/// What is recorded of what was looked up. What is missing is not recorded.
+/// The recorded rows of a [`LookupRequest`]. A missing entry is not recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct LookupResponse {
     /// The newest transactions of these identifiers.
     pub(crate) transactions: HashMap<Txid, i64>,
     /// Owners with their numbers.
     pub(crate) owners: HashMap<ScriptOwner, (i64, Statistics)>,
 }
 
-/// Everything that is to be written.
+/// All rows that an [`append`](crate::GraphWriter::append) writes, in one transaction.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub(crate) blocks: Vec<BlockRow>,
-    pub(crate) transactions: Vec<TransactionRow>,
-    pub(crate) inputs: Vec<InputRow>,
-    pub(crate) outputs: Vec<OutputRow>,
-    /// Owners who appear for the first time, by number.
-    pub(crate) begun: Vec<OwnerRow>,
-    /// Those who were there before, by number, as they are now.
-    pub(crate) changed: Vec<OwnerRow>,
-    pub(crate) undo: Vec<UndoRow>,
-    /// Where the graph stands then.
-    pub(crate) after: State,
+pub struct WritePlan {
+    /// Blocks to be inserted.
+    pub blocks: Vec<BlockRow>,
+    /// Transactions to be inserted.
+    pub transactions: Vec<TransactionRow>,
+    /// Inputs to be inserted.
+    pub inputs: Vec<InputRow>,
+    /// Outputs to be inserted.
+    pub outputs: Vec<OutputRow>,
+    /// Owners to be inserted, by number.
+    pub new_owners: Vec<OwnerRow>,
+    /// Owners whose statistics are to be replaced, by number.
+    pub changed_owners: Vec<OwnerRow>,
+    /// Entries of the undo log to be inserted. Entries below [`GraphState::reorganisable_from`] of `after`
+    /// are to be deleted.
+    pub undo: Vec<UndoRow>,
+    /// The graph's state afterwards.
+    pub after: GraphState,
 }
 
-/// What must be looked up.
-pub(crate) fn needs(blocks: &[ResolvedBlock]) -> Needs<'_> {
-    let mut needs = Needs::default();
+/// The rows that must be looked up before `blocks` can be planned.
+pub(crate) fn lookup_request(blocks: &[ResolvedBlock]) -> LookupRequest<'_> {
+    let mut lookup_request = LookupRequest::default();
     let mut made = HashSet::new();
     for transaction in blocks.iter().flat_map(|block| &block.transactions) {
         for input in transaction.inputs.iter().filter(|input| input.spent.is_some()) {
             if !input.is_from_pool(transaction.txid) && !made.contains(&input.outpoint.txid) {
-                needs.outputs.insert(input.outpoint);
+                lookup_request.outputs.insert(input.outpoint);
             }
         }
-        needs.owners.extend(transaction.all_outputs().map(|output| &output.owner));
+        lookup_request.owners.extend(transaction.all_outputs().map(|output| &output.owner));
         made.insert(transaction.txid);
     }
-    needs
+    lookup_request
 }
 
 /// Plans blocks that follow the tip. Those of at least `reorganisable_from` can be taken back.
@@ -74,12 +82,12 @@ pub(crate) fn needs(blocks: &[ResolvedBlock]) -> Needs<'_> {
 /// [`GraphError::Gap`] where they do not follow; [`GraphError::Amount`] where a sum is beyond what any
 /// chain allows.
 pub(crate) fn plan(
-    state: &State,
+    state: &GraphState,
     blocks: &[ResolvedBlock],
-    known: &Known,
+    known: &LookupResponse,
     reorganisable_from: u64,
     at: Timestamp,
-) -> Result<Plan, GraphError> {
+) -> Result<WritePlan, GraphError> {
     state.expect_next(blocks)?;
     let mut planner = Planner::new(state, blocks, known, reorganisable_from);
     for block in blocks {
@@ -105,8 +113,8 @@ struct Flow {
 }
 
 struct Planner<'a> {
-    known: &'a Known,
-    plan: Plan,
+    known: &'a LookupResponse,
+    plan: WritePlan,
     /// Numbers of the transactions planned so far.
     made: HashMap<Txid, i64>,
     entries: Vec<Entry<'a>>,
@@ -119,9 +127,9 @@ struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     fn new(
-        state: &State,
+        state: &GraphState,
         blocks: &[ResolvedBlock],
-        known: &'a Known,
+        known: &'a LookupResponse,
         reorganisable_from: u64,
     ) -> Self {
         let mut after = state.clone();
@@ -132,13 +140,13 @@ impl<'a> Planner<'a> {
         Self {
             known,
             first_begun: state.next_owner,
-            plan: Plan {
+            plan: WritePlan {
                 blocks: Vec::with_capacity(blocks.len()),
                 transactions: Vec::new(),
                 inputs: Vec::new(),
                 outputs: Vec::new(),
-                begun: Vec::new(),
-                changed: Vec::new(),
+                new_owners: Vec::new(),
+                changed_owners: Vec::new(),
                 undo: Vec::new(),
                 after,
             },
@@ -196,8 +204,8 @@ impl<'a> Planner<'a> {
                 let flow = Flow { sent: output.value.into(), received: 0 };
                 self.output(output, flow, time)
             });
-            let spends = self.spends(transaction.txid, input);
-            self.plan.inputs.push(InputRow { transaction: number, index, spends, spent });
+            let source = self.source(transaction.txid, input);
+            self.plan.inputs.push(InputRow { transaction: number, index, source, spent });
         }
         for (output, index) in transaction.outputs.iter().zip(0..) {
             let flow = Flow { sent: 0, received: output.value.into() };
@@ -210,15 +218,17 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn spends(&self, spending: Txid, input: &TxInput) -> Spends {
+    fn source(&self, spending: Txid, input: &TxInput) -> InputSource {
         if input.is_from_pool(spending) {
-            return Spends::Pool;
+            return InputSource::Pool;
         }
         let OutPoint { txid, index } = input.outpoint;
         let recorded = self.made.get(&txid).or_else(|| self.known.transactions.get(&txid));
         match recorded {
-            Some(&transaction) if input.spent.is_some() => Spends::Recorded { transaction, index },
-            _ => Spends::Elsewhere(input.outpoint),
+            Some(&transaction) if input.spent.is_some() => {
+                InputSource::Recorded { transaction, index }
+            }
+            _ => InputSource::Unrecorded(input.outpoint),
         }
     }
 
@@ -263,14 +273,18 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn finish(self, blocks: &[ResolvedBlock], at: Timestamp) -> Plan {
+    fn finish(self, blocks: &[ResolvedBlock], at: Timestamp) -> WritePlan {
         let mut plan = self.plan;
         for Entry { owner, number, statistics, .. } in self.entries {
             let row = OwnerRow { number, owner: owner.clone(), statistics };
-            let rows = if number < self.first_begun { &mut plan.changed } else { &mut plan.begun };
+            let rows = if number < self.first_begun {
+                &mut plan.changed_owners
+            } else {
+                &mut plan.new_owners
+            };
             rows.push(row);
         }
-        plan.changed.sort_unstable_by_key(|row| row.number);
+        plan.changed_owners.sort_unstable_by_key(|row| row.number);
         if let Some(last) = blocks.last() {
             let before = plan.after.tip.map(|(_, verified_at)| verified_at);
             plan.after.tip = Some((last.reference, before.map_or(at, |before| before.max(at))));

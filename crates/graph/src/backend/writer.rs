@@ -1,5 +1,5 @@
-//! Writing a graph: what is the same in every backend. The order of things is decided here; a backend
-//! only looks rows up and writes them.
+//! Writing a graph: the part that is the same in every backend. The writer decides; a backend looks rows
+//! up and writes them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,84 +8,103 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::{
-    GraphTip, GraphWriter,
     cache::Cache,
-    plan::{self, Known, Needs, Plan},
-    rows::{InputRow, Spends},
-    state::State,
+    plan::{self, LookupRequest, LookupResponse, WritePlan},
+    rows::{InputRow, InputSource},
+    state::GraphState,
 };
-use crate::GraphError;
+use crate::{GraphError, GraphTip, GraphWriter};
 
-/// Bytes that outputs may take in memory: most are spent soon after they were made.
+/// Bytes of memory for outputs: most are spent soon after they were created.
 const OUTPUT_BYTES: usize = 48 << 20;
-/// Bytes that owners may take.
+/// Bytes of memory for owners.
 const OWNER_BYTES: usize = 48 << 20;
-/// Bytes that an owner takes beside itself: witness programs.
+/// Bytes of an owner on the heap: witness programs.
 const OWNER_HEAP: usize = 48;
 
-/// An output that is recorded.
+/// A recorded output.
 #[derive(Clone, Debug)]
-pub(crate) struct RecordedOutput {
+pub struct RecordedOutput {
     /// The number of its transaction.
-    pub(crate) transaction: i64,
-    pub(crate) output: TxOut,
+    pub transaction: i64,
+    /// The output.
+    pub output: TxOut,
 }
 
-/// What a backend does for a writer. Whoever has one is the only one who writes the graph.
+/// A backend's side of a [`Writer`]: looks rows up and writes them. At most one recorder of a graph exists
+/// at a time, and it alone changes the graph.
 #[async_trait]
-pub(crate) trait Recorder: std::fmt::Debug + Send + Sync {
-    /// Where the graph stands.
-    async fn state(&mut self) -> Result<State, GraphError>;
+pub trait Recorder: std::fmt::Debug + Send + Sync {
+    /// The graph's state.
+    async fn state(&mut self) -> Result<GraphState, GraphError>;
 
-    /// The newest transactions of these identifiers.
+    /// The largest transaction number of each identifier that is recorded.
     async fn transactions(&mut self, txids: Vec<Txid>) -> Result<HashMap<Txid, i64>, GraphError>;
 
-    /// Owners with their numbers and what they did.
+    /// The owners that are recorded, with their numbers and statistics.
     async fn owners(
         &mut self,
         owners: Vec<&ScriptOwner>,
     ) -> Result<HashMap<ScriptOwner, (i64, Statistics)>, GraphError>;
 
-    /// Recorded outputs, of the newest transaction where there are several of one identifier.
+    /// The outputs that are recorded, spent or not; of the largest transaction number if several
+    /// transactions share the identifier.
     async fn outputs(
         &mut self,
-        outputs: Vec<OutPoint>,
+        outpoints: Vec<OutPoint>,
     ) -> Result<Vec<(OutPoint, RecordedOutput)>, GraphError>;
 
-    /// Of outputs, named by the number of their transaction and their place, those that are spent.
+    /// The outputs among these that are spent. An output is named by its transaction's number and its
+    /// index.
     async fn spent(&mut self, outputs: Vec<(i64, u32)>) -> Result<Vec<(i64, u32)>, GraphError>;
 
-    /// Writes what was planned where the graph stood at `before`, in one transaction.
+    /// Writes a plan that was made for the state `before`, in one transaction.
     ///
     /// # Errors
     ///
-    /// [`GraphError::Conflict`] where it does not stand there any more.
-    async fn record(&mut self, before: &State, plan: &Plan) -> Result<(), GraphError>;
+    /// [`GraphError::Conflict`] if the graph is not in that state any more; [`GraphError::SpentTwice`] if an
+    /// input spends a recorded output that is spent already, which is checked once indexes are built.
+    async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError>;
 
-    /// Takes back the blocks above `height`, all of which can be taken back, in one transaction.
-    async fn roll_back(&mut self, before: &State, height: u64) -> Result<(), GraphError>;
+    /// Rolls back the blocks above `height`, in one transaction: deletes their rows and those of the owners
+    /// that first appear in them, and restores statistics from the oldest undo entries above `height`. All
+    /// of the blocks can be rolled back.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::Conflict`] if the graph is not in the state `before` any more.
+    async fn roll_back(&mut self, before: &GraphState, height: u64) -> Result<(), GraphError>;
 
-    /// Notes when the tip was confirmed.
+    /// Records when a source confirmed the tip: the later one of this and the recorded time.
     async fn verified(&mut self, at: Timestamp) -> Result<(), GraphError>;
 
-    /// Builds the indexes that reading needs, where they are missing.
+    /// Builds the indexes for reading and the unique index of spent outputs, if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::SpentTwice`] if two inputs spend the same output.
     async fn build_indexes(&mut self) -> Result<(), GraphError>;
 }
 
-/// A writer of a graph.
+/// A writer of a graph over a backend's [`Recorder`].
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub struct Writer {
     recorder: Box<dyn Recorder>,
-    state: State,
+    state: GraphState,
     /// Outputs that were not spent.
     outputs: Cache<OutPoint, RecordedOutput>,
     owners: Cache<ScriptOwner, (i64, Statistics)>,
-    /// Whether a change failed, so that it is not known what of it was written.
+    /// Whether a change failed, so that it may or may not have been written.
     unsure: bool,
 }
 
 impl Writer {
-    pub(crate) async fn new(mut recorder: Box<dyn Recorder>) -> Result<Self, GraphError> {
+    /// A writer over `recorder`, whose graph is read for its state.
+    ///
+    /// # Errors
+    ///
+    /// If the state cannot be read.
+    pub async fn new(mut recorder: Box<dyn Recorder>) -> Result<Self, GraphError> {
         Ok(Self {
             state: recorder.state().await?,
             recorder,
@@ -95,7 +114,7 @@ impl Writer {
         })
     }
 
-    /// Reads anew where the graph stands, where that is not known.
+    /// Reads the graph's state again if a change may or may not have been written.
     async fn settle(&mut self) -> Result<(), GraphError> {
         if self.unsure {
             self.forget();
@@ -110,11 +129,14 @@ impl Writer {
         self.owners.clear();
     }
 
-    /// What is recorded of what blocks need.
-    async fn known(&mut self, needs: Needs<'_>) -> Result<Known, GraphError> {
-        let mut known = Known::default();
+    /// Looks up the recorded rows that blocks name.
+    async fn known(
+        &mut self,
+        lookup_request: LookupRequest<'_>,
+    ) -> Result<LookupResponse, GraphError> {
+        let mut known = LookupResponse::default();
         let mut missing = HashSet::new();
-        for output in needs.outputs {
+        for output in lookup_request.outputs {
             match self.outputs.get(&output) {
                 Some(found) => {
                     known.transactions.insert(output.txid, found.transaction);
@@ -130,7 +152,7 @@ impl Writer {
             known.transactions.extend(self.recorder.transactions(missing).await?);
         }
         let mut missing = Vec::new();
-        for owner in needs.owners {
+        for owner in lookup_request.owners {
             match self.owners.get(owner) {
                 Some(found) => {
                     known.owners.insert(owner.clone(), found);
@@ -144,14 +166,14 @@ impl Writer {
         Ok(known)
     }
 
-    /// Of what the database says cannot be twice, what it is: an output that was spent before.
+    /// Names the input that spends an output for the second time, if that is why recording failed.
     async fn explain(
         &mut self,
         error: GraphError,
         blocks: &[ResolvedBlock],
-        plan: &Plan,
+        plan: &WritePlan,
     ) -> GraphError {
-        if !error.is_unique_violation() {
+        if !error.is_double_spend() {
             return error;
         }
         let outputs = plan.inputs.iter().filter_map(spent_output).collect();
@@ -176,8 +198,8 @@ impl Writer {
         }
     }
 
-    /// Remembers what was recorded.
-    fn remember(&mut self, blocks: &[ResolvedBlock], plan: Plan) {
+    /// Keeps recorded outputs and owners in memory.
+    fn remember(&mut self, blocks: &[ResolvedBlock], plan: WritePlan) {
         let transactions = blocks.iter().flat_map(|block| &block.transactions);
         for (transaction, row) in transactions.zip(&plan.transactions) {
             for input in &transaction.inputs {
@@ -189,18 +211,18 @@ impl Writer {
                 self.outputs.insert(outpoint, recorded);
             }
         }
-        for row in plan.begun.into_iter().chain(plan.changed) {
+        for row in plan.new_owners.into_iter().chain(plan.changed_owners) {
             self.owners.insert(row.owner, (row.number, row.statistics));
         }
         self.state = plan.after;
     }
 }
 
-/// What a row says is spent, where that is recorded.
+/// The recorded output that a row spends.
 const fn spent_output(row: &InputRow) -> Option<(i64, u32)> {
-    match row.spends {
-        Spends::Recorded { transaction, index } => Some((transaction, index)),
-        Spends::Elsewhere(_) | Spends::Pool => None,
+    match row.source {
+        InputSource::Recorded { transaction, index } => Some((transaction, index)),
+        InputSource::Unrecorded(_) | InputSource::Pool => None,
     }
 }
 
@@ -247,11 +269,11 @@ impl GraphWriter for Writer {
         if blocks.is_empty() {
             return Ok(());
         }
-        let known = self.known(plan::needs(blocks)).await?;
+        let known = self.known(plan::lookup_request(blocks)).await?;
         let plan = plan::plan(&self.state, blocks, &known, reorganisable_from, at)?;
         self.unsure = true;
         if let Err(error) = self.recorder.record(&self.state, &plan).await {
-            // It may have been written all the same: the answer, too, can get lost.
+            // It may have been written nevertheless: the store's answer can get lost.
             let _unreachable = self.settle().await;
             return Err(self.explain(error, blocks, &plan).await);
         }
@@ -283,7 +305,7 @@ impl GraphWriter for Writer {
     async fn build_indexes(&mut self) -> Result<(), GraphError> {
         let built = self.recorder.build_indexes().await;
         built.map_err(|error| match error {
-            error if error.is_unique_violation() => GraphError::SpentTwice(self.state.chain),
+            error if error.is_double_spend() => GraphError::SpentTwice(self.state.chain),
             error => error,
         })?;
         self.state.indexed = true;

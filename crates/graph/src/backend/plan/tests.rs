@@ -3,7 +3,7 @@
 use assay_engine::utxo::{Block, BlockRef, TransactionKind};
 
 use super::*;
-use crate::state::tests::empty;
+use crate::backend::state::tests::empty;
 
 fn owner(number: u8) -> ScriptOwner {
     ScriptOwner::KeyHash([number; 20])
@@ -42,7 +42,12 @@ fn block(height: u64, transactions: Vec<Transaction>) -> ResolvedBlock {
     ResolvedBlock::assume(Block { reference, transactions })
 }
 
-fn plan_of(state: &State, blocks: &[ResolvedBlock], known: &Known, from: u64) -> Plan {
+fn plan_of(
+    state: &GraphState,
+    blocks: &[ResolvedBlock],
+    known: &LookupResponse,
+    from: u64,
+) -> WritePlan {
     plan(state, blocks, known, from, time(99)).unwrap()
 }
 
@@ -59,31 +64,32 @@ fn story() -> Vec<ResolvedBlock> {
 
 #[test]
 fn everything_is_numbered_in_the_order_of_the_chain() {
-    let plan = plan_of(&empty(0), &story(), &Known::default(), 0);
+    let plan = plan_of(&empty(0), &story(), &LookupResponse::default(), 0);
     let numbers = plan.transactions.iter().map(|row| (row.number, row.height, row.txid));
     let expected = [(0, 0, txid(1)), (1, 1, txid(4)), (2, 1, txid(2)), (3, 2, txid(3))];
     assert!(numbers.eq(expected));
-    let owners = plan.begun.iter().map(|row| (row.number, row.owner.clone()));
+    let owners = plan.new_owners.iter().map(|row| (row.number, row.owner.clone()));
     assert!(owners.eq([(0, owner(1)), (1, owner(9)), (2, owner(2)), (3, owner(3))]));
     let firsts = plan.blocks.iter().map(|row| (row.first_transaction, row.first_owner));
     assert!(firsts.eq([(0, 0), (1, 1), (3, 3)]));
     assert_eq!((plan.after.next_transaction, plan.after.next_owner), (4, 4));
     assert_eq!(plan.after.tip, Some((story()[2].reference, time(99))));
-    let spends: Vec<_> = plan.inputs.iter().map(|row| row.spends).collect();
-    let recorded = |transaction| Spends::Recorded { transaction, index: 0 };
+    let spends: Vec<_> = plan.inputs.iter().map(|row| row.source).collect();
+    let recorded = |transaction| InputSource::Recorded { transaction, index: 0 };
     assert_eq!(spends, [recorded(0), recorded(2)], "made by these very blocks");
 }
 
 #[test]
 fn what_one_pays_oneself_is_neither_income_nor_expense() {
-    let plan = plan_of(&empty(0), &story(), &Known::default(), 0);
-    let figures = plan.begun.iter().map(|row| {
+    let plan = plan_of(&empty(0), &story(), &LookupResponse::default(), 0);
+    let figures = plan.new_owners.iter().map(|row| {
         let it = row.statistics;
         (it.transactions_in, it.received, it.transactions_out, it.sent)
     });
     // All of the 100 are A's, so that all of the 20 come back: 80 are gone, 10 of them as the fee.
     assert!(figures.eq([(1, 100, 1, 80), (1, 60, 0, 0), (1, 70, 1, 70), (1, 70, 0, 0)]));
-    let seen = plan.begun.iter().map(|row| (row.statistics.first_seen, row.statistics.last_seen));
+    let seen =
+        plan.new_owners.iter().map(|row| (row.statistics.first_seen, row.statistics.last_seen));
     assert!(seen.eq([(0, 1), (1, 1), (1, 2), (2, 2)].map(|(a, b)| (time(a), time(b)))));
 }
 
@@ -91,31 +97,31 @@ fn what_one_pays_oneself_is_neither_income_nor_expense() {
 fn what_was_known_before_is_continued() {
     let story = story();
     let (first, rest) = story.split_at(1);
-    let before = plan_of(&empty(0), first, &Known::default(), 0);
-    let asked = needs(rest);
+    let before = plan_of(&empty(0), first, &LookupResponse::default(), 0);
+    let asked = lookup_request(rest);
     let from_before = OutPoint { txid: txid(1), index: 0 };
     assert_eq!(asked.outputs, HashSet::from([from_before]), "the other is made on the way");
     assert_eq!(asked.owners.len(), 4);
 
-    let a = &before.begun[0];
-    let known = Known {
+    let a = &before.new_owners[0];
+    let known = LookupResponse {
         transactions: HashMap::from([(txid(1), 0)]),
         owners: HashMap::from([(owner(1), (0, a.statistics))]),
     };
     let after = plan_of(&before.after, rest, &known, 0);
-    let whole = plan_of(&empty(0), &story, &Known::default(), 0);
-    assert_eq!(after.changed, whole.begun[..1]);
-    assert_eq!(after.begun, whole.begun[1..]);
+    let whole = plan_of(&empty(0), &story, &LookupResponse::default(), 0);
+    assert_eq!(after.changed_owners, whole.new_owners[..1]);
+    assert_eq!(after.new_owners, whole.new_owners[1..]);
     assert_eq!(after.after, whole.after);
 }
 
 #[test]
 fn a_block_is_undone_for_whoever_was_there_before_it() {
-    let whole = plan_of(&empty(0), &story(), &Known::default(), 0);
+    let whole = plan_of(&empty(0), &story(), &LookupResponse::default(), 0);
     let undo = whole.undo.iter().map(|row| (row.height, row.owner, row.before.sent));
     assert!(undo.eq([(1, 0, 0), (2, 2, 0)]), "A before it paid, B before it passed on");
     assert_eq!(whole.after.reorganisable_from, 0);
-    let late = plan_of(&empty(0), &story(), &Known::default(), 2);
+    let late = plan_of(&empty(0), &story(), &LookupResponse::default(), 2);
     assert_eq!(late.undo.iter().map(|row| row.height).collect::<Vec<_>>(), [2]);
     assert_eq!(late.after.reorganisable_from, 2);
 }
@@ -126,11 +132,11 @@ fn what_is_not_known_is_kept_as_it_is_named() {
     let told = spend(8, 3, Some(coin(2, 50)));
     let transaction = payment(5, vec![spend(9, 7, None), told, out_of_pool], vec![coin(3, 100)]);
     let blocks = [block(0, vec![transaction])];
-    assert_eq!(needs(&blocks).outputs.len(), 1, "whose value is told may be recorded");
-    let plan = plan_of(&empty(0), &blocks, &Known::default(), 0);
-    let spends: Vec<_> = plan.inputs.iter().map(|row| row.spends).collect();
-    let elsewhere = |number, index| Spends::Elsewhere(OutPoint { txid: txid(number), index });
-    assert_eq!(spends, [elsewhere(9, 7), elsewhere(8, 3), Spends::Pool]);
+    assert_eq!(lookup_request(&blocks).outputs.len(), 1, "whose value is told may be recorded");
+    let plan = plan_of(&empty(0), &blocks, &LookupResponse::default(), 0);
+    let spends: Vec<_> = plan.inputs.iter().map(|row| row.source).collect();
+    let elsewhere = |number, index| InputSource::Unrecorded(OutPoint { txid: txid(number), index });
+    assert_eq!(spends, [elsewhere(9, 7), elsewhere(8, 3), InputSource::Pool]);
     assert_eq!(plan.inputs[0].spent, None);
     let row = &plan.transactions[0];
     assert_eq!((row.inputs, row.input_total, row.unknown, row.output_total), (3, 100, 20, 100));
@@ -141,7 +147,7 @@ fn more_than_any_chain_allows_is_refused() {
     let whole = u64::try_from(i64::MAX).unwrap();
     let refused = |transaction: Transaction| {
         let blocks = [block(0, vec![transaction])];
-        let planned = plan(&empty(0), &blocks, &Known::default(), 0, time(0));
+        let planned = plan(&empty(0), &blocks, &LookupResponse::default(), 0, time(0));
         matches!(planned, Err(GraphError::Amount { .. }))
     };
     assert!(!refused(coinbase(1, vec![coin(1, whole)])));

@@ -1,9 +1,9 @@
-//! What a writer remembers of a graph, within a bound of bytes.
+//! A writer's cache of rows, within a limit of bytes.
 
 use std::{borrow::Borrow, collections::HashMap, hash::Hash};
 
-/// Values by key. When the younger half is full, the older one is forgotten and they change places, so
-/// that what was not used for long goes first.
+/// Values by key in two halves. When the younger half is full, the older one is emptied and they change
+/// places, so that entries that were not used for long are dropped first.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V> {
     young: HashMap<K, V>,

@@ -1,4 +1,4 @@
-//! Made-up chains: everything that a graph must keep, drawn from a seed.
+//! Generated chains: everything that a graph must keep, drawn from a seed.
 
 use assay_engine::{
     chain::ChainId,
@@ -10,16 +10,19 @@ use assay_engine::{
 };
 use jiff::Timestamp;
 
-/// Numbers from a seed (`SplitMix64`).
+/// A generator of numbers from a seed (`SplitMix64`).
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub struct SplitMix64(u64);
 
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
+impl SplitMix64 {
+    /// A generator with a seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number.
+    pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,7 +30,8 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound as u64).unwrap()
     }
 
@@ -35,86 +39,96 @@ impl Dice {
         self.below(bound) == 0
     }
 
-    pub(crate) fn bytes<const N: usize>(&mut self) -> [u8; N] {
+    /// Random bytes.
+    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
         std::array::from_fn(|_| u8::try_from(self.next() & 0xff).unwrap())
     }
 }
 
-/// A chain that grows. A clone with other dice is a fork.
+/// A generated chain.
 #[derive(Clone, Debug)]
-pub(crate) struct Chain {
-    pub(crate) id: ChainId,
-    pub(crate) dice: Dice,
-    pub(crate) start: u64,
-    pub(crate) blocks: Vec<ResolvedBlock>,
+pub struct TestChain {
+    /// The chain that it stands for.
+    pub id: ChainId,
+    /// Height of its first block.
+    pub start: u64,
+    /// Its blocks.
+    pub blocks: Vec<ResolvedBlock>,
+    random: SplitMix64,
     unspent: Vec<(OutPoint, TxOut)>,
 }
 
-impl Chain {
-    pub(crate) fn new(seed: u64, start: u64) -> Self {
+impl TestChain {
+    /// A chain without blocks.
+    #[must_use]
+    pub const fn new(seed: u64, start: u64) -> Self {
         Self {
             id: ChainId::BTC,
-            dice: Dice::new(seed),
             start,
             blocks: Vec::new(),
+            random: SplitMix64::new(seed),
             unspent: Vec::new(),
         }
     }
 
-    pub(crate) fn of(seed: u64, start: u64, blocks: usize) -> Self {
+    /// A chain of `blocks` blocks from height `start` on.
+    #[must_use]
+    pub fn generate(seed: u64, start: u64, blocks: usize) -> Self {
         let mut chain = Self::new(seed, start);
         for _ in 0..blocks {
-            chain.grow();
+            chain.add_random_block();
         }
         chain
     }
 
-    /// The same as another chain.
-    pub(crate) fn called(self, id: ChainId) -> Self {
+    /// The same blocks on another chain.
+    #[must_use]
+    pub fn with_id(self, id: ChainId) -> Self {
         Self { id, ..self }
     }
 
-    /// The chain up to a height, growing differently from there on.
-    pub(crate) fn fork(&self, height: u64, seed: u64, blocks: usize) -> Self {
+    /// The chain up to a height, followed by `blocks` other blocks.
+    #[must_use]
+    pub fn fork(&self, height: u64, seed: u64, blocks: usize) -> Self {
         let mut fork = Self { id: self.id, ..Self::new(seed, self.start) };
         let kept = self.blocks.iter().filter(|block| block.reference.height <= height);
         for block in kept {
             for transaction in &block.transactions {
-                fork.move_coins(transaction);
+                fork.update_unspent(transaction);
             }
             fork.blocks.push(block.clone());
         }
         for _ in 0..blocks {
-            fork.grow();
+            fork.add_random_block();
         }
         fork
     }
 
     /// Adds a block of up to eight transactions.
-    pub(crate) fn grow(&mut self) {
+    pub fn add_random_block(&mut self) {
         let mut transactions = vec![self.coinbase()];
-        self.move_coins(&transactions[0]);
-        for _ in 0..self.dice.below(8) {
+        self.update_unspent(&transactions[0]);
+        for _ in 0..self.random.below(8) {
             let transaction = self.payment();
-            self.move_coins(&transaction);
+            self.update_unspent(&transaction);
             transactions.push(transaction);
         }
-        self.add(transactions);
+        self.add_block(transactions);
     }
 
     /// Adds a block with these transactions.
-    pub(crate) fn add(&mut self, transactions: Vec<Transaction>) {
+    pub fn add_block(&mut self, transactions: Vec<Transaction>) {
         let last = self.blocks.last().map(|block| block.reference);
         let height = last.map_or(self.start, |last| last.height + 1);
         let parent = last.map_or([0; 32], |last| last.hash);
         // Later blocks may have earlier times.
-        let second = i64::try_from(height * 600 + self.dice.next() % 1500).unwrap();
+        let second = i64::try_from(height * 600 + self.random.next() % 1500).unwrap();
         let time = Timestamp::from_second(1_231_006_505 + second).unwrap();
-        let reference = BlockRef { height, hash: self.dice.bytes(), parent, time };
+        let reference = BlockRef { height, hash: self.random.bytes(), parent, time };
         self.blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
     }
 
-    fn move_coins(&mut self, transaction: &Transaction) {
+    fn update_unspent(&mut self, transaction: &Transaction) {
         self.unspent.retain(|(output, _)| {
             output.txid != transaction.txid
                 && !transaction.inputs.iter().any(|input| input.outpoint == *output)
@@ -126,8 +140,8 @@ impl Chain {
     }
 
     fn owner(&mut self) -> ScriptOwner {
-        // Few of them, so that they meet again; the first is a hub.
-        let number = if self.dice.one_in(3) { 0 } else { self.dice.below(40) };
+        // Few owners, so that they meet again; the first is a hub.
+        let number = if self.random.one_in(3) { 0 } else { self.random.below(40) };
         let byte = u8::try_from(number).unwrap();
         match number % 6 {
             0 | 1 => ScriptOwner::KeyHash([byte; 20]),
@@ -139,16 +153,16 @@ impl Chain {
     }
 
     fn coinbase(&mut self) -> Transaction {
-        if self.dice.one_in(10) && !self.blocks.is_empty() {
-            // Some share their identifier with later ones, which are the same to the byte.
-            let place = self.dice.below(self.blocks.len());
-            return self.blocks[place].transactions[0].clone();
+        if self.random.one_in(10) && !self.blocks.is_empty() {
+            // Some coinbases are repeated byte by byte (BIP 30).
+            let index = self.random.below(self.blocks.len());
+            return self.blocks[index].transactions[0].clone();
         }
-        let outputs = (0..=self.dice.below(2))
-            .map(|_| TxOut { owner: self.owner(), value: 25 + self.dice.next() % 1_000_000 })
+        let outputs = (0..=self.random.below(2))
+            .map(|_| TxOut { owner: self.owner(), value: 25 + self.random.next() % 1_000_000 })
             .collect();
         Transaction {
-            txid: Txid::from_bytes(self.dice.bytes()),
+            txid: Txid::from_bytes(self.random.bytes()),
             kind: TransactionKind::Coinbase,
             inputs: Vec::new(),
             outputs,
@@ -156,31 +170,31 @@ impl Chain {
     }
 
     fn payment(&mut self) -> Transaction {
-        let txid = Txid::from_bytes(self.dice.bytes());
+        let txid = Txid::from_bytes(self.random.bytes());
         let mut inputs = Vec::new();
-        for _ in 0..=self.dice.below(4) {
+        for _ in 0..=self.random.below(4) {
             if self.unspent.is_empty() {
                 break;
             }
-            let place = self.dice.below(self.unspent.len());
-            let (output, coin) = self.unspent[place].clone();
+            let index = self.random.below(self.unspent.len());
+            let (output, coin) = self.unspent[index].clone();
             if !inputs.iter().any(|input: &TxInput| input.outpoint == output) {
                 inputs.push(TxInput { outpoint: output, spent: Some(coin) });
             }
         }
         let mut unknown = 0;
-        if self.dice.one_in(6) {
-            let outpoint = self.elsewhere();
+        if self.random.one_in(6) {
+            let outpoint = self.unrecorded();
             inputs.insert(0, TxInput { outpoint, spent: None });
-            unknown = self.dice.next() % 5000;
+            unknown = self.random.next() % 5000;
         }
-        if self.dice.one_in(12) {
-            // Made before the first block, but told by the node.
-            let coin = TxOut { owner: self.owner(), value: self.dice.next() % 3000 };
-            inputs.push(TxInput { outpoint: self.elsewhere(), spent: Some(coin) });
+        if self.random.one_in(12) {
+            // Created before the first block, but told by the node.
+            let coin = TxOut { owner: self.owner(), value: self.random.next() % 3000 };
+            inputs.push(TxInput { outpoint: self.unrecorded(), spent: Some(coin) });
         }
-        if self.dice.one_in(12) {
-            let value = self.dice.next() % 3000;
+        if self.random.one_in(12) {
+            let value = self.random.next() % 3000;
             let coin = TxOut { owner: ScriptOwner::Pool(Pool::Mweb), value };
             inputs.push(TxInput::from_pool(txid, Some(coin)));
         }
@@ -188,37 +202,38 @@ impl Chain {
         let mut rest = worth.sum::<u64>() + unknown;
         rest -= rest / 50;
         let mut outputs = Vec::new();
-        for _ in 0..=self.dice.below(5) {
-            let value = if self.dice.one_in(8) { 0 } else { self.dice.next() % (rest + 1) };
+        for _ in 0..=self.random.below(5) {
+            let value = if self.random.one_in(8) { 0 } else { self.random.next() % (rest + 1) };
             rest -= value;
             outputs.push(TxOut { owner: self.owner(), value });
         }
         let payers: Vec<_> = inputs.iter().flat_map(|input| &input.spent).collect();
-        if !payers.is_empty() && self.dice.one_in(2) {
-            let change = payers[self.dice.below(payers.len())].owner.clone();
-            let place = self.dice.below(outputs.len() + 1);
-            outputs.insert(place, TxOut { owner: change, value: rest });
+        if !payers.is_empty() && self.random.one_in(2) {
+            let change = payers[self.random.below(payers.len())].owner.clone();
+            let index = self.random.below(outputs.len() + 1);
+            outputs.insert(index, TxOut { owner: change, value: rest });
         }
-        if self.dice.one_in(12) {
+        if self.random.one_in(12) {
             let value = outputs.last().unwrap().value;
             outputs.last_mut().unwrap().value = 0;
             outputs.push(TxOut { owner: ScriptOwner::Pool(Pool::Mweb), value });
         }
-        let kind = match self.dice.below(10) {
+        let kind = match self.random.below(10) {
             number @ 0..5 => TransactionKind::Coinjoin(CoinjoinKind::ALL[number]),
             _ => TransactionKind::Payment,
         };
         Transaction { txid, kind, inputs, outputs }
     }
 
-    /// An output of a transaction that nobody saw, unlikely to be asked for twice.
-    fn elsewhere(&mut self) -> OutPoint {
-        let index = [0, 1, 70_000, 3_000_000_000][self.dice.below(4)];
-        OutPoint { txid: Txid::from_bytes(self.dice.bytes()), index }
+    /// An output of an unrecorded transaction.
+    fn unrecorded(&mut self) -> OutPoint {
+        let index = [0, 1, 70_000, 3_000_000_000][self.random.below(4)];
+        OutPoint { txid: Txid::from_bytes(self.random.bytes()), index }
     }
 
-    /// Everybody who appears, and somebody who does not.
-    pub(crate) fn owners(&self) -> Vec<ScriptOwner> {
+    /// All owners that appear, and one that does not.
+    #[must_use]
+    pub fn owners(&self) -> Vec<ScriptOwner> {
         let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
         let mut owners: Vec<_> = transactions
             .flat_map(|transaction| transaction.all_outputs().map(|output| output.owner.clone()))
@@ -229,15 +244,17 @@ impl Chain {
         owners
     }
 
-    /// Every transaction, those of one identifier as often as they are there, and one that is not.
-    pub(crate) fn txids(&self) -> Vec<Txid> {
+    /// The identifiers of all transactions, repeated ones as often as they appear, and one that does not.
+    #[must_use]
+    pub fn txids(&self) -> Vec<Txid> {
         let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
         let nobody = Txid::from_bytes([255; 32]);
         transactions.map(|transaction| transaction.txid).chain([nobody]).collect()
     }
 
-    /// Every output, everything that is spent, and some that are not there.
-    pub(crate) fn outpoints(&self) -> Vec<OutPoint> {
+    /// All outputs, all spent outputs, and some that do not exist.
+    #[must_use]
+    pub fn outpoints(&self) -> Vec<OutPoint> {
         let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
         let outputs = transactions.flat_map(|transaction| {
             let made = (0..=transaction.outputs.len()).map(|index| OutPoint {

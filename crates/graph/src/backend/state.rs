@@ -1,4 +1,4 @@
-//! Where a graph stands, and what may come next.
+//! A graph's state, and the blocks that may follow.
 
 use assay_engine::{
     chain::ChainId,
@@ -6,32 +6,48 @@ use assay_engine::{
 };
 use jiff::Timestamp;
 
-use super::{DEEPEST_REORGANISATION, GraphTip};
-use crate::GraphError;
+use crate::{DEEPEST_REORGANISATION, GraphError, GraphTip, WriterOptions};
 
-/// Where a graph stands.
+/// The state of a graph: its own row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct State {
-    pub(crate) chain: ChainId,
+pub struct GraphState {
+    /// Chain.
+    pub chain: ChainId,
     /// The height of its first block.
-    pub(crate) start: u64,
-    /// Whether it is made up.
-    pub(crate) sample: bool,
-    /// Its newest block, and when that was last confirmed; `None` where it holds none.
-    pub(crate) tip: Option<(BlockRef, Timestamp)>,
+    pub start: u64,
+    /// Whether it holds demo data.
+    pub sample: bool,
+    /// Its newest block, and when a source last confirmed it; `None` without blocks.
+    pub tip: Option<(BlockRef, Timestamp)>,
     /// The number of the next transaction.
-    pub(crate) next_transaction: i64,
+    pub next_transaction: i64,
     /// The number of the next owner.
-    pub(crate) next_owner: i64,
-    /// The lowest height whose block can be taken back, with all that follow.
-    pub(crate) reorganisable_from: u64,
-    /// Whether what reading needs was built.
-    pub(crate) indexed: bool,
+    pub next_owner: i64,
+    /// The lowest height whose block can be rolled back.
+    pub reorganisable_from: u64,
+    /// Whether the indexes for reading were built.
+    pub indexed: bool,
 }
 
-impl State {
-    /// How far the graph reaches.
-    pub(crate) fn graph_tip(&self) -> Option<GraphTip> {
+impl GraphState {
+    /// The state of a new graph without blocks and without indexes.
+    #[must_use]
+    pub const fn new(chain: ChainId, options: WriterOptions) -> Self {
+        Self {
+            chain,
+            start: options.start,
+            sample: options.sample,
+            tip: None,
+            next_transaction: 0,
+            next_owner: 0,
+            reorganisable_from: options.start,
+            indexed: false,
+        }
+    }
+
+    /// The graph's tip, as readers see it; `None` without blocks.
+    #[must_use]
+    pub fn graph_tip(&self) -> Option<GraphTip> {
         self.tip.map(|(block, verified_at)| GraphTip {
             start: self.start,
             block,
@@ -40,7 +56,7 @@ impl State {
         })
     }
 
-    /// Refuses blocks that do not follow one another and the tip.
+    /// Checks that blocks follow one another and the tip.
     pub(crate) fn expect_next(&self, blocks: &[ResolvedBlock]) -> Result<(), GraphError> {
         let mut tip = self.tip.map(|(block, _)| block);
         for block in blocks.iter().map(|block| block.reference) {
@@ -59,19 +75,19 @@ impl State {
         Ok(())
     }
 
-    /// The lowest of the heights that can be taken back once blocks up to `tip` are recorded, where
-    /// the caller asked for `wanted`.
+    /// The lowest height that can be rolled back once blocks up to `tip` are recorded, where the caller
+    /// asked for `wanted`.
     pub(crate) fn reorganisable_after(&self, tip: u64, wanted: u64) -> u64 {
         let oldest_kept = (tip + 1).saturating_sub(DEEPEST_REORGANISATION);
         let first_new = self.tip.map_or(self.start, |(block, _)| block.height + 1);
-        // What was recorded so that it cannot be taken back stands in the way of what is below it.
+        // Blocks that cannot be rolled back keep those below them from being rolled back.
         if wanted > first_new {
             return wanted.max(oldest_kept).min(tip + 1);
         }
         self.reorganisable_from.max(oldest_kept)
     }
 
-    /// Refuses to take back what cannot be taken back any more.
+    /// Checks that all blocks above `height` can be rolled back.
     pub(crate) fn expect_reversible(&self, height: u64) -> Result<(), GraphError> {
         let lowest = (height + 1).max(self.start);
         if lowest < self.reorganisable_from {
@@ -91,17 +107,9 @@ pub(crate) mod tests {
     use super::*;
 
     /// A graph without blocks.
-    pub(crate) fn empty(start: u64) -> State {
-        State {
-            chain: ChainId::BTC,
-            start,
-            sample: false,
-            tip: None,
-            next_transaction: 0,
-            next_owner: 0,
-            reorganisable_from: start,
-            indexed: true,
-        }
+    pub(crate) fn empty(start: u64) -> GraphState {
+        let options = WriterOptions { start, sample: false, backfill: false };
+        GraphState { indexed: true, ..GraphState::new(ChainId::BTC, options) }
     }
 
     fn block(height: u64, hash: u8, parent: u8) -> ResolvedBlock {
@@ -110,13 +118,14 @@ pub(crate) mod tests {
         ResolvedBlock::assume(Block { reference, transactions: Vec::new() })
     }
 
-    fn at(tip: u64) -> State {
-        State { tip: Some((block(tip, 1, 0).reference, Timestamp::UNIX_EPOCH)), ..empty(10) }
+    fn at(tip: u64) -> GraphState {
+        GraphState { tip: Some((block(tip, 1, 0).reference, Timestamp::UNIX_EPOCH)), ..empty(10) }
     }
 
     #[test]
     fn blocks_follow_the_tip_and_one_another() {
-        let follows = |state: &State, blocks: &[ResolvedBlock]| state.expect_next(blocks).is_ok();
+        let follows =
+            |state: &GraphState, blocks: &[ResolvedBlock]| state.expect_next(blocks).is_ok();
         assert!(follows(&empty(10), &[block(10, 1, 0), block(11, 2, 1)]));
         assert!(!follows(&empty(10), &[block(11, 1, 0)]));
         assert!(follows(&at(20), &[block(21, 2, 1), block(22, 3, 2)]));
@@ -133,7 +142,7 @@ pub(crate) mod tests {
         assert_eq!(at(20).reorganisable_after(30, 25), 25);
         assert_eq!(at(20).reorganisable_after(30, 99), 31, "none of them");
         assert_eq!(at(20).reorganisable_after(500, 25), 401);
-        let state = State { reorganisable_from: 18, ..at(20) };
+        let state = GraphState { reorganisable_from: 18, ..at(20) };
         assert_eq!(state.reorganisable_after(21, 0), 18, "what was not kept does not come back");
         assert!(state.expect_reversible(17).is_ok());
         let error = state.expect_reversible(16).unwrap_err();

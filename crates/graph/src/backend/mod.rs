@@ -1,0 +1,38 @@
+//! Everything that a backend of chain graphs implements, and the parts that are the same in each.
+//!
+//! A backend keeps the rows of [`rows`] in any store that has transactions and ordered keys. `SQLite` and
+//! PostgreSQL are two backends; another one is written outside this crate from public items alone:
+//!
+//! 1. **Writing.** Implement [`Recorder`] and hand it to [`Writer`]. The writer decides: it looks rows up
+//!    through the recorder, checks that blocks follow one another, numbers transactions and owners, keeps
+//!    statistics and the undo log, and passes a [`WritePlan`] whose rows the recorder writes in one
+//!    transaction. [`GraphState`] is the graph's own row; [`GraphState::new`] makes the first one.
+//! 2. **Reading.** Implement [`FlowSource`](crate::FlowSource) and [`Graph`](crate::Graph). Each call reads
+//!    one state of the store. [`HistoryRows`] assembles an address's history, [`TransactionHead`] a
+//!    transaction, [`blocks`] whole blocks, [`TouchedOwners`] the owners in a range of blocks, and
+//!    [`Fingerprint`] hashes all rows.
+//! 3. **Opening.** Implement [`GraphStore`](crate::GraphStore): one writer for each chain at a time
+//!    ([`GraphError::Busy`](crate::GraphError::Busy)), and any number of readers.
+//! 4. **Errors.** Failures of the store are
+//!    [`GraphError::Backend`](crate::GraphError::Backend); an output that is spent twice is
+//!    [`GraphError::SpentTwice`](crate::GraphError::SpentTwice), which the writer explains.
+//! 5. **Proof.** Run [`conformance`](crate::conformance) (feature `conformance`) against the backend.
+//!
+//! `tests/ordered_maps` of this crate is such a backend in full, over ordered maps.
+
+pub mod answer;
+pub mod blocks;
+mod cache;
+mod fingerprint;
+mod plan;
+pub mod rows;
+mod state;
+mod touched;
+mod writer;
+
+pub use answer::{HistoryRows, OwnEntries, SideEntries, TransactionHead};
+pub use fingerprint::Fingerprint;
+pub use plan::WritePlan;
+pub use state::GraphState;
+pub use touched::{TOUCHED_PAGE, TouchedOwners};
+pub use writer::{RecordedOutput, Recorder, Writer};

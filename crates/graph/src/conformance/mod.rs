@@ -1,0 +1,157 @@
+//! Conformance: the contract of chain graphs as checks that any backend can run.
+//!
+//! [`graph_conformance!`](crate::graph_conformance) makes a test of each check. The right answers are those
+//! of [`MemoryGraph`].
+//!
+//! ```ignore
+//! /// A fresh store, and a value that must outlive it.
+//! async fn fresh() -> (std::sync::Arc<dyn assay_graph::GraphStore>, tempfile::TempDir) { ... }
+//!
+//! assay_graph::graph_conformance!(my_backend => crate::fresh().await);
+//! ```
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "a check stops at the first surprise"
+)]
+
+mod chain;
+mod reading;
+mod writing;
+
+use std::sync::Arc;
+
+use assay_engine::{chain::ChainId, trace::ReadLimits, utxo::ResolvedBlock};
+use jiff::Timestamp;
+
+pub use chain::{SplitMix64, TestChain};
+pub use reading::*;
+pub use writing::*;
+
+use crate::{FlowSource, Graph, GraphStore, GraphWriter, WriterOptions, memory::MemoryGraph};
+
+/// The chain of most checks.
+pub const CHAIN: ChainId = ChainId::BTC;
+
+/// A time: so many seconds after a fixed one.
+#[must_use]
+pub fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+/// Options of a writer from height `start` on.
+#[must_use]
+pub const fn options(start: u64) -> WriterOptions {
+    WriterOptions { start, sample: false, backfill: false }
+}
+
+/// A writer of [`CHAIN`] from height `start` on.
+pub async fn writer(store: &dyn GraphStore, start: u64) -> Box<dyn GraphWriter> {
+    store.writer(CHAIN, options(start)).await.unwrap()
+}
+
+/// The graph of [`CHAIN`].
+pub async fn graph(store: &dyn GraphStore) -> Arc<dyn Graph> {
+    store.graph(CHAIN).await.unwrap().unwrap()
+}
+
+/// The reference: a chain in memory.
+#[must_use]
+pub fn reference(chain: &TestChain) -> MemoryGraph {
+    MemoryGraph::new(chain.id, chain.start, false, chain.blocks.clone(), at(0))
+}
+
+/// Appends blocks, `at_once` in each transaction.
+pub async fn append(writer: &mut dyn GraphWriter, blocks: &[ResolvedBlock], at_once: usize) {
+    for blocks in blocks.chunks(at_once) {
+        writer.append(blocks, 0, at(0)).await.unwrap();
+    }
+}
+
+/// Checks that a graph answers every question as the reference does.
+pub async fn expect_equal(graph: &dyn Graph, chain: &TestChain) {
+    let right = reference(chain);
+    assert_eq!(graph.tip().await.unwrap(), right.tip().await.unwrap());
+    assert_eq!(graph.fingerprint().await.unwrap(), right.fingerprint().await.unwrap());
+    let (txids, outpoints) = (chain.txids(), chain.outpoints());
+    for largest in [0, 1, 2, 1000] {
+        for owner in chain.owners() {
+            // Few entries of all transactions together, some, and all.
+            for entries in [1, 5, 1_000_000] {
+                let limits = ReadLimits { transfers: largest, entries };
+                let history = graph.history(&owner, limits).await.unwrap();
+                assert_eq!(history, right.history(&owner, limits).await.unwrap(), "{owner:?}");
+            }
+        }
+        assert_eq!(
+            graph.origins(&txids, largest).await.unwrap(),
+            right.origins(&txids, largest).await.unwrap()
+        );
+        assert_eq!(
+            graph.destinations(&outpoints, largest).await.unwrap(),
+            right.destinations(&outpoints, largest).await.unwrap()
+        );
+        for txid in &txids {
+            assert_eq!(
+                graph.transaction(txid, largest).await.unwrap(),
+                right.transaction(txid, largest).await.unwrap()
+            );
+        }
+    }
+    let tip = chain.blocks.last().map_or(0, |block| block.reference.height);
+    for height in chain.start.saturating_sub(1)..=tip {
+        for most in [1, 3, 1000] {
+            assert_eq!(
+                graph.touched_above(height, most).await.unwrap(),
+                right.touched_above(height, most).await.unwrap()
+            );
+        }
+    }
+    for (from, to) in [(0, u64::MAX), (chain.start + 1, tip - 1), (tip, tip), (5, 4)] {
+        assert_eq!(graph.blocks(from, to).await.unwrap(), right.blocks(from, to).await.unwrap());
+        let mut blocks = Vec::new();
+        graph.each_block(from, to, &mut |block| blocks.push(block)).await.unwrap();
+        let expected =
+            chain.blocks.iter().filter(|block| (from..=to).contains(&block.reference.height));
+        assert_eq!(blocks, expected.cloned().collect::<Vec<_>>());
+    }
+}
+
+/// Makes a module of tests for each backend, one test for each check. A backend is an expression, which may
+/// await, of a fresh [`GraphStore`](crate::GraphStore) and a value that must outlive it. The calling crate
+/// needs `tokio` with its `macros` and `rt` features.
+#[macro_export]
+macro_rules! graph_conformance {
+    (@tests $backend:expr => $($check:ident),+ $(,)?) => {
+        $(
+            #[tokio::test]
+            async fn $check() {
+                let (store, _outlives_it) = $backend;
+                $crate::conformance::$check(store).await;
+            }
+        )+
+    };
+    ($($module:ident => $backend:expr),+ $(,)?) => {
+        $(mod $module {
+            $crate::graph_conformance! { @tests $backend =>
+                answers_equal_the_reference,
+                answers_of_many_small_chains_equal_the_reference,
+                many_rows_fit_one_append,
+                batches_of_any_size_write_the_same_rows,
+                a_backfill_equals_an_indexed_ingest,
+                a_reorganisation_leaves_no_trace,
+                blocks_that_do_not_follow_change_nothing,
+                a_double_spend_is_refused,
+                only_one_writer_exists_at_a_time,
+                a_graph_keeps_its_start_and_options,
+                verification_times_only_increase,
+                a_failed_append_writes_nothing,
+                the_largest_amounts_are_exact,
+                a_large_transaction_is_cut_at_its_largest_entries,
+                outputs_are_found_spent_or_not,
+            }
+        })+
+    };
+}

@@ -1,0 +1,140 @@
+//! Checks of reading.
+
+use std::sync::Arc;
+
+use assay_engine::{
+    chain::ChainId,
+    trace::ReadLimits,
+    utxo::{OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
+};
+
+use super::{TestChain, append, expect_equal, graph, options, reference, writer};
+use crate::{FlowSource, Graph, GraphStore};
+
+/// Every answer equals that of [`MemoryGraph`](crate::memory::MemoryGraph).
+pub async fn answers_equal_the_reference(store: Arc<dyn GraphStore>) {
+    let made = TestChain::generate(0, 0, 30);
+    append(&mut *writer(&*store, 0).await, &made.blocks, 7).await;
+    expect_equal(&*graph(&*store).await, &made).await;
+}
+
+/// The answers of many small chains in one store equal those of the reference.
+pub async fn answers_of_many_small_chains_equal_the_reference(store: Arc<dyn GraphStore>) {
+    // With `./tests/run --full` more of them.
+    let count = if std::env::var_os("ASSAY_FULL").is_some() { 24 } else { 8 };
+    let chains: Vec<ChainId> = ChainId::all().take(count).collect();
+    for (id, seed) in chains.iter().zip(100..) {
+        let made = TestChain::generate(seed, seed % 3 * 10, 6).with_id(*id);
+        let mut writer = store.writer(*id, options(made.start)).await.unwrap();
+        append(&mut *writer, &made.blocks, 2).await;
+        let graph = store.graph(*id).await.unwrap().unwrap();
+        expect_equal(&*graph, &made).await;
+    }
+    assert_eq!(store.chains().await.unwrap(), chains);
+}
+
+/// Amounts up to 2^63 - 1 base units, and statistics beyond, are exact.
+pub async fn the_largest_amounts_are_exact(store: Arc<dyn GraphStore>) {
+    let largest = u64::try_from(i64::MAX).unwrap();
+    let rich = ScriptOwner::KeyHash([1; 20]);
+    let mut chain = TestChain::new(19, 0);
+    for number in 0..5 {
+        let coinbase = Transaction {
+            txid: Txid::from_bytes([number; 32]),
+            kind: TransactionKind::Coinbase,
+            inputs: Vec::new(),
+            outputs: vec![TxOut { owner: rich.clone(), value: largest }],
+        };
+        chain.add_block(vec![coinbase]);
+    }
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 2).await;
+    let graph = graph(&*store).await;
+    let statistics = graph
+        .history(&rich, ReadLimits { transfers: 9, entries: 9 })
+        .await
+        .unwrap()
+        .unwrap()
+        .statistics;
+    assert_eq!(statistics.received, 5 * u128::from(largest));
+    expect_equal(&*graph, &chain).await;
+}
+
+/// A transaction of 3,000 inputs and outputs, a third of them of one owner, is cut at its largest ones.
+pub async fn a_large_transaction_is_cut_at_its_largest_entries(store: Arc<dyn GraphStore>) {
+    let mut chain = TestChain::new(20, 0);
+    let owner = |number: u16| {
+        let [high, low] = (number % 1000).to_be_bytes();
+        let mut hash = [0; 20];
+        (hash[0], hash[1]) = if number.is_multiple_of(3) { (255, 255) } else { (high, low) };
+        ScriptOwner::KeyHash(hash)
+    };
+    let side = |seed: u16| {
+        let coin = move |number: u16| TxOut {
+            owner: owner(number + seed),
+            value: u64::from(number % 500) * 1000,
+        };
+        (0..3000).map(coin).collect::<Vec<_>>()
+    };
+    let coinbase = Transaction {
+        txid: Txid::from_bytes([1; 32]),
+        kind: TransactionKind::Coinbase,
+        inputs: Vec::new(),
+        outputs: side(0),
+    };
+    let spent = coinbase.outputs.iter().zip(0..).map(|(coin, index)| TxInput {
+        outpoint: OutPoint { txid: coinbase.txid, index },
+        spent: Some(coin.clone()),
+    });
+    let fan = Transaction {
+        txid: Txid::from_bytes([2; 32]),
+        kind: TransactionKind::Payment,
+        inputs: spent.collect(),
+        outputs: side(7),
+    };
+    chain.add_block(vec![coinbase, fan.clone()]);
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 1).await;
+    let (graph, right) = (graph(&*store).await, reference(&chain));
+    let hub = owner(0);
+    for largest in [1, 10, 1999, 3000, 3001] {
+        let found = graph.transaction(&fan.txid, largest).await.unwrap();
+        assert_eq!(found, right.transaction(&fan.txid, largest).await.unwrap());
+        assert_eq!(found.unwrap().inputs.largest.len(), 3000.min(largest as usize));
+        let limits = ReadLimits { transfers: largest, entries: 100_000 };
+        let history = graph.history(&hub, limits).await.unwrap();
+        assert_eq!(history, right.history(&hub, limits).await.unwrap());
+        assert_eq!(history.unwrap().incoming[0].outputs.len(), 1000);
+        let spent: Vec<_> = fan.inputs.iter().step_by(300).map(|input| input.outpoint).collect();
+        let destinations = graph.destinations(&spent, largest).await.unwrap();
+        assert_eq!(destinations, right.destinations(&spent, largest).await.unwrap());
+        assert_eq!(destinations.iter().flatten().count(), 10, "one for each that was asked for");
+    }
+    assert_eq!(graph.fingerprint().await.unwrap(), right.fingerprint().await.unwrap());
+}
+
+/// A writer finds recorded outputs, spent or not.
+pub async fn outputs_are_found_spent_or_not(store: Arc<dyn GraphStore>) {
+    let chain = TestChain::generate(21, 0, 30);
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 7).await;
+    let outpoints = chain.outpoints();
+    let remembered = writer.outputs(&outpoints).await.unwrap();
+    drop(writer);
+    let mut writer = self::writer(&*store, 0).await;
+    let read = writer.outputs(&outpoints).await.unwrap();
+    assert_eq!(remembered, read, "a new writer remembers nothing");
+    let graph = reference(&chain);
+    for output in outpoints {
+        let made = graph.transaction(&output.txid, 1000).await.unwrap();
+        let legs = made.map(|made| made.outputs.largest).unwrap_or_default();
+        let leg = legs.into_iter().find(|leg| leg.outpoint == output);
+        let coin = leg.map(|leg| TxOut { owner: leg.output.owner, value: leg.output.value });
+        assert_eq!(read.get(&output), coin.as_ref(), "{output}");
+    }
+    // What was looked up serves what is written next.
+    let chain = chain.fork(29, 5, 10);
+    append(&mut *writer, &chain.blocks[30..], 4).await;
+    let right = reference(&chain).fingerprint().await.unwrap();
+    assert_eq!(self::graph(&*store).await.fingerprint().await.unwrap(), right);
+}

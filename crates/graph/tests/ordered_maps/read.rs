@@ -1,0 +1,277 @@
+//! Reading: answers assembled from the tables.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
+    sync::RwLockReadGuard,
+};
+
+use assay_engine::{
+    trace::ReadLimits,
+    utxo::{
+        BlockRef, History, OutPoint, OwnOutput, ResolvedBlock, ScriptOwner, SideEntry,
+        TransactionView, TxInput, TxOut, Txid,
+    },
+};
+use assay_graph::{
+    FlowSource, Graph, GraphError, GraphTip,
+    backend::{
+        Fingerprint, HistoryRows, OwnEntries, SideEntries, TouchedOwners, TransactionHead, answer,
+        blocks::{self, BlockEntries, BlockSpan},
+        rows::{InputRow, InputSource, OwnerRow, TxOutRow},
+    },
+};
+use async_trait::async_trait;
+
+use super::{MapGraph, poisoned, tables::Tables};
+
+impl Tables {
+    /// An output, with its owner.
+    pub(super) fn output(&self, row: &TxOutRow) -> Option<TxOut> {
+        let owner = self.owners.get(&row.owner)?.owner.clone();
+        Some(TxOut { owner, value: row.value.unsigned_abs() })
+    }
+
+    fn input(&self, row: &InputRow) -> Option<TxInput> {
+        let spent = row.spent.as_ref().and_then(|spent| self.output(spent));
+        Some(match row.source {
+            InputSource::Recorded { transaction, index } => {
+                let txid = self.transactions.get(&transaction)?.txid;
+                TxInput { outpoint: OutPoint { txid, index }, spent }
+            }
+            InputSource::Unrecorded(outpoint) => TxInput { outpoint, spent },
+            InputSource::Pool => {
+                TxInput::from_pool(self.transactions.get(&row.transaction)?.txid, spent)
+            }
+        })
+    }
+
+    fn head(&self, number: i64) -> Option<TransactionHead> {
+        let row = self.transactions.get(&number)?.clone();
+        let time = self.blocks.get(&row.height)?.block.time;
+        Some(TransactionHead { row, time })
+    }
+
+    /// The largest inputs of transactions.
+    fn inputs_of(&self, heads: &[TransactionHead], largest: u32) -> SideEntries {
+        let mut side = SideEntries::new();
+        for number in heads.iter().map(|head| head.row.number) {
+            let rows = self.inputs.range((number, 0)..=(number, u32::MAX));
+            let entries = rows.filter_map(|((_, index), row)| {
+                let TxInput { outpoint, spent } = self.input(row)?;
+                Some(SideEntry { index: *index, outpoint, output: spent? })
+            });
+            side.insert(number, entries.collect());
+        }
+        answer::keep_largest(&mut side, largest);
+        side
+    }
+
+    /// The largest outputs of transactions.
+    fn outputs_of(&self, heads: &[TransactionHead], largest: u32) -> SideEntries {
+        let mut side = SideEntries::new();
+        for head in heads {
+            let (number, txid) = (head.row.number, head.row.txid);
+            let rows = self.outputs.range((number, 0)..=(number, u32::MAX));
+            let entries = rows.filter_map(|((_, index), row)| {
+                let outpoint = OutPoint { txid, index: *index };
+                Some(SideEntry { index: *index, outpoint, output: self.output(&row.output)? })
+            });
+            side.insert(number, entries.collect());
+        }
+        answer::keep_largest(&mut side, largest);
+        side
+    }
+
+    fn with_inputs(&self, number: i64, largest: u32) -> Option<TransactionView> {
+        let head = self.head(number)?;
+        let inputs = self.inputs_of(std::slice::from_ref(&head), largest);
+        Some(head.with(Some(&inputs), None))
+    }
+
+    fn with_outputs(&self, number: i64, largest: u32) -> Option<TransactionView> {
+        let head = self.head(number)?;
+        let outputs = self.outputs_of(std::slice::from_ref(&head), largest);
+        Some(head.with(None, Some(&outputs)))
+    }
+
+    /// The transactions of an owner's largest entries, by number.
+    fn heads(&self, mut entries: Vec<(i64, i64, u32)>, transfers: u32) -> Vec<TransactionHead> {
+        entries.sort_unstable_by_key(|(value, number, index)| (Reverse(*value), *number, *index));
+        entries.truncate(usize::try_from(transfers).unwrap_or(usize::MAX));
+        let numbers: BTreeSet<i64> = entries.into_iter().map(|(_, number, _)| number).collect();
+        numbers.into_iter().filter_map(|number| self.head(number)).collect()
+    }
+
+    /// What an owner itself moved by a transaction.
+    fn own(&self, number: i64, owner: i64) -> OwnEntries {
+        let inputs = self.inputs.range((number, 0)..=(number, u32::MAX));
+        let spent = inputs.filter_map(|(_, row)| row.spent.filter(|spent| spent.owner == owner));
+        let outputs = self.outputs.range((number, 0)..=(number, u32::MAX));
+        let own = outputs.filter(|(_, row)| row.output.owner == owner);
+        OwnEntries {
+            sent: spent.map(|spent| u128::from(spent.value.unsigned_abs())).sum(),
+            outputs: own
+                .map(|(key, row)| OwnOutput {
+                    index: row.index,
+                    value: row.output.value.unsigned_abs(),
+                    spent: self.spender(*key).is_some(),
+                })
+                .collect(),
+        }
+    }
+
+    fn history(&self, owner: &ScriptOwner, limits: ReadLimits) -> Option<History> {
+        let OwnerRow { number: owner, statistics, .. } = *self.owner(owner)?;
+        let received = self.outputs.values().filter(|row| row.output.owner == owner);
+        let received = received.map(|row| (row.output.value, row.transaction, row.index));
+        let incoming = self.heads(received.collect(), limits.transfers);
+        let sent = self.inputs.values().filter_map(|row| {
+            let spent = row.spent.filter(|spent| spent.owner == owner)?;
+            Some((spent.value, row.transaction, row.index))
+        });
+        let outgoing = self.heads(sent.collect(), limits.transfers);
+        let numbers = incoming.iter().chain(&outgoing).map(|head| head.row.number);
+        let own: HashMap<_, _> = numbers.map(|number| (number, self.own(number, owner))).collect();
+        let inputs = self.inputs_of(&incoming, limits.entries_per_transaction(incoming.len()));
+        let outputs = self.outputs_of(&outgoing, limits.entries_per_transaction(outgoing.len()));
+        Some(HistoryRows { statistics, incoming, outgoing, inputs, outputs, own }.history())
+    }
+
+    fn touched_above(&self, height: u64, most: u32) -> Vec<ScriptOwner> {
+        let Some(first) = self.blocks.range(height + 1..).next() else { return Vec::new() };
+        let mut touched = TouchedOwners::new(most);
+        for number in
+            self.transactions.range(first.1.first_transaction..).map(|(number, _)| *number)
+        {
+            let inputs = self.inputs.range((number, 0)..=(number, u32::MAX));
+            for (_, row) in inputs {
+                row.spent.iter().for_each(|spent| touched.add(spent.owner));
+            }
+            let outputs = self.outputs.range((number, 0)..=(number, u32::MAX));
+            outputs.for_each(|(_, row)| touched.add(row.output.owner));
+        }
+        let rows = touched.numbers().into_iter().filter_map(|number| self.owners.get(&number));
+        rows.map(|row| row.owner.clone()).collect()
+    }
+
+    fn each_block(&self, from: u64, to: u64, each: &mut (dyn FnMut(ResolvedBlock) + Send)) {
+        let rows = self.blocks.values().filter(|row| (from..=to).contains(&row.block.height));
+        let spans: Vec<BlockSpan> = rows
+            .map(|row| {
+                let next = self.blocks.get(&(row.block.height + 1));
+                let end = next.map_or(self.state.next_transaction, |next| next.first_transaction);
+                BlockSpan { row: row.clone(), end }
+            })
+            .collect();
+        for part in blocks::parts(&spans) {
+            let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
+            let numbers = first.row.first_transaction..last.end;
+            let entries = (numbers.start, 0)..(numbers.end, 0);
+            let inputs = self.inputs.range(entries.clone());
+            let inputs = inputs.filter_map(|((number, _), row)| Some((*number, self.input(row)?)));
+            let outputs = self.outputs.range(entries);
+            let outputs =
+                outputs.filter_map(|((number, _), row)| Some((*number, self.output(&row.output)?)));
+            let entries = BlockEntries { inputs: inputs.collect(), outputs: outputs.collect() };
+            let transactions = self.transactions.range(numbers).map(|(_, row)| row.clone());
+            blocks::assemble(part, transactions.collect(), entries, each);
+        }
+    }
+
+    fn fingerprint(&self) -> [u8; 32] {
+        let mut fingerprint = Fingerprint::default();
+        self.blocks.values().for_each(|row| fingerprint.block(row));
+        self.transactions.values().for_each(|row| fingerprint.transaction(row));
+        self.inputs.values().for_each(|row| fingerprint.input(row));
+        self.outputs.values().for_each(|row| fingerprint.output(row));
+        self.owners.values().for_each(|row| fingerprint.owner(row));
+        fingerprint.finish(self.state.chain, self.state.start, self.state.sample)
+    }
+}
+
+impl MapGraph {
+    fn read(&self) -> Result<RwLockReadGuard<'_, Tables>, GraphError> {
+        self.tables.read().map_err(poisoned)
+    }
+}
+
+#[async_trait]
+impl FlowSource for MapGraph {
+    async fn history(
+        &self,
+        owner: &ScriptOwner,
+        limits: ReadLimits,
+    ) -> Result<Option<History>, GraphError> {
+        Ok(self.read()?.history(owner, limits))
+    }
+
+    async fn origins(
+        &self,
+        transactions: &[Txid],
+        largest: u32,
+    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
+        let tables = self.read()?;
+        let origin = |txid| tables.with_inputs(tables.newest(txid)?, largest);
+        Ok(transactions.iter().map(origin).collect())
+    }
+
+    async fn destinations(
+        &self,
+        outputs: &[OutPoint],
+        largest: u32,
+    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
+        let tables = self.read()?;
+        let destination = |output: &OutPoint| {
+            let created = tables.newest(&output.txid)?;
+            tables.with_outputs(tables.spender((created, output.index))?, largest)
+        };
+        Ok(outputs.iter().map(destination).collect())
+    }
+}
+
+#[async_trait]
+impl Graph for MapGraph {
+    async fn tip(&self) -> Result<Option<GraphTip>, GraphError> {
+        Ok(self.read()?.state.graph_tip())
+    }
+
+    async fn blocks(&self, from: u64, to: u64) -> Result<Vec<BlockRef>, GraphError> {
+        let tables = self.read()?;
+        let blocks = tables.blocks.values().map(|row| row.block);
+        Ok(blocks.filter(|block| (from..=to).contains(&block.height)).collect())
+    }
+
+    async fn transaction(
+        &self,
+        txid: &Txid,
+        largest: u32,
+    ) -> Result<Option<TransactionView>, GraphError> {
+        let tables = self.read()?;
+        let Some(head) = tables.newest(txid).and_then(|number| tables.head(number)) else {
+            return Ok(None);
+        };
+        let heads = [head];
+        let inputs = tables.inputs_of(&heads, largest);
+        let outputs = tables.outputs_of(&heads, largest);
+        Ok(heads.first().map(|head| head.with(Some(&inputs), Some(&outputs))))
+    }
+
+    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
+        Ok(self.read()?.touched_above(height, most))
+    }
+
+    async fn each_block(
+        &self,
+        from: u64,
+        to: u64,
+        each: &mut (dyn FnMut(ResolvedBlock) + Send),
+    ) -> Result<(), GraphError> {
+        self.read()?.each_block(from, to, each);
+        Ok(())
+    }
+
+    async fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
+        Ok(self.read()?.fingerprint())
+    }
+}
