@@ -7,6 +7,7 @@
 //! - [`intel`]: sources, publications, listings and labels ([`IntelStore`])
 //! - [`usage`]: charges and kept checks ([`UsageStore`])
 //! - [`fetched`]: history that was fetched on demand ([`FetchedStore`])
+//! - [`jobs`]: background work ([`JobStore`])
 //! - [`coordination`]: what the replicas of a service share to enforce limits together ([`SlotStore`],
 //!   [`QuotaStore`])
 //! - [`sqlite`]: the embedded backend
@@ -17,6 +18,7 @@ pub mod coordination;
 mod error;
 pub mod fetched;
 pub mod intel;
+pub mod jobs;
 pub mod postgres;
 mod row;
 pub mod sqlite;
@@ -34,6 +36,7 @@ pub use coordination::{Coordination, QuotaStore, SlotStore};
 pub use error::StoreError;
 pub use fetched::FetchedStore;
 pub use intel::IntelStore;
+pub use jobs::JobStore;
 pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 pub use usage::UsageStore;
@@ -50,7 +53,9 @@ pub struct Revisions {
 /// A store of all kinds of data. Each writing call of its traits is one transaction: it is applied wholly
 /// or not at all.
 #[async_trait]
-pub trait Store: ControlStore + IntelStore + UsageStore + FetchedStore + 'static {
+pub trait Store:
+    ControlStore + IntelStore + UsageStore + FetchedStore + JobStore + 'static
+{
     /// Whether the data is real or a demo; decided when the store was created.
     async fn environment(&self) -> Result<Environment, StoreError>;
 

@@ -7,6 +7,7 @@
 mod control;
 mod fetched;
 mod intel;
+mod jobs;
 mod quotas;
 mod roles;
 mod schema;

@@ -3,6 +3,7 @@
 
 pub(crate) mod control;
 pub(crate) mod intel;
+pub(crate) mod jobs;
 pub(crate) mod labels;
 pub(crate) mod usage;
 

@@ -4,6 +4,7 @@
 mod control;
 mod fetched;
 mod intel;
+mod jobs;
 mod schema;
 mod usage;
 

@@ -23,6 +23,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
         simple(3, "fetched", include_str!("../../migrations/sqlite/0003_fetched.sql")),
         simple(4, "usage writers", include_str!("../../migrations/sqlite/0004_usage_writers.sql")),
         simple(5, "public names", include_str!("../../migrations/sqlite/0005_public_names.sql")),
+        simple(6, "jobs", include_str!("../../migrations/sqlite/0006_jobs.sql")),
     ]);
     migrator.run(pool).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => DatabaseError::NewerSchema(version).into(),

@@ -5,7 +5,7 @@ BEGIN;
 -- What stands is taken back first, so that a right that is no longer here ends. Nobody sees the gap.
 REVOKE ALL ON _sqlx_migrations, schema_versions, installation, sources, publications, listings, labels,
     label_suppressions, manifests, api_keys, usage, checks, fetched, seats, quota_windows,
-    limiter_epochs_seen, usage_writers
+    limiter_epochs_seen, usage_writers, jobs
     FROM assay_serve, assay_ingest, assay_control;
 GRANT USAGE ON SCHEMA public TO assay_serve, assay_ingest, assay_control, assay_migrate;
 GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sources, publications,
@@ -24,6 +24,9 @@ GRANT INSERT ON checks, limiter_epochs_seen TO assay_serve;
 GRANT INSERT, UPDATE (content, fetched_at) ON fetched TO assay_serve;
 GRANT UPDATE (holder, claimed_at, expires_at, previous_expiry) ON seats TO assay_serve;
 GRANT INSERT, UPDATE (allowed, reserved, granted) ON quota_windows TO assay_serve;
+-- Background jobs: enqueues, claims and finishes them, and deletes none.
+GRANT SELECT, INSERT, UPDATE (payload, status, due_at, failures, worker, claimed_until, finished_at,
+    succeeded_at, last_error) ON jobs TO assay_serve;
 
 -- Ingesting: lists, labels and chains, and nothing of tenants. What was recorded is ended, never changed.
 GRANT UPDATE (intel_generation, label_generation, data_number, data_hash) ON installation
@@ -39,6 +42,7 @@ GRANT UPDATE (control_revision) ON installation TO assay_control;
 GRANT INSERT, DELETE, UPDATE (spec, applied_at) ON manifests TO assay_control;
 GRANT INSERT, UPDATE (scopes, expires_at, revoked_at) ON api_keys TO assay_control;
 GRANT DELETE ON usage, checks, usage_writers TO assay_control;
+GRANT SELECT, DELETE ON jobs TO assay_control;
 -- Rows are locked before they go.
 GRANT DELETE, UPDATE (reserved) ON quota_windows TO assay_control;
 GRANT DELETE, UPDATE (fetched_at) ON fetched TO assay_control;
@@ -76,7 +80,7 @@ BEGIN
           AND tablename = ANY (ARRAY['_sqlx_migrations', 'schema_versions', 'installation', 'sources',
               'publications', 'listings', 'labels', 'label_suppressions', 'manifests', 'api_keys',
               'usage', 'checks', 'fetched', 'seats', 'quota_windows', 'limiter_epochs_seen',
-              'usage_writers'])
+              'usage_writers', 'jobs'])
         UNION ALL
         SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
         WHERE oid = to_regprocedure('public.tell_change()')

@@ -1,5 +1,6 @@
 //! What every backend must do, whatever is behind the contract. A backend joins by one line at the end.
 
+mod job_rules;
 mod label_rules;
 mod postgres_server;
 mod record_rules;
@@ -40,6 +41,7 @@ use jiff::{
 };
 use serde_json::json;
 
+use job_rules::*;
 use label_rules::*;
 use record_rules::*;
 
@@ -507,6 +509,9 @@ macro_rules! contract {
             concurrent_writers_do_not_lose_each_others_changes,
             a_snapshot_answers_for_every_form_and_key,
             rows_come_in_the_order_of_their_bytes,
+            jobs_are_claimed_in_the_order_in_which_they_are_due,
+            a_claim_is_one_workers_until_it_expires,
+            jobs_that_fail_are_retried_counted_and_purged,
         })+
     };
 }

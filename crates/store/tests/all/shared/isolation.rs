@@ -8,9 +8,10 @@ use assay_graph::{
     conformance::{SplitMix64, TestChain},
 };
 use assay_store::{
-    ControlStore, FetchedStore, IntelStore, PostgresStore, QuotaStore, SlotStore, Store,
+    ControlStore, FetchedStore, IntelStore, JobStore, PostgresStore, QuotaStore, SlotStore, Store,
     StoreError, UsageStore,
     fetched::{Fetched, FetchedKind},
+    jobs::{Claim, JobId, JobOutcome, NewJob},
     postgres::Roles,
     usage::{Charged, KeptCheck, Operation, Purge, UsageBatch, UsageCount},
 };
@@ -303,6 +304,18 @@ async fn each_program_does_its_task_with_its_role() {
     serve.intel(None).await.unwrap();
     assert!(graphs(&serve).graph(ChainId::BTC).await.unwrap().is_none());
 
+    let job = NewJob { id: JobId::new("a", "k"), payload: String::new(), due_at: at(0) };
+    assert!(serve.enqueue_job(&job, at(0)).await.unwrap());
+    let claim = Claim { worker: "w".into(), until: at(2) };
+    assert_eq!(serve.claim_jobs(&["a"], &claim, 1, at(0)).await.unwrap().len(), 1);
+    assert!(serve.extend_claim(&job.id, &claim).await.unwrap());
+    assert!(serve.finish_job(&job.id, "w", &JobOutcome::Done, at(1)).await.unwrap());
+    assert_eq!(serve.job_counts().await.unwrap().len(), 1);
+    let error = serve.purge_jobs(at(2)).await.unwrap_err();
+    assert!(error.to_string().contains("permission denied for table jobs"), "{error}");
+    let error = ingest.jobs(None).await.unwrap_err();
+    assert!(error.to_string().contains("permission denied for table jobs"), "{error}");
+
     let source = "ofac-sdn".parse().unwrap();
     ingest.confirm_fetch(&source, at(0), None).await.unwrap();
     ingest.source_history(&source).await.unwrap();
@@ -314,6 +327,7 @@ async fn each_program_does_its_task_with_its_role() {
     assert_eq!(control.purge_fetched(at(1)).await.unwrap(), 1);
     control.purge_usage_writers(at(1)).await.unwrap();
     control.purge_quotas().await.unwrap();
+    assert_eq!(control.purge_jobs(at(2)).await.unwrap(), 1);
     let keys = control.control().await.unwrap().keys;
     let of = |number: u64| keys.iter().find(|found| found.id == key(number, "any").id).unwrap();
     assert_eq!((of(0).last_used_at, of(1).revoked_at), (Some(at(5)), Some(at(6))));
@@ -361,7 +375,7 @@ async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it()
 
 /// What each role may do to each table: s(elect), i(nsert), d(elete), and the columns that it may update.
 /// Every table must be here.
-const RIGHTS: [(&str, [&str; 3]); 17] = [
+const RIGHTS: [(&str, [&str; 3]); 18] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
     ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at scopes"]),
@@ -373,6 +387,14 @@ const RIGHTS: [(&str, [&str; 3]); 17] = [
             "s control_revision",
             "s data_hash data_number intel_generation label_generation",
             "s control_revision",
+        ],
+    ),
+    (
+        "jobs",
+        [
+            "si claimed_until due_at failures finished_at last_error payload status succeeded_at worker",
+            "",
+            "sd",
         ],
     ),
     ("label_suppressions", ["s", "si lifted_at", "s"]),

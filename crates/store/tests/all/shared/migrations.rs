@@ -124,7 +124,7 @@ async fn members_of_the_migrating_group_take_over_from_each_other() {
     let mut connection = PgConnection::connect(&url).await.unwrap();
     connection
         .execute(
-            "DROP TABLE seats, quota_windows, limiter_epochs_seen, usage_writers;
+            "DROP TABLE seats, quota_windows, limiter_epochs_seen, usage_writers, jobs;
              DROP INDEX api_keys_name;
              DROP POLICY read_keys ON api_keys; DROP POLICY add_keys ON api_keys;
              DROP POLICY change_keys ON api_keys; DROP POLICY read_usage ON usage;
