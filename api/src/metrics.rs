@@ -9,7 +9,9 @@ use std::{
 use assay_engine::score::Verdict;
 use assay_request::problem::Code;
 use assay_service::{Backlog, CacheStatus, Service};
+use assay_store::jobs::JobCount;
 use axum::http::StatusCode;
+use jiff::Timestamp;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
@@ -65,6 +67,17 @@ struct PartLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RecordLabels {
     record: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct JobLabels {
+    kind: String,
+    status: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KindLabels {
+    kind: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -129,6 +142,8 @@ pub struct Metrics {
     tip_ages: Family<ChainLabels, Seconds>,
     unwritten: Family<RecordLabels, Gauge<u64, AtomicU64>>,
     answers_lost: Counter,
+    jobs: Family<JobLabels, Gauge<u64, AtomicU64>>,
+    job_delays: Family<KindLabels, Seconds>,
     ready: Gauge,
     redis_commands: Counter,
     redis_unanswered: Counter,
@@ -156,6 +171,8 @@ impl Default for Metrics {
             tip_ages: Family::default(),
             unwritten: Family::default(),
             answers_lost: Counter::default(),
+            jobs: Family::default(),
+            job_delays: Family::default(),
             ready: Gauge::default(),
             redis_commands: Counter::default(),
             redis_unanswered: Counter::default(),
@@ -242,6 +259,16 @@ impl Metrics {
             self.answers_lost.clone(),
         );
         registry.register(
+            "jobs",
+            "Background jobs of all servers by kind and status",
+            self.jobs.clone(),
+        );
+        registry.register(
+            "job_delay_seconds",
+            "Time for which the oldest background job of a kind has been due and not done",
+            self.job_delays.clone(),
+        );
+        registry.register(
             "intel_generation",
             "Changes of sources, listings and labels that are loaded",
             self.intel_generation.clone(),
@@ -296,6 +323,20 @@ impl Metrics {
         self.reachable.get_or_create(&labels).set(i64::from(answered));
     }
 
+    fn count_jobs(&self, counts: &[JobCount], now: Timestamp) {
+        self.jobs.clear();
+        self.job_delays.clear();
+        for JobCount { kind, status, count, oldest_due_at } in counts {
+            let labels = JobLabels { kind: kind.clone(), status: status.clone() };
+            self.jobs.get_or_create(&labels).set(*count);
+            if status == "pending" || status == "claimed" {
+                let delay = now.duration_since(*oldest_due_at).as_secs_f64().max(0.0);
+                let gauge = self.job_delays.get_or_create(&KindLabels { kind: kind.clone() });
+                gauge.set(gauge.get().max(delay));
+            }
+        }
+    }
+
     /// All metrics as text.
     pub fn print(&self, service: &Service) -> String {
         let (intel, now) = (service.intel(), service.clock.now());
@@ -318,6 +359,7 @@ impl Metrics {
             self.unwritten.get_or_create(&RecordLabels { record }).set(count);
         }
         self.answers_lost.inner().store(lost, Ordering::Relaxed);
+        self.count_jobs(&service.background.counts.load(), now);
         self.intel_generation.set(intel.generation());
         self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));
         let mut text = String::new();

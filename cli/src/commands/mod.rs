@@ -9,6 +9,7 @@ mod export;
 mod export_transfers;
 mod ingest;
 mod ingest_chain;
+mod jobs;
 mod keys;
 mod labels;
 mod logging;
@@ -159,6 +160,7 @@ enum Command {
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
     Usage(usage::UsageArgs),
+    Jobs(jobs::JobsArgs),
     Purge(usage::PurgeArgs),
     Openapi(openapi::OpenapiArgs),
     Probe(probe::ProbeArgs),
@@ -372,6 +374,7 @@ async fn execute(
         Command::Ingest(command) => ingest::run(command, &context).await,
         Command::Export(command) => export::run(command, &context).await,
         Command::Sources(args) => sources::run(&args, &context).await,
+        Command::Jobs(args) => jobs::run(&args, &context).await,
         Command::Backup(args) => backup::backup(&args, &context).await,
         Command::Restore(args) => backup::restore(&args, &context).await,
         Command::Migrate(args) => migrate::run(&args, &context).instrument(stage!("migrate")).await,

@@ -2,26 +2,18 @@
 
 use std::io::{self, Write};
 
-use assay_store::{
-    ControlStore, StoreError,
-    control::{KeyRecord, ManifestRecord},
-    usage::{Purge, UsageCount},
+use assay_service::background::purge::{
+    COMMON_RETENTION, CommonPurged, PurgeError, TenantPurged, forget, purge_common, purge_tenants,
 };
-use assay_tenancy::{
-    Name, Period,
-    manifest::{FormerTenantSpec, Kind, RetentionSpec},
-};
+use assay_store::usage::{Purge, UsageCount};
+use assay_tenancy::Name;
 use clap::Args;
-use jiff::{SignedDuration, Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde_json::{Value, json};
 
 use super::{Context, Done, Failure, check::directory, output};
 use crate::render::table;
 
-/// How long what is no tenant's is kept. Fetched histories are used for less than a day; a settled
-/// transaction could be used for good, and is fetched again in the end. No server goes on with writing
-/// usage after so long a silence.
-const COMMON_RETENTION: Period = Period::from_seconds(30 * 86_400);
 /// Days that are shown where nothing is said.
 const USUAL_DAYS: i32 = 30;
 
@@ -49,8 +41,8 @@ Examples:
 
 /// Delete answers and usage that are older than the tenants' plans keep them
 ///
-/// For all tenants, it also deletes what was fetched on demand more than 30 days ago, and counters of
-/// limits whose windows ended long ago. Tenants that were deleted in a cluster are kept as long as what
+/// For all tenants, it also deletes what was fetched on demand and background jobs that ended more than 30
+/// days ago, and counters of limits whose windows ended long ago. Tenants that were deleted in a cluster are kept as long as what
 /// is recorded of them; then they are forgotten, and their keys are revoked.
 #[derive(Debug, Args)]
 #[command(after_help = PURGE_EXAMPLES)]
@@ -119,7 +111,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
         let purged = store.purge_tenant(&everything).await?;
         writeln!(output, "{tenant}: {} answers, {} rows of usage", purged.checks, purged.usage)?;
         if directory.former_tenants.contains_key(tenant) {
-            forget(tenant, &*store, context).await?;
+            forget(tenant, &*store, &context.revocations(), now).await?;
             writeln!(output, "{tenant}: forgotten")?;
         }
         return Ok(Done::Well);
@@ -130,70 +122,33 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
     if let Some(tenant) = args.tenant.as_ref().filter(|name| !is_known(name)) {
         return Err(Failure::Input(format!("there is no tenant `{tenant}`")));
     }
-    let tenants = directory.tenants.values().map(|tenant| (&tenant.name, tenant.plan.retention));
-    let former = directory.former_tenants.iter().map(|(name, former)| (name, former.retention));
-    let is_chosen = |name: &Name| args.tenant.as_ref().is_none_or(|chosen| chosen == name);
-    for (name, retention) in tenants.chain(former).filter(|(name, _)| is_chosen(name)) {
-        let is_forgotten = |former: &FormerTenantSpec| former.is_forgotten(now);
-        let forgotten = directory.former_tenants.get(name).is_some_and(is_forgotten);
-        let purged = store.purge_tenant(&older(name, retention, forgotten, now)).await?;
+    let only = args.tenant.as_ref();
+    for purged in purge_tenants(&*store, &directory, only, &context.revocations(), now).await? {
+        let TenantPurged { tenant, retention, purged, is_forgotten } = purged;
         writeln!(
             output,
-            "{name}: {} answers older than {}, {} rows of usage older than {}",
+            "{tenant}: {} answers older than {}, {} rows of usage older than {}",
             purged.checks, retention.checks, purged.usage, retention.usage
         )?;
-        if forgotten {
-            forget(name, &*store, context).await?;
-            writeln!(output, "{name}: forgotten")?;
+        if is_forgotten {
+            writeln!(output, "{tenant}: forgotten")?;
         }
     }
     if args.tenant.is_none() {
-        let before = earlier(now, COMMON_RETENTION);
-        let fetched = store.purge_fetched(before).await?;
-        store.purge_usage_writers(before).await?;
-        if let Some(coordination) = store.coordination() {
-            coordination.purge_quotas().await?;
-        }
+        let CommonPurged { fetched, jobs } = purge_common(&*store, now).await?;
         writeln!(output, "on demand: {fetched} fetched texts older than {COMMON_RETENTION}")?;
+        writeln!(output, "background: {jobs} ended jobs older than {COMMON_RETENTION}")?;
     }
     Ok(Done::Well)
 }
 
-/// What of a tenant's is older than it is kept. Days are counted whole, so that of one that is forgotten
-/// the last would be left.
-fn older(name: &Name, retention: RetentionSpec, forgotten: bool, now: Timestamp) -> Purge {
-    let usage_before = if forgotten { Date::MAX } else { today(earlier(now, retention.usage)) };
-    Purge { tenant: name.clone(), checks_before: earlier(now, retention.checks), usage_before }
-}
-
-/// Forgets a tenant that was deleted: its keys are revoked, and it cannot come back.
-async fn forget(name: &Name, store: &dyn ControlStore, context: &Context) -> Result<(), Failure> {
-    let now = context.clock.now();
-    loop {
-        let control = store.control().await?;
-        let is_former =
-            |record: &ManifestRecord| record.kind == Kind::FormerTenant && record.name == *name;
-        // It may have come back meanwhile.
-        if !control.manifests.iter().any(is_former) {
-            return Ok(());
-        }
-        let good = |key: &&KeyRecord| key.tenant == *name && key.is_active(now);
-        for key in control.keys.iter().filter(good) {
-            store.revoke_key(&key.id, now).await?;
-            context.revocations().note(&key.id, now)?;
-        }
-        let revision = store.control().await?.revision;
-        let former = [(Kind::FormerTenant, name.clone())];
-        match store.put_manifests(&[], &former, revision, now).await {
-            Err(StoreError::Conflict) => {}
-            done => return Ok(done?),
+impl From<PurgeError> for Failure {
+    fn from(error: PurgeError) -> Self {
+        match error {
+            PurgeError::Store(error) => error.into(),
+            PurgeError::Revocation(error) => error.into(),
         }
     }
-}
-
-fn earlier(now: Timestamp, period: Period) -> Timestamp {
-    let seconds = i64::try_from(period.seconds()).unwrap_or(i64::MAX);
-    now.saturating_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
 }
 
 fn today(now: Timestamp) -> Date {

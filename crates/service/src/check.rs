@@ -56,12 +56,14 @@ impl Service {
             (known, CacheStatus::Hit)
         } else {
             let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
+            let requester = Arc::clone(self);
             let assessing = async move {
                 let data = Data::of(&intel, &touched);
                 let judge = async || {
                     let (policy, subject) = (&tenant.policy, &key.address);
                     let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
                     facts.snapshot_stale = key.snapshot_stale;
+                    requester.complete_later(subject, policy, &facts.chain, now);
                     let assess = || assess(subject, &facts, policy, now);
                     Assessed::new(&stage!("assess").in_scope(assess), now, data.generation)
                 };

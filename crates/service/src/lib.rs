@@ -4,6 +4,7 @@
 //! reloaded when the store says that they changed, and swapped whole.
 
 mod access;
+pub mod background;
 mod cache;
 mod catalogue;
 mod chain_watch;
@@ -12,7 +13,6 @@ mod check;
 mod confirmed;
 mod databases;
 pub mod dead_keys;
-pub mod feeds;
 mod finishing;
 mod key_use;
 pub mod keys;
@@ -79,6 +79,8 @@ pub struct Service {
     pub look_again: Notify,
     /// How old what is in memory may be.
     pub bounds: Bounds,
+    /// Requests for background work, and the number of jobs.
+    pub background: background::runner::Background,
     redis: Option<RedisClient>,
     access: ArcSwap<Access>,
     intel: ArcSwap<IntelSnapshot>,
@@ -128,6 +130,7 @@ impl Service {
             dead_keys: dead_keys::DeadKeys::default(),
             look_again: Notify::new(),
             bounds,
+            background: background::runner::Background::default(),
             redis: redis.as_ref().map(|(link, _)| link.clone()),
             access: ArcSwap::from_pointee(access),
             intel: ArcSwap::from_pointee(intel),

@@ -230,7 +230,7 @@ mod tests {
         store.put_manifests(&[first], &[], 0, at).await.unwrap();
         let service = service(folder.path(), &store).await;
         let refresher = Refresher::new(Arc::clone(&service), Duration::from_secs(1));
-        let reader = || Arc::clone(service.chains().on_demand(ChainId::BTC).unwrap());
+        let reader = || Arc::clone(service.chains().read_on_demand(ChainId::BTC).unwrap());
         let before = reader();
         store.put_manifests(&[source("ltc", "http://127.0.0.1:1/")], &[], 1, at).await.unwrap();
         refresher.refresh().await.unwrap();

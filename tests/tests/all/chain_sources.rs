@@ -304,6 +304,40 @@ fn an_answer_that_took_too_long_is_there_when_it_is_asked_for_again() {
 }
 
 #[test]
+fn what_a_check_had_no_time_for_is_fetched_in_the_background() {
+    let scenario = scenario();
+    let esplora = esplora(&scenario, Moment::End);
+    let directory = Arc::new(prepared(&scenario));
+    apply(directory.path(), "on_demand", "esplora", &esplora.url(), "  fetchTimeout: 1s\n");
+    apply_tenant(directory.path());
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(directory, &[]);
+    let caller = server.caller(key.trim());
+    let south = address("btc".parse().unwrap(), "south");
+    esplora.behave(|behaviour| behaviour.latency = Duration::from_millis(150));
+    let first = caller.check("btc", south.as_str()).json();
+    assert_eq!(first["coverage"]["exposure"]["status"], "partial");
+
+    // Given that nobody asks again, everything is there all the same.
+    let jobs = || -> Value { server.assay(&["jobs", "--json"]).ok().json() };
+    patiently("the history is fetched", || jobs()[0]["status"] == "done");
+    assert_eq!(
+        (&jobs()[0]["kind"], jobs().as_array().unwrap().len()),
+        (&"fetch_history".into(), 1)
+    );
+    let before = esplora.requests().len();
+    let body = serde_json::json!({ "blockchain": "btc", "address": south.as_str() });
+    let anew = [("cache-control", "no-cache")];
+    let second = caller.post("/api/v1/check/address", &body.to_string(), &anew).json();
+    assert_eq!(second["coverage"]["exposure"]["status"], "assessed", "{second}");
+    let asked = esplora.requests().split_off(before);
+    assert!(asked.iter().all(|path| !path.contains("/tx/")), "{asked:?}");
+    patiently("the job is counted", || {
+        server.metric::<f64>("assay_jobs{kind=\"fetch_history\",status=\"done\"}") >= 1.0
+    });
+}
+
+#[test]
 fn an_api_that_is_down_is_no_clean_address() {
     let scenario = scenario();
     let server = esplora(&scenario, Moment::End);

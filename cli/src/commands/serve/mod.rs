@@ -21,7 +21,7 @@ use assay_api::{
     TlsFiles,
 };
 use assay_service::{
-    Bounds, LoadError, Refresher, Service, SharedLimits, chains::follower, dead_keys, feeds,
+    Bounds, LoadError, Refresher, Service, SharedLimits, background, chains::follower, dead_keys,
     write_regularly,
 };
 
@@ -127,8 +127,10 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         beside.spawn(dead_keys::hear(Arc::clone(&service), link, prefix));
     }
     // The sample world needs nothing from outside.
-    if settings.feeds == Feeds::On && !context.sample {
-        beside.spawn(feeds::run(Arc::clone(&service)));
+    let fetches_sources = settings.feeds == Feeds::On && !context.sample;
+    let kinds = background::kinds(&service, context.revocations(), fetches_sources);
+    beside.spawn(background::run(Arc::clone(&service), kinds));
+    if fetches_sources {
         beside.spawn(follower::run(Arc::clone(&service)));
     }
     if let Some(tls) = tls {

@@ -107,10 +107,10 @@ impl Chains {
         }
     }
 
-    /// The reader on demand of a chain.
+    /// The reader of a chain if it is read on demand.
     #[must_use]
-    pub fn on_demand(&self, chain: ChainId) -> Option<&Arc<OnDemand>> {
-        self.on_demand.get(&chain)
+    pub fn read_on_demand(&self, chain: ChainId) -> Option<&Arc<OnDemand>> {
+        self.on_demand.get(&chain).filter(|_| !self.graphs.contains_key(&chain))
     }
 
     /// The graphs.

@@ -2,7 +2,8 @@
 //! Esplora-style API tells enough for a trace.
 //!
 //! What is fetched is kept. A check fetches within its time and answers with what is there then; what is
-//! missing is unresolved, the answer says `partial`, and the next check goes on from there.
+//! missing is unresolved, and the answer says `partial`. A background job fetches the rest, and the next check
+//! finds it (`background/histories`).
 //!
 //! - `kept`: what is kept of it, and how long it may be used
 //! - `history`: an address's history from its transactions
@@ -65,9 +66,26 @@ impl OnDemand {
         Self { chain, store, histories, bound, tip: Mutex::new(None) }
     }
 
-    async fn trace_in_time(&self, request: TraceRequest<'_>) -> Result<Traced, StoreError> {
+    /// Traces the flows of a subject as far as a time bound allows.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn trace_within(
+        &self,
+        request: TraceRequest<'_>,
+        bound: Duration,
+    ) -> Result<Traced, ReadError> {
+        let stage = stage!("ask_source", chain = self.chain.info().id);
+        Ok(self.trace_until(request, Instant::now() + bound).instrument(stage).await?)
+    }
+
+    async fn trace_until(
+        &self,
+        request: TraceRequest<'_>,
+        deadline: Instant,
+    ) -> Result<Traced, StoreError> {
         let TraceRequest { subject, rules, policy, intel, now } = request;
-        let deadline = Instant::now() + self.bound;
         let seconds = self.chain.info().rules.longest_tip_age_seconds();
         let kept = Kept {
             store: &*self.store,
@@ -190,8 +208,7 @@ impl ChainReader for OnDemand {
     /// Traces as far as the time bound of the source allows. A source that fails is no error: what is stored
     /// of its earlier answers is used.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
-        let stage = stage!("ask_source", chain = self.chain.info().id);
-        Ok(self.trace_in_time(request).instrument(stage).await?)
+        self.trace_within(request, self.bound).await
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {

@@ -1,0 +1,155 @@
+//! Fetching lists and labels on their schedule, so that none of them gets stale. In a cluster, cron jobs do
+//! that, and servers leave it alone (`--feeds off`).
+
+use std::{sync::Arc, time::Duration};
+
+use assay_intel::{
+    formats,
+    import::{ImportError, ImportOutcome, ImportRequest, import},
+};
+use assay_store::jobs::{Job, JobId, JobOutcome, NewJob, Retry};
+use assay_telemetry::stage;
+use assay_tenancy::{directory::Feed, manifest::Schedule};
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest, Sha256};
+use tracing::Instrument;
+
+use super::{JobError, JobKind};
+use crate::Service;
+
+const KIND: &str = "fetch_source";
+/// Longest time for fetching one source.
+const FETCH_TIME: Duration = Duration::from_mins(5);
+
+/// The kind of jobs that fetch and import a source.
+#[derive(Debug)]
+pub struct FetchSource {
+    service: Arc<Service>,
+}
+
+impl FetchSource {
+    /// Jobs for the sources of a service.
+    #[must_use]
+    pub const fn new(service: Arc<Service>) -> Self {
+        Self { service }
+    }
+
+    /// When a source was last verified, by this program or another one.
+    fn verified(&self, feed: &Feed) -> Option<Timestamp> {
+        let intel = self.service.intel();
+        let source = intel.sources().iter().find(|source| source.id.as_str() == feed.name.as_str());
+        source.map(|source| source.fetched_at)
+    }
+}
+
+#[async_trait]
+impl JobKind for FetchSource {
+    fn name(&self) -> &'static str {
+        KIND
+    }
+
+    fn retry(&self) -> Retry {
+        Retry {
+            first_delay: SignedDuration::from_secs(60),
+            longest_delay: SignedDuration::from_hours(1),
+            attempts: None,
+        }
+    }
+
+    fn wanted(&self) -> Vec<NewJob> {
+        let access = self.service.access();
+        let feeds = access.directory.feeds.values().filter(|feed| !feed.spec.suspended);
+        feeds.filter_map(|feed| wanted(feed, self.verified(feed))).collect()
+    }
+
+    async fn run(&self, job: &Job, now: Timestamp) -> Result<JobOutcome, JobError> {
+        let access = self.service.access();
+        let mut feeds = access.directory.feeds.values();
+        let feed = feeds.find(|feed| feed.name.as_str() == job.id.key && !feed.spec.suspended);
+        let Some(feed) = feed else { return Ok(JobOutcome::Obsolete) };
+        let due = due_at(&feed.schedule, self.verified(feed));
+        // It may have been imported by hand since, or the schedule may have changed.
+        if let Some(due) = due.filter(|due| now < *due) {
+            return Ok(JobOutcome::DoneUntil(due));
+        }
+        let source = feed.name.as_str();
+        let importing = import_feed(&self.service, feed, now);
+        let outcome = importing.instrument(stage!("import", source)).await?;
+        tracing::info!(source, outcome, "fetched");
+        Ok(feed.schedule.next_after(now).map_or(JobOutcome::Done, JobOutcome::DoneUntil))
+    }
+}
+
+/// The job of a feed; `None` if its schedule never comes round again.
+fn wanted(feed: &Feed, verified: Option<Timestamp>) -> Option<NewJob> {
+    let due_at = due_at(&feed.schedule, verified)?;
+    // Names what is fetched: a manifest that was corrected is tried at once.
+    let payload = hex::encode(Sha256::digest(format!("{:?}", feed.spec)));
+    Some(NewJob { id: JobId::new(KIND, feed.name.as_str()), payload, due_at })
+}
+
+/// When a source is due: at once if it was never verified, otherwise when its schedule comes round.
+fn due_at(schedule: &Schedule, verified: Option<Timestamp>) -> Option<Timestamp> {
+    match verified {
+        None => Some(Timestamp::UNIX_EPOCH),
+        Some(verified) => schedule.next_after(verified),
+    }
+}
+
+/// Imports a source. Returns the outcome as a word for the log.
+async fn import_feed(
+    service: &Service,
+    feed: &Feed,
+    now: Timestamp,
+) -> Result<&'static str, ImportError> {
+    let spec = &feed.spec;
+    let source = feed.name.as_str().parse()?;
+    let format = formats::by_id(spec.format.as_str())?;
+    let mut request = ImportRequest::new(spec.location.clone(), format, source, FETCH_TIME);
+    request.options.accept_digest.clone_from(&spec.accept_digest);
+    let outcome = import(&*service.databases.store, &request, now, || {}).await?;
+    let is_imported = matches!(outcome, ImportOutcome::Imported(_));
+    Ok(if is_imported { "imported" } else { "unchanged" })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_store::jobs::{Claim, JobStatus};
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        format!("2026-11-21T{text}:00Z").parse().unwrap()
+    }
+
+    #[test]
+    fn a_feed_is_due_at_once_and_then_by_its_schedule() {
+        let schedule = Schedule::parse("0 */6 * * *").unwrap();
+        let due = |verified: Option<&str>, now: &str| {
+            due_at(&schedule, verified.map(at)).is_some_and(|due| due <= at(now))
+        };
+        assert!(due(None, "03:00"), "it was never fetched");
+        assert!(!due(Some("01:00"), "05:59"));
+        assert!(due(Some("01:00"), "06:00"));
+        assert!(due(Some("01:00"), "23:00"), "no server ran at six");
+    }
+
+    #[test]
+    fn a_server_whose_memory_is_old_does_not_fetch_again() {
+        let schedule = Schedule::parse("0 */6 * * *").unwrap();
+        let new = |verified: Option<&str>| NewJob {
+            id: JobId::new(KIND, "own"),
+            payload: String::new(),
+            due_at: due_at(&schedule, verified.map(at)).unwrap(),
+        };
+        let claim = Claim { worker: "x".into(), until: at("06:05") };
+        let job = Job::new(&new(Some("01:00")), at("06:00")).claimed(&claim, at("06:00")).unwrap();
+        let next = schedule.next_after(at("06:00")).unwrap();
+        let fetched = job.finished("x", &JobOutcome::DoneUntil(next), at("06:01")).unwrap();
+        assert_eq!((&fetched.status, fetched.due_at), (&JobStatus::Pending, at("12:00")));
+        for verified in [None, Some("01:00"), Some("06:00")] {
+            assert_eq!(fetched.enqueued(&new(verified), at("06:02")), None, "{verified:?}");
+        }
+    }
+}

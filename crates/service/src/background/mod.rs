@@ -1,0 +1,46 @@
+//! Background work: jobs of the store's job table, run once for all servers.
+//!
+//! - [`runner`]: claims jobs and runs them
+//! - [`feeds`]: fetching lists and labels on their schedule
+//! - [`histories`]: fetching what a check could not fetch within its time
+//! - [`purge`]: deleting what is older than it is kept
+//!
+//! A new kind of background work is a [`JobKind`] in a file of its own, and a line in [`kinds`].
+
+pub mod feeds;
+pub mod histories;
+pub mod purge;
+pub mod runner;
+
+use std::sync::Arc;
+
+use crate::{Service, revocations::Revocations};
+pub use runner::{JobError, JobKind, Runner, RunnerSettings};
+
+/// The kinds of background work of a server.
+///
+/// Histories are fetched by every server. Sources are fetched and old data is purged by servers that have
+/// the rights for it; in a cluster, cron jobs do both.
+#[must_use]
+pub fn kinds(
+    service: &Arc<Service>,
+    revocations: Revocations,
+    fetches_sources: bool,
+) -> Vec<Arc<dyn JobKind>> {
+    let mut kinds: Vec<Arc<dyn JobKind>> =
+        vec![Arc::new(histories::FetchHistory::new(Arc::clone(service)))];
+    if fetches_sources {
+        kinds.push(Arc::new(feeds::FetchSource::new(Arc::clone(service))));
+        kinds.push(Arc::new(purge::PurgeExpired::new(Arc::clone(service), revocations)));
+    }
+    kinds
+}
+
+/// Runs background work of these kinds until it is dropped.
+pub async fn run(service: Arc<Service>, kinds: Vec<Arc<dyn JobKind>>) {
+    let store = Arc::clone(&service.databases.store);
+    let worker = format!("{:032x}", assay_system::random_u128());
+    let settings = RunnerSettings::default();
+    let runner = Runner::new(store, service.clock.clone(), worker, kinds, settings);
+    runner.run(&service.background).await;
+}

@@ -1,0 +1,218 @@
+//! Deleting what is older than it is kept: answers and charges by each tenant's plan, and what belongs to no
+//! tenant. Once a day by a server, or at any time by `assay purge`.
+
+use std::sync::Arc;
+
+use assay_engine::policy::Policy;
+use assay_store::{
+    ControlStore, Store, StoreError,
+    control::{KeyRecord, ManifestRecord},
+    jobs::{Job, JobId, JobOutcome, NewJob, Retry},
+    usage::{Purge, Purged},
+};
+use assay_tenancy::{
+    Directory, Name, Period,
+    manifest::{FormerTenantSpec, Kind, RetentionSpec},
+};
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
+
+use super::{JobError, JobKind};
+use crate::{
+    Service,
+    revocations::{RevocationError, Revocations},
+};
+
+const KIND: &str = "purge";
+/// The key of the only job.
+const KEY: &str = "all";
+/// How often old data is purged.
+const PURGE_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
+/// How long data that belongs to no tenant is kept. Fetched histories are used for less than a day; a settled
+/// transaction could be used for good, and is fetched again in the end. No server goes on with writing usage
+/// after so long a silence.
+pub const COMMON_RETENTION: Period = Period::from_seconds(30 * 86_400);
+
+/// A purge failed. What it deleted until then stays deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum PurgeError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The list of revoked keys could not be written.
+    #[error(transparent)]
+    Revocation(#[from] RevocationError),
+}
+
+impl From<PurgeError> for JobError {
+    fn from(error: PurgeError) -> Self {
+        match error {
+            PurgeError::Store(error) => error.into(),
+            PurgeError::Revocation(error) => error.into(),
+        }
+    }
+}
+
+/// The kind of the job that purges old data every day.
+#[derive(Debug)]
+pub struct PurgeExpired {
+    service: Arc<Service>,
+    revocations: Revocations,
+}
+
+impl PurgeExpired {
+    /// The purge of a service's store. Keys of tenants that are forgotten go to `revocations`.
+    #[must_use]
+    pub const fn new(service: Arc<Service>, revocations: Revocations) -> Self {
+        Self { service, revocations }
+    }
+}
+
+#[async_trait]
+impl JobKind for PurgeExpired {
+    fn name(&self) -> &'static str {
+        KIND
+    }
+
+    fn retry(&self) -> Retry {
+        Retry {
+            first_delay: SignedDuration::from_mins(5),
+            longest_delay: SignedDuration::from_hours(6),
+            attempts: None,
+        }
+    }
+
+    fn wanted(&self) -> Vec<NewJob> {
+        let due_at = Timestamp::UNIX_EPOCH;
+        vec![NewJob { id: JobId::new(KIND, KEY), payload: String::new(), due_at }]
+    }
+
+    async fn run(&self, _job: &Job, now: Timestamp) -> Result<JobOutcome, JobError> {
+        let (store, access) = (&*self.service.databases.store, self.service.access());
+        let tenants = purge_tenants(store, &access.directory, None, &self.revocations, now).await?;
+        let common = purge_common(store, now).await?;
+        let (mut checks, mut usage) = (0_u64, 0_u64);
+        for tenant in &tenants {
+            checks = checks.saturating_add(tenant.purged.checks);
+            usage = usage.saturating_add(tenant.purged.usage);
+        }
+        let CommonPurged { fetched, jobs } = common;
+        tracing::info!(checks, usage, fetched, jobs, "old data purged");
+        let next = now.saturating_add(PURGE_INTERVAL).unwrap_or(Timestamp::MAX);
+        Ok(JobOutcome::DoneUntil(next))
+    }
+}
+
+/// What was deleted of a tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantPurged {
+    /// The tenant.
+    pub tenant: Name,
+    /// How long its data is kept.
+    pub retention: RetentionSpec,
+    /// The number of rows that were deleted.
+    pub purged: Purged,
+    /// Whether the tenant had been deleted and is forgotten now.
+    pub is_forgotten: bool,
+}
+
+/// The number of rows that were deleted of what belongs to no tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommonPurged {
+    /// Records of fetched history.
+    pub fetched: u64,
+    /// Background jobs that ended.
+    pub jobs: u64,
+}
+
+/// Deletes answers and charges that are older than the tenants' plans keep them, of all tenants or of one.
+/// Tenants that were deleted long enough ago are forgotten: their keys are revoked, and they cannot come back.
+///
+/// # Errors
+///
+/// If the store or the list of revoked keys fails.
+pub async fn purge_tenants(
+    store: &dyn Store,
+    directory: &Directory<Policy>,
+    only: Option<&Name>,
+    revocations: &Revocations,
+    now: Timestamp,
+) -> Result<Vec<TenantPurged>, PurgeError> {
+    let tenants = directory.tenants.values().map(|tenant| (&tenant.name, tenant.plan.retention));
+    let former = directory.former_tenants.iter().map(|(name, former)| (name, former.retention));
+    let is_chosen = |name: &Name| only.is_none_or(|chosen| chosen == name);
+    let mut all = Vec::new();
+    for (name, retention) in tenants.chain(former).filter(|(name, _)| is_chosen(name)) {
+        let has_expired = |former: &FormerTenantSpec| former.is_forgotten(now);
+        let is_forgotten = directory.former_tenants.get(name).is_some_and(has_expired);
+        let purged = store.purge_tenant(&older(name, retention, is_forgotten, now)).await?;
+        if is_forgotten {
+            forget(name, store, revocations, now).await?;
+        }
+        all.push(TenantPurged { tenant: name.clone(), retention, purged, is_forgotten });
+    }
+    Ok(all)
+}
+
+/// Deletes fetched history, writers of usage, counters of limits and ended jobs that are older than they are
+/// kept.
+///
+/// # Errors
+///
+/// If the store fails.
+pub async fn purge_common(store: &dyn Store, now: Timestamp) -> Result<CommonPurged, StoreError> {
+    let before = earlier(now, COMMON_RETENTION);
+    let fetched = store.purge_fetched(before).await?;
+    store.purge_usage_writers(before).await?;
+    let jobs = store.purge_jobs(before).await?;
+    if let Some(coordination) = store.coordination() {
+        coordination.purge_quotas().await?;
+    }
+    Ok(CommonPurged { fetched, jobs })
+}
+
+/// The data of a tenant that is older than it is kept. Days are counted whole; of a tenant that is forgotten,
+/// the last day goes, too.
+fn older(name: &Name, retention: RetentionSpec, is_forgotten: bool, now: Timestamp) -> Purge {
+    let day = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
+    let usage_before = if is_forgotten { Date::MAX } else { day(earlier(now, retention.usage)) };
+    Purge { tenant: name.clone(), checks_before: earlier(now, retention.checks), usage_before }
+}
+
+/// Forgets a tenant that was deleted: its keys are revoked, and it cannot come back.
+///
+/// # Errors
+///
+/// If the store or the list of revoked keys fails.
+pub async fn forget(
+    name: &Name,
+    store: &dyn ControlStore,
+    revocations: &Revocations,
+    now: Timestamp,
+) -> Result<(), PurgeError> {
+    loop {
+        let control = store.control().await?;
+        let is_former =
+            |record: &ManifestRecord| record.kind == Kind::FormerTenant && record.name == *name;
+        // It may have come back meanwhile.
+        if !control.manifests.iter().any(is_former) {
+            return Ok(());
+        }
+        let is_active = |key: &&KeyRecord| key.tenant == *name && key.is_active(now);
+        for key in control.keys.iter().filter(is_active) {
+            store.revoke_key(&key.id, now).await?;
+            revocations.note(&key.id, now)?;
+        }
+        let revision = store.control().await?.revision;
+        let former = [(Kind::FormerTenant, name.clone())];
+        match store.put_manifests(&[], &former, revision, now).await {
+            Err(StoreError::Conflict) => {}
+            done => return Ok(done?),
+        }
+    }
+}
+
+fn earlier(now: Timestamp, period: Period) -> Timestamp {
+    let seconds = i64::try_from(period.seconds()).unwrap_or(i64::MAX);
+    now.saturating_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
+}
