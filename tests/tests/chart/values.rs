@@ -132,7 +132,10 @@ fn what_is_wrong_is_named() {
             "networkPolicy.allowedPrivateCidrs={10.0.0.1}",
             "at '/networkPolicy/allowedPrivateCidrs/0'",
         ),
-        ("mode=production", "mode=production needs database.secret.name: a Secret that holds"),
+        (
+            "mode=production",
+            "mode=production needs database.secret.name: a Secret with the URL of PostgreSQL",
+        ),
         (
             "mode=production,database.secret.name=a,persistence.enabled=true",
             "persistence is only for mode=evaluation: mode=production uses your database",
