@@ -224,7 +224,7 @@ fn hostile_label_files_import_nothing_and_name_the_line() {
     let long = format!("{header}btc,{ADDRESS},scam,{}\n", "x".repeat(100 << 20));
     let anchors = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g,*g,*g,*g,*g,*g,*g]\ntags: []\n";
     let cases: [(&str, &str, Vec<u8>, &str); 9] = [
-        ("none.csv", "csv", header.into(), "no label in it"),
+        ("none.csv", "csv", header.into(), "no label that can be imported"),
         ("long.csv", "csv", long.into(), "line 2 is longer than"),
         ("utf16.csv", "csv", utf16, "write the file as UTF-8"),
         ("latin.csv", "csv", [header.as_bytes(), b"btc,x,scam,\xE4\n"].concat(), "line 2"),
