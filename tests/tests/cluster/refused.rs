@@ -197,18 +197,18 @@ fn policy_rules() -> Vec<Rule> {
             "should have at least 1 items",
         ),
         policy(
-            amounts(json!([{"amount": "0.1", "worth": 25}, {"amount": 1, "worth": 50}])),
-            amounts(json!([{"amount": 1, "worth": 25}, {"amount": "0.1", "worth": 50}])),
+            amounts(json!([{"amount": "0.1", "score": 25}, {"amount": 1, "score": 50}])),
+            amounts(json!([{"amount": 1, "score": 25}, {"amount": "0.1", "score": 50}])),
             "amounts rise strictly from point to point",
         ),
         policy(
-            amounts(json!([{"amount": 1, "worth": 25}])),
-            amounts(json!([{"amount": 1, "worth": 25}, {"amount": 2, "worth": 25}])),
-            "worths rise strictly from point to point",
+            amounts(json!([{"amount": 1, "score": 25}])),
+            amounts(json!([{"amount": 1, "score": 25}, {"amount": 2, "score": 25}])),
+            "scores rise strictly from point to point",
         ),
         policy(
-            amounts(json!([{"amount": "2.5", "worth": 25}])),
-            amounts(json!([{"amount": "2,5", "worth": 25}])),
+            amounts(json!([{"amount": "2.5", "score": 25}])),
+            amounts(json!([{"amount": "2,5", "score": 25}])),
             "write digits with at most eight decimals, such as 1000 or \"0.01\"",
         ),
     ]
