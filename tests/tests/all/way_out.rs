@@ -153,7 +153,11 @@ fn an_explorer_is_asked_by_the_proxy_too() {
 fn an_environment_that_names_no_way_out_is_told_of_at_once() {
     let directory = tempfile::tempdir().unwrap();
     for (name, value, said) in [
-        ("SSL_CERT_FILE", "missing.pem", "failed to read the CA bundle missing.pem, which SSL_CERT_FILE names"),
+        (
+            "SSL_CERT_FILE",
+            "missing.pem",
+            "failed to read the CA bundle missing.pem, which SSL_CERT_FILE names",
+        ),
         ("HTTPS_PROXY", "ftp://proxy", "HTTPS_PROXY names no proxy: write it as http://HOST:PORT"),
     ] {
         let ingest = ["ingest", "sanctions", "list.csv", "--format", "csv"];
