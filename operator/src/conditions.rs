@@ -44,12 +44,12 @@ impl ReadyState {
         message
     }
 
-    /// The same state, with `more` appended to its message.
+    /// The same state, with `detail` appended to its message.
     #[must_use]
-    pub fn with(mut self, more: Option<&str>) -> Self {
+    pub fn with_detail(mut self, detail: Option<&str>) -> Self {
         let (Self::Ready(_, message) | Self::Stalled(_, message) | Self::Waiting(_, message)) =
             &mut self;
-        add(message, more);
+        append(message, detail);
         self
     }
 
@@ -74,16 +74,16 @@ pub struct ConditionState {
 }
 
 impl ConditionState {
-    /// Appends `more` to the message.
-    pub fn add(&mut self, more: Option<&str>) {
-        add(&mut self.message, more);
+    /// Appends `detail` to the message.
+    pub fn add_detail(&mut self, detail: Option<&str>) {
+        append(&mut self.message, detail);
     }
 }
 
-fn add(message: &mut String, more: Option<&str>) {
-    if let Some(more) = more {
+fn append(message: &mut String, detail: Option<&str>) {
+    if let Some(detail) = detail {
         message.push_str("; ");
-        message.push_str(more);
+        message.push_str(detail);
     }
 }
 

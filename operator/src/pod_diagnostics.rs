@@ -91,9 +91,9 @@ fn last_failure(log: &str) -> Option<String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(line) else {
         return Some(line.to_owned());
     };
-    let said = ["message", "error"].map(|name| fields.get(name).and_then(Value::as_str));
-    let said: Vec<&str> = said.into_iter().flatten().collect();
-    (!said.is_empty()).then(|| said.join(": "))
+    let texts = ["message", "error"].map(|name| fields.get(name).and_then(Value::as_str));
+    let texts: Vec<&str> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join(": "))
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
         }]})
     }
 
-    fn said(status: Value) -> Option<String> {
+    fn diagnosis_of(status: Value) -> Option<String> {
         of_newest(vec![pod("api-1", "2026-11-22T01:00:00Z", status)])
     }
 
@@ -124,17 +124,17 @@ mod tests {
     fn a_pod_that_cannot_start_is_diagnosed() {
         let waiting = |reason: &str| {
             let waiting = json!({"waiting": {"reason": reason, "message": "no such image"}});
-            said(container(false, waiting, json!({})))
+            diagnosis_of(container(false, waiting, json!({})))
         };
         let wanted = "pod `api-1`: ImagePullBackOff: no such image".to_owned();
         assert_eq!(waiting("ImagePullBackOff"), Some(wanted));
         assert_eq!(waiting("ContainerCreating"), None);
-        assert_eq!(said(json!({})), None);
+        assert_eq!(diagnosis_of(json!({})), None);
         let mut first = container(false, json!({"waiting": {"reason": "ErrImagePull"}}), json!({}));
         first["containerStatuses"][0].as_object_mut().unwrap().remove("lastState");
-        assert_eq!(said(first), Some("pod `api-1`: ImagePullBackOff".to_owned()));
+        assert_eq!(diagnosis_of(first), Some("pod `api-1`: ImagePullBackOff".to_owned()));
         let waits = |reason: &str, message: &str| {
-            said(container(
+            diagnosis_of(container(
                 false,
                 json!({"waiting": {"reason": reason, "message": message}}),
                 json!({}),
@@ -148,7 +148,7 @@ mod tests {
         let nowhere = json!({"conditions": [
             {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"},
         ]});
-        assert_eq!(said(nowhere), Some("pod `api-1`: 0/3 nodes are available".to_owned()));
+        assert_eq!(diagnosis_of(nowhere), Some("pod `api-1`: 0/3 nodes are available".to_owned()));
     }
 
     #[test]
@@ -157,13 +157,13 @@ mod tests {
             "exitCode": 1, "reason": "Error", "message": "begins\nfailed to open the store\n\n",
         }});
         let wanted = "pod `api-1`: Error, exit code 1: failed to open the store".to_owned();
-        assert_eq!(said(container(false, ended.clone(), json!({}))), Some(wanted.clone()));
+        assert_eq!(diagnosis_of(container(false, ended.clone(), json!({}))), Some(wanted.clone()));
         let waits = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}});
-        assert_eq!(said(container(false, waits, ended.clone())), Some(wanted));
+        assert_eq!(diagnosis_of(container(false, waits, ended.clone())), Some(wanted));
         let runs = json!({"running": {}});
-        assert_eq!(said(container(true, runs, ended)), None, "it became ready after all");
+        assert_eq!(diagnosis_of(container(true, runs, ended)), None, "it became ready after all");
         let went_well = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
-        assert_eq!(said(container(false, went_well.clone(), json!({}))), None);
+        assert_eq!(diagnosis_of(container(false, went_well.clone(), json!({}))), None);
         let again = Some("pod `api-1`: Completed, exit code 0".to_owned());
         for state in ["running", "terminated", "waiting"] {
             let state = match state {
@@ -171,7 +171,7 @@ mod tests {
                 "waiting" => json!({"waiting": {"reason": "CrashLoopBackOff", "message": "10s"}}),
                 _ => json!({"running": {}}),
             };
-            assert_eq!(said(container(false, state, went_well.clone())), again);
+            assert_eq!(diagnosis_of(container(false, state, went_well.clone())), again);
         }
     }
 

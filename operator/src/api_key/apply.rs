@@ -155,5 +155,5 @@ async fn write_secret(
 async fn report(inputs: &Inputs, context: &Context, event: Event, id: &KeyId) {
     let reference: ObjectReference = inputs.object.object_ref(&());
     let note = format!("key {id} {}", event.text);
-    context.writer.event(&reference, false, event.reason, "Key", note).await;
+    context.writer.event(&reference, false, event.reason, "Reconcile", note).await;
 }

@@ -55,7 +55,7 @@ pub(super) async fn write(
     if !ready_state.is_ready() && ready_reason(before.conditions()) != Some(reason) {
         let reference = inputs.object.object_ref(&());
         let note = ready_state.message().to_owned();
-        context.writer.event(&reference, true, reason, "Key", note).await;
+        context.writer.event(&reference, true, reason, "Reconcile", note).await;
     }
     Ok(next)
 }

@@ -39,7 +39,7 @@ impl Owner {
     }
 
     /// The same owner for another component.
-    pub(crate) fn of(&self, component: &'static str) -> Self {
+    pub(crate) fn with_component(&self, component: &'static str) -> Self {
         Self { component, ..self.clone() }
     }
 

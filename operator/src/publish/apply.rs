@@ -100,7 +100,7 @@ async fn set_finalizer(
     object: &WatchedObject,
     is_present: bool,
 ) -> bool {
-    let Some((api, resource)) = caches.of(*kind) else { return false };
+    let Some((api, resource)) = caches.api_of(*kind) else { return false };
     match writer.finalizer(api, object, resource, is_present).await {
         Ok(_) => true,
         // A deleted object has no finalizer, and cannot be published.

@@ -139,7 +139,7 @@ impl Caches {
     }
 
     /// The API of a kind.
-    pub(super) fn of(&self, kind: Kind) -> Option<(&Api<WatchedObject>, &ApiResource)> {
+    pub(super) fn api_of(&self, kind: Kind) -> Option<(&Api<WatchedObject>, &ApiResource)> {
         let cache = self.caches.iter().find(|cache| cache.kind == kind)?;
         Some((&cache.api, &cache.resource))
     }

@@ -57,10 +57,12 @@ impl StatusInputs {
         };
         let ready_state = ready_state(&service.pods.image, service.min_replicas, &applied);
         let suspects = suspect_pods(&ready_state, service);
-        let ready_state = ready_state.with(diagnose(suspects).await?.as_deref());
+        let ready_state = ready_state.with_detail(diagnose(suspects).await?.as_deref());
         let mut purge = applied.purge.as_ref().map(purge);
         if let Some(state) = purge.as_mut().filter(|state| !state.holds) {
-            state.add(diagnose(Some(owner.of(PURGE).pod_query())).await?.as_deref());
+            state.add_detail(
+                diagnose(Some(owner.with_component(PURGE).pod_query())).await?.as_deref(),
+            );
         }
         Ok(Self {
             ready_state,
@@ -169,7 +171,7 @@ pub(super) async fn write(
     if ready_reason(before.conditions()) != Some(reason) {
         let is_warning = matches!(ready_state, ReadyState::Stalled(..));
         let note = ready_state.message().to_owned();
-        context.writer.event(&object.object_ref(&()), is_warning, reason, "Service", note).await;
+        context.writer.event(&object.object_ref(&()), is_warning, reason, "Reconcile", note).await;
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ pub(super) fn of_workload(workload: &Workload, diagnosis: Option<&str>) -> Condi
         }
         (None, None) => state(true, Reason::WorkloadReady, format!("{object} fetches the source")),
     };
-    state.add(diagnosis);
+    state.add_detail(diagnosis);
     state
 }
 

@@ -160,7 +160,7 @@ impl Publisher {
     async fn write(&self, update: StatusUpdate) -> (Uid, Option<CompactJson>) {
         let StatusUpdate { kind, object, status, event } = update;
         let uid = uid(&object);
-        let Some((api, resource)) = self.caches.of(kind) else { return (uid, None) };
+        let Some((api, resource)) = self.caches.api_of(kind) else { return (uid, None) };
         match self.writer.status(api, &*object, resource, &status).await {
             Err(error) if error.is_not_found() => {}
             Err(error) => {

@@ -21,7 +21,7 @@ const DEADLINE_SECONDS: u32 = 3600;
 /// The migration Job for the image and the database.
 pub(super) fn job(service: &ValidatedService) -> Job {
     // The server's selector must not match its pods.
-    let owner = service.owner.of(MIGRATION);
+    let owner = service.owner.with_component(MIGRATION);
     let pod = PodSettings {
         defaults: &service.pods,
         arguments: vec![

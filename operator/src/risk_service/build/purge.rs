@@ -18,7 +18,7 @@ const STARTING_DEADLINE_SECONDS: i64 = 43_200;
 /// The `CronJob` of the purge.
 pub(super) fn cron_job(service: &ValidatedService) -> CronJob {
     // The server's selector must not match its pods.
-    let owner = service.owner.of(PURGE);
+    let owner = service.owner.with_component(PURGE);
     let pod = PodSettings {
         defaults: &service.pods,
         arguments: vec![
