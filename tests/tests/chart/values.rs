@@ -157,7 +157,7 @@ fn what_is_wrong_is_named() {
         );
     }
     let refused = helm.run(&["template", "7-assay", &chart()]);
-    assert!(refused.stderr.contains("a letter first"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("starting with a letter"), "{}", refused.stderr);
     for good in [EVERYTHING, PRODUCTION] {
         let _ = helm.run(&[&["template", "assay", &chart()], good].concat()).ok();
     }

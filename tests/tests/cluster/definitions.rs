@@ -1,5 +1,7 @@
 //! The definitions, as people meet them with `kubectl`.
 
+use assay_tests::Cluster;
+
 use crate::cluster;
 
 #[test]
@@ -21,17 +23,36 @@ fn kubectl_knows_the_kinds_and_explains_them() {
         "tenants.assay.dev",
     ];
     assert_eq!(kinds, all);
-    for (path, words) in [
-        ("plan.spec.limits.ceiling", "The highest number that a rate limit may raise it to"),
-        ("ratelimit.spec.target.tenant", "One tenant."),
-        ("apikey.spec.rotation.overlap", "How long the old key stays good beside the new one."),
-        ("riskpolicy.spec.amounts", "What absolute amounts mean"),
-        ("tenant.status.effectiveLimits.from", "Where the number comes from"),
+    for path in [
+        "plan.spec.limits.ceiling",
+        "ratelimit.spec.target.tenant",
+        "apikey.spec.rotation.overlap",
+        "riskpolicy.spec.amounts",
+        "tenant.status.effectiveLimits.from",
     ] {
+        let words = described(&cluster, path);
+        assert!(words.len() > 10, "{path}: {words}");
         let text = cluster.kubectl(&["explain", path]);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains(words), "{path}: {text}");
+        assert!(text.contains(&words), "{path}: {text}");
     }
+}
+
+/// The description of a field in its definition, without line breaks: the path is `KIND.FIELD.FIELD`.
+fn described(cluster: &Cluster, path: &str) -> String {
+    let (kind, fields) = path.split_once('.').unwrap();
+    let name = format!(
+        "{}.assay.dev",
+        if kind == "riskpolicy" { "riskpolicies".into() } else { format!("{kind}s") }
+    );
+    let definition = cluster.get(&["crd", &name]);
+    let mut schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    for field in fields.split('.') {
+        schema = if schema["type"] == "array" { &schema["items"] } else { schema };
+        schema = &schema["properties"][field];
+    }
+    let text = schema["description"].as_str().unwrap();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -142,11 +142,11 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
     // One that does not belong to its key changes nothing, and is told.
     let stranger = secured.authority.server().certificate;
     fs::write(secured.file("cert.pem"), stranger).unwrap();
-    let told = "the new TLS certificate cannot be used; the old one stays";
+    let told = "the new TLS certificate cannot be used; keeping the old one";
     wait_until("it is told", || secured.server.log().contains(told));
     assert_eq!(secured.shown(), second);
     fs::write(secured.file("cert.pem"), "junk").unwrap();
-    wait_until("it is told", || secured.server.log().contains("cert.pem holds no certificate"));
+    wait_until("it is told", || secured.server.log().contains("cert.pem contains no certificate"));
     assert_eq!(secured.shown(), second);
     still_answered();
 
@@ -172,5 +172,5 @@ fn a_certificate_that_cannot_be_used_is_told_at_the_start() {
     };
     assert!(serve("cert.pem", "key.pem").contains("cannot be used with the key in key.pem"));
     assert!(serve("gone.pem", "key.pem").contains("failed to read gone.pem"));
-    assert!(serve("cert.pem", "cert.pem").contains("cert.pem holds no private key"));
+    assert!(serve("cert.pem", "cert.pem").contains("cert.pem contains no private key"));
 }
