@@ -24,28 +24,28 @@ use ureq::{
 
 pub use trace_parent::TraceParent;
 
-/// Names the CA bundle.
+/// Environment variable with the path of the CA bundle.
 const CA_BUNDLE: &str = "SSL_CERT_FILE";
-/// Hosts that no proxy is asked for.
+/// Hosts that are never reached through a proxy.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
-/// Why the environment's proxies or CA bundle cannot be used.
+/// Reason why the environment's proxies or CA bundle cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
-    /// A variable names no proxy.
-    #[error("{0} names no proxy: write it as http://HOST:PORT")]
+    /// The value of a variable is not a proxy URL.
+    #[error("{0} is not a proxy URL: write it as http://HOST:PORT")]
     Proxy(&'static str),
     /// The CA bundle cannot be read.
-    #[error("failed to read the CA bundle {path}, which {CA_BUNDLE} names: {source}")]
+    #[error("failed to read the CA bundle {path}, named by {CA_BUNDLE}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The CA bundle holds no certificate, or something else than PEM.
-    #[error("{path}, which {CA_BUNDLE} names, holds no certificates in PEM")]
+    /// The CA bundle contains no certificate, or is not PEM.
+    #[error("{path}, named by {CA_BUNDLE}, contains no certificate in PEM form")]
     NoCertificates {
         /// The file.
         path: PathBuf,
@@ -223,13 +223,13 @@ mod tests {
         let wrong =
             EgressSettings { http: Some("ftp://proxy".into()), ..EgressSettings::default() };
         let said = wrong.check().unwrap_err().to_string();
-        assert_eq!(said, "HTTP_PROXY names no proxy: write it as http://HOST:PORT");
+        assert_eq!(said, "HTTP_PROXY is not a proxy URL: write it as http://HOST:PORT");
         let file = tempfile::NamedTempFile::new().unwrap();
         let ca_bundle = Some(file.path().to_owned());
         let empty = EgressSettings { ca_bundle, ..EgressSettings::default() };
         let said = empty.check().unwrap_err().to_string();
         assert!(
-            said.ends_with("which SSL_CERT_FILE names, holds no certificates in PEM"),
+            said.ends_with("named by SSL_CERT_FILE, contains no certificate in PEM form"),
             "{said}"
         );
         assert!(EgressSettings::default().check().is_ok());

@@ -1,4 +1,4 @@
-//! Commands and scripts, over a connection that is made anew when it is lost.
+//! Client for commands and scripts, over a connection that is reestablished after a loss.
 
 use std::{
     fmt, io,
@@ -17,39 +17,39 @@ use crate::{
     connect::{self, Connection},
 };
 
-/// The wait after the first failure to connect; each further one doubles it.
-const FIRST_WAIT: Duration = Duration::from_millis(50);
-/// The longest wait between two attempts.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// Answers that may be late in a row before the connection is given up: a server that pauses for a moment
-/// is not a lost one.
+/// Delay after the first failure to connect; each further failure doubles it.
+const MIN_BACKOFF: Duration = Duration::from_millis(50);
+/// Longest delay between two attempts.
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
+/// Consecutive timeouts after which the connection is dropped: a server that pauses for a moment is not
+/// lost.
 const MAX_CONSECUTIVE_TIMEOUTS: u32 = 16;
 
-/// Why Redis gave no answer.
+/// Failure of a command or script.
 #[derive(Debug, thiserror::Error)]
 pub enum RedisClientError {
-    /// It is away, for the reason that was met last, and it is not yet time to try again.
-    #[error("Redis is away: {0}")]
+    /// Redis is unavailable, for the reason of the last failure, and the backoff is not over.
+    #[error("Redis is unavailable: {0}")]
     Unavailable(Arc<str>),
-    /// It cannot be reached in time.
-    #[error("Redis cannot be reached in time")]
+    /// Redis could not be reached in time.
+    #[error("the connection to Redis timed out")]
     Timeout,
     /// Credentials or certificates cannot be read.
     #[error("failed to read credentials for Redis: {0}")]
     Credentials(#[source] io::Error),
-    /// It cannot be reached, or refuses.
-    #[error("Redis fails: {0}")]
+    /// The connection failed, or Redis refused the command.
+    #[error("the Redis command failed: {0}")]
     Redis(#[from] RedisError),
 }
 
-/// A way to Redis, for many at once. Cheap to clone.
+/// Redis client for concurrent callers. Cheap to clone.
 #[derive(Clone)]
 pub struct RedisClient(Arc<Inner>);
 
 struct Inner {
     settings: RedisSettings,
     state: Mutex<State>,
-    /// Tells when a connection was made, or could not be.
+    /// Notified when an attempt to connect succeeded or failed.
     attempt_finished: Notify,
     commands: AtomicU64,
     unanswered: AtomicU64,
@@ -58,13 +58,13 @@ struct Inner {
 #[derive(Default)]
 struct State {
     connection: Option<Connection>,
-    /// Counts connections, so that what was said of an old one does not harm a new one.
+    /// Number of the connection, so that failures of an old one do not affect a new one.
     generation: u64,
-    /// Late answers in a row.
+    /// Consecutive timeouts.
     timeouts: u32,
-    /// Whether a connection is being made.
+    /// True while an attempt to connect is in progress.
     is_connecting: bool,
-    /// Failures to connect in a row, and when to try again.
+    /// Consecutive failures to connect, and the time of the next attempt.
     failures: u32,
     retry_at: Option<(Instant, Arc<str>)>,
 }
@@ -76,7 +76,7 @@ impl fmt::Debug for RedisClient {
 }
 
 impl RedisClient {
-    /// A way to Redis; a connection is made when it is needed first.
+    /// Creates a client, which connects at the first command.
     #[must_use]
     pub fn new(settings: RedisSettings) -> Self {
         Self(Arc::new(Inner {
@@ -88,26 +88,26 @@ impl RedisClient {
         }))
     }
 
-    /// How Redis is reached.
+    /// Returns the settings.
     #[must_use]
     pub fn settings(&self) -> &RedisSettings {
         &self.0.settings
     }
 
-    /// Whether there is a connection now.
+    /// True if there is a connection.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.0.state().connection.is_some()
     }
 
-    /// How many commands and scripts were sent.
+    /// Returns the number of commands and scripts sent.
     #[must_use]
     pub fn commands(&self) -> u64 {
         self.0.commands.load(Ordering::Relaxed)
     }
 
-    /// How many commands and scripts got no answer, or none while somebody waited for it: Redis was away,
-    /// or slow.
+    /// Returns the number of commands and scripts without a response in time: Redis was unavailable, or
+    /// slow.
     #[must_use]
     pub fn unanswered(&self) -> u64 {
         self.0.unanswered.load(Ordering::Relaxed)
@@ -117,18 +117,18 @@ impl RedisClient {
     ///
     /// # Errors
     ///
-    /// Where Redis is away or refuses.
+    /// If Redis is unavailable or refuses.
     pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, RedisClientError> {
         let (pending, mut connection) = self.call().await?;
         pending.record(command.query_async(&mut connection).await)
     }
 
-    /// Runs a script, which is loaded first where the server does not know it. In a Cluster all keys must have
-    /// one hash tag.
+    /// Runs a script, and loads it first if the server does not know it. In a Cluster all keys must
+    /// have one hash tag.
     ///
     /// # Errors
     ///
-    /// Where Redis is away or refuses.
+    /// If Redis is unavailable or refuses.
     pub async fn script<T: FromRedisValue>(
         &self,
         script: &Script,
@@ -155,13 +155,13 @@ impl RedisClient {
         Ok((pending, connection))
     }
 
-    /// The connection there is, or a new one where it is time for that. Who is tired of waiting for it
-    /// may go: it is made all the same.
+    /// Returns the connection, or a new one after the backoff. The attempt to connect goes on if the
+    /// caller is canceled.
     async fn connection(&self) -> Result<(Connection, u64), RedisClientError> {
         loop {
             let attempt_finished = self.0.attempt_finished.notified();
             tokio::pin!(attempt_finished);
-            // From here on nothing that is published is missed.
+            // From here on no notification is missed.
             attempt_finished.as_mut().enable();
             {
                 let mut state = self.0.state();
@@ -178,7 +178,7 @@ impl RedisClient {
     }
 }
 
-/// Makes a connection, or notes that there is none.
+/// Connects, or records the failure.
 async fn reconnect(inner: Arc<Inner>) {
     let limit = inner.settings.connect_timeout + inner.settings.response_timeout;
     let made = tokio::time::timeout(limit, connect::connect(&inner.settings)).await;
@@ -189,7 +189,7 @@ async fn reconnect(inner: Arc<Inner>) {
         match made {
             Ok(connection) => {
                 if state.failures > 0 {
-                    tracing::info!(redis = %inner.settings.url, "Redis answers again");
+                    tracing::info!(redis = %inner.settings.url, "reconnected to Redis");
                 }
                 state.connected(connection);
             }
@@ -199,26 +199,26 @@ async fn reconnect(inner: Arc<Inner>) {
     inner.attempt_finished.notify_waiters();
 }
 
-/// A question. Where whoever pending it stops waiting, its answer is late.
+/// A command in progress. If its caller is canceled, it counts as timed out.
 struct PendingCall<'a> {
     inner: &'a Inner,
-    /// The connection over which it was sent, once it was.
+    /// Number of the connection over which it was sent.
     generation: Option<u64>,
     outcome: Outcome,
 }
 
-/// What became of a question.
+/// Outcome of a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Answered,
-    /// Nobody waited long enough.
+    /// No response arrived before the caller stopped waiting.
     TimedOut,
-    /// The connection is lost.
+    /// The connection was lost.
     ConnectionLost,
 }
 
 impl PendingCall<'_> {
-    /// Takes note of what the outcome says of the connection.
+    /// Records what the outcome says about the connection.
     fn record<T>(mut self, outcome: Result<T, RedisError>) -> Result<T, RedisClientError> {
         self.outcome = match &outcome {
             Err(error) if error.is_timeout() => Outcome::TimedOut,
@@ -235,7 +235,7 @@ impl Drop for PendingCall<'_> {
             self.inner.unanswered.fetch_add(1, Ordering::Relaxed);
         }
         let mut state = self.inner.state();
-        // Another connection is not to blame.
+        // A newer connection is not affected.
         if self.generation == Some(state.generation) {
             match self.outcome {
                 Outcome::Answered => state.timeouts = 0,
@@ -246,8 +246,8 @@ impl Drop for PendingCall<'_> {
     }
 }
 
-/// Whether another connection may do better: this one broke, leads to a server that takes no writes
-/// (a demoted master), or was made with a password that no longer holds.
+/// True if a new connection may succeed: this one broke, leads to a server that accepts no writes (a
+/// demoted master), or was made with a password that has been replaced.
 fn needs_reconnect(error: &RedisError) -> bool {
     error.is_io_error()
         || error.is_connection_dropped()
@@ -261,15 +261,15 @@ fn needs_reconnect(error: &RedisError) -> bool {
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is a few plain assignments: what a panicking holder left is sound.
+        // Every change is a few plain assignments: the state is sound even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, state: &mut State, error: &RedisClientError) {
         if state.failures == 0 {
-            tracing::warn!(redis = %self.settings.url, %error, "failed to reach Redis; trying on");
+            tracing::warn!(redis = %self.settings.url, %error, "failed to connect to Redis; retrying");
         }
-        let wait = FIRST_WAIT.saturating_mul(1 << state.failures.min(10)).min(LONGEST_WAIT);
+        let wait = MIN_BACKOFF.saturating_mul(1 << state.failures.min(10)).min(MAX_BACKOFF);
         state.failures = state.failures.saturating_add(1);
         state.retry_at = Some((Instant::now() + wait, error.to_string().into()));
     }
@@ -296,7 +296,7 @@ impl State {
         };
     }
 
-    /// An answer came late, or nobody waited for it any more.
+    /// Counts a timeout, and disconnects after too many.
     fn timed_out(&mut self) {
         self.timeouts += 1;
         if self.timeouts >= MAX_CONSECUTIVE_TIMEOUTS {

@@ -1,4 +1,4 @@
-//! Making connections.
+//! Establishing connections.
 
 use std::{fs, path::Path};
 
@@ -17,16 +17,16 @@ use crate::{
     url::Host,
 };
 
-/// A connection that many may use at once.
+/// A connection for concurrent callers.
 #[derive(Clone)]
 pub(crate) enum Connection {
-    /// To one server.
+    /// Connection to one server.
     Single(MultiplexedConnection),
-    /// To a Cluster.
+    /// Connection to a Cluster.
     Cluster(ClusterConnection),
 }
 
-/// Connects to whoever takes commands now.
+/// Connects to the server, the present master, or the Cluster.
 pub(crate) async fn connect(settings: &RedisSettings) -> Result<Connection, RedisClientError> {
     let credentials = credentials(settings)?;
     let config = AsyncConnectionConfig::new()
@@ -37,7 +37,7 @@ pub(crate) async fn connect(settings: &RedisSettings) -> Result<Connection, Redi
             cluster(settings, nodes, &credentials)?.get_async_connection().await?,
         )),
         Topology::Single(host) => {
-            let client = one(settings, host, &credentials)?;
+            let client = single(settings, host, &credentials)?;
             Ok(Connection::Single(
                 client.get_multiplexed_async_connection_with_config(&config).await?,
             ))
@@ -51,18 +51,18 @@ pub(crate) async fn connect(settings: &RedisSettings) -> Result<Connection, Redi
     }
 }
 
-/// Connects to hear what is published; in a Cluster any node tells it.
+/// Connects for a subscription; in a Cluster any node delivers all messages.
 pub(crate) async fn subscribe(settings: &RedisSettings) -> Result<PubSub, RedisClientError> {
     let credentials = credentials(settings)?;
     let client = match &settings.url.topology {
-        Topology::Single(host) => one(settings, host, &credentials)?,
+        Topology::Single(host) => single(settings, host, &credentials)?,
         Topology::Sentinel { sentinels, master } => {
             master_of(settings, sentinels, master, &credentials).await?
         }
         Topology::Cluster(nodes) => {
             let mut last = None;
             for node in nodes {
-                match one(settings, node, &credentials)?.get_async_pubsub().await {
+                match single(settings, node, &credentials)?.get_async_pubsub().await {
                     Ok(pubsub) => return Ok(pubsub),
                     Err(error) => last = Some(error),
                 }
@@ -86,7 +86,7 @@ fn address(settings: &RedisSettings, (name, port): &Host) -> ConnectionAddr {
     }
 }
 
-fn one(
+fn single(
     settings: &RedisSettings,
     host: &Host,
     credentials: &Credentials,
@@ -146,7 +146,7 @@ fn cluster(
     let mut builder = ClusterClientBuilder::new(nodes)
         .connection_timeout(settings.connect_timeout)
         .response_timeout(settings.response_timeout)
-        // A slot that moved is found again; a node that is away is not waited for.
+        // A moved slot is looked up again; an unavailable node is not waited for.
         .retries(2);
     if settings.url.tls {
         builder = builder.tls(TlsMode::Secure);
@@ -163,7 +163,7 @@ fn cluster(
     Ok(builder.build()?)
 }
 
-/// Whom to trust, and who we are, where that matters: to a connection without TLS nobody shows any.
+/// Returns the CA bundle and client certificate, if any. Without TLS they are not read.
 fn certificates(settings: &RedisSettings) -> Result<Option<TlsCertificates>, RedisClientError> {
     let files = &settings.tls;
     let read = |file: &Path| {
@@ -192,7 +192,7 @@ impl ConnectionLike for Connection {
         command: &'a redis::Cmd,
     ) -> redis::RedisFuture<'a, redis::Value> {
         match self {
-            Self::Single(one) => one.req_packed_command(command),
+            Self::Single(single) => single.req_packed_command(command),
             Self::Cluster(cluster) => cluster.req_packed_command(command),
         }
     }
@@ -204,14 +204,14 @@ impl ConnectionLike for Connection {
         count: usize,
     ) -> redis::RedisFuture<'a, Vec<redis::Value>> {
         match self {
-            Self::Single(one) => one.req_packed_commands(commands, offset, count),
+            Self::Single(single) => single.req_packed_commands(commands, offset, count),
             Self::Cluster(cluster) => cluster.req_packed_commands(commands, offset, count),
         }
     }
 
     fn get_db(&self) -> i64 {
         match self {
-            Self::Single(one) => one.get_db(),
+            Self::Single(single) => single.get_db(),
             Self::Cluster(cluster) => cluster.get_db(),
         }
     }
@@ -223,14 +223,14 @@ mod tests {
     use crate::RedisUrl;
 
     #[test]
-    fn authorities_matter_only_where_there_is_tls() {
+    fn ca_bundles_are_read_only_for_tls() {
         for url in ["redis://a", "redis+sentinel://a/main", "redis+cluster://a"] {
             let parsed: RedisUrl = url.parse().unwrap();
             let mut settings = RedisSettings::new(parsed);
             settings.tls.ca_bundle = Some("/nowhere/ca.crt".into());
             assert!(certificates(&settings).unwrap().is_none(), "{url}");
             settings.url.tls = true;
-            assert!(certificates(&settings).is_err(), "{url}: the file is looked for");
+            assert!(certificates(&settings).is_err(), "{url}: the file is read");
         }
         let parsed: RedisUrl = "redis+cluster://a".parse().unwrap();
         let mut settings = RedisSettings::new(parsed);
@@ -238,6 +238,6 @@ mod tests {
         let nodes = [("a".to_owned(), 6379)];
         let credentials = Credentials { user: None, password: None };
         assert!(cluster(&settings, &nodes, &credentials).is_ok());
-        assert!(one(&settings, &nodes[0], &credentials).is_ok());
+        assert!(single(&settings, &nodes[0], &credentials).is_ok());
     }
 }

@@ -1,13 +1,13 @@
-//! Reaching Redis (7 or newer, or Valkey): one server, several watched by Sentinel, or a Cluster; over
-//! TLS where pending for; with credentials that may be files and rotate.
+//! Redis client (Redis 7 or newer, or Valkey): one server, several watched by Sentinel, or a Cluster;
+//! over TLS if enabled; with credentials that may be files and rotate.
 //!
-//! What is kept there may be lost at any time: nothing here is the only copy of anything. A server that
-//! does not answer costs a caller a bounded time once, and nothing while it is known to be away.
+//! Data in Redis may be lost at any time: nothing there is the only copy. A server that does not
+//! respond delays a caller once, by a bounded time, and not at all while it is known to be unavailable.
 //!
-//! - [`url`]: where it is, as a URL says
-//! - [`settings`]: where it is, who we are, how long we wait
-//! - [`client`]: commands and scripts, over a connection that is made anew when it is lost
-//! - [`subscription`]: what others publish
+//! - [`url`]: URLs of Redis servers
+//! - [`settings`]: URL, credentials and timeouts
+//! - [`client`]: commands and scripts, over a connection that is reestablished after a loss
+//! - [`subscription`]: messages on channels
 
 pub mod client;
 mod connect;

@@ -1,37 +1,37 @@
-//! Where Redis is, who we are, and how long we wait.
+//! Settings of the client: URL, credentials and timeouts.
 
 use std::{fmt, fs, io, path::PathBuf, time::Duration};
 
 use crate::RedisUrl;
 
-/// How Redis is reached.
+/// Settings of a Redis client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedisSettings {
-    /// Where it is.
+    /// URL of the servers.
     pub url: RedisUrl,
-    /// A file that holds the password, which goes before the URL's. It is read for every new connection.
+    /// File with the password, which overrides the URL's. It is read for every new connection.
     pub password_file: Option<PathBuf>,
     /// Files for TLS.
     pub tls: RedisTlsFiles,
-    /// Longest time for making a connection.
+    /// Longest time for establishing a connection.
     pub connect_timeout: Duration,
-    /// Longest time until an answer.
+    /// Longest time until a response.
     pub response_timeout: Duration,
 }
 
 /// Certificates in PEM files, read for every new connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedisTlsFiles {
-    /// The certificate authorities to trust; where left out, those that the web trusts.
+    /// CA bundle used instead of the system roots.
     pub ca_bundle: Option<PathBuf>,
-    /// Our own certificate and its key, where the server asks for one.
+    /// Client certificate and its key, for servers that require one.
     pub client: Option<(PathBuf, PathBuf)>,
 }
 
-/// Who we are.
+/// Credentials for Redis.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// The user; the server's default one where left out.
+    /// The user; `None` for the server's default user.
     pub user: Option<String>,
     /// The password.
     pub password: Option<String>,
@@ -44,7 +44,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl RedisSettings {
-    /// Of a place, with the usual waits.
+    /// Creates settings for a URL, with default timeouts.
     #[must_use]
     pub fn new(url: RedisUrl) -> Self {
         Self {
@@ -56,11 +56,11 @@ impl RedisSettings {
         }
     }
 
-    /// Who we are by now.
+    /// Returns the present credentials.
     ///
     /// # Errors
     ///
-    /// Where the password's file cannot be read.
+    /// If the password's file cannot be read.
     pub fn credentials(&self) -> io::Result<Credentials> {
         let password = match &self.password_file {
             Some(file) => Some(read(file)?.trim_end_matches(['\r', '\n']).to_owned()),
@@ -70,7 +70,7 @@ impl RedisSettings {
     }
 }
 
-/// Reads a file, which an error names.
+/// Reads a file; an error names its path.
 fn read(file: &PathBuf) -> io::Result<String> {
     fs::read_to_string(file)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_read_anew_each_time_and_never_shown() {
+    fn a_password_is_read_for_each_connection_and_never_shown() {
         let file = std::env::temp_dir().join(format!("assay-redis-{}", std::process::id()));
         let mut settings = RedisSettings::new("redis://assay:old@a".parse().unwrap());
         assert_eq!(settings.credentials().unwrap().password.as_deref(), Some("old"));

@@ -1,4 +1,4 @@
-//! What others publish.
+//! Subscription to messages on channels.
 
 use std::time::Duration;
 
@@ -8,29 +8,29 @@ use tokio::time::sleep;
 
 use crate::{RedisSettings, connect};
 
-/// The wait between two attempts to listen.
-const WAIT: Duration = Duration::from_millis(250);
+/// Delay between two attempts to subscribe.
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
-/// What a listener hears.
+/// Event of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It listens from now on: what was published before was missed.
+    /// The subscription is active from now on: earlier messages were missed.
     Subscribed,
-    /// Somebody published something.
+    /// A published message.
     Message {
-        /// Where.
+        /// The channel.
         channel: String,
-        /// What.
+        /// The content.
         payload: Vec<u8>,
     },
 }
 
-/// A listener on some channels, which listens anew when the connection is lost.
+/// A subscription to channels, which resubscribes after the connection is lost.
 pub struct Subscription {
     settings: RedisSettings,
     channels: Vec<String>,
     pubsub: Option<PubSub>,
-    /// Whether the loss of the connection was logged.
+    /// True if the loss of the connection was logged.
     is_loss_logged: bool,
 }
 
@@ -44,13 +44,13 @@ impl std::fmt::Debug for Subscription {
 }
 
 impl Subscription {
-    /// Listens on channels once it is pending for the first event.
+    /// Creates a subscription, which subscribes at the first call of [`Self::next`].
     #[must_use]
     pub const fn new(settings: RedisSettings, channels: Vec<String>) -> Self {
         Self { settings, channels, pubsub: None, is_loss_logged: false }
     }
 
-    /// The next event; waits until there is one, however often the connection is lost meanwhile.
+    /// Returns the next event, and waits for it, reconnecting as often as necessary.
     pub async fn next(&mut self) -> Event {
         loop {
             if let Some(pubsub) = &mut self.pubsub {
@@ -72,9 +72,9 @@ impl Subscription {
                 Err(error) => {
                     if !std::mem::replace(&mut self.is_loss_logged, true) {
                         let redis = &self.settings.url;
-                        tracing::warn!(%redis, %error, "failed to listen to Redis; trying on");
+                        tracing::warn!(%redis, %error, "failed to subscribe to Redis; retrying");
                     }
-                    sleep(WAIT).await;
+                    sleep(RETRY_DELAY).await;
                 }
             }
         }

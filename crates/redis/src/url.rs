@@ -1,25 +1,25 @@
-//! Where Redis is.
+//! URLs of Redis servers.
 
 use std::{fmt, str::FromStr};
 
 use percent_encoding::percent_decode_str;
 
-/// The port that Redis listens on unless the URL names another.
+/// Default port of Redis.
 const PORT: u16 = 6379;
-/// The port of Sentinel.
+/// Default port of Sentinel.
 const SENTINEL_PORT: u16 = 26379;
 
-/// Where Redis is, as a URL says: `redis://`, `redis+sentinel://` or `redis+cluster://`, each also with
-/// `rediss` for TLS.
+/// URL of Redis: `redis://`, `redis+sentinel://` or `redis+cluster://`, each also with `rediss` for
+/// TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisUrl {
     /// The servers.
     pub topology: Topology,
-    /// Whether connections are encrypted.
+    /// True if connections use TLS.
     pub tls: bool,
-    /// The user, where the URL names one.
+    /// The user, if the URL names one.
     pub user: Option<String>,
-    /// The password, where the URL holds one.
+    /// The password, if the URL contains one.
     pub password: Option<String>,
     /// The number of the database; 0 in a Cluster.
     pub database: i64,
@@ -28,47 +28,47 @@ pub struct RedisUrl {
 /// A server's name and port.
 pub type Host = (String, u16);
 
-/// Which servers there are.
+/// Topology of the servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// One.
+    /// One server.
     Single(Host),
-    /// Sentinels, which know where the master of a name is.
+    /// Sentinels, which locate the master.
     Sentinel {
         /// The sentinels.
         sentinels: Vec<Host>,
         /// The master's name.
         master: String,
     },
-    /// Some nodes of a Cluster, which know the others.
+    /// Some nodes of a Cluster, which locate the others.
     Cluster(Vec<Host>),
 }
 
-/// Why a text is no place. No message repeats any of it: what is wrongly written may be a password.
+/// Error in a URL. No message repeats any part of the text, which may contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedisUrlError {
-    /// The scheme is another one.
+    /// The scheme is unknown.
     #[error(
         "must begin with redis://, rediss://, redis+sentinel://, rediss+sentinel://, \
          redis+cluster:// or rediss+cluster://"
     )]
     Scheme,
-    /// A host is missing or its port is no number.
-    #[error("name a host, with its port where that is another one, as in redis.example:6379")]
+    /// A host is missing, or its port is not a number.
+    #[error("host or port is invalid: write them as in redis.example:6379")]
     Host,
-    /// The database is no number.
-    #[error("what follows the server must be the number of a database")]
+    /// The database is not a number.
+    #[error("the path after the server must be the number of a database, as in redis://host/0")]
     Database,
     /// A Sentinel URL names no master.
-    #[error("name the master behind the sentinels, as in redis+sentinel://host:26379/mymaster")]
+    #[error("the master's name is missing, as in redis+sentinel://host:26379/mymaster")]
     NoMaster,
-    /// One server was expected.
-    #[error("names several hosts: redis+sentinel:// or redis+cluster:// may do that")]
+    /// Several hosts are given where one is expected.
+    #[error("several hosts are given: only redis+sentinel:// and redis+cluster:// allow that")]
     SeveralHosts,
-    /// A Cluster has one database.
-    #[error("names a database: a Cluster has only one")]
+    /// A Cluster URL names a database.
+    #[error("a database is given, but a Cluster has only database 0")]
     DatabaseInCluster,
-    /// User or password hold what a URL cannot.
+    /// User or password contain characters that must be percent-encoded.
     #[error(
         "write special characters in user and password as %XX: `/` as %2F, `%` as %25, `@` as %40"
     )]
@@ -87,7 +87,7 @@ impl FromStr for RedisUrl {
             _ => return Err(RedisUrlError::Scheme),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        // What stands before this belongs to a password, and would be taken for a host or a name.
+        // The text before `@` belongs to a password, and would be parsed as a host or a name.
         if path.contains('@') {
             return Err(RedisUrlError::Encoding);
         }
@@ -127,7 +127,7 @@ impl FromStr for RedisUrl {
     }
 }
 
-/// User and password; both may be missing, and so may be the user.
+/// Returns user and password; both may be missing, and so may be the user alone.
 fn credentials(text: &str) -> Result<(Option<String>, Option<String>), RedisUrlError> {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
     let decoded = |text: &str| match text {
@@ -145,25 +145,25 @@ fn decode(text: &str) -> Option<String> {
 }
 
 fn host(text: &str, port: u16) -> Result<Host, RedisUrlError> {
-    let wrong = || RedisUrlError::Host;
-    // An IPv6 address stands in brackets.
+    let invalid_host = || RedisUrlError::Host;
+    // An IPv6 address is in brackets.
     let (name, rest) = match text.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').ok_or_else(wrong)?,
+        Some(rest) => rest.split_once(']').ok_or_else(invalid_host)?,
         None => text.find(':').map_or((text, ""), |colon| text.split_at(colon)),
     };
     let port = match rest.strip_prefix(':') {
-        Some(port) => port.parse().map_err(|_| wrong())?,
+        Some(port) => port.parse().map_err(|_| invalid_host())?,
         None if rest.is_empty() => port,
-        None => return Err(wrong()),
+        None => return Err(invalid_host()),
     };
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err(wrong());
+        return Err(invalid_host());
     }
     Ok((name.to_owned(), port))
 }
 
 impl fmt::Display for RedisUrl {
-    /// Where it is, without user and password.
+    /// Writes the URL without user and password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "rediss" } else { "redis" };
         let hosts = |hosts: &[Host]| {
@@ -211,20 +211,20 @@ mod tests {
 
     #[test]
     fn credentials_are_read_and_never_shown() {
-        let place = read("redis://assay:p%40ss%3Aword@redis.example:6380");
-        assert_eq!(place.user.as_deref(), Some("assay"));
-        assert_eq!(place.password.as_deref(), Some("p@ss:word"));
+        let url = read("redis://assay:p%40ss%3Aword@redis.example:6380");
+        assert_eq!(url.user.as_deref(), Some("assay"));
+        assert_eq!(url.password.as_deref(), Some("p@ss:word"));
         let without_user = read("redis://:secret@redis.example");
         assert_eq!(without_user.user, None);
         assert_eq!(without_user.password.as_deref(), Some("secret"));
-        for shown in [place.to_string(), format!("{place:?}"), format!("{without_user:?}")] {
+        for shown in [url.to_string(), format!("{url:?}"), format!("{without_user:?}")] {
             assert!(!shown.contains("ss") || !shown.contains("word"), "{shown}");
             assert!(!shown.contains("secret"), "{shown}");
         }
     }
 
     #[test]
-    fn what_is_no_place_says_why() {
+    fn an_invalid_url_is_refused_with_the_reason() {
         for (text, error) in [
             ("redis.example:6379", RedisUrlError::Scheme),
             ("http://redis.example", RedisUrlError::Scheme),

@@ -1,37 +1,37 @@
-//! The only place that asks the system for the time and for random numbers.
+//! Clock and randomness of the operating system. No other code asks the system for them.
 
 use std::{fmt, sync::Arc};
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// Tells the time. Tests give it any time they like.
+/// Source of the present time. Tests pass a clock of their own.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    /// The system's clock, to the millisecond.
+    /// Returns the system's clock, to the millisecond.
     #[must_use]
     pub fn system() -> Self {
         Self::new(now)
     }
 
-    /// A clock that shows what `tell` says.
+    /// Creates a clock that returns the results of `tell`.
     pub fn new(tell: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
-    /// The time.
+    /// Returns the present time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.0)()
     }
 }
 
-/// The time by the system's clock, to the millisecond.
+/// Returns the present time of the system's clock, to the millisecond.
 #[must_use]
 pub fn now() -> Timestamp {
-    #[expect(clippy::disallowed_methods, reason = "this is where the time comes from")]
+    #[expect(clippy::disallowed_methods, reason = "all other code gets the time from here")]
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
@@ -42,19 +42,19 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Sixty-four random bits.
+/// Returns 64 random bits.
 #[must_use]
 pub fn random_u64() -> u64 {
     rand::random()
 }
 
-/// A hundred and twenty-eight random bits.
+/// Returns 128 random bits.
 #[must_use]
 pub fn random_u128() -> u128 {
     rand::random()
 }
 
-/// A new identifier that sorts by time (UUID version 7).
+/// Returns a new identifier that sorts by time (UUID version 7).
 #[must_use]
 pub fn new_id(now: Timestamp) -> Uuid {
     let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or_default();

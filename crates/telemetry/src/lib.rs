@@ -1,12 +1,12 @@
-//! What a program tells about itself: log lines, and where a collector is named, traces and metrics.
+//! Telemetry: log lines, and traces and metrics for a collector if one is configured.
 //!
 //! - [`stage!`]: a span of a trace
 //! - `lines`: log lines as JSON
-//! - [`otlp`]: to a collector
+//! - [`otlp`]: export to a collector
 //! - [`request`]: the span around a request
 //!
-//! Two kinds of spans never mix. Those of a program are for log lines: what they know stands on every line
-//! within them. Stages are for traces: they cost nothing unless a collector is named.
+//! There are two kinds of spans, which never mix. Ordinary spans are for log lines: their fields are on
+//! every line within them. Stages are for traces: they cost nothing unless a collector is configured.
 
 mod lines;
 pub mod otlp;
@@ -29,10 +29,10 @@ use tracing_subscriber::{
 #[doc(hidden)]
 pub use tracing::info_span;
 
-/// The target of spans that are stages.
+/// Target of spans that are stages.
 pub const STAGE: &str = "assay_stage";
 
-/// A span of a trace: a stage of what is under way.
+/// Creates a span of a trace: a stage of the work in progress.
 #[macro_export]
 macro_rules! stage {
     ($name:literal $(, $($field:tt)*)?) => {
@@ -40,10 +40,10 @@ macro_rules! stage {
     };
 }
 
-/// Where the time comes from.
+/// Source of the time.
 pub type Now = fn() -> Timestamp;
 
-/// How log lines are written.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -54,14 +54,14 @@ pub enum LogFormat {
 
 type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Begins to write log lines to standard error, and traces to `tracer`, where there is one.
+/// Starts to write log lines to standard error, and traces to `tracer`, if there is one.
 ///
-/// `level` says which of our own lines are written. Of what libraries say, only warnings are, whatever
-/// the level: the rest may hold what callers sent.
+/// `level` filters this project's own lines. Of libraries only warnings are written, whatever the
+/// level: other lines may contain callers' data.
 ///
 /// # Errors
 ///
-/// Where it was begun before.
+/// If it was started before.
 pub fn start(
     level: EnvFilter,
     format: LogFormat,

@@ -1,5 +1,5 @@
-//! Log lines as JSON: one flat object a line. What spans around it know (the request's identifiers)
-//! stands beside what the line itself says.
+//! Log lines as JSON: one flat object a line. It contains the fields of the surrounding spans (the
+//! request's identifiers) and of the line itself.
 
 use std::fmt::{self, Debug};
 
@@ -19,7 +19,7 @@ use tracing_subscriber::{
 
 use crate::Now;
 
-/// Prints one event as one line, with the time.
+/// Formats one event as one line, with the time.
 pub(super) struct JsonLines(pub(super) Now);
 
 impl<S> FormatEvent<S, JsonFields> for JsonLines
@@ -49,7 +49,7 @@ where
     }
 }
 
-/// What every line begins with.
+/// Returns the first fields of every line.
 fn head(now: Timestamp, level: &str, target: &str) -> Map<String, Value> {
     let pairs =
         [("timestamp", now.to_string()), ("level", level.into()), ("target", target.into())];

@@ -156,9 +156,13 @@ fn an_environment_that_names_no_way_out_is_told_of_at_once() {
         (
             "SSL_CERT_FILE",
             "missing.pem",
-            "failed to read the CA bundle missing.pem, which SSL_CERT_FILE names",
+            "failed to read the CA bundle missing.pem, named by SSL_CERT_FILE",
         ),
-        ("HTTPS_PROXY", "ftp://proxy", "HTTPS_PROXY names no proxy: write it as http://HOST:PORT"),
+        (
+            "HTTPS_PROXY",
+            "ftp://proxy",
+            "HTTPS_PROXY is not a proxy URL: write it as http://HOST:PORT",
+        ),
     ] {
         let ingest = ["ingest", "sanctions", "list.csv", "--format", "csv"];
         let finished = assay(directory.path(), &ingest, &[(name, value)]);

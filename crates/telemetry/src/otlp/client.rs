@@ -1,4 +1,4 @@
-//! Posting to the collector. Whether it can be reached is logged when that changes, not every time.
+//! HTTP client of the collector. Changes of its reachability are logged, not every failure.
 
 use std::{
     sync::{
@@ -16,12 +16,12 @@ use ureq::{
     http::{HeaderMap, HeaderName, HeaderValue, header},
 };
 
-/// Longest time for one message.
-const TIME: Duration = Duration::from_secs(5);
-/// Most bytes of an answer.
-const LARGEST_ANSWER: u64 = 64 << 10;
+/// Longest time for one request.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Largest response in bytes.
+const MAX_RESPONSE_BYTES: u64 = 64 << 10;
 
-/// A client of the collector. It waits on the thread that calls it: never one that serves requests.
+/// HTTP client of the collector. It blocks the calling thread, which must not serve requests.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     agent: Agent,
@@ -30,24 +30,24 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// A client of a collector at `endpoint`.
+    /// Creates a client of the collector at `endpoint`.
     pub(super) fn new(endpoint: &str, headers: &str) -> Self {
         let agent = EgressSettings::from_environment()
             .configure(Agent::config_builder(), endpoint)
             .http_status_as_error(false)
-            .timeout_global(Some(TIME))
+            .timeout_global(Some(TIMEOUT))
             .build()
             .into();
         Self { agent, headers: read_headers(headers), reached: Arc::new(AtomicBool::new(true)) }
     }
 
-    /// Posts a message; what became of it is in the log.
+    /// Posts a message; a failure is logged.
     pub(super) fn post(&self, url: &str, message: Vec<u8>) {
         let request = Request::post(url)
             .header(header::CONTENT_TYPE, "application/x-protobuf")
             .body(Bytes::from(message));
         if let Ok(request) = request {
-            // Told by `send`.
+            // `send` logs the outcome.
             let _ = self.send(request);
         }
     }
@@ -58,27 +58,27 @@ impl Client {
         }
         let answered = self.try_send(request);
         match &answered {
-            Ok(answer) if answer.status().is_success() => self.tell(None),
-            Ok(answer) => self.tell(Some(format!("status {}", answer.status().as_u16()))),
-            Err(error) => self.tell(Some(error.to_string())),
+            Ok(answer) if answer.status().is_success() => self.log_outcome(None),
+            Ok(answer) => self.log_outcome(Some(format!("status {}", answer.status().as_u16()))),
+            Err(error) => self.log_outcome(Some(error.to_string())),
         }
         answered
     }
 
     fn try_send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ureq::Error> {
         let mut answer = self.agent.run(request.map(|body| body.to_vec()))?;
-        let body = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec()?;
+        let body = answer.body_mut().with_config().limit(MAX_RESPONSE_BYTES).read_to_vec()?;
         let (parts, _) = answer.into_parts();
         Ok(Response::from_parts(parts, body.into()))
     }
 
-    fn tell(&self, error: Option<String>) {
+    fn log_outcome(&self, error: Option<String>) {
         let before = self.reached.swap(error.is_none(), Ordering::Relaxed);
         match error {
             Some(error) if before => {
-                tracing::warn!(error, "failed to send telemetry; what cannot be sent is dropped");
+                tracing::warn!(error, "failed to send telemetry; undeliverable data is dropped");
             }
-            None if !before => tracing::info!("telemetry is sent again"),
+            None if !before => tracing::info!("the collector accepts telemetry again"),
             _ => {}
         }
     }
@@ -86,13 +86,13 @@ impl Client {
 
 #[async_trait]
 impl HttpClient for Client {
-    /// Called by a thread of the exporter's own.
+    /// Sends a request. The exporter calls this on a thread of its own.
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         Ok(self.send(request)?)
     }
 }
 
-/// `name=value,name=value`; what is no header field is left out.
+/// Parses `name=value,name=value`; malformed fields are skipped.
 fn read_headers(text: &str) -> HeaderMap {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
     pairs
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn header_fields_are_read_as_far_as_they_are_some() {
+    fn malformed_header_fields_are_skipped() {
         let headers = read_headers("authorization=Basic YTpi, x-team = risk ,nothing,b ad=1");
         assert_eq!(headers.len(), 2);
         assert_eq!(headers["authorization"], "Basic YTpi");

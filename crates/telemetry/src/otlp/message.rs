@@ -1,4 +1,4 @@
-//! Metrics as an OTLP message: figures that count from the start of the program.
+//! Metrics as an OTLP message: values cumulative since the start of the program.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ use super::text::{FamilyText, Sample};
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
-/// When figures began to count, and when they were looked at, in nanoseconds since 1970.
+/// Interval of cumulative values: their start and the time of the message, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
-struct Span {
-    began: u64,
+struct Interval {
+    started: u64,
     now: u64,
 }
 
-/// The bytes of a request to take `families` in.
+/// Encodes an export request with `families`.
 pub(super) fn request(
     families: &[FamilyText],
     resource: &Resource,
-    began: u64,
+    started: u64,
     now: u64,
 ) -> Vec<u8> {
-    let span = Span { began, now };
+    let span = Interval { started, now };
     let attributes =
         resource.iter().map(|(name, value)| attribute(name.as_str(), &value.to_string())).collect();
     let scope = InstrumentationScope { name: "assay".into(), ..InstrumentationScope::default() };
@@ -51,8 +51,8 @@ pub(super) fn request(
     .encode_to_vec()
 }
 
-/// `None` for a kind that we do not count.
-fn metric(family: &FamilyText, span: Span) -> Option<Metric> {
+/// Converts a family; `None` for an unknown kind.
+fn metric(family: &FamilyText, span: Interval) -> Option<Metric> {
     let data = match family.kind.as_str() {
         "counter" => Data::Sum(Sum {
             data_points: numbers(family, span),
@@ -76,10 +76,10 @@ fn metric(family: &FamilyText, span: Span) -> Option<Metric> {
     })
 }
 
-fn numbers(family: &FamilyText, span: Span) -> Vec<NumberDataPoint> {
+fn numbers(family: &FamilyText, span: Interval) -> Vec<NumberDataPoint> {
     let points = family.samples.iter().map(|sample| NumberDataPoint {
         attributes: attributes(&sample.labels),
-        start_time_unix_nano: span.began,
+        start_time_unix_nano: span.started,
         time_unix_nano: span.now,
         value: Some(number_data_point::Value::AsDouble(sample.value)),
         ..NumberDataPoint::default()
@@ -87,16 +87,16 @@ fn numbers(family: &FamilyText, span: Span) -> Vec<NumberDataPoint> {
     points.collect()
 }
 
-/// A histogram's lines belong together by their labels; its buckets are cumulative in text, and each
-/// for itself in a message.
-fn histograms(family: &FamilyText, span: Span) -> Vec<HistogramDataPoint> {
+/// Groups a histogram's lines by their labels. Buckets are cumulative in the text, but not in a
+/// message.
+fn histograms(family: &FamilyText, span: Interval) -> Vec<HistogramDataPoint> {
     let mut points: BTreeMap<Vec<(String, String)>, HistogramDataPoint> = BTreeMap::new();
     for Sample { suffix, labels, value } in &family.samples {
         let mut own = labels.clone();
         own.retain(|(name, _)| name != "le");
         let point = points.entry(own).or_insert_with_key(|own| HistogramDataPoint {
             attributes: attributes(own),
-            start_time_unix_nano: span.began,
+            start_time_unix_nano: span.started,
             time_unix_nano: span.now,
             ..HistogramDataPoint::default()
         });
@@ -140,19 +140,19 @@ mod tests {
     use crate::otlp::text::families;
 
     #[test]
-    fn buckets_of_a_message_count_each_for_itself() {
+    fn buckets_of_a_message_are_not_cumulative() {
         let text = "# HELP t_seconds Time.\n# TYPE t_seconds histogram\n\
                     t_seconds_sum{route=\"/a\"} 1.5\nt_seconds_count{route=\"/a\"} 4\n\
                     t_seconds_bucket{le=\"0.1\",route=\"/a\"} 1\n\
                     t_seconds_bucket{le=\"0.3\",route=\"/a\"} 3\n\
                     t_seconds_bucket{le=\"+Inf\",route=\"/a\"} 4\n# EOF\n";
-        let metric = metric(&families(text)[0], Span { began: 1, now: 2 }).unwrap();
+        let metric = metric(&families(text)[0], Interval { started: 1, now: 2 }).unwrap();
         assert_eq!(metric.unit, "s");
         let Some(Data::Histogram(histogram)) = metric.data else { panic!("not a histogram") };
         let [point] = histogram.data_points.as_slice() else { panic!("not one") };
         assert_eq!((point.count, point.sum), (4, Some(1.5)));
         assert_eq!(point.explicit_bounds, [0.1, 0.3]);
         assert_eq!(point.bucket_counts, [1, 2, 1]);
-        assert_eq!(point.attributes.len(), 1, "the bound is no attribute");
+        assert_eq!(point.attributes.len(), 1, "the bound is not an attribute");
     }
 }

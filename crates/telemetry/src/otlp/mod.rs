@@ -1,7 +1,7 @@
-//! Telemetry to a collector by OTLP over HTTP: traces as they end, metrics every so often.
+//! Export to a collector by OTLP over HTTP: traces as they end, metrics periodically.
 //!
-//! A collector that is slow or away disturbs nothing: it is spoken to from threads of its own, within a
-//! time, and what cannot be delivered is dropped.
+//! A slow or unreachable collector has no effect on requests: export runs on threads of its own, within
+//! a timeout, and undeliverable data is dropped.
 
 mod client;
 mod message;
@@ -20,38 +20,38 @@ use tokio::{task::spawn_blocking, time::timeout};
 use crate::Now;
 use client::Client;
 
-/// How often traces are sent at least.
+/// Longest time between two batches of traces.
 const TRACE_INTERVAL: Duration = Duration::from_secs(1);
-/// Longest time to send what is left when the program ends.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Longest time to send the remaining data when the program ends.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why nothing can be sent.
+/// Reason why no collector can be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectorError {
-    /// The endpoint is no URL, or cannot be used.
-    #[error("failed to prepare sending traces to the collector: {0}")]
+    /// The endpoint is not a URL, or cannot be used.
+    #[error("failed to set up the export of traces to the collector: {0}")]
     Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
 }
 
-/// Where telemetry is sent.
+/// A collector of telemetry.
 #[derive(Clone, Debug)]
 pub struct Collector {
     client: Client,
     metrics: String,
     traces: SdkTracerProvider,
     resource: Resource,
-    began: u64,
+    started: u64,
     now: Now,
 }
 
 impl Collector {
-    /// A collector at `endpoint` (its base, without `/v1/…`), which knows the program as `service` unless
-    /// `OTEL_SERVICE_NAME` says otherwise. What `OTEL_EXPORTER_OTLP_HEADERS` names goes with everything that
-    /// is sent: `name=value,name=value`.
+    /// Creates an exporter to the collector at `endpoint` (its base URL, without `/v1/…`). The
+    /// program's service name is `OTEL_SERVICE_NAME`, by default `service`. The header fields in
+    /// `OTEL_EXPORTER_OTLP_HEADERS` (`name=value,name=value`) are sent with every request.
     ///
     /// # Errors
     ///
-    /// Where the endpoint cannot be used.
+    /// If the endpoint cannot be used.
     pub fn new(service: &str, endpoint: &str, now: Now) -> Result<Self, CollectorError> {
         let base = endpoint.trim_end_matches('/');
         let headers = env::var("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
@@ -74,31 +74,35 @@ impl Collector {
             .with_span_processor(processor)
             .with_resource(resource.clone())
             .build();
-        let began = nanoseconds(now());
-        Ok(Self { client, metrics: format!("{base}/v1/metrics"), traces, resource, began, now })
+        let started = nanoseconds(now());
+        Ok(Self { client, metrics: format!("{base}/v1/metrics"), traces, resource, started, now })
     }
 
-    /// Where spans go.
+    /// Returns the provider that exports spans.
     #[must_use]
     pub const fn traces(&self) -> &SdkTracerProvider {
         &self.traces
     }
 
-    /// Sends metrics, given as `OpenMetrics` text; what is not delivered is not sent again: figures count
-    /// from the start of the program, so that the next ones say it all.
+    /// Sends metrics, given as `OpenMetrics` text. Undelivered metrics are not sent again: values are
+    /// cumulative since the start of the program, so that the next ones include them.
     pub async fn send_metrics(&self, text: String) {
         let this = self.clone();
         let sent = spawn_blocking(move || {
             let families = text::families(&text);
-            let message =
-                message::request(&families, &this.resource, this.began, nanoseconds((this.now)()));
+            let message = message::request(
+                &families,
+                &this.resource,
+                this.started,
+                nanoseconds((this.now)()),
+            );
             this.client.post(&this.metrics, message);
         });
-        // A thread that could not be joined sent nothing.
+        // An error means that the thread panicked and nothing was sent.
         let _ = sent.await;
     }
 
-    /// Sends metrics every so often, as `print` has them, until it is dropped.
+    /// Sends the metrics that `print` returns periodically, until the future is dropped.
     pub async fn send_regularly(self, every: Duration, print: impl Fn() -> String + Send) {
         let mut ticks = tokio::time::interval(every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -108,16 +112,16 @@ impl Collector {
         }
     }
 
-    /// Sends metrics for the last time: whoever does not take them soon misses the end.
+    /// Sends metrics for the last time, for at most two seconds.
     pub async fn send_last_metrics(&self, text: String) {
-        let _ = timeout(LAST_WORDS, self.send_metrics(text)).await;
+        let _ = timeout(FLUSH_TIMEOUT, self.send_metrics(text)).await;
     }
 
-    /// Sends the traces that are left, for a while.
+    /// Sends the remaining traces, for at most two seconds.
     pub async fn finish(&self) {
         let traces = self.traces.clone();
-        let sent = spawn_blocking(move || traces.shutdown_with_timeout(LAST_WORDS));
-        let _ = timeout(LAST_WORDS, sent).await;
+        let sent = spawn_blocking(move || traces.shutdown_with_timeout(FLUSH_TIMEOUT));
+        let _ = timeout(FLUSH_TIMEOUT, sent).await;
     }
 }
 

@@ -1,7 +1,7 @@
-//! Reading our own metrics' text, so that a collector is told the same figures as whoever scrapes
-//! them, whichever part of the program counts them.
+//! Parser for the program's own `OpenMetrics` text, so that a collector and a scraper get the same
+//! values from every part of the program.
 
-/// What is counted under one name.
+/// A metric family: all samples of one name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FamilyText {
     pub(super) name: String,
@@ -10,7 +10,7 @@ pub(super) struct FamilyText {
     pub(super) samples: Vec<Sample>,
 }
 
-/// One line: what follows the family's name, labels, and the value.
+/// One line: the suffix after the family's name, labels, and the value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub(super) suffix: String,
@@ -18,7 +18,7 @@ pub(super) struct Sample {
     pub(super) value: f64,
 }
 
-/// All families of a text. Lines that are none of ours are left out.
+/// Parses all families of a text. Lines of unknown form are skipped.
 pub(super) fn families(text: &str) -> Vec<FamilyText> {
     let mut families: Vec<FamilyText> = Vec::new();
     for line in text.lines() {
@@ -54,7 +54,7 @@ fn sample(line: &str, family: &str) -> Option<Sample> {
     Some(Sample { suffix, labels, value: value.parse().ok()? })
 }
 
-/// `name="value",name="value"`, with `\"`, `\\` and `\n` in values.
+/// Parses `name="value",name="value"`, with `\"`, `\\` and `\n` in values.
 fn read_labels(text: &str) -> Vec<(String, String)> {
     let mut labels = Vec::new();
     let mut rest = text;
