@@ -1,5 +1,4 @@
-//! The operations of the API: one table that is both routed and documented, so that neither can drift
-//! from the other.
+//! Operations of the API: one table for routing and documentation, so that they cannot diverge.
 
 use std::sync::Arc;
 
@@ -16,39 +15,38 @@ use serde_json::Value;
 
 use crate::{App, openapi::examples, request::gate::Gate, routes};
 
-/// A path below the prefixes under which every operation answers.
+/// Returns the paths of an operation below both prefixes.
 macro_rules! paths {
     ($path:literal) => {
         [concat!("/api/v1", $path), concat!("/v1", $path)]
     };
 }
 
-/// One operation.
+/// An operation.
 pub(super) struct Operation {
-    /// Its path, below each prefix; the first is its own, the others are aliases.
+    /// Paths below each prefix; the first is the main one, the others are aliases.
     pub(super) paths: [&'static str; 2],
-    /// Its method.
+    /// HTTP method.
     pub(super) method: Method,
-    /// Its name.
+    /// Operation id.
     pub(super) id: &'static str,
-    /// What it does, in a few words.
+    /// Summary in a few words.
     pub(super) summary: &'static str,
-    /// What there is to know about it.
+    /// Description.
     pub(super) description: &'static str,
-    /// What it asks of a caller.
+    /// Requirements towards the caller.
     pub(super) gate: Gate,
-    /// What handles it.
+    /// Handler.
     pub(super) handler: MethodRouter<Arc<App>>,
-    /// What can be said in the path and the query: place, name, whether it is required, meaning,
-    /// example.
+    /// Parameters of the path and the query.
     pub(super) parameters: &'static [Parameter],
-    /// The type of both bodies: JSON, or JSON lines of the given schemas.
+    /// Media type of both bodies: JSON, or JSON lines.
     pub(super) media_type: &'static str,
-    /// The body's schema and an example.
+    /// Schema and example of the request body, if it has one.
     pub(super) request: Option<(SchemaOf, Value)>,
-    /// The answer's schema and an example.
+    /// Schema and example of the response body.
     pub(super) response: (SchemaOf, Value),
-    /// Problems beyond those that every operation has.
+    /// Problems besides [`COMMON_PROBLEMS`].
     pub(super) problems: &'static [Code],
 }
 
@@ -56,11 +54,11 @@ pub(super) struct Operation {
 pub(super) struct Parameter {
     /// `path` or `query`.
     pub(super) location: &'static str,
-    /// Its name.
+    /// Name.
     pub(super) name: &'static str,
-    /// What it means.
+    /// Description.
     pub(super) description: &'static str,
-    /// Its format (JSON Schema), where it has one.
+    /// Format (JSON Schema), if any.
     pub(super) format: Option<&'static str>,
     /// An example.
     pub(super) example: &'static str,
@@ -69,14 +67,14 @@ pub(super) struct Parameter {
 const JSON: &str = "application/json";
 const JSON_LINES: &str = "application/x-ndjson";
 
-/// Adds a type's schema to a document.
+/// Function that adds a type's schema to a document.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// Problems that every operation has.
+/// Problems of every operation.
 pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::MissingKey,
     Code::InvalidKey,
@@ -91,14 +89,14 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::Overloaded,
 ];
 
-/// Every operation.
+/// Returns all operations.
 pub(super) fn operations() -> Vec<Operation> {
     let mut all = assessment_operations();
     all.extend(information_operations());
     all
 }
 
-/// Operations that assess addresses.
+/// Returns the operations that assess addresses.
 fn assessment_operations() -> Vec<Operation> {
     vec![
         Operation {
@@ -106,10 +104,10 @@ fn assessment_operations() -> Vec<Operation> {
             method: Method::POST,
             id: "check_address",
             summary: "Assess the risk of a blockchain address",
-            description: "Answers with a risk score from 0 to 100, what it is made of, and everything \
-                          it rests on. Charged as one check where the status is 200. \
-                          `Cache-Control: no-cache` or `max-age` asks for a fresher answer than the \
-                          cache holds.",
+            description: "Returns a risk score from 0 to 100 with its components and all evidence \
+                          behind it. Charged as one check if the status is 200. \
+                          `Cache-Control: no-cache` or `max-age` requests a fresher answer than the \
+                          cached one.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Check },
             parameters: &[],
             media_type: JSON,
@@ -134,9 +132,9 @@ fn assessment_operations() -> Vec<Operation> {
             paths: paths!("/checks/{check_id}"),
             method: Method::GET,
             id: "show_check",
-            summary: "Show an answer as it was given",
-            description: "The answer of an earlier check of the same tenant, to the byte, for as long \
-                          as the plan keeps it.",
+            summary: "Show an earlier answer",
+            description: "Returns the answer of an earlier check of the same tenant, byte for byte, \
+                          during the plan's retention period.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
             parameters: &[Parameter {
                 location: "path",
@@ -159,10 +157,10 @@ fn assessment_operations() -> Vec<Operation> {
             method: Method::POST,
             id: "screen",
             summary: "Screen many addresses by lists and labels",
-            description: "One JSON object a line in, one a line out, in order, answered while they \
-                          arrive: read the answer while you send. What is wrong with a row stands in \
-                          its `error`. Flows of money are not looked at (`depth` is `labels`). Each \
-                          answered row is charged as one check; the plan caps the rows of a request.",
+            description: "Takes one JSON object a line and returns one a line, in order, while rows \
+                          arrive: read the response while you send. Errors of a row are in its `error` \
+                          field. Flows of funds are not traced. Each answered row is charged as one \
+                          check; the plan caps the rows of a request.",
             gate: Gate { scope: Scope::Screen, kind: RequestKind::Request },
             parameters: &[],
             media_type: JSON_LINES,
@@ -174,29 +172,29 @@ fn assessment_operations() -> Vec<Operation> {
     ]
 }
 
-/// Operations that tell what there is to know besides.
+/// Returns the operations that list usage, settings and sources.
 fn information_operations() -> Vec<Operation> {
     vec![
         Operation {
             paths: paths!("/usage"),
             method: Method::GET,
             id: "show_usage",
-            summary: "Show what the tenant was charged",
-            description: "Answered checks and rows by UTC day, key, plan, operation and verdict, up to \
-                          this moment.",
+            summary: "Show the tenant's usage",
+            description: "Returns answered checks and rows by UTC day, key, plan, operation and verdict, \
+                          up to now.",
             gate: Gate { scope: Scope::Usage, kind: RequestKind::Request },
             parameters: &[
                 Parameter {
                     location: "query",
                     name: "from",
-                    description: "First day (UTC); 30 days before the last where left out.",
+                    description: "First day (UTC). Default: 30 days before the last.",
                     format: Some("date"),
                     example: "2026-02-01",
                 },
                 Parameter {
                     location: "query",
                     name: "to",
-                    description: "Last day (UTC); today where left out.",
+                    description: "Last day (UTC). Default: today.",
                     format: Some("date"),
                     example: "2026-02-11",
                 },
@@ -212,8 +210,8 @@ fn information_operations() -> Vec<Operation> {
             method: Method::GET,
             id: "show_account",
             summary: "Show the tenant's settings",
-            description: "The tenant, its plan, the limits that hold now and where each comes from, its \
-                          policy, and its keys without their secrets.",
+            description: "Returns the tenant, its plan, the limits in force with the source of each, \
+                          its policy, and its keys without their secrets.",
             gate: Gate { scope: Scope::AdminRead, kind: RequestKind::Request },
             parameters: &[],
             media_type: JSON,
@@ -226,9 +224,9 @@ fn information_operations() -> Vec<Operation> {
             paths: paths!("/sources"),
             method: Method::GET,
             id: "list_sources",
-            summary: "List what answers rest on, and how fresh it is",
-            description: "Every source with its newest publication, when that was last verified, and \
-                          whether the caller's policy allows nothing without it.",
+            summary: "List the sources of answers, and how fresh they are",
+            description: "Returns every source with its newest publication, the time of its last \
+                          verification, and whether the caller's policy requires it.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
             parameters: &[],
             media_type: JSON,
@@ -241,9 +239,9 @@ fn information_operations() -> Vec<Operation> {
             paths: paths!("/signals"),
             method: Method::GET,
             id: "list_signals",
-            summary: "List everything that an answer can name",
-            description: "Categories, tiers of evidence, heuristics and patterns, each with its \
-                          definition and the severity it has under the caller's policy.",
+            summary: "List everything that answers can name",
+            description: "Returns categories, tiers of evidence, heuristics and patterns, each with its \
+                          definition and its severity under the caller's policy.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
             parameters: &[],
             media_type: JSON,

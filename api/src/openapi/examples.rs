@@ -1,4 +1,4 @@
-//! Examples that are made by the engine itself, from the sample world at a fixed time.
+//! Examples for the OpenAPI document, produced by the engine from the demo data set at a fixed time.
 
 use assay_engine::{
     address::CanonicalAddress,
@@ -35,7 +35,7 @@ fn at() -> Timestamp {
     Timestamp::from_second(1_770_812_415).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// The sample's first publication, as a store would give it.
+/// Returns the demo data set's first publication, as a store would return it.
 fn intel() -> Intel {
     let (listings, sources) = sample::publications()
         .into_iter()
@@ -127,7 +127,7 @@ pub(crate) fn sources_response() -> Value {
     serde_json::to_value(response).unwrap_or_default()
 }
 
-/// The catalogue, shortened to one entry of each kind.
+/// Returns the catalogue, shortened to one entry of each kind.
 pub(crate) fn signals_response() -> Value {
     let mut catalogue = catalogue(&Policy::default());
     catalogue.categories.truncate(1);

@@ -1,4 +1,4 @@
-//! The API's description (OpenAPI 3.1), made from the table of operations and the types themselves.
+//! OpenAPI 3.1 description of the API, generated from the table of operations and the types.
 
 pub(super) mod examples;
 
@@ -20,7 +20,7 @@ pub(super) async fn serve() -> impl IntoResponse {
     Json(document())
 }
 
-/// The whole description.
+/// Returns the whole document.
 #[must_use]
 pub fn document() -> Value {
     let mut generator = SchemaSettings::draft2020_12()
@@ -34,21 +34,20 @@ pub fn document() -> Value {
             paths.insert(path.into(), json!({ method: described }));
         }
     }
-    for (path, id, summary) in [
-        ("/healthz", "healthz", "Tell whether the process lives"),
-        ("/readyz", "readyz", "Tell whether requests should be sent here"),
-    ] {
+    for (path, id, summary) in
+        [("/healthz", "healthz", "Liveness probe"), ("/readyz", "readyz", "Readiness probe")]
+    {
         paths.insert(path.into(), json!({ "get": health(id, summary, &mut generator) }));
     }
-    // Responses name it; this puts it among the schemas.
+    // Responses refer to it; this adds it to the schemas.
     generator.subschema_for::<ProblemDetails>();
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Assay",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "How risky is this blockchain address? Within `v1`, fields are only added \
-                            and enumerations may grow. Every response but a 200 is a problem \
+            "description": "Risk of blockchain addresses. Within `v1`, fields are only added and \
+                            enumerations may grow. Every response other than a 200 is a problem \
                             (RFC 9457) with a `code` from a closed table.",
         },
         "servers": [{ "url": "/" }],
@@ -132,7 +131,7 @@ fn describe(operation: &Operation, is_alias: bool, generator: &mut SchemaGenerat
     described
 }
 
-/// Problems by status: one response each, naming its codes.
+/// Returns one response for each status of these problems, with its codes.
 fn problem_responses<'a>(codes: impl IntoIterator<Item = &'a Code>) -> BTreeMap<String, Value> {
     let mut by_status: BTreeMap<String, Vec<Code>> = BTreeMap::new();
     for code in codes {
@@ -157,7 +156,7 @@ fn problem_responses<'a>(codes: impl IntoIterator<Item = &'a Code>) -> BTreeMap<
 fn health(id: &str, summary: &str, generator: &mut SchemaGenerator) -> Value {
     let schema = generator.subschema_for::<Health>();
     let mut responses = json!({ "200": {
-        "description": "Yes.",
+        "description": "The probe succeeds.",
         "content": { "application/json": { "schema": schema } },
     } });
     if let (true, Some(responses)) = (id == "readyz", responses.as_object_mut()) {
@@ -174,11 +173,11 @@ fn headers() -> Value {
             "\"burst\";q=20;w=1, \"daily\";q=100000;w=86400",
         ),
         "RateLimit": header(
-            "Where every limit stands: `r` requests left, `t` seconds until the next window.",
+            "Status of every limit: `r` requests left, `t` seconds until the next window.",
             "\"burst\";r=19;t=1, \"daily\";r=99999;t=43200",
         ),
         "X-Request-Id": header(
-            "Names the request in the logs; a plain one that you send is kept.",
+            "Identifies the request in the logs; a well-formed one that you send is kept.",
             "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b",
         ),
     })

@@ -92,8 +92,7 @@ pub async fn pass(
         Decision::Refused { violated, retry_after, statuses } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limiter(LimiterOutcome::Refused);
-            let detail =
-                format!("{} is used up; try again in {retry_after} seconds", names.join(" and "));
+            let detail = exhausted(&names, retry_after);
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .header(header::RETRY_AFTER, &retry_after.to_string());
@@ -102,15 +101,13 @@ pub async fn pass(
         Decision::Unavailable { violated, closed, retry_after, statuses } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limiter(LimiterOutcome::Unavailable);
-            let names_in_words =
-                if names.is_empty() { "limits".to_owned() } else { names.join(" and ") };
             let problem = if closed {
-                let detail = format!("{names_in_words} cannot be counted at the moment");
+                let detail = uncounted(&names, retry_after);
                 Problem::new(Code::Unavailable, detail)
             } else {
                 let detail = format!(
-                    "{names_in_words} cannot be counted at the moment, and what may be used until \
-                     then is used up"
+                    "the fallback allowance is used up: {}",
+                    uncounted(&names, retry_after)
                 );
                 Problem::new(Code::ReducedCapacity, detail)
             };
@@ -121,9 +118,26 @@ pub async fn pass(
     }
 }
 
+/// Says that limits are exceeded, and when to try again.
+pub(crate) fn exhausted(names: &[String], retry_after: u64) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("{} {verb} used up; {}", names.join(" and "), try_again(retry_after))
+}
+
+/// Says that limits cannot be counted because a token store is unreachable, and when to try again.
+pub(crate) fn uncounted(names: &[String], retry_after: u64) -> String {
+    let limits = if names.is_empty() { "limits".to_owned() } else { names.join(" and ") };
+    format!("{limits} cannot be counted at present; {}", try_again(retry_after))
+}
+
+fn try_again(seconds: u64) -> String {
+    let unit = if seconds == 1 { "second" } else { "seconds" };
+    format!("try again in {seconds} {unit}")
+}
+
 /// Returns the problem of a server whose key data is stale.
 fn directory_stale() -> Problem {
-    let detail = "it could not be confirmed for too long who may ask; try another server or later";
+    let detail = "API keys cannot be verified: the server's key data is stale; try again later";
     Problem::new(Code::DirectoryStale, detail).header(header::RETRY_AFTER, "5")
 }
 
@@ -156,15 +170,17 @@ fn denied(denied: Denied) -> Problem {
             "the API key is not valid: check that it was copied whole",
         )
         .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\""),
-        Denied::TenantSuspended => {
-            Problem::new(Code::TenantSuspended, "the tenant's keys are refused for the time being")
-        }
+        Denied::TenantSuspended => Problem::new(
+            Code::TenantSuspended,
+            "the tenant is suspended: all its API keys are refused",
+        ),
         Denied::NoApiAccess => {
             Problem::new(Code::NoApiAccess, "the tenant's plan has no access to the API")
         }
-        Denied::InsufficientScope => {
-            Problem::new(Code::InsufficientScope, "the API key lacks the scope that this needs")
-        }
+        Denied::InsufficientScope => Problem::new(
+            Code::InsufficientScope,
+            "the API key lacks the scope that this operation requires",
+        ),
     }
 }
 

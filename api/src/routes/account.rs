@@ -22,18 +22,18 @@ use tracing::Instrument;
 
 use crate::{App, request::problem::Refusal};
 
-/// The settings of a tenant.
+/// Settings of a tenant.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AccountResponse {
     /// The tenant.
     pub tenant: AccountTenant,
     /// Its plan.
     pub plan: AccountPlan,
-    /// The limits that hold now, all at once.
+    /// The limits in force, all of which apply to each request.
     pub limits: Vec<AccountLimit>,
-    /// The policy that its answers follow.
+    /// The risk policy of its answers.
     pub policy: AccountPolicy,
-    /// Its keys, revoked and expired ones included, the oldest first.
+    /// Its API keys, including revoked and expired ones, oldest first.
     pub keys: Vec<AccountKey>,
 }
 
@@ -42,51 +42,51 @@ pub struct AccountResponse {
 pub struct AccountTenant {
     /// Its name.
     pub name: String,
-    /// Its name as people know it.
+    /// Display name.
     pub display_name: String,
 }
 
-/// What a plan allows besides limits.
+/// Properties of a plan besides its limits.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AccountPlan {
     /// Its name.
     pub name: String,
-    /// Its name as customers know it.
+    /// Display name.
     pub display_name: String,
-    /// Most rows of one bulk request.
+    /// Largest number of rows in one bulk request.
     pub max_screen_rows: u64,
-    /// For how many seconds an answer may be repeated from the cache.
+    /// Seconds for which an answer may be repeated from the cache.
     pub cache_seconds: u64,
-    /// For how many seconds an answer can be shown again.
+    /// Seconds for which an answer can be retrieved again.
     pub checks_kept_seconds: u64,
-    /// For how many seconds usage can be shown.
+    /// Seconds for which usage is kept.
     pub usage_kept_seconds: u64,
 }
 
-/// A limit as it holds now.
+/// A limit in force.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AccountLimit {
-    /// Its name, as `RateLimit` fields show it.
+    /// Name, as in `RateLimit` header fields.
     pub name: String,
-    /// How many in one window.
+    /// Requests or checks allowed in one window.
     pub requests: u64,
-    /// The window's length in seconds.
+    /// Length of the window in seconds.
     pub window_seconds: u64,
-    /// What is counted.
+    /// What the limit counts.
     pub counts: Counts,
-    /// Whose requests are counted together.
+    /// Subject whose requests are counted together.
     pub per: Per,
-    /// Where the number comes from.
+    /// Source of the number.
     pub source: LimitSource,
-    /// The rate limit that says so; null where it is the plan's own number.
+    /// Name of the rate limit that sets the number; null for the plan's own number.
     pub rate_limit: Option<String>,
-    /// Until when that rate limit holds; null where nothing ends it.
+    /// Expiry time of that rate limit; null if it does not expire.
     pub until: Option<Timestamp>,
     /// The plan's own number.
     pub plan_requests: u64,
 }
 
-/// Where the number of a limit comes from.
+/// Source of a limit's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitSource {
@@ -101,36 +101,36 @@ pub enum LimitSource {
 pub struct AccountPolicy {
     /// Its name.
     pub name: String,
-    /// Names what it says, as `policy_revision` of answers does.
+    /// Revision of its content, as `policy_revision` in answers.
     pub revision: String,
 }
 
-/// A key, without its secret.
+/// An API key, without its secret.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AccountKey {
-    /// The visible part.
+    /// Visible part of the key.
     pub id: String,
-    /// What its owner calls it.
+    /// Name given by its owner.
     pub name: String,
-    /// What it may be used for.
+    /// Scopes: the operations it may be used for.
     pub scopes: Vec<String>,
     /// `active`, `expired` or `revoked`.
     pub state: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// From when on it is refused by itself.
+    /// Expiry time; null if the key does not expire.
     pub expires_at: Option<Timestamp>,
-    /// From when on it is refused because somebody said so.
+    /// Time of its revocation; null if it was not revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When it was last used; uses through other servers show within a minute.
+    /// Time of its last use; uses through other servers appear within a minute.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// Shows the settings of the caller's tenant.
+/// Returns the settings of the caller's tenant.
 ///
 /// # Errors
 ///
-/// Where its keys cannot be read.
+/// If its keys cannot be read.
 pub async fn show_account(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -139,7 +139,7 @@ pub async fn show_account(
     let read = service.databases.store.keys_of(&caller.tenant.name);
     let mut keys = read.instrument(stage!("read_keys")).await.map_err(|error| {
         tracing::error!(%error, "failed to read a tenant's keys");
-        Problem::new(Code::Unavailable, "the tenant's keys cannot be read now")
+        Problem::new(Code::Unavailable, "the tenant's keys cannot be read at present")
     })?;
     for key in &mut keys {
         key.last_used_at = key.last_used_at.max(service.key_use.unwritten(&key.id));
@@ -148,7 +148,7 @@ pub async fn show_account(
 }
 
 impl AccountResponse {
-    /// The settings of a tenant that has these keys, at `now`.
+    /// Builds the settings of a tenant with these keys, at `now`.
     pub(crate) fn of(tenant: &Tenant<Policy>, keys: &[KeyRecord], now: Timestamp) -> Self {
         let plan = &tenant.plan;
         let limits = plan.limits.iter().map(|limit| {

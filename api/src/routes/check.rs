@@ -29,32 +29,32 @@ use crate::{
     },
 };
 
-/// Largest body of a single check.
+/// Largest body of a check in bytes.
 pub const MAX_BODY_BYTES: usize = 8 * 1024;
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// The answer to a check, as it is described; [`print`] writes it.
+/// Answer to a check. This type is its description; [`print`] writes it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckResponse<'a> {
-    /// Names this check.
+    /// Identifier of this check.
     pub check_id: String,
-    /// Your reference.
+    /// Your reference from the request.
     pub reference: Option<String>,
-    /// Your direction.
+    /// Your direction from the request.
     pub direction: Option<TransferDirection>,
     /// The address as it was submitted.
     pub address_submitted: String,
     /// The assessment.
     #[serde(flatten)]
     pub assessment: &'a Assessment,
-    /// When the assessment was made.
+    /// Time of the assessment.
     pub assessed_at: Timestamp,
     /// SHA-256 of the assessment's canonical JSON: everything here except `check_id`, `reference`,
     /// `direction`, `address_submitted`, `assessed_at`, `assessment_digest`, `cached`,
     /// `processing_time_ms` and each source's `fetched_at`.
     pub assessment_digest: &'a str,
-    /// Whether the assessment was made before and is repeated.
+    /// True if the assessment is repeated from the cache.
     pub cached: bool,
     /// Milliseconds from the request's arrival to this answer.
     pub processing_time_ms: f64,
@@ -64,7 +64,7 @@ pub struct CheckResponse<'a> {
 ///
 /// # Errors
 ///
-/// What is wrong with the request.
+/// A problem that says what is wrong with the request.
 pub async fn check_address(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -78,10 +78,10 @@ pub async fn check_address(
 
     let now = app.service.clock.now();
     let unprintable = |error| {
-        tracing::error!(%error, "failed to print an answer");
-        Problem::new(Code::InternalError, "the answer could not be printed")
+        tracing::error!(%error, "failed to serialize an answer");
+        Problem::new(Code::InternalError, "the answer could not be serialized")
     };
-    let outcome = app.service.check(&caller, &subject, head::accepts(&headers), now).await;
+    let outcome = app.service.check(&caller, &subject, head::max_age(&headers), now).await;
     let outcome = outcome.map_err(unprintable)?;
     let assessed = &outcome.assessed;
     app.metrics.check(assessed.verdict, outcome.cache);
@@ -117,7 +117,7 @@ pub async fn check_address(
     Ok(response)
 }
 
-/// What comes before the assessment in an answer.
+/// Fields before the assessment in an answer.
 #[derive(Debug, Serialize)]
 struct BeforeAssessment {
     check_id: String,
@@ -126,7 +126,7 @@ struct BeforeAssessment {
     address_submitted: String,
 }
 
-/// What comes after it.
+/// Fields after it.
 #[derive(Debug, Serialize)]
 struct AfterAssessment<'a> {
     assessed_at: Timestamp,
@@ -135,7 +135,7 @@ struct AfterAssessment<'a> {
     processing_time_ms: f64,
 }
 
-/// Writes an answer around an assessment that was printed when it was made: three objects become one.
+/// Writes an answer around an assessment that was serialized before: joins three JSON objects.
 fn print(
     before: &BeforeAssessment,
     assessment: &str,
@@ -150,7 +150,7 @@ fn print(
     Ok(format!("{{{}}}", pieces.join(",")))
 }
 
-/// `Cache-Status` (RFC 9211) and `Age`.
+/// Adds `Cache-Status` (RFC 9211) and `Age`.
 fn with_cache_fields(mut response: Response, outcome: &CheckOutcome, now: Timestamp) -> Response {
     let seconds = outcome.time_to_live.as_secs();
     let status = match outcome.cache {
@@ -167,7 +167,7 @@ fn with_cache_fields(mut response: Response, outcome: &CheckOutcome, now: Timest
     response
 }
 
-/// To the microsecond.
+/// Converts to milliseconds, rounded to the microsecond.
 fn milliseconds(took: Duration) -> f64 {
     (took.as_secs_f64() * 1_000_000.0).round() / 1000.0
 }
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_written_as_it_is_described() {
+    fn an_answer_is_written_as_its_type_describes() {
         let now: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
         let address = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
         let subject = CanonicalAddress::parse(ChainId::BTC, address).unwrap();

@@ -1,4 +1,4 @@
-//! `GET /api/v1/checks/{check_id}`: an answer as it was given.
+//! `GET /api/v1/checks/{check_id}`: an earlier answer.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use tracing::Instrument;
 
 use crate::{App, request::problem::Refusal};
 
-/// Shows an answer that was given to the caller's tenant, to the byte.
+/// Returns an earlier answer to the caller's tenant, byte for byte.
 ///
 /// # Errors
 ///
-/// Where there is none, or none any more.
+/// If there is none, or its retention period is over.
 pub async fn show_check(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -31,12 +31,12 @@ pub async fn show_check(
         let read = app.service.databases.store.kept_check(tenant, &id);
         found = read.instrument(stage!("read_kept_answer")).await.map_err(|error| {
             tracing::error!(%error, "failed to read a kept answer");
-            Problem::new(Code::Unavailable, "kept answers cannot be read now")
+            Problem::new(Code::Unavailable, "kept answers cannot be read at present")
         })?;
     }
     let kept = caller.tenant.plan.retention.checks;
     let now = app.service.clock.now();
-    // What is older may not be purged yet.
+    // Older answers may not be purged yet.
     let in_time = |check: &KeptCheck| {
         let age = now.duration_since(check.made_at).as_secs();
         u64::try_from(age).unwrap_or(0) <= kept.seconds()
@@ -45,7 +45,7 @@ pub async fn show_check(
         Problem::new(
             Code::NotFound,
             format!(
-                "there is no check of this id, or it is older than {kept}, for which they are kept"
+                "there is no check with this id, or it is older than the plan's retention of {kept}"
             ),
         )
     })?;

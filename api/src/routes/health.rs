@@ -1,4 +1,4 @@
-//! `/healthz` and `/readyz`: for whoever runs the program.
+//! `/healthz` and `/readyz`: liveness and readiness probes.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use serde::Serialize;
 
 use crate::{App, request::problem::Refusal};
 
-/// How the program is.
+/// Health of the server.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Health {
     /// `ok` or `degraded`.
     pub status: &'static str,
-    /// What is not as it should be, although requests are answered.
+    /// Degradations under which requests are still answered.
     pub degraded: Vec<&'static str>,
 }
 
-/// Whether the process lives.
+/// Liveness: always succeeds.
 pub async fn healthz() -> Json<Health> {
     Json(Health { status: "ok", degraded: vec![] })
 }
 
-/// Whether requests should be sent here.
+/// Readiness: succeeds if the server can answer requests.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The operations, one module each.
+//! Handlers of the operations, one module each.
 
 pub mod account;
 pub mod check;

@@ -1,7 +1,7 @@
 //! `POST /api/v1/screen`: many addresses, one JSON line each, answered while they arrive.
 //!
-//! Rows are answered in order. No more is read than the caller takes: where it stops reading answers,
-//! its rows wait in the connection.
+//! Rows are answered in order. Backpressure applies: while the caller does not read answers, its rows
+//! wait in the connection.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -26,40 +26,46 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
-use crate::{App, request::problem::Refusal};
+use crate::{
+    App,
+    request::{
+        gate::{exhausted, uncounted},
+        problem::Refusal,
+    },
+};
 
 /// Longest line of a request in bytes.
 const MAX_LINE_BYTES: usize = 8 * 1024;
-/// Rows that are answered together.
+/// Largest number of rows that are answered together.
 const BATCH: usize = 256;
 
-/// One row of an answer.
+/// Answer to one row.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ScreenResponse {
-    /// The row's number in the request, from 1; lines without content are not counted.
+    /// Number of the row in the request, from 1; empty lines are not counted.
     pub row: u64,
-    /// Your reference.
+    /// Your reference from the row.
     pub reference: Option<String>,
-    /// The blockchain's identifier, or what was submitted.
+    /// Identifier of the blockchain, or the submitted text.
     pub blockchain: Option<String>,
-    /// The address in canonical form, or what was submitted.
+    /// Address in canonical form, or the submitted text.
     pub address: Option<String>,
-    /// The risk, from 0 to 100.
+    /// Risk score, from 0 to 100.
     pub risk_score: Option<Score>,
-    /// The band that the score falls in.
+    /// Band of the score.
     pub risk_level: Option<RiskLevel>,
-    /// What the policy says to do.
+    /// Verdict under the policy.
     pub verdict: Option<Verdict>,
-    /// What the address is, or is tied to, riskiest first.
+    /// Categories of the address and of addresses tied to it, riskiest first.
     pub categories: Vec<Category>,
-    /// Whether a sanctions list names the address itself today.
+    /// True if a sanctions list names the address itself today.
     pub sanctioned: Option<bool>,
-    /// The weightiest reason, in words.
+    /// The weightiest reason as text.
     pub reason: Option<String>,
     /// How deep was looked: always `labels`. Flows of money are not, so that where they are mandatory
     /// nothing is allowed.
     pub depth: &'static str,
-    /// Why the row was not answered. Such rows are not charged.
+    /// Reason why the row was not answered. Such rows are not charged.
     pub error: Option<String>,
 }
 
@@ -67,7 +73,7 @@ pub struct ScreenResponse {
 ///
 /// # Errors
 ///
-/// Where the body is not NDJSON by its type. What is wrong with a row stands in its answer.
+/// If the `Content-Type` is not NDJSON. Errors of a row are in its answer.
 pub async fn screen_rows(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -86,7 +92,7 @@ pub async fn screen_rows(
     Ok((content_type, Body::from_stream(answers)).into_response())
 }
 
-/// A request on its way.
+/// A bulk request in progress.
 struct ScreenStream {
     app: Arc<App>,
     caller: Caller,
@@ -96,7 +102,7 @@ struct ScreenStream {
 }
 
 impl ScreenStream {
-    /// The next rows' answers; `None` once all are answered.
+    /// Returns the answers to the next rows; `None` after the last.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
@@ -110,15 +116,15 @@ impl ScreenStream {
             self.ended = true;
         }
         if self.ended && self.row == 0 {
-            // Silence would look like a list on which nothing was found.
-            answers.push(error_row(1, None, "the body holds no row".into()));
+            // An empty answer would look like a list without findings.
+            answers.push(error_row(1, None, "the body contains no row".into()));
         }
         if answers.is_empty() {
             return None;
         }
         let mut bytes = Vec::with_capacity(answers.len() * 256);
         for answer in answers {
-            // Values of our own types always serialise.
+            // Values of these types always serialize.
             let _ = serde_json::to_writer(&mut bytes, &answer);
             bytes.push(b'\n');
         }
@@ -128,11 +134,15 @@ impl ScreenStream {
     async fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {
         let service = Arc::clone(&self.app.service);
         let now = service.clock.now();
-        // A stream outlives what was true of its key at the start.
+        // The key may have been revoked since the stream began.
         let Ok(caller) = service.renew(&self.caller, Scope::Screen, now) else {
             self.row += 1;
             self.ended = true;
-            return vec![error_row(self.row, None, "the key is no longer good for this".into())];
+            return vec![error_row(
+                self.row,
+                None,
+                "the API key is no longer valid for this operation".into(),
+            )];
         };
         self.caller = caller;
         let cap = self.caller.tenant.plan.max_screen_rows;
@@ -159,12 +169,8 @@ impl ScreenStream {
                 Ok(request) if checks_left == 0 => {
                     let names: Vec<String> =
                         taken.violated.iter().map(ToString::to_string).collect();
-                    let what = if taken.unavailable { "cannot be counted" } else { "is used up" };
-                    let error = format!(
-                        "{} {what}; try again in {} seconds",
-                        names.join(" and "),
-                        taken.retry_after
-                    );
+                    let explain = if taken.unavailable { uncounted } else { exhausted };
+                    let error = explain(&names, taken.retry_after);
                     error_row(self.row, Some(request), error)
                 }
                 Ok(request) => match screen_subject(&request.blockchain, &request.address) {
@@ -186,7 +192,8 @@ impl ScreenStream {
         service.limiter.refund(self.caller.account(), &Charge::part(&taken.charge, unused));
         if exceeds_cap {
             self.row += 1;
-            let error = format!("more than {cap} rows: the plan allows no more in one request");
+            let error =
+                format!("more than {cap} rows: the plan allows at most {cap} in one request");
             answers.push(error_row(self.row, None, error));
             self.ended = true;
         }
@@ -195,7 +202,7 @@ impl ScreenStream {
 }
 
 impl ScreenResponse {
-    /// The answer to a row.
+    /// Builds the answer to a row.
     pub(crate) fn answered(
         row: u64,
         reference: Option<String>,
@@ -240,28 +247,28 @@ fn error_row(row: u64, request: Option<ScreenRequest>, error: String) -> ScreenR
     }
 }
 
-/// Lines of a body, as they arrive.
+/// Reader of the lines of a body as they arrive.
 struct RowReader {
     body: Body,
-    /// Longest time for the next row to arrive, however many bytes of it come meanwhile.
+    /// Longest time for the next complete row to arrive.
     time: Duration,
     buffer: Vec<u8>,
     body_ended: bool,
-    /// The line that arrives now is too long: what is left of it is not kept.
+    /// True if the present line is too long: the rest of it is discarded.
     too_long: bool,
 }
 
-/// Some lines.
+/// A batch of lines.
 struct RowBatch {
     lines: Vec<Line>,
-    /// Whether these are the last.
+    /// True if these are the last.
     ended: bool,
-    /// What ended the body early.
+    /// The error that ended the body early.
     error: Option<String>,
 }
 
 impl RowReader {
-    /// The lines that are there, at most `max`; waits for one where there is none.
+    /// Returns the lines that have arrived, at most `max`; waits for one if there is none.
     async fn next(&mut self, max: usize) -> RowBatch {
         let mut lines = Vec::new();
         let deadline = Instant::now() + self.time;
@@ -296,7 +303,7 @@ impl RowReader {
         RowBatch { lines, ended: true, error: Some(error) }
     }
 
-    /// Moves whole lines out of the buffer; at the body's end what is left is a line too.
+    /// Moves complete lines out of the buffer; at the body's end the rest is a line too.
     fn take_lines(&mut self, lines: &mut Vec<Line>, max: usize) {
         let mut start = 0;
         while lines.len() < max {

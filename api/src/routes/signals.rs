@@ -1,9 +1,9 @@
-//! `GET /api/v1/signals`: the catalogue of everything an answer can name.
+//! `GET /api/v1/signals`: the catalogue of everything that answers can name.
 
 use assay_service::{Caller, Catalogue, catalogue};
 use axum::{Json, extract::Extension};
 
-/// Shows the catalogue under the caller's policy.
+/// Returns the catalogue under the caller's policy.
 pub async fn list_signals(Extension(caller): Extension<Caller>) -> Json<Catalogue> {
     Json(catalogue(&caller.tenant.policy))
 }

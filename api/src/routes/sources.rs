@@ -1,4 +1,4 @@
-//! `GET /api/v1/sources`: what answers rest on, and how fresh it is.
+//! `GET /api/v1/sources`: the sources of answers, and how fresh they are.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use tracing::Instrument;
 
 use crate::App;
 
-/// What answers rest on.
+/// Sources of answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SourcesResponse {
-    /// Every source; `mandatory` and `stale` by the caller's policy.
+    /// All sources; `mandatory` and `stale` by the caller's policy.
     pub sources: Vec<AssessedSource>,
-    /// Names the data.
+    /// Revision of the data.
     pub data_revision: String,
-    /// Whether the data is real.
+    /// Kind of data: real, or a sample.
     pub environment: Environment,
 }
 

@@ -1,4 +1,4 @@
-//! `GET /api/v1/usage`: what the caller's tenant was charged.
+//! `GET /api/v1/usage`: charges of the caller's tenant.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,58 +17,58 @@ use tracing::Instrument;
 
 use crate::{App, request::problem::Refusal};
 
-/// Longest time that one answer covers.
+/// Longest period of one answer in days.
 const MAX_DAYS: i32 = 1100;
-/// Days up to today where nothing is said.
+/// Default period in days.
 const DEFAULT_DAYS: i32 = 30;
 
-/// Which days.
+/// Period of days.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UsageQuery {
-    /// First day (UTC), 30 days before the last where left out.
+    /// First day (UTC). Default: 30 days before the last.
     #[serde(default)]
     pub from: Option<Date>,
-    /// Last day, today where left out.
+    /// Last day (UTC). Default: today.
     #[serde(default)]
     pub to: Option<Date>,
 }
 
-/// What a tenant was charged.
+/// Charges of a tenant.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UsageResponse {
     /// First day.
     pub from: Date,
     /// Last day.
     pub to: Date,
-    /// Answered checks and rows in all.
+    /// Total number of answered checks and rows.
     pub total: u64,
     /// By day, key, plan, operation and outcome.
     pub usage: Vec<UsageRow>,
 }
 
-/// What was charged alike.
+/// Charges of one day, key, plan, operation and verdict.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct UsageRow {
     /// The day (UTC).
     pub day: Date,
-    /// The key's visible part.
+    /// Visible part of the key.
     pub key: String,
     /// The plan.
     pub plan: String,
-    /// `check` for single addresses, `screen` for rows of many.
+    /// `check` for single addresses, `screen` for rows of bulk requests.
     pub operation: String,
     /// The verdict.
     pub outcome: String,
-    /// How often.
+    /// Number of charges.
     pub count: u64,
 }
 
-/// Shows what the caller's tenant was charged, up to this moment.
+/// Returns the charges of the caller's tenant, up to now.
 ///
 /// # Errors
 ///
-/// What is wrong with the days.
+/// A problem that says what is wrong with the days.
 pub async fn show_usage(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -86,13 +86,13 @@ pub async fn show_usage(
         return Err(Problem::new(Code::InvalidRequest, &message).field("from", message).into());
     }
     let tenant = &caller.tenant.name;
-    // Nothing is written between both looks: it would be missed, or counted twice.
+    // No charge is written between both reads: it would be missed, or counted twice.
     let _settled = app.service.recorder.settled().await;
     let unwritten = app.service.recorder.unwritten_usage(tenant);
     let read = app.service.databases.store.usage(Some(tenant), from, to);
     let written = read.instrument(stage!("read_usage")).await.map_err(|error| {
         tracing::error!(%error, "failed to read usage");
-        Problem::new(Code::Unavailable, "usage cannot be read now")
+        Problem::new(Code::Unavailable, "usage cannot be read at present")
     })?;
     let mut rows: BTreeMap<_, u64> = BTreeMap::new();
     let in_days = unwritten.into_iter().filter(|row| (from..=to).contains(&row.charged.day));

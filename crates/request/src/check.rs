@@ -1,4 +1,4 @@
-//! The body of a check.
+//! Body of a check.
 
 use assay_engine::{
     address::CanonicalAddress,
@@ -13,36 +13,35 @@ use crate::{
 };
 
 /// Longest reference in characters.
-const LONGEST_REFERENCE: usize = 128;
+const MAX_REFERENCE_LENGTH: usize = 128;
 
-/// A check of one address.
+/// Request to check one address.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckRequest {
-    /// The blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any
-    /// letter case.
+    /// Blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any letter
+    /// case.
     #[schemars(length(min = 1))]
     pub blockchain: String,
-    /// The address in any form that the blockchain allows.
+    /// Address in any form that the blockchain allows.
     #[schemars(length(min = 1))]
     pub address: String,
-    /// Your own reference of up to 128 characters; it is repeated in the answer.
+    /// Your own reference, at most 128 characters; repeated in the answer.
     #[serde(default)]
     #[schemars(length(max = 128))]
     pub reference: Option<String>,
-    /// Whether money is to come from the address or to go there; it is repeated in the answer and does
-    /// not change it.
+    /// Direction of the planned transfer; repeated in the answer, without effect on the assessment.
     #[serde(default)]
     pub direction: Option<TransferDirection>,
 }
 
-/// Which way money is to go.
+/// Direction of a planned transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TransferDirection {
-    /// Money is to come from the address.
+    /// Funds come from the address.
     Deposit,
-    /// Money is to go to the address.
+    /// Funds go to the address.
     Withdrawal,
 }
 
@@ -51,16 +50,16 @@ impl CheckRequest {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// A problem that says what is wrong with it.
     pub fn read(bytes: &[u8]) -> Result<Self, Problem> {
         json::parse(bytes)
     }
 
-    /// The address that it asks about; a reference that is too long is refused before.
+    /// Returns the address to check. Refuses a reference that is too long first.
     ///
     /// # Errors
     ///
-    /// Which field is wrong and what would be right.
+    /// A problem that names the wrong field and what would be right.
     pub fn subject(&self) -> Result<CanonicalAddress, Problem> {
         check_reference(self.reference.as_deref()).map_err(|message| {
             Problem::new(Code::InvalidRequest, format!("reference: {message}"))
@@ -77,11 +76,11 @@ impl CheckRequest {
     }
 }
 
-/// Says what is wrong with a reference.
+/// Checks the length of a reference; an error says what is wrong.
 pub(crate) fn check_reference(reference: Option<&str>) -> Result<(), String> {
     let length = reference.map_or(0, |reference| reference.chars().count());
-    if length <= LONGEST_REFERENCE {
+    if length <= MAX_REFERENCE_LENGTH {
         return Ok(());
     }
-    Err(format!("has {length} characters: at most {LONGEST_REFERENCE} are allowed"))
+    Err(format!("has {length} characters: at most {MAX_REFERENCE_LENGTH} are allowed"))
 }

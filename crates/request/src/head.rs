@@ -1,4 +1,4 @@
-//! What header fields say to us: the key, the request's name, and how old an answer may be.
+//! Header fields of a request: the key, the request id, and the accepted age of an answer.
 
 use http::{HeaderMap, HeaderName, header};
 use jiff::SignedDuration;
@@ -6,16 +6,16 @@ use jiff::SignedDuration;
 use crate::problem::{Code, Problem};
 
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
-/// Names a request in answers and logs.
+/// Header field of the request id, which identifies a request in responses and logs.
 pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest identifier that a caller may give a request.
-const LONGEST_REQUEST_ID: usize = 128;
+/// Longest request id that a caller may send.
+const MAX_REQUEST_ID_LENGTH: usize = 128;
 
-/// The one key that the request presents, by `X-API-Key` or as a Bearer token.
+/// Returns the key that the request presents, by `X-API-Key` or as a Bearer token.
 ///
 /// # Errors
 ///
-/// Where there is none, or more than one.
+/// If there is none, or several that differ.
 pub fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
     let invalid = |detail: &str| {
         Problem::new(Code::InvalidKey, detail)
@@ -44,25 +44,26 @@ pub fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
     }
 }
 
-/// The caller's identifier, where it is one that may stand in answers and logs.
+/// Returns the caller's request id if it may be repeated in responses and logs.
 #[must_use]
 pub fn request_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|given| {
-        (1..=LONGEST_REQUEST_ID).contains(&given.len())
+        (1..=MAX_REQUEST_ID_LENGTH).contains(&given.len())
             && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
             && !may_hold_key(given)
     })
 }
 
-/// Whether there is a key in a text, perhaps misspelt.
+/// True if a text may contain a key, even a misspelt one.
 #[must_use]
 pub fn may_hold_key(text: &str) -> bool {
     text.contains("assay_")
 }
 
-/// How old an answer the caller accepts: `Cache-Control: no-cache` or `max-age`.
+/// Returns the largest age of an answer that the caller accepts: `Cache-Control: no-cache` or
+/// `max-age`.
 #[must_use]
-pub fn accepts(headers: &HeaderMap) -> Option<SignedDuration> {
+pub fn max_age(headers: &HeaderMap) -> Option<SignedDuration> {
     let fields = headers.get_all(header::CACHE_CONTROL).iter();
     let directives =
         fields.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));

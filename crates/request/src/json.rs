@@ -1,15 +1,15 @@
-//! A JSON body, strict about every field.
+//! Parser for JSON bodies, strict about every field.
 
 use http::{HeaderMap, header};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::problem::{Code, Problem};
 
-/// Refuses a body that is no JSON by its type.
+/// Refuses a body whose `Content-Type` is not JSON.
 ///
 /// # Errors
 ///
-/// What its type is instead.
+/// A problem that names its type.
 pub fn require_type(headers: &HeaderMap) -> Result<(), Problem> {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
@@ -24,11 +24,11 @@ pub fn require_type(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(Code::UnsupportedMediaType, detail))
 }
 
-/// Reads `T` from JSON and names the field that is wrong.
+/// Parses `T` from JSON; an error names the wrong field.
 ///
 /// # Errors
 ///
-/// What is wrong, naming the field where it is one.
+/// A problem that says what is wrong, and with which field.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(not_an_object(bytes));
@@ -40,12 +40,13 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         if error.is_data() { invalid_field(&path, &error) } else { malformed(&error) }
     })?;
     deserializer.end().map_err(|error| {
-        Problem::new(Code::MalformedJson, format!("there is more after the JSON value: {error}"))
+        Problem::new(Code::MalformedJson, format!("unexpected text after the JSON value: {error}"))
     })?;
     Ok(parsed)
 }
 
-/// Other JSON, or none. An array is refused too, although it could be read as fields in order.
+/// Returns the problem of a body that is not a JSON object. An array is refused too, although it could
+/// be parsed as fields in order.
 fn not_an_object(bytes: &[u8]) -> Problem {
     match serde_json::from_slice::<IgnoredAny>(bytes) {
         Ok(_) => {
@@ -60,11 +61,11 @@ fn malformed(error: &serde_json::Error) -> Problem {
     Problem::new(Code::MalformedJson, format!("the body is not valid JSON: {error}"))
 }
 
-/// A value of the wrong kind, a missing, unknown or repeated field.
+/// Returns the problem of a value of the wrong type, or of a missing, unknown or repeated field.
 fn invalid_field(path: &str, error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    // Missing and repeated fields are about the object; their name stands in the message.
+    // The path of missing and repeated fields is the object's; their name is in the message.
     let field = match path {
         "." => message.split('`').nth(1).unwrap_or("body"),
         path => path,
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_field() {
+    fn an_error_names_the_wrong_field() {
         let cases: [(&[u8], &str, &str); 10] = [
             (
                 b"",
@@ -130,7 +131,7 @@ mod tests {
             (
                 b"{\"blockchain\": \"a\"} x",
                 "malformed_json",
-                "there is more after the JSON value: trailing characters at line 1 column 21",
+                "unexpected text after the JSON value: trailing characters at line 1 column 21",
             ),
         ];
         for (bytes, code, detail) in cases {

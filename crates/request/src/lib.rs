@@ -1,15 +1,14 @@
-//! What a request says: bodies and header fields, and the problems with them.
+//! Requests of the API: bodies, header fields, and the problems with them.
 //!
-//! Pure functions of bytes and header fields, without a server around them: whoever fuzzes or tests a
-//! reader needs nothing else. How bytes arrive, and how a problem becomes a response, is HTTP's edge in the
-//! API.
+//! Pure functions of bytes and header fields, which tests and fuzz targets call without a server. The
+//! API reads bodies from connections and turns problems into responses.
 //!
 //! - [`problem`]: one closed table of codes, and problem details (RFC 9457)
 //! - [`json`]: a JSON body, strict about every field
 //! - [`check`]: the body of a check
 //! - [`row`]: a row of a bulk request
-//! - [`head`]: keys, names and wishes in header fields
-//! - [`trace`]: the trace that a request belongs to
+//! - [`head`]: API key, request id and cache directives in header fields
+//! - [`trace`]: the trace context of a request
 
 pub mod check;
 pub mod head;

@@ -1,4 +1,4 @@
-//! Everything that is not an answer: problem details (RFC 9457) from one closed table of codes.
+//! Problem details (RFC 9457) of all responses that are no answer, from one closed table of codes.
 
 use std::borrow::Cow;
 
@@ -9,46 +9,46 @@ use serde::Serialize;
 /// The media type of problem details.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// Whether trying again can help.
+/// Effect of a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// The same request fails again.
     No,
-    /// The same request may succeed later; `Retry-After` says when, where it is there.
+    /// The same request may succeed later; `Retry-After`, if present, says when.
     Later,
 }
 
 macro_rules! codes {
     ($($variant:ident $code:literal $status:ident $retry:ident $title:literal;)+) => {
-        /// What went wrong. The table is closed within version 1.
+        /// Problem code. The table is closed within version 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Code {
             $(#[doc = $title] $variant,)+
         }
 
         impl Code {
-            /// Every code.
+            /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The code as answers give it.
+            /// Returns the code as responses contain it.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code,)+ }
             }
 
-            /// The status it comes with.
+            /// Returns the HTTP status of the code.
             #[must_use]
             pub const fn status(self) -> StatusCode {
                 match self { $(Self::$variant => StatusCode::$status,)+ }
             }
 
-            /// Whether trying again can help.
+            /// Returns the effect of a retry.
             #[must_use]
             pub const fn retry(self) -> Retry {
                 match self { $(Self::$variant => Retry::$retry,)+ }
             }
 
-            /// What it means, in a few words.
+            /// Returns the meaning in one sentence.
             #[must_use]
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title,)+ }
@@ -60,31 +60,31 @@ macro_rules! codes {
 codes! {
     MalformedJson "malformed_json" BAD_REQUEST No "The body is not valid JSON.";
     InvalidRequest "invalid_request" BAD_REQUEST No "A field of the request is wrong.";
-    MalformedHttp "malformed_http" BAD_REQUEST No "The request is not understood.";
+    MalformedHttp "malformed_http" BAD_REQUEST No "The request is malformed.";
     MissingKey "missing_key" UNAUTHORIZED No "No API key was sent.";
     InvalidKey "invalid_key" UNAUTHORIZED No "The API key is not valid.";
     TenantSuspended "tenant_suspended" FORBIDDEN No "The tenant is suspended.";
     NoApiAccess "plan_without_api_access" FORBIDDEN No "The tenant's plan has no access to the API.";
-    InsufficientScope "insufficient_scope" FORBIDDEN No "The API key may not be used for this.";
-    NotFound "not_found" NOT_FOUND No "There is nothing at this path.";
+    InsufficientScope "insufficient_scope" FORBIDDEN No "The API key lacks the required scope.";
+    NotFound "not_found" NOT_FOUND No "Nothing exists at this path.";
     MethodNotAllowed "method_not_allowed" METHOD_NOT_ALLOWED No "This method is not allowed here.";
     RequestTimeout "request_timeout" REQUEST_TIMEOUT Later "The request did not arrive in time.";
     BodyTooLarge "body_too_large" PAYLOAD_TOO_LARGE No "The body is too large.";
     UnsupportedMediaType "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE No "The body must be `application/json`.";
     UnsupportedChain "unsupported_chain" UNPROCESSABLE_ENTITY No "The blockchain is not supported.";
     InvalidAddress "invalid_address" UNPROCESSABLE_ENTITY No "The address is not valid on this blockchain.";
-    QuotaExceeded "quota_exceeded" TOO_MANY_REQUESTS Later "A rate limit or quota is used up.";
-    ReducedCapacity "reduced_capacity" TOO_MANY_REQUESTS Later "Limits cannot be counted, and what may be used meanwhile is used up.";
+    QuotaExceeded "quota_exceeded" TOO_MANY_REQUESTS Later "A rate limit or quota is exceeded.";
+    ReducedCapacity "reduced_capacity" TOO_MANY_REQUESTS Later "Rate limiting is degraded and the fallback allowance is used up.";
     HeadersTooLarge "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE No "The request's header fields are too large.";
     InternalError "internal_error" INTERNAL_SERVER_ERROR Later "Something went wrong here; it was logged.";
     DirectoryStale "directory_stale" SERVICE_UNAVAILABLE Later "Keys could not be confirmed for too long.";
     Unavailable "unavailable" SERVICE_UNAVAILABLE Later "The service cannot answer in time.";
-    Overloaded "overloaded" SERVICE_UNAVAILABLE Later "Too many requests are under way.";
+    Overloaded "overloaded" SERVICE_UNAVAILABLE Later "Too many requests are in flight.";
 }
 
 impl Code {
-    /// The problem type. Those about limits are registered (IETF httpapi draft); for all others the code
-    /// says everything.
+    /// Returns the problem type. The types about limits are registered (IETF httpapi draft); all others
+    /// consist of the code.
     #[must_use]
     pub fn type_uri(self) -> Cow<'static, str> {
         match self {
@@ -98,7 +98,7 @@ impl Code {
         }
     }
 
-    /// The code for a refusal of the framework itself.
+    /// Returns the code for a refusal by the HTTP framework.
     #[must_use]
     pub fn for_status(status: StatusCode) -> Self {
         match status {
@@ -115,7 +115,7 @@ impl Code {
     }
 }
 
-/// A problem on its way out. What belongs to the request is added where it is printed.
+/// A problem. Properties of the request (path, request id) are added by [`Problem::details`].
 #[derive(Clone, Debug)]
 pub struct Problem {
     code: Code,
@@ -125,42 +125,42 @@ pub struct Problem {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// What is wrong with one field.
+/// An error in one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldError {
-    /// The field.
+    /// Name of the field.
     pub field: String,
-    /// What is wrong and what would be right.
+    /// Description of the error and of a valid value.
     pub message: String,
 }
 
-/// Problem details as they are printed.
+/// Problem details (RFC 9457).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProblemDetails {
-    /// Identifies the kind of problem.
+    /// URI of the problem type.
     pub r#type: String,
-    /// What it means, in a few words.
+    /// Meaning of the problem type in one sentence.
     pub title: String,
-    /// The status.
+    /// HTTP status.
     pub status: u16,
-    /// What went wrong this time, and what would be right.
+    /// Description of this occurrence, and of a valid request.
     pub detail: String,
-    /// The path that was asked for.
+    /// Path of the request.
     pub instance: String,
-    /// The code.
+    /// Problem code.
     pub code: String,
-    /// Names the request in the logs.
+    /// Request id, which identifies the request in the logs.
     pub request_id: String,
-    /// The fields that are wrong.
+    /// Errors in fields.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
-    /// The limits that are used up.
+    /// Names of the limits that refuse the request.
     #[serde(default, rename = "violated-policies", skip_serializing_if = "Vec::is_empty")]
     pub violated_policies: Vec<String>,
 }
 
 impl Problem {
-    /// A problem; `detail` says what went wrong this time and what would be right.
+    /// Creates a problem; `detail` says what went wrong in this request and what would be right.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         Self {
             code,
@@ -171,34 +171,34 @@ impl Problem {
         }
     }
 
-    /// With a field that is wrong.
+    /// Adds an error in a field.
     #[must_use]
     pub fn field(mut self, field: impl Into<String>, message: impl Into<String>) -> Self {
         self.errors.push(FieldError { field: field.into(), message: message.into() });
         self
     }
 
-    /// With limits that are used up.
+    /// Sets the limits that refuse the request.
     #[must_use]
     pub fn violated(mut self, policies: Vec<String>) -> Self {
         self.violated_policies = policies;
         self
     }
 
-    /// With a header field.
+    /// Adds a header field to the response.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: &str) -> Self {
         self.headers.extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
         self
     }
 
-    /// The code.
+    /// Returns the code.
     #[must_use]
     pub const fn code(&self) -> Code {
         self.code
     }
 
-    /// The problem as it is printed for one request.
+    /// Returns the problem details for one request.
     #[must_use]
     pub fn details(&self, instance: &str, request_id: &str) -> ProblemDetails {
         ProblemDetails {
@@ -214,7 +214,7 @@ impl Problem {
         }
     }
 
-    /// The header fields that its response has.
+    /// Returns the additional header fields of the response.
     #[must_use]
     pub fn headers(&self) -> &[(HeaderName, HeaderValue)] {
         &self.headers

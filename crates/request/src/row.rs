@@ -1,4 +1,4 @@
-//! A row of a bulk request: one JSON object a line.
+//! Row of a bulk request: one JSON object a line.
 
 use http::{HeaderMap, header};
 use schemars::JsonSchema;
@@ -13,19 +13,19 @@ use crate::{
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScreenRequest {
-    /// The blockchain.
+    /// Blockchain: its identifier or a well-known name, in any letter case.
     #[schemars(length(min = 1))]
     pub blockchain: String,
-    /// The address in any form that the blockchain allows.
+    /// Address in any form that the blockchain allows.
     #[schemars(length(min = 1))]
     pub address: String,
-    /// Your own reference of up to 128 characters; it is repeated in the row's answer.
+    /// Your own reference, at most 128 characters; repeated in the row's answer.
     #[serde(default)]
     #[schemars(length(max = 128))]
     pub reference: Option<String>,
 }
 
-/// A line that was read: the row, or what is wrong with it.
+/// Outcome of reading a line: the row, or what is wrong with it.
 pub type Line = Result<ScreenRequest, String>;
 
 impl ScreenRequest {
@@ -33,14 +33,14 @@ impl ScreenRequest {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, for its answer.
+    /// A message that says what is wrong, for the row's answer.
     pub fn read(line: &[u8]) -> Line {
         if line.trim_ascii().first() != Some(&b'{') {
             return Err("expected a JSON object".to_owned());
         }
         let row: Self = serde_json::from_slice(line).map_err(|error| {
             let text = error.to_string();
-            // A row is one line: only the column would be news.
+            // A row is always line 1: only the column is useful.
             text.replace(" at line 1 column ", " at character ")
         })?;
         check_reference(row.reference.as_deref())
@@ -49,11 +49,11 @@ impl ScreenRequest {
     }
 }
 
-/// Refuses a body that is no JSON lines by its type.
+/// Refuses a body whose `Content-Type` is not JSON lines.
 ///
 /// # Errors
 ///
-/// What its type should be.
+/// A problem that names the expected type.
 pub fn require_type(headers: &HeaderMap) -> Result<(), Problem> {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! The trace that a caller's request belongs to: W3C Trace Context, as the OpenTelemetry SDK reads it.
+//! Trace context of a caller's request: W3C Trace Context, as the OpenTelemetry SDK reads it.
 
 use http::HeaderMap;
 use opentelemetry::{

@@ -37,5 +37,5 @@ pub fn run(bytes: &[u8]) {
     if let Some(caller) = caller_context(&headers) {
         assert!(caller.span().span_context().is_valid());
     }
-    assert!(head::accepts(&headers).is_none_or(|accepts| !accepts.is_negative()));
+    assert!(head::max_age(&headers).is_none_or(|age| !age.is_negative()));
 }

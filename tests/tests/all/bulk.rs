@@ -41,7 +41,7 @@ fn a_body_without_a_row_is_not_answered_by_silence() {
         let rows = screened(&caller, body);
         assert_eq!(rows.len(), 1, "{body:?}");
         assert_eq!((&rows[0]["row"], &rows[0]["verdict"]), (&json!(1), &Value::Null));
-        assert_eq!(rows[0]["error"], "the body holds no row");
+        assert_eq!(rows[0]["error"], "the body contains no row");
     }
 }
 
@@ -161,7 +161,7 @@ spec:
     let errors: Vec<&str> = rows.iter().map(|row| row["error"].as_str().unwrap_or("")).collect();
     assert_eq!((errors.len(), &errors[..3]), (6, &["", "", ""][..]));
     assert!(errors[3].starts_with("daily is used up; try again in "), "{errors:?}");
-    assert_eq!(errors[5], "more than 5 rows: the plan allows no more in one request");
+    assert_eq!(errors[5], "more than 5 rows: the plan allows at most 5 in one request");
     // Without the list that is mandatory, nothing is allowed.
     assert_eq!(rows[0]["verdict"], "indeterminate");
 
@@ -215,7 +215,7 @@ fn rows_are_answered_while_more_are_on_their_way() {
     let row = format!("{{\"blockchain\":\"btc\",\"address\":\"{LISTED}\"}}\n");
     stream.write_all(format!("{:x}\r\n{row}\r\n", row.len()).as_bytes()).unwrap();
     let mut buffer = [0; 4096];
-    while !received.contains("the key is no longer good for this") {
+    while !received.contains("the API key is no longer valid for this operation") {
         let count = stream.read(&mut buffer).unwrap();
         assert!(count > 0, "{received}");
         received.push_str(&String::from_utf8_lossy(&buffer[..count]));
