@@ -60,8 +60,8 @@ struct ClassLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PartLabels {
-    part: &'static str,
+struct DependencyLabels {
+    dependency: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -118,7 +118,7 @@ pub enum Part {
 impl Part {
     const fn as_str(self) -> &'static str {
         match self {
-            Self::Store => "store",
+            Self::Store => "database",
             Self::Redis => "redis",
         }
     }
@@ -136,17 +136,17 @@ pub struct Metrics {
     shed: Family<ClassLabels, Counter>,
     checks: Family<CheckLabels, Counter>,
     limiter: Family<OutcomeLabels, Counter>,
-    reachable: Family<PartLabels, Gauge>,
-    directory_age: Seconds,
+    reachable: Family<DependencyLabels, Gauge>,
+    key_data_age: Seconds,
     intel_age: Seconds,
     tip_ages: Family<ChainLabels, Seconds>,
-    unwritten: Family<RecordLabels, Gauge<u64, AtomicU64>>,
-    answers_lost: Counter,
+    records_pending: Family<RecordLabels, Gauge<u64, AtomicU64>>,
+    records_dropped: Counter,
     jobs: Family<JobLabels, Gauge<u64, AtomicU64>>,
     job_delays: Family<KindLabels, Seconds>,
     ready: Gauge,
     redis_commands: Counter,
-    redis_unanswered: Counter,
+    redis_timeouts: Counter,
     intel_generation: Gauge<u64, AtomicU64>,
     known_addresses: Gauge,
 }
@@ -166,16 +166,16 @@ impl Default for Metrics {
             checks: Family::default(),
             limiter: Family::default(),
             reachable: Family::default(),
-            directory_age: Seconds::default(),
+            key_data_age: Seconds::default(),
             intel_age: Seconds::default(),
             tip_ages: Family::default(),
-            unwritten: Family::default(),
-            answers_lost: Counter::default(),
+            records_pending: Family::default(),
+            records_dropped: Counter::default(),
             jobs: Family::default(),
             job_delays: Family::default(),
             ready: Gauge::default(),
             redis_commands: Counter::default(),
-            redis_unanswered: Counter::default(),
+            redis_timeouts: Counter::default(),
             intel_generation: Gauge::default(),
             known_addresses: Gauge::default(),
             registry: Registry::default(),
@@ -217,10 +217,10 @@ impl Metrics {
     }
 
     fn register_state(&self, registry: &mut Registry) {
-        registry.register("ready", "Whether the program is ready", self.ready.clone());
+        registry.register("ready", "1 if the server is ready, else 0", self.ready.clone());
         registry.register(
-            "reachable",
-            "Whether an outside part answered the last time it was asked",
+            "dependency_reachable",
+            "1 if the database or Redis answered the last request to it, else 0",
             self.reachable.clone(),
         );
         registry.register(
@@ -229,18 +229,18 @@ impl Metrics {
             self.redis_commands.clone(),
         );
         registry.register(
-            "redis_unanswered",
+            "redis_timeouts",
             "Commands and scripts that Redis did not answer in time",
-            self.redis_unanswered.clone(),
+            self.redis_timeouts.clone(),
         );
         registry.register(
-            "directory_age_seconds",
-            "Time since keys, tenants and plans were confirmed",
-            self.directory_age.clone(),
+            "key_data_age_seconds",
+            "Time since keys, tenants and plans were last confirmed against the database",
+            self.key_data_age.clone(),
         );
         registry.register(
             "intel_age_seconds",
-            "Time since listings and labels were confirmed",
+            "Time since listings and labels were last confirmed against the database",
             self.intel_age.clone(),
         );
         registry.register(
@@ -249,14 +249,14 @@ impl Metrics {
             self.tip_ages.clone(),
         );
         registry.register(
-            "unwritten",
-            "Answers whose charge, or which themselves, wait to be written to the store",
-            self.unwritten.clone(),
+            "records_pending",
+            "Records of usage and of answers that wait to be written to the database",
+            self.records_pending.clone(),
         );
         registry.register(
-            "answers_lost",
-            "Answers that were given and not kept, because too many waited to be written",
-            self.answers_lost.clone(),
+            "records_dropped",
+            "Answers that were sent but not kept, because too many waited to be written",
+            self.records_dropped.clone(),
         );
         registry.register(
             "jobs",
@@ -319,7 +319,7 @@ impl Metrics {
 
     /// Takes note of whether an outside part answered the last time it was asked.
     pub fn reachable(&self, part: Part, answered: bool) {
-        let labels = PartLabels { part: part.as_str() };
+        let labels = DependencyLabels { dependency: part.as_str() };
         self.reachable.get_or_create(&labels).set(i64::from(answered));
     }
 
@@ -340,15 +340,15 @@ impl Metrics {
     /// All metrics as text.
     pub fn print(&self, service: &Service) -> String {
         let (intel, now) = (service.intel(), service.clock.now());
-        self.ready.set(i64::from(!service.is_draining() && !service.is_directory_stale()));
+        self.ready.set(i64::from(!service.is_draining() && !service.is_key_data_stale()));
         self.reachable(Part::Store, service.store_reachable());
         if let Some(link) = service.redis() {
             self.reachable(Part::Redis, link.is_connected());
             self.redis_commands.inner().store(link.commands(), Ordering::Relaxed);
-            self.redis_unanswered.inner().store(link.unanswered(), Ordering::Relaxed);
+            self.redis_timeouts.inner().store(link.unanswered(), Ordering::Relaxed);
         }
         let monotonic = Instant::now();
-        self.directory_age.set(service.confirmed.directory_age(monotonic).as_secs_f64());
+        self.key_data_age.set(service.confirmed.key_data_age(monotonic).as_secs_f64());
         self.intel_age.set(service.confirmed.intel_age(monotonic).as_secs_f64());
         for (chain, age) in service.confirmed.tip_ages(now) {
             let labels = ChainLabels { chain: chain.info().id };
@@ -356,9 +356,9 @@ impl Metrics {
         }
         let Backlog { usage, answers, lost } = service.recorder.backlog();
         for (record, count) in [("usage", usage), ("answers", answers)] {
-            self.unwritten.get_or_create(&RecordLabels { record }).set(count);
+            self.records_pending.get_or_create(&RecordLabels { record }).set(count);
         }
-        self.answers_lost.inner().store(lost, Ordering::Relaxed);
+        self.records_dropped.inner().store(lost, Ordering::Relaxed);
         self.count_jobs(&service.background.counts.load(), now);
         self.intel_generation.set(intel.generation());
         self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));

@@ -10,7 +10,7 @@ use assay_engine::{
     address::CanonicalAddress,
     assess,
     chain::ChainId,
-    evidence::{ChainFacts, ChainReading, ChainState, Direction, FlowFacts, Tier, Tip},
+    evidence::{ChainFacts, ChainState, Direction, FlowFacts, IngestMode, Tier, Tip},
     facts::{Environment, Facts},
     policy::Policy,
     score::Confidence,
@@ -126,7 +126,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             labels: vec![],
             same_key: vec![],
             cluster: None,
-            snapshot_stale: false,
+            intel_stale: false,
             chain: ChainState::Followed(Box::new(ChainFacts {
                 tip: Tip {
                     height: SHAPE.blocks,
@@ -134,7 +134,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
                     time: now,
                     reported_at: now,
                     start: 0,
-                    reading: ChainReading::Ingested,
+                    ingest_mode: IngestMode::Ingested,
                     sample: false,
                 },
                 flows,

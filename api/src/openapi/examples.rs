@@ -211,7 +211,7 @@ pub(crate) fn usage_response() -> Value {
         key: "2f8VnJ3kQx1".into(),
         plan: "business".into(),
         operation: Operation::Check.as_str().into(),
-        outcome: verdict.as_str().into(),
+        verdict: verdict.as_str().into(),
         count,
     };
     let usage = vec![row(Verdict::Allow, 1187), row(Verdict::Block, 17)];

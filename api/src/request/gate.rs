@@ -53,8 +53,8 @@ pub async fn pass(
     next: Next,
 ) -> Response {
     let service = &app.service;
-    if service.is_directory_stale() {
-        return Refusal(directory_stale()).into_response();
+    if service.is_key_data_stale() {
+        return Refusal(key_data_stale()).into_response();
     }
     let now = service.clock.now();
     let authenticated = stage!("authenticate").in_scope(|| {
@@ -136,9 +136,9 @@ fn try_again(seconds: u64) -> String {
 }
 
 /// Returns the problem of a server whose key data is stale.
-fn directory_stale() -> Problem {
+fn key_data_stale() -> Problem {
     let detail = "API keys cannot be verified: the server's key data is stale; try again later";
-    Problem::new(Code::DirectoryStale, detail).header(header::RETRY_AFTER, "5")
+    Problem::new(Code::KeyDataStale, detail).header(header::RETRY_AFTER, "5")
 }
 
 /// Refunds a check's charge unless it was answered, also if the request is canceled.

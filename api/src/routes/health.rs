@@ -27,24 +27,24 @@ pub async fn healthz() -> Json<Health> {
 ///
 /// # Errors
 ///
-/// [`Code::Unavailable`] while draining, [`Code::DirectoryStale`] where nobody would be let in.
+/// [`Code::Unavailable`] while draining, [`Code::KeyDataStale`] where nobody would be let in.
 pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Refusal> {
     if app.service.is_draining() {
         return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere").into());
     }
-    if app.service.is_directory_stale() {
+    if app.service.is_key_data_stale() {
         let detail = "it could not be confirmed for too long who may ask";
-        return Err(Problem::new(Code::DirectoryStale, detail).into());
+        return Err(Problem::new(Code::KeyDataStale, detail).into());
     }
     let mut degraded = Vec::new();
     if !app.service.store_reachable() {
-        degraded.push("store_unreachable");
+        degraded.push("database_unreachable");
     }
     if app.service.redis().is_some_and(|link| !link.is_connected()) {
         degraded.push("redis_unreachable");
     }
-    if app.service.is_snapshot_stale() {
-        degraded.push("snapshot_stale");
+    if app.service.is_intel_stale() {
+        degraded.push("intel_stale");
     }
     let status = if degraded.is_empty() { "ok" } else { "degraded" };
     Ok(Json(Health { status, degraded }))

@@ -7,6 +7,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use assay_engine::{
     address::CanonicalAddress,
+    assessment::AssessmentScope,
     score::{RiskLevel, Score, Verdict},
     taxonomy::Category,
 };
@@ -62,9 +63,9 @@ pub struct ScreenResponse {
     pub sanctioned: Option<bool>,
     /// The weightiest reason as text.
     pub reason: Option<String>,
-    /// How deep was looked: always `labels`. Flows of money are not, so that where they are mandatory
-    /// nothing is allowed.
-    pub depth: &'static str,
+    /// Evidence that the row covers: always `lists_and_labels`. Flows of funds are not part of it, so that no
+    /// row is allowed where the policy requires them.
+    pub scope: AssessmentScope,
     /// Reason why the row was not answered. Such rows are not charged.
     pub error: Option<String>,
 }
@@ -159,7 +160,7 @@ impl ScreenStream {
             service.limiter.take_checks(account, wanted, &limits, store_loss, seconds).await;
         let mut checks_left = taken.charge.count();
 
-        let (intel, stale) = (service.intel(), service.is_snapshot_stale());
+        let (intel, stale) = (service.intel(), service.is_intel_stale());
         let mut answers = Vec::with_capacity(lines.len());
         let mut answered = 0;
         for line in lines {
@@ -220,7 +221,7 @@ impl ScreenResponse {
             categories: found.categories,
             sanctioned: Some(found.sanctioned),
             reason: Some(found.reason),
-            depth: "labels",
+            scope: AssessmentScope::ListsAndLabels,
             error: None,
         }
     }
@@ -242,7 +243,7 @@ fn error_row(row: u64, request: Option<ScreenRequest>, error: String) -> ScreenR
         categories: Vec::new(),
         sanctioned: None,
         reason: None,
-        depth: "labels",
+        scope: AssessmentScope::ListsAndLabels,
         error: Some(error),
     }
 }

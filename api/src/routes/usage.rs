@@ -43,7 +43,7 @@ pub struct UsageResponse {
     pub to: Date,
     /// Total number of answered checks and rows.
     pub total: u64,
-    /// By day, key, plan, operation and outcome.
+    /// By day, key, plan, operation and verdict.
     pub usage: Vec<UsageRow>,
 }
 
@@ -59,7 +59,7 @@ pub struct UsageRow {
     /// `check` for single addresses, `screen` for rows of bulk requests.
     pub operation: String,
     /// The verdict.
-    pub outcome: String,
+    pub verdict: String,
     /// Number of charges.
     pub count: u64,
 }
@@ -106,7 +106,7 @@ pub async fn show_usage(
             key: charged.key.to_string(),
             plan: charged.plan.to_string(),
             operation: Operation::as_str(charged.operation).to_owned(),
-            outcome: charged.verdict,
+            verdict: charged.verdict,
             count,
         })
         .collect();

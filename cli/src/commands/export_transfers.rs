@@ -52,8 +52,8 @@ struct Row<'a> {
     txid: &'a str,
     kind: &'static str,
     side: &'static str,
-    place: usize,
-    output: String,
+    index: usize,
+    outpoint: String,
     address: Option<String>,
     value: Option<u64>,
 }
@@ -104,7 +104,7 @@ fn write_rows(
     let time = block.reference.time.to_string();
     for transaction in &block.transactions {
         let txid = transaction.txid.to_string();
-        let row = |side, place, output: String, moved: Option<&TxOut>| Row {
+        let row = |side, index, outpoint: String, moved: Option<&TxOut>| Row {
             height: block.reference.height,
             time: &time,
             txid: &txid,
@@ -114,19 +114,19 @@ fn write_rows(
                 TransactionKind::Coinjoin(_) => "coinjoin",
             },
             side,
-            place,
-            output,
+            index,
+            outpoint,
             address: moved.and_then(|moved| owner_text(chain, &moved.owner)),
             value: moved.map(|moved| moved.value),
         };
-        for (place, input) in transaction.inputs.iter().enumerate() {
+        for (index, input) in transaction.inputs.iter().enumerate() {
             let outpoint = input.outpoint.to_string();
-            rows.serialize(row("input", place, outpoint, input.spent.as_ref()))
+            rows.serialize(row("input", index, outpoint, input.spent.as_ref()))
                 .map_err(csv_failure)?;
         }
-        for (place, output) in transaction.outputs.iter().enumerate() {
-            let outpoint = format!("{txid}:{place}");
-            rows.serialize(row("output", place, outpoint, Some(output))).map_err(csv_failure)?;
+        for (index, output) in transaction.outputs.iter().enumerate() {
+            let outpoint = format!("{txid}:{index}");
+            rows.serialize(row("output", index, outpoint, Some(output))).map_err(csv_failure)?;
         }
     }
     Ok(())

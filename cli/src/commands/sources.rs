@@ -57,7 +57,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
             source.published_at.map(|day| day.to_string()).unwrap_or_default(),
             ago(source.fetched_at, now),
             source
-                .tip
+                .latest_block
                 .as_ref()
                 .map_or_else(|| source.entries.to_string(), |tip| format!("block {}", tip.height)),
             state(source),

@@ -92,15 +92,15 @@ struct Shown<'a> {
     address: &'a str,
     direction: Direction,
     /// Everything received, in base units: both directions sum to it.
-    whole: String,
+    total_amount: String,
     tip_height: u64,
     complete: bool,
-    ends: Vec<ShownEnd<'a>>,
+    endpoints: Vec<ShownEnd<'a>>,
 }
 
 #[derive(Serialize)]
 struct ShownEnd<'a> {
-    end: &'static str,
+    endpoint_type: &'static str,
     unresolved_reason: Option<UnresolvedReason>,
     entity: Option<&'a str>,
     hops: u8,
@@ -109,7 +109,7 @@ struct ShownEnd<'a> {
     recent_amount: String,
     listed: bool,
     solicited: bool,
-    labels_on_the_way: Vec<&'static str>,
+    labels_on_path: Vec<&'static str>,
     paths: Vec<ShownPath<'a>>,
     /// What took none of these paths.
     other_paths_amount: String,
@@ -167,15 +167,15 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
     if args.dot {
         return dot(&mut output, &subject, direction, &parts);
     }
-    let ends = parts.iter().map(|(part, share)| shown(part, *share)).collect();
+    let endpoints = parts.iter().map(|(part, share)| shown(part, *share)).collect();
     let shown = Shown {
         blockchain: args.chain,
         address: subject.as_str(),
         direction,
-        whole: whole.to_string(),
+        total_amount: whole.to_string(),
         tip_height: facts.tip.height,
         complete: facts.flows.complete,
-        ends,
+        endpoints,
     };
     if args.json {
         let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
@@ -189,7 +189,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
 fn shown(part: &FlowPart, share: u64) -> ShownEnd<'_> {
     let (paths, other) = split(part);
     ShownEnd {
-        end: part.end.as_str(),
+        endpoint_type: part.end.as_str(part.hops),
         unresolved_reason: match part.end {
             FlowEnd::Unresolved(reason) => Some(reason),
             _ => None,
@@ -201,7 +201,7 @@ fn shown(part: &FlowPart, share: u64) -> ShownEnd<'_> {
         recent_amount: part.recent.to_string(),
         listed: part.listed,
         solicited: part.solicited,
-        labels_on_the_way: part.carried.iter().map(|label| label.category.as_str()).collect(),
+        labels_on_path: part.carried.iter().map(|label| label.category.as_str()).collect(),
         paths: paths
             .map(|(path, amount)| ShownPath { amount: amount.to_string(), steps: &path.steps })
             .collect(),
@@ -242,12 +242,12 @@ fn print(
     if !shown.complete {
         writeln!(output, "time ran out: the next trace has more")?;
     }
-    for end in &shown.ends {
+    for end in &shown.endpoints {
         let who = end.entity.map(|entity| format!(" {entity}")).unwrap_or_default();
         let reason = end.unresolved_reason.map(in_words).unwrap_or_default();
         let marks = [(end.listed, ", listed"), (!end.solicited, ", unasked for")];
         let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
-        let labels = match end.labels_on_the_way.as_slice() {
+        let labels = match end.labels_on_path.as_slice() {
             [] => String::new(),
             labels => format!(", through {}", labels.join(", ")),
         };
@@ -256,7 +256,7 @@ fn print(
             output,
             "\n{}  {}{reason}{who}, {} hops{marks}{labels}  {}",
             end.share,
-            end.end,
+            end.endpoint_type,
             end.hops,
             coins(chain, amount)
         )?;
@@ -336,7 +336,7 @@ fn add_edges<'a>(
 
 /// Where a part ended, and who is there.
 fn end_name(part: &FlowPart) -> String {
-    let end = part.end.as_str();
+    let end = part.end.as_str(part.hops);
     match (&part.entity, part.end) {
         (Some(entity), _) => format!("{entity} ({end})"),
         (None, FlowEnd::Unresolved(reason)) => format!("{end}{}", in_words(reason)),

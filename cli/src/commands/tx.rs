@@ -62,8 +62,8 @@ struct Shown {
 
 #[derive(Serialize)]
 struct ShownEntry {
-    place: u32,
-    output: String,
+    index: u32,
+    outpoint: String,
     address: Option<String>,
     value: String,
     category: Option<&'static str>,
@@ -143,8 +143,8 @@ fn shown_entry(names: &Names, entry: &SideEntry) -> ShownEntry {
     let address = owner.address(names.chain);
     let end = attribution.end;
     ShownEntry {
-        place: entry.index,
-        output: entry.outpoint.to_string(),
+        index: entry.index,
+        outpoint: entry.outpoint.to_string(),
         address: address.as_ref().map(CanonicalAddress::to_string),
         value: entry.output.value.to_string(),
         category: end.as_ref().map(|end| end.category.as_str()),
@@ -190,7 +190,7 @@ fn print(
             writeln!(
                 output,
                 "  {:>5}  {:<64} {:>24}{who}",
-                entry.place,
+                entry.index,
                 entry.address.as_deref().unwrap_or("(no address)"),
                 coins(info, value)
             )?;

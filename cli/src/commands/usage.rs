@@ -67,7 +67,7 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, F
         writeln!(output, "{text}")?;
         return Ok(Done::Well);
     }
-    let header = ["TENANT", "DAY", "KEY", "PLAN", "OPERATION", "OUTCOME", "COUNT"];
+    let header = ["TENANT", "DAY", "KEY", "PLAN", "OPERATION", "VERDICT", "COUNT"];
     let rows = counts.iter().map(|UsageCount { charged, count }| {
         [
             charged.tenant.to_string(),
@@ -91,7 +91,7 @@ fn row(UsageCount { charged, count }: &UsageCount) -> Value {
         "key": charged.key.as_str(),
         "plan": charged.plan,
         "operation": charged.operation.as_str(),
-        "outcome": charged.verdict,
+        "verdict": charged.verdict,
         "count": count,
     })
 }

@@ -156,10 +156,11 @@ fn headline(text: &mut String, assessment: &Assessment) -> fmt::Result {
         Verdict::Review => "REVIEW",
         Verdict::Block => "BLOCK",
     };
-    let standing = if assessment.is_final { "final" } else { "not final: something is missing" };
+    let standing =
+        if assessment.complete { "complete" } else { "incomplete: mandatory data is missing" };
     let environment = match assessment.environment {
         assay_engine::facts::Environment::Production => "",
-        assay_engine::facts::Environment::Sample => "  sample world",
+        assay_engine::facts::Environment::Sample => "  demo data set",
     };
     writeln!(
         text,
@@ -200,7 +201,7 @@ fn about(component: &ScoringComponent) -> String {
         ComponentKind::Association => "associated",
         ComponentKind::Exposure => "flow",
         ComponentKind::Behavior => "behavior",
-        ComponentKind::Floor => "floor",
+        ComponentKind::MinimumScoreRule => "floor",
         ComponentKind::Incomplete => "incomplete",
     };
     format!("{kind:<11}{}", component.detail)
@@ -222,18 +223,18 @@ fn draw_listing(text: &mut String, listing: &AssessedListing) -> fmt::Result {
         ListingStatus::Delisted => ("delisted", DIM),
         ListingStatus::NotYetListed => ("not yet in force", DIM),
     };
-    let force = match listing.force {
-        ListEffect::Blocking => "binding",
-        ListEffect::Advisory => "informative",
+    let effect = match listing.effect {
+        ListEffect::Blocking => "blocking",
+        ListEffect::Advisory => "advisory",
     };
-    writeln!(text, "  {} ({force})  {style}{status}{style:#}", listing.list_name)?;
+    writeln!(text, "  {} ({effect})  {style}{status}{style:#}", listing.list_name)?;
     writeln!(text, "    entity      {} ({})", listing.entity, listing.entity_id)?;
     if !listing.aliases.is_empty() {
         let names: Vec<&str> = listing.aliases.iter().map(|alias| alias.name.as_str()).collect();
         writeln!(text, "    also        {}", names.join("; "))?;
     }
     if !listing.programs.is_empty() {
-        writeln!(text, "    programs  {}", listing.programs.join(", "))?;
+        writeln!(text, "    programs    {}", listing.programs.join(", "))?;
     }
     let day = |day: Option<Date>| day.map_or_else(|| "unknown".to_owned(), |day| day.to_string());
     let address = listing.listed_on.map_or_else(
@@ -254,10 +255,10 @@ fn draw_listing(text: &mut String, listing: &AssessedListing) -> fmt::Result {
 fn draw_label(text: &mut String, label: &AssessedLabel) -> fmt::Result {
     let status = match label.status {
         LabelStatus::InForce => "",
-        LabelStatus::Repeated => "  (repeats another)",
+        LabelStatus::Duplicate => "  (repeats another)",
         LabelStatus::Overruled => "  (overruled by stronger evidence)",
-        LabelStatus::NotListed => "  (its list does not name the address)",
-        LabelStatus::OutOfForce => "  (out of force)",
+        LabelStatus::ContradictedByList => "  (its list does not name the address)",
+        LabelStatus::NotInForce => "  (out of force)",
     };
     writeln!(
         text,

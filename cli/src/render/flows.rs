@@ -233,17 +233,17 @@ fn end(text: &mut String, chain: &Chain, piece: &Piece<'_>) -> fmt::Result {
         (false, None) => Style::new(),
     };
     let name = match (&line.entity, line.unresolved_reason) {
-        (Some(entity), _) => format!("{} ({})", entity, line.end),
+        (Some(entity), _) => format!("{} ({})", entity, line.endpoint_type),
         (None, Some(reason)) => {
             let reason = serde_json::to_value(reason).ok();
             let reason = reason.as_ref().and_then(|reason| reason.as_str()).unwrap_or_default();
             format!("unresolved: {}", reason.replace('_', " "))
         }
-        (None, None) => line.end.clone(),
+        (None, None) => line.endpoint_type.to_owned(),
     };
     write!(text, "{style}{name}{style:#}")?;
-    if let Some(category) = line.category.filter(|category| category.as_str() != line.end)
-        && !matches!(line.end.as_str(), "mining" | "coinjoin" | "bridge")
+    if let Some(category) = line.category.filter(|category| category.as_str() != line.endpoint_type)
+        && !matches!(line.endpoint_type, "mining" | "coinjoin" | "bridge")
     {
         write!(text, " through {category}")?;
     }

@@ -86,12 +86,12 @@ pub const DEFINITIONS: [Definition; 35] = [
         "what names in Redis begin with: one for each installation",
     ),
     definition(
-        "max-directory-age",
+        "max-key-data-age",
         "10m",
         "how long it may go unconfirmed who may ask; beyond, nobody is let in",
     ),
     definition(
-        "max-snapshot-age",
+        "max-intel-age",
         "10m",
         "how long lists and labels may go unconfirmed; beyond, nothing is allowed",
     ),

@@ -71,9 +71,9 @@ pub struct Settings {
     /// What the names of keys and channels in Redis begin with.
     pub redis_prefix: String,
     /// How long who may ask may go unconfirmed.
-    pub max_directory_age: Duration,
+    pub max_key_data_age: Duration,
     /// How long lists and labels may go unconfirmed.
-    pub max_snapshot_age: Duration,
+    pub max_intel_age: Duration,
     /// Longest time for a connection to be agreed on, and for a request's head to arrive.
     pub header_timeout: Duration,
     /// Longest time for the body of a check to arrive.

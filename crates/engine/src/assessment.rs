@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     chain::ChainId,
     evidence::{
-        Alias, ChainReading, Direction, EndedReason, ListingStatus, PathStep, Pattern, PatternRole,
+        Alias, Direction, EndedReason, IngestMode, ListingStatus, PathStep, Pattern, PatternRole,
         SourceKind, Tier, UnresolvedReason,
     },
     facts::Environment,
@@ -35,9 +35,8 @@ pub struct Assessment {
     pub risk_level: RiskLevel,
     /// What the policy says to do.
     pub verdict: Verdict,
-    /// `false` where something mandatory is missing or stale, so that the answer may change.
-    #[serde(rename = "final")]
-    pub is_final: bool,
+    /// `false` where mandatory data is missing or stale: the answer may change once it is there.
+    pub complete: bool,
     /// Why, most important first.
     pub reasons: Vec<Reason>,
     /// Who the address belongs to, where known.
@@ -64,8 +63,8 @@ pub struct Assessment {
     pub coverage: Coverage,
     /// The sources behind the answer.
     pub sources: Vec<AssessedSource>,
-    /// How much was looked at in all.
-    pub assurance: Assurance,
+    /// Evidence that the assessment covers.
+    pub scope: AssessmentScope,
     /// Whether the data is real.
     pub environment: Environment,
     /// Names the data.
@@ -156,28 +155,29 @@ pub struct AssessedLabel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelStatus {
-    /// Counts.
+    /// The label counts.
     InForce,
-    /// The same claim from the same upstream source, or a stronger form of it, counts instead.
-    Repeated,
-    /// Contradicted by stronger evidence.
+    /// Another label makes the same claim from the same upstream source, at least as strongly, and counts
+    /// instead.
+    Duplicate,
+    /// Stronger evidence contradicts the label.
     Overruled,
-    /// Rests on a sanctions list that does not, or no longer, name the address.
-    NotListed,
-    /// Outside its validity.
-    OutOfForce,
+    /// The label cites a sanctions list that does not, or no longer, name the address.
+    ContradictedByList,
+    /// The day is outside the label's validity.
+    NotInForce,
 }
 
 /// Two labels that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conflict {
-    /// The risky one's category.
-    pub risky: Category,
-    /// Where the risky one comes from.
+    /// Category of the risky label.
+    pub risky_category: Category,
+    /// Source of the risky label.
     pub risky_source: SourceId,
-    /// The benign one's category.
-    pub benign: Category,
-    /// Where the benign one comes from.
+    /// Category of the benign label.
+    pub benign_category: Category,
+    /// Source of the benign label.
     pub benign_source: SourceId,
     /// How it was settled.
     pub resolution: ConflictResolution,
@@ -188,11 +188,11 @@ pub struct Conflict {
 #[serde(rename_all = "snake_case")]
 pub enum ConflictResolution {
     /// The risky label is the stronger evidence and counts.
-    RiskyStands,
+    RiskyCounts,
     /// The benign label is the stronger evidence; the risky one does not count.
     RiskyOverruled,
-    /// Equally strong: the risky one counts, but cannot block.
-    NoBlock,
+    /// The labels are equally strong: the risky one counts, but cannot cause a block.
+    RiskyCountsWithoutBlock,
 }
 
 /// A listing of the address itself.
@@ -202,8 +202,8 @@ pub struct AssessedListing {
     pub list: ListId,
     /// The list's name.
     pub list_name: String,
-    /// Whether the list decides or informs.
-    pub force: ListEffect,
+    /// Effect of the list under the policy.
+    pub effect: ListEffect,
     /// Where the listing stands.
     pub status: ListingStatus,
     /// The list's identifier of the entity.
@@ -241,8 +241,8 @@ pub struct ScoringComponent {
     pub kind: ComponentKind,
     /// Its share of the score. All contributions sum exactly to `risk_score`.
     pub contribution: Score,
-    /// What it would score alone.
-    pub worth: Score,
+    /// Score that this evidence would give alone.
+    pub standalone_score: Score,
     /// What it is about, in words.
     pub detail: String,
     /// The category.
@@ -284,8 +284,8 @@ pub enum ComponentKind {
     Exposure,
     /// A pattern of behaviour.
     Behavior,
-    /// A rule that lifts the score to review.
-    Floor,
+    /// A rule of the policy that raises the score to the review threshold.
+    MinimumScoreRule,
     /// Something mandatory is missing.
     Incomplete,
 }
@@ -332,8 +332,9 @@ pub struct Amount {
 pub struct Exposure {
     /// Which way.
     pub direction: Direction,
-    /// Where it ends: a category, or `mining`, `coinjoin`, `bridge`, `held`, `fee`, `unresolved`.
-    pub end: String,
+    /// Kind of endpoint: a category, `mining`, `coinjoin`, `bridge`, `unspent_by_subject` (the address
+    /// itself holds it), `unspent_downstream` (an address further on holds it), `fee` or `unresolved`.
+    pub endpoint_type: &'static str,
     /// Why it was not followed further.
     pub unresolved_reason: Option<UnresolvedReason>,
     /// The kind of joint transaction, where it ends at one.
@@ -551,31 +552,31 @@ pub struct AssessedSource {
     pub stale: bool,
     /// Whether it is made up.
     pub sample: bool,
-    /// The newest block, where the source is a chain.
-    pub tip: Option<AssessedTip>,
+    /// The newest known block, where the source is a chain.
+    pub latest_block: Option<LatestBlock>,
 }
 
-/// How far a chain is known.
+/// The newest known block of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct AssessedTip {
-    /// The height of the newest block.
+pub struct LatestBlock {
+    /// Its height.
     pub height: u64,
     /// Its hash.
     pub hash: String,
     /// Its own time.
     pub time: Timestamp,
-    /// The height of the first block known; money from before has no known origin.
-    pub start: u64,
+    /// Height of the first known block of the chain. Money from earlier blocks has no known origin.
+    pub start_height: u64,
     /// How the chain is read.
-    pub reading: ChainReading,
+    pub ingest_mode: IngestMode,
 }
 
-/// How much was looked at in all.
+/// Evidence that an assessment covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Assurance {
-    /// Lists, labels and flows of money.
+pub enum AssessmentScope {
+    /// Lists, labels and flows of funds on the chain.
     Full,
-    /// Lists and labels only.
-    ListsOnly,
+    /// Lists and labels only: flows of funds are not known.
+    ListsAndLabels,
 }

@@ -29,7 +29,7 @@ pub struct Facts {
     /// What its chain shows.
     pub chain: ChainState,
     /// Whether it could not be confirmed lately that all of this is what the store knows.
-    pub snapshot_stale: bool,
+    pub intel_stale: bool,
 }
 
 /// Whether data is real.

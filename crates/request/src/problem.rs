@@ -77,7 +77,7 @@ codes! {
     ReducedCapacity "reduced_capacity" TOO_MANY_REQUESTS Later "Rate limiting is degraded and the fallback allowance is used up.";
     HeadersTooLarge "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE No "The request's header fields are too large.";
     InternalError "internal_error" INTERNAL_SERVER_ERROR Later "Something went wrong here; it was logged.";
-    DirectoryStale "directory_stale" SERVICE_UNAVAILABLE Later "Keys could not be confirmed for too long.";
+    KeyDataStale "key_data_stale" SERVICE_UNAVAILABLE Later "Keys could not be confirmed for too long.";
     Unavailable "unavailable" SERVICE_UNAVAILABLE Later "The service cannot answer in time.";
     Overloaded "overloaded" SERVICE_UNAVAILABLE Later "Too many requests are in flight.";
 }

@@ -55,10 +55,11 @@ pub struct CatalogueCategory {
     pub severity: u8,
     /// The severity unless a policy says otherwise.
     pub default_severity: u8,
-    /// What the default rests on.
-    pub evidence: &'static str,
-    /// Whether its entities move other people's money.
-    pub service: bool,
+    /// Basis of the default severity: the publications that it follows.
+    pub severity_basis: &'static str,
+    /// Whether its entities hold or move other people's funds. Flows through a service are shown and not
+    /// scored.
+    pub is_service: bool,
     /// Whether they are virtual asset service providers; null where it depends.
     pub is_vasp: Option<bool>,
 }
@@ -81,8 +82,8 @@ pub struct CatalogueHeuristic {
     pub definition: &'static str,
     /// The strength of what it finds.
     pub tier: Tier,
-    /// Whether this version looks for it.
-    pub assessed: bool,
+    /// Whether this version of Assay detects it.
+    pub supported: bool,
 }
 
 /// A pattern of behaviour.
@@ -96,8 +97,8 @@ pub struct CataloguePattern {
     pub severity: u8,
     /// The severity unless a policy says otherwise.
     pub default_severity: u8,
-    /// Whether this version looks for it.
-    pub assessed: bool,
+    /// Whether this version of Assay detects it.
+    pub supported: bool,
 }
 
 const HEURISTICS: [CatalogueHeuristic; 2] = [
@@ -106,14 +107,14 @@ const HEURISTICS: [CatalogueHeuristic; 2] = [
         definition: "One key, script or account controls both addresses: the same account on EVM \
                      chains and TRON, the same public key hash as P2PKH, P2WPKH or P2SH-P2WPKH.",
         tier: Tier::OnChainProof,
-        assessed: true,
+        supported: true,
     },
     CatalogueHeuristic {
         id: "co_spend",
         definition: "Inputs spent together, joint transactions of several people left out, belong to \
                      one party.",
         tier: Tier::Investigation,
-        assessed: false,
+        supported: false,
     },
 ];
 
@@ -134,8 +135,8 @@ pub fn catalogue(policy: &Policy) -> Catalogue {
                     definition: info.definition,
                     severity: policy.severity(*category),
                     default_severity: info.severity,
-                    evidence: info.evidence,
-                    service: info.service,
+                    severity_basis: info.evidence,
+                    is_service: info.service,
                     is_vasp: info.vasp,
                 }
             })
@@ -151,7 +152,7 @@ pub fn catalogue(policy: &Policy) -> Catalogue {
                 definition: pattern.definition(),
                 severity: policy.pattern_severity(*pattern),
                 default_severity: pattern.severity(),
-                assessed: false,
+                supported: false,
             })
             .collect(),
     }

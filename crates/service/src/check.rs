@@ -46,7 +46,7 @@ impl Service {
             tenant: tenant.name.clone(),
             policy_revision: Arc::clone(tenant.policy.revision()),
             chains_revision: Arc::clone(chains.revision()),
-            snapshot_stale: self.is_snapshot_stale(),
+            intel_stale: self.is_intel_stale(),
             address: subject.clone(),
         };
         let touched = self.touched.load_full();
@@ -62,7 +62,7 @@ impl Service {
                 let judge = async || {
                     let (policy, subject) = (&tenant.policy, &key.address);
                     let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
-                    facts.snapshot_stale = key.snapshot_stale;
+                    facts.intel_stale = key.intel_stale;
                     requester.complete_later(subject, policy, &facts.chain, now);
                     let assess = || assess(subject, &facts, policy, now);
                     Assessed::new(&stage!("assess").in_scope(assess), now, data.generation)

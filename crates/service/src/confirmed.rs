@@ -70,7 +70,7 @@ impl Confirmed {
 
     /// How long before `now` the directory was confirmed.
     #[must_use]
-    pub fn directory_age(&self, now: Instant) -> Duration {
+    pub fn key_data_age(&self, now: Instant) -> Duration {
         self.directory.age(now)
     }
 
@@ -98,13 +98,13 @@ mod tests {
         let begun = Instant::now();
         let after = |seconds| begun + Duration::from_secs(seconds);
         let confirmed = Confirmed::at(begun);
-        assert_eq!(confirmed.directory_age(after(10)), Duration::from_secs(10));
+        assert_eq!(confirmed.key_data_age(after(10)), Duration::from_secs(10));
         confirmed.directory(after(10));
-        assert_eq!(confirmed.directory_age(after(13)), Duration::from_secs(3));
+        assert_eq!(confirmed.key_data_age(after(13)), Duration::from_secs(3));
         assert_eq!(confirmed.intel_age(after(13)), Duration::from_secs(13));
         // An answer that was overtaken by a later one changes nothing.
         confirmed.directory(after(5));
-        assert_eq!(confirmed.directory_age(after(13)), Duration::from_secs(3));
+        assert_eq!(confirmed.key_data_age(after(13)), Duration::from_secs(3));
     }
 
     #[test]

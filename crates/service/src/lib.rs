@@ -97,9 +97,9 @@ pub struct Service {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Keys, tenants, plans, limits and policies: beyond, nobody is let in.
-    pub directory_age: Duration,
+    pub key_data_age: Duration,
     /// Lists and labels: beyond, nothing is allowed.
-    pub snapshot_age: Duration,
+    pub intel_age: Duration,
 }
 
 impl Service {
@@ -179,13 +179,13 @@ impl Service {
     }
 
     /// Whether it could not be confirmed for too long who may ask.
-    pub fn is_directory_stale(&self) -> bool {
-        self.confirmed.directory_age(Instant::now()) > self.bounds.directory_age
+    pub fn is_key_data_stale(&self) -> bool {
+        self.confirmed.key_data_age(Instant::now()) > self.bounds.key_data_age
     }
 
     /// Whether it could not be confirmed for too long what lists and labels say.
-    pub fn is_snapshot_stale(&self) -> bool {
-        self.confirmed.intel_age(Instant::now()) > self.bounds.snapshot_age
+    pub fn is_intel_stale(&self) -> bool {
+        self.confirmed.intel_age(Instant::now()) > self.bounds.intel_age
     }
 
     /// What reaches Redis, where there is to be one.

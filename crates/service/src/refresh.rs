@@ -198,7 +198,7 @@ mod tests {
 
     async fn service(folder: &Path, store: &Arc<dyn Store>) -> Arc<Service> {
         let age = Duration::from_hours(1);
-        let bounds = Bounds { directory_age: age, snapshot_age: age };
+        let bounds = Bounds { key_data_age: age, intel_age: age };
         let clock = assay_system::Clock::new(|| Timestamp::UNIX_EPOCH);
         let limiter = Limiter::default();
         let databases =

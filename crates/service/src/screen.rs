@@ -59,9 +59,9 @@ pub fn screen(
     policy: &Policy,
     subject: &CanonicalAddress,
     now: Timestamp,
-    snapshot_stale: bool,
+    intel_stale: bool,
 ) -> Screened {
-    let facts = Facts { snapshot_stale, ..intel.facts(subject) };
+    let facts = Facts { intel_stale, ..intel.facts(subject) };
     let assessment = assess(subject, &facts, policy, now);
     Screened {
         risk_score: assessment.risk_score,

@@ -93,7 +93,7 @@ fn reached(flows: &DirectionFlows) -> BTreeMap<(String, u8), u128> {
     for part in &flows.parts {
         let end = match part.end {
             FlowEnd::Unresolved(reason) => serde_json::to_value(reason).expect("a word"),
-            other => other.as_str().into(),
+            other => other.as_str(part.hops).into(),
         };
         let end = end.as_str().expect("a word").to_owned();
         *reached.entry((end, part.hops)).or_default() += part.amount;

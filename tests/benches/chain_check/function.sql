@@ -37,7 +37,7 @@ RETURNS TABLE (s state, fate text) LANGUAGE sql STABLE AS $$
         SELECT *, dense_rank() OVER (PARTITION BY small ORDER BY of_holder DESC, holder_id) AS rank
         FROM sized)
     SELECT ROW(tx_id, place, holder_id, mass)::bench.state,
-           CASE WHEN small THEN 'cut' WHEN rank > b.addresses OR nth > b.transfers THEN 'budget' END
+           CASE WHEN small THEN 'below_threshold' WHEN rank > b.addresses OR nth > b.transfers THEN 'trace_limit' END
     FROM ranked
 $$;
 
@@ -87,14 +87,14 @@ BEGIN
                  WHERE part > 0)
     INTO seen, mined, states;
     RETURN QUERY SELECT 'mining', 1, mined * 4294967296 WHERE mined > 0;
-    RETURN QUERY SELECT 'budget', 1, (whole - coalesce(seen, 0)) * 4294967296 WHERE whole > coalesce(seen, 0);
+    RETURN QUERY SELECT 'trace_limit', 1, (whole - coalesce(seen, 0)) * 4294967296 WHERE whole > coalesce(seen, 0);
 
     WHILE cardinality(states) > 0 LOOP
         RETURN QUERY SELECT l.category, h, sum(u.mass) FROM unnest(states) AS u
             JOIN bench.label AS l ON l.holder_id = u.holder_id
             WHERE u.holder_id <> subject GROUP BY l.category;
         IF h = b.hops THEN
-            RETURN QUERY SELECT 'hop_limit', h, sum(u.mass) FROM unnest(states) AS u
+            RETURN QUERY SELECT 'depth_limit', h, sum(u.mass) FROM unnest(states) AS u
                 WHERE u.holder_id = subject
                    OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id)
                 HAVING count(*) > 0;
@@ -105,10 +105,10 @@ BEGIN
         SELECT array_agg(s) FROM (
             SELECT s FROM level WHERE fate IS NULL
             UNION ALL
-            SELECT ROW(NULL, CASE fate WHEN 'cut' THEN 1 ELSE 2 END, NULL, sum((s).mass))::bench.state
+            SELECT ROW(NULL, CASE fate WHEN 'below_threshold' THEN 1 ELSE 2 END, NULL, sum((s).mass))::bench.state
             FROM level WHERE fate IS NOT NULL GROUP BY fate) AS kept
         INTO states;
-        RETURN QUERY SELECT CASE u.place WHEN 1 THEN 'cut' ELSE 'budget' END, h, u.mass
+        RETURN QUERY SELECT CASE u.place WHEN 1 THEN 'below_threshold' ELSE 'trace_limit' END, h, u.mass
             FROM unnest(states) AS u WHERE u.tx_id IS NULL;
 
         -- Back through the transactions that made the outputs.
@@ -189,8 +189,8 @@ BEGIN
     SELECT (SELECT sum(value) FROM expense),
            array(SELECT ROW(tx_id, place, holder_id, part)::bench.state FROM split WHERE part > 0)
     INTO seen, states;
-    RETURN QUERY SELECT 'held', 0, (whole - given) * 4294967296 WHERE whole > given;
-    RETURN QUERY SELECT 'budget', 1, (given - coalesce(seen, 0)) * 4294967296 WHERE given > coalesce(seen, 0);
+    RETURN QUERY SELECT 'unspent_by_subject', 0, (whole - given) * 4294967296 WHERE whole > given;
+    RETURN QUERY SELECT 'trace_limit', 1, (given - coalesce(seen, 0)) * 4294967296 WHERE given > coalesce(seen, 0);
 
     WHILE cardinality(states) > 0 LOOP
         RETURN QUERY SELECT 'fee', h, sum(u.mass) FROM unnest(states) AS u
@@ -200,7 +200,7 @@ BEGIN
             JOIN bench.label AS l ON l.holder_id = u.holder_id
             WHERE u.holder_id <> subject GROUP BY l.category;
         IF h = b.hops THEN
-            RETURN QUERY SELECT 'hop_limit', h, sum(u.mass) FROM unnest(states) AS u
+            RETURN QUERY SELECT 'depth_limit', h, sum(u.mass) FROM unnest(states) AS u
                 WHERE u.holder_id = subject
                    OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id)
                 HAVING count(*) > 0;
@@ -210,10 +210,10 @@ BEGIN
         SELECT array_agg(s) FROM (
             SELECT s FROM level WHERE fate IS NULL
             UNION ALL
-            SELECT ROW(NULL, CASE fate WHEN 'cut' THEN 1 ELSE 2 END, NULL, sum((s).mass))::bench.state
+            SELECT ROW(NULL, CASE fate WHEN 'below_threshold' THEN 1 ELSE 2 END, NULL, sum((s).mass))::bench.state
             FROM level WHERE fate IS NOT NULL GROUP BY fate) AS kept
         INTO states;
-        RETURN QUERY SELECT CASE u.place WHEN 1 THEN 'cut' ELSE 'budget' END, h, u.mass
+        RETURN QUERY SELECT CASE u.place WHEN 1 THEN 'below_threshold' ELSE 'trace_limit' END, h, u.mass
             FROM unnest(states) AS u WHERE u.tx_id IS NULL;
 
         -- On through the transactions that spend the outputs.
@@ -250,7 +250,7 @@ BEGIN
                array(SELECT ROW(tx_id, place, holder_id, sum(part))::bench.state FROM split
                      GROUP BY tx_id, place, holder_id HAVING sum(part) > 0)
         INTO held, states;
-        RETURN QUERY SELECT 'held', h, held WHERE held > 0;
+        RETURN QUERY SELECT 'unspent_downstream', h, held WHERE held > 0;
         h := h + 1;
     END LOOP;
 END

@@ -107,7 +107,7 @@ fn share_followed(answer: &Value, direction: &str) -> f64 {
     let exposure = answer.get("exposure").and_then(Value::as_array).expect("exposure");
     let open = exposure.iter().filter(|part| {
         part.get("direction").is_some_and(|of| of == direction)
-            && part.get("end").is_some_and(|end| end == "unresolved")
+            && part.get("endpoint_type").is_some_and(|end| end == "unresolved")
     });
     let share = |part: &Value| part.get("share")?.as_str()?.parse::<f64>().ok();
     1.0 - open.filter_map(share).sum::<f64>()

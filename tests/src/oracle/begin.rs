@@ -34,7 +34,7 @@ impl Walk<'_> {
             self.back_through(transaction, &flow, 0, room);
         }
         let beyond = self.own(self.received() - read, false, true);
-        self.end(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, &beyond);
+        self.end(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 1, &beyond);
         let before = self.own(self.whole() - self.received(), false, true);
         self.end(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), 1, &before);
     }
@@ -51,7 +51,7 @@ impl Walk<'_> {
             self.on_through(transaction, &flow, 0, room);
         }
         let beyond = self.own(self.sent() - read, false, true);
-        self.end(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, &beyond);
+        self.end(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 1, &beyond);
 
         let held = self.whole() - self.sent();
         let mut lately = 0;
@@ -63,7 +63,7 @@ impl Walk<'_> {
         let lately = lately.min(held);
         for (amount, recent) in [(held - lately, false), (lately, true)] {
             let flow = self.own(amount, recent, true);
-            self.end(FlowEnd::Held, 0, &flow);
+            self.end(FlowEnd::Unspent, 0, &flow);
         }
     }
 

@@ -210,7 +210,7 @@ impl Walk<'_> {
     pub(super) fn stop_everything(&mut self, hops: u8) {
         for (state, (money, path)) in std::mem::take(&mut self.level) {
             let flow = state.flow(money, path);
-            self.end(FlowEnd::Unresolved(UnresolvedReason::HopLimit), hops, &flow);
+            self.end(FlowEnd::Unresolved(UnresolvedReason::DepthLimit), hops, &flow);
         }
     }
 
@@ -285,11 +285,11 @@ impl Walk<'_> {
             let flow = state.flow(money, path);
             let unresolved = |reason| FlowEnd::Unresolved(reason);
             match fate {
-                Fate::Cut => self.end(unresolved(UnresolvedReason::Cut), hops, &flow),
-                Fate::OverBudget => self.end(unresolved(UnresolvedReason::Budget), hops, &flow),
+                Fate::Cut => self.end(unresolved(UnresolvedReason::BelowThreshold), hops, &flow),
+                Fate::OverBudget => self.end(unresolved(UnresolvedReason::TraceLimit), hops, &flow),
                 Fate::Followed if !self.means.haste.reads(&output.txid) => {
                     self.complete = false;
-                    self.end(unresolved(UnresolvedReason::Budget), hops, &flow);
+                    self.end(unresolved(UnresolvedReason::TraceLimit), hops, &flow);
                 }
                 Fate::Followed => match self.direction {
                     Direction::Source => match self.ledger.block_builder(&output) {
@@ -300,7 +300,7 @@ impl Walk<'_> {
                     },
                     Direction::Destination => match self.ledger.spender(&output) {
                         Some(spender) => self.on_through(spender, &flow, hops, room),
-                        None => self.end(FlowEnd::Held, hops, &flow),
+                        None => self.end(FlowEnd::Unspent, hops, &flow),
                     },
                 },
             }

@@ -37,7 +37,7 @@ impl Walk<'_> {
                 let rest = [
                     (FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), transaction.unknown()),
                     (
-                        FlowEnd::Unresolved(UnresolvedReason::Budget),
+                        FlowEnd::Unresolved(UnresolvedReason::TraceLimit),
                         all - transaction.unknown() - read,
                     ),
                 ];
@@ -67,7 +67,7 @@ impl Walk<'_> {
         }
         let read: u128 = legs.iter().map(|leg| leg.value).sum();
         let rest =
-            [(FlowEnd::Unresolved(UnresolvedReason::Budget), all - read), (FlowEnd::Fee, fee)];
+            [(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), all - read), (FlowEnd::Fee, fee)];
         self.split(transaction, flow, hops, &legs, rest);
     }
 

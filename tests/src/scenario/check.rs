@@ -94,7 +94,7 @@ pub fn check_scenario(
 pub fn tip_of(answer: &Value) -> Option<u64> {
     let sources = answer["sources"].as_array()?;
     let mut tips = sources.iter().filter_map(|source| {
-        let tip = source.get("tip")?;
+        let tip = source.get("latest_block")?;
         tip.get("height").unwrap_or(tip).as_u64()
     });
     tips.next()
@@ -134,7 +134,12 @@ impl Wanted {
     pub fn holding_the_rest(mut self) -> Self {
         let amount = self.received - self.sent;
         if amount > 0 {
-            let end = End { end: "held".to_owned(), solicited: true, own: true, ..End::default() };
+            let end = End {
+                end: "unspent_by_subject".to_owned(),
+                solicited: true,
+                own: true,
+                ..End::default()
+            };
             self.destination.push(Money { end, hops: 0, amount, ..Money::default() });
         }
         self
@@ -197,7 +202,7 @@ impl Money {
         let transactions = row["transactions"].as_array().into_iter().flatten();
         Self {
             end: End {
-                end: text(row, "end").to_owned(),
+                end: text(row, "endpoint_type").to_owned(),
                 reason: text(row, "unresolved_reason").to_owned(),
                 entity: text(row, "entity").to_owned(),
                 listed: row["listed"] == true,

@@ -19,7 +19,7 @@ use Moment::{BeforeReorganisation, End};
 
 /// The dust as the thief's check shows it: its share is below 1/1000 and its amount below the policy's,
 /// so that it is not worth a look whether the bystander still holds it.
-const DUST_AS_SENT: Row = unresolved("cut", DUST);
+const DUST_AS_SENT: Row = unresolved("below_threshold", DUST);
 
 /// What is so before and after the reorganisation.
 const ALWAYS: &[Moment] = &[BeforeReorganisation, End];
@@ -35,7 +35,12 @@ pub const EXPECTATIONS: &[Expectation] = &[
         &[
             at("exchange", NORTH, 3, coins("61.99"), SWEPT),
             // 8.99 alice, 7 grace, 11.97 carol, each in the second transaction.
-            row("held", 2, coins("27.96"), &["buy-alice", "deposit-alice", "buy-bob", "instead"]),
+            row(
+                "unspent_downstream",
+                2,
+                coins("27.96"),
+                &["buy-alice", "deposit-alice", "buy-bob", "instead"],
+            ),
             // 0.01 each: buy-alice, buy-bob; deposit-alice, deposit-bob, instead; sweep.
             row(
                 "fee",
@@ -50,7 +55,12 @@ pub const EXPECTATIONS: &[Expectation] = &[
         coins("90.01"),
         &[
             at("exchange", NORTH, 3, coins("61.99"), SWEPT),
-            row("held", 2, coins("27.96"), &["buy-alice", "deposit-alice", "buy-bob", "lost"]),
+            row(
+                "unspent_downstream",
+                2,
+                coins("27.96"),
+                &["buy-alice", "deposit-alice", "buy-bob", "lost"],
+            ),
             row(
                 "fee",
                 1,
@@ -95,12 +105,18 @@ pub const EXPECTATIONS: &[Expectation] = &[
     // Bought 18.98. On the branch that goes she pays 5 to ghost, and 13.97 come back.
     person("carol", &[BeforeReorganisation], (111, 133), (1, 1), coins("18.98"), &[CAROLS]).sent(
         coins("5.01"),
-        &[row("held", 1, coins("5"), &["lost"]), row("fee", 1, coins("0.01"), &["lost"])],
+        &[
+            row("unspent_downstream", 1, coins("5"), &["lost"]),
+            row("fee", 1, coins("0.01"), &["lost"]),
+        ],
     ),
     // On the branch that stays she pays 7 to grace, and 11.97 come back.
     person("carol", &[End], (111, 134), (1, 1), coins("18.98"), &[CAROLS]).sent(
         coins("7.01"),
-        &[row("held", 1, coins("7"), &["instead"]), row("fee", 1, coins("0.01"), &["instead"])],
+        &[
+            row("unspent_downstream", 1, coins("7"), &["instead"]),
+            row("fee", 1, coins("0.01"), &["instead"]),
+        ],
     ),
     // Paid on the branch that goes, and nowhere else.
     person(
@@ -166,7 +182,12 @@ pub const EXPECTATIONS: &[Expectation] = &[
             at("stolen_funds", THEFT, 1, coins("40.03"), &["theft"]),
             // 3.93 erin, 3 bystander; in the second transaction 4.99 of frank's 5 (2 heidi, 2.99
             // back) and of dave's 10, half of what he mixed, 6 shop and 3.995 back.
-            row("held", 1, coins("21.915"), &["payouts", "payout-dave", "again", "mix"]),
+            row(
+                "unspent_downstream",
+                1,
+                coins("21.915"),
+                &["payouts", "payout-dave", "again", "mix"],
+            ),
             // 0.01 each: payouts, theft, payout-dave, again; half of the mix' 0.01.
             row("fee", 1, coins("0.045"), &["payouts", "theft", "payout-dave", "again", "mix"]),
         ],
@@ -196,7 +217,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
             // Of dave's 10: 6 shop, 3.995 back, at the second hop. 2.99 each: cash-1 at the second
             // hop, cash-2 at the third, cash-3 at the fifth.
             row(
-                "held",
+                "unspent_downstream",
                 2,
                 coins("18.965"),
                 &["pay-dave", "mix", "peel-a", "peel-b", "peel-c", "peel-d", "peel-e"],
@@ -212,7 +233,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
                 ],
             ),
             // peel-6 is the sixth hop and spent its 13.
-            unresolved("hop_limit", coins("13")),
+            unresolved("depth_limit", coins("13")),
             DUST_AS_SENT,
         ],
     ),
@@ -242,7 +263,10 @@ pub const EXPECTATIONS: &[Expectation] = &[
     )
     .sent(
         coins("12.01"),
-        &[row("held", 1, coins("12"), &["mix"]), row("fee", 1, coins("0.01"), &["mix"])],
+        &[
+            row("unspent_downstream", 1, coins("12"), &["mix"]),
+            row("fee", 1, coins("0.01"), &["mix"]),
+        ],
     ),
     // Half and half.
     person(
@@ -299,14 +323,14 @@ pub const EXPECTATIONS: &[Expectation] = &[
                 coins("5.98"),
                 &["peel-b", "peel-c", "peel-d", "peel-e", "peel-f"],
             ),
-            row("held", 1, coins("8.97"), &["peel-b", "peel-c", "peel-d", "peel-e"]),
+            row("unspent_downstream", 1, coins("8.97"), &["peel-b", "peel-c", "peel-d", "peel-e"]),
             row(
                 "fee",
                 1,
                 coins("0.06"),
                 &["peel-b", "peel-c", "peel-d", "peel-e", "peel-f", "peel-g"],
             ),
-            unresolved("hop_limit", coins("12.99")),
+            unresolved("depth_limit", coins("12.99")),
         ],
     ),
     // One hop further, all of it is in reach: 2.99 each to cash-2 (first hop), south (second), cash-3
@@ -323,7 +347,12 @@ pub const EXPECTATIONS: &[Expectation] = &[
         coins("25"),
         &[
             at("exchange", SOUTH, 2, coins("5.98"), &["peel-c", "peel-d", "peel-e", "peel-f"]),
-            row("held", 1, coins("18.97"), &["peel-c", "peel-d", "peel-e", "peel-f", "peel-g"]),
+            row(
+                "unspent_downstream",
+                1,
+                coins("18.97"),
+                &["peel-c", "peel-d", "peel-e", "peel-f", "peel-g"],
+            ),
             row("fee", 1, coins("0.05"), &["peel-c", "peel-d", "peel-e", "peel-f", "peel-g"]),
         ],
     ),
@@ -345,7 +374,10 @@ pub const EXPECTATIONS: &[Expectation] = &[
     .sent(
         coins("13"),
         // 10 peel-7, 2.99 cash-4.
-        &[row("held", 1, coins("12.99"), &["peel-g"]), row("fee", 1, coins("0.01"), &["peel-g"])],
+        &[
+            row("unspent_downstream", 1, coins("12.99"), &["peel-g"]),
+            row("fee", 1, coins("0.01"), &["peel-g"]),
+        ],
     ),
     // peel-6, -5, -4, -3, -2, -1: the thief is the seventh hop.
     person(
@@ -354,7 +386,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
         (126, 126),
         (1, 0),
         coins("10"),
-        &[unresolved("hop_limit", coins("10"))],
+        &[unresolved("depth_limit", coins("10"))],
     ),
     person(
         "cash-4",
@@ -362,7 +394,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
         (126, 126),
         (1, 0),
         coins("2.99"),
-        &[unresolved("hop_limit", coins("2.99"))],
+        &[unresolved("depth_limit", coins("2.99"))],
     ),
     person(
         "cash-1",
@@ -423,6 +455,8 @@ const MINED_SIX: Row =
 const SWEPT: &[&str] = &["buy-alice", "deposit-alice", "buy-bob", "deposit-bob", "sweep"];
 const CAROLS: Row = mined(2, coins("18.98"), &["buy-bob", "mined-2"]);
 const FRANKS: Row = at("exchange", NORTH, 1, coins("5"), &["payouts"]);
-const FRANKS_PAYMENT: &[Row] =
-    &[row("held", 1, coins("2"), &["again"]), row("fee", 1, coins("0.01"), &["again"])];
+const FRANKS_PAYMENT: &[Row] = &[
+    row("unspent_downstream", 1, coins("2"), &["again"]),
+    row("fee", 1, coins("0.01"), &["again"]),
+];
 const HEIDIS: Row = at("exchange", NORTH, 2, coins("2"), &["again", "payouts"]);

@@ -179,7 +179,7 @@ fn sources_and_signals_tell_what_answers_rest_on() {
     let signals = business.get("/api/v1/signals").json();
     let categories = signals["categories"].as_array().unwrap();
     let mixer = categories.iter().find(|category| category["id"] == "mixer").unwrap();
-    assert_eq!((&mixer["severity"], &mixer["service"]), (&json!(75), &json!(true)));
+    assert_eq!((&mixer["severity"], &mixer["is_service"]), (&json!(75), &json!(true)));
     assert!(categories.len() > 50);
     assert!(signals["patterns"].as_array().unwrap().iter().any(|p| p["id"] == "peel_chain"));
     assert!(signals["heuristics"].as_array().unwrap().iter().any(|h| h["id"] == "same_key"));

@@ -30,7 +30,7 @@ fn usage(caller: &Caller) -> Vec<(String, String, u64)> {
     let rows = answer["usage"].as_array().unwrap().clone();
     let text = |row: &Value, field: &str| row[field].as_str().unwrap().to_owned();
     rows.iter()
-        .map(|row| (text(row, "operation"), text(row, "outcome"), row["count"].as_u64().unwrap()))
+        .map(|row| (text(row, "operation"), text(row, "verdict"), row["count"].as_u64().unwrap()))
         .collect()
 }
 
@@ -95,7 +95,7 @@ fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
             "risk_level": "severe", "verdict": "block", "categories": ["sanctions"],
             "sanctioned": true,
             "reason": "on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)",
-            "depth": "labels", "error": null,
+            "scope": "lists_and_labels", "error": null,
         })
     );
     assert_eq!(caller.post(SCREEN, "{}", &[]).problem(), (415, "unsupported_media_type".into()));

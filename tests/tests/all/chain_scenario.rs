@@ -206,7 +206,7 @@ fn answer(wanted: &Wanted) -> Value {
             let named = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
             json!({
                 "direction": direction,
-                "end": row.end.end,
+                "endpoint_type": row.end.end,
                 "unresolved_reason": named(&row.end.reason),
                 "entity": named(&row.end.entity),
                 "listed": row.end.listed,
@@ -224,7 +224,7 @@ fn answer(wanted: &Wanted) -> Value {
     json!({
         "blockchain": wanted.chain.as_str(),
         "address": wanted.address.as_str(),
-        "sources": [{ "id": "list" }, { "id": "chain", "tip": { "height": wanted.tip } }],
+        "sources": [{ "id": "list" }, { "id": "chain", "latest_block": { "height": wanted.tip } }],
         "activity": {
             "status": if wanted.seen.is_some() { "seen" } else { "none" },
             "first_seen": wanted.seen.map(|(first, _)| first.to_string()),
@@ -266,7 +266,7 @@ fn an_answer_is_right_or_told_where_it_is_wrong() {
         ),
         ("/exposure/2/share", json!("0.149390"), "sum of the shares"),
         ("/exposure/2/transactions", json!(["00"]), "are not transactions of"),
-        ("/exposure/5/unresolved_reason", json!("budget"), "are not expected"),
+        ("/exposure/5/unresolved_reason", json!("trace_limit"), "are not expected"),
     ];
     for (pointer, value, told) in cases {
         let mut wrong = right.clone();

@@ -153,7 +153,10 @@ fn a_chain_may_begin_anywhere_and_says_what_it_does_not_know() {
 
     let answer = check(directory.path(), "south");
     let source = answer["sources"].as_array().unwrap().last().unwrap();
-    assert_eq!((&source["tip"]["start"], &source["tip"]["height"]), (&120.into(), &146.into()));
+    assert_eq!(
+        (&source["latest_block"]["start_height"], &source["latest_block"]["height"]),
+        (&120.into(), &146.into())
+    );
     assert!(
         answer["coverage"]["exposure"]["detail"].as_str().unwrap().contains("blocks 120 to 146")
     );
@@ -237,7 +240,7 @@ fn histories_on_demand_say_of_everybody_what_the_whole_chain_says() {
         let differences = check_scenario(&answer, expected, &scenario, Moment::End);
         assert!(differences.is_empty(), "{}", differences.join("\n"));
         let source = answer["sources"].as_array().unwrap().last().unwrap();
-        assert_eq!(source["tip"]["reading"], "on_demand");
+        assert_eq!(source["latest_block"]["ingest_mode"], "on_demand");
     }
     // What was fetched is kept: only the newest block is asked for.
     let before = server.requests().len();
@@ -264,7 +267,7 @@ fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
             break;
         }
         assert_eq!(last["coverage"]["exposure"]["status"], "partial");
-        assert_eq!(last["final"], false, "what is not whole is not the last word: {last}");
+        assert_eq!(last["complete"], false, "what is not whole is not the last word: {last}");
         let codes = last["reasons"].as_array().unwrap();
         assert!(codes.iter().any(|reason| reason["code"] == "flows_incomplete"), "{codes:?}");
         assert_ne!(last["verdict"], "allow");
@@ -348,8 +351,8 @@ fn an_api_that_is_down_is_no_clean_address() {
     server.behave(|behaviour| behaviour.every = Some((1, Failure::Internal)));
     let answer = check(directory.path(), "bystander");
     assert_eq!(answer["coverage"]["exposure"]["status"], "unavailable");
-    assert_eq!((&answer["verdict"], &answer["final"]), (&"indeterminate".into(), &false.into()));
-    assert_eq!(answer["assurance"], "lists_only");
+    assert_eq!((&answer["verdict"], &answer["complete"]), (&"indeterminate".into(), &false.into()));
+    assert_eq!(answer["scope"], "lists_and_labels");
 }
 
 #[test]
@@ -357,11 +360,14 @@ fn a_chain_source_that_gave_nothing_yet_is_no_clean_address() {
     let scenario = scenario();
     let directory = prepared(&scenario);
     let before = check(directory.path(), "bystander");
-    assert_eq!((&before["verdict"], &before["assurance"]), (&"allow".into(), &"lists_only".into()));
+    assert_eq!(
+        (&before["verdict"], &before["scope"]),
+        (&"allow".into(), &"lists_and_labels".into())
+    );
     // Given a source whose node nobody ever reached.
     apply(directory.path(), "follow", "rpc", "http://127.0.0.1:9", "");
     let answer = check(directory.path(), "bystander");
-    assert_eq!((&answer["verdict"], &answer["final"]), (&"indeterminate".into(), &false.into()));
+    assert_eq!((&answer["verdict"], &answer["complete"]), (&"indeterminate".into(), &false.into()));
     assert_eq!(answer["reasons"][0]["code"], "flows_missing", "{answer}");
     // Given one that is suspended, lists are all that is to be looked at.
     apply(directory.path(), "follow", "rpc", "http://127.0.0.1:9", "  suspended: true\n");
@@ -378,7 +384,7 @@ fn flows_of_a_past_day_are_not_told_as_those_of_today() {
     let arguments = ["check", "btc", address.as_str(), "--as-of", "2026-11-20", "--json"];
     let answer = assay(directory.path(), arguments).ok().json();
     assert_eq!(answer["coverage"]["exposure"]["status"], "unavailable");
-    assert_eq!(answer["final"], false);
+    assert_eq!(answer["complete"], false);
 }
 
 /// Waits until `holds`, asking seldom enough for the plan's limits.
@@ -408,7 +414,7 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
     let heights = || {
         let answer = caller.check("btc", address("btc".parse().unwrap(), "thief").as_str()).json();
         let mut sources = answer["sources"].as_array().into_iter().flatten();
-        let tip = sources.find_map(|source| source["tip"]["height"].as_u64());
+        let tip = sources.find_map(|source| source["latest_block"]["height"].as_u64());
         (tip, answer["activity"]["counts"]["transfers_in"].as_u64(), answer["cached"].clone())
     };
     let scenario_blocks = blocks(&scenario, Moment::End);

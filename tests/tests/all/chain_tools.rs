@@ -183,7 +183,7 @@ fn a_trace_loses_no_part_of_the_whole() {
     };
     // ...then the shares of thirds sum to one...
     let answer: Value = serde_json::from_str(&trace("source", &["--json"])).unwrap();
-    let shares: Vec<u64> = answer["ends"]
+    let shares: Vec<u64> = answer["endpoints"]
         .as_array()
         .unwrap()
         .iter()

@@ -85,9 +85,9 @@ const BOTH_WAYS: [&str; 23] = [
     "Coinjoin(Wasabi2)",
     "Coinjoin(Whirlpool)",
     "Coinjoin(JoinMarket)",
-    "Unresolved(Budget)",
-    "Unresolved(Cut)",
-    "Unresolved(HopLimit)",
+    "Unresolved(TraceLimit)",
+    "Unresolved(BelowThreshold)",
+    "Unresolved(DepthLimit)",
     "a party, OfficialList",
     "a party, OnChainProof",
     "a party, Investigation",
@@ -110,7 +110,7 @@ const ONE_WAY: [&str; 5] = [
     "Source: Mining",
     "Source: Unresolved(UnknownOrigin)",
     "Source: unasked for",
-    "Destination: Held",
+    "Destination: Unspent",
     "Destination: Fee",
 ];
 

@@ -147,7 +147,7 @@ fn the_constants_of_the_model() {
             spec.minimum_score_rules.severe_category_from.to_string(),
         ),
         row(
-            "share of grave money that asks for a review",
+            "share of severe categories that asks for a review",
             format!("{} %", spec.minimum_score_rules.severe_category_share_percent),
         ),
     ];

@@ -150,7 +150,7 @@ fn what_the_file_says_is_in_the_answer() {
     assert_eq!(
         listing,
         json!({
-            "list": "ofac-sdn", "list_name": "OFAC SDN List", "force": "binding", "status": "active",
+            "list": "ofac-sdn", "list_name": "OFAC SDN List", "effect": "blocking", "status": "active",
             "entity_id": "9001", "entity": "EXAMPLE, Jane Q.",
             "aliases": [
                 {"name": "ПРИМЕР, Джейн", "kind": "Name", "weak": false},
@@ -168,7 +168,7 @@ fn what_the_file_says_is_in_the_answer() {
             .json();
     assert_eq!(elsewhere["sanctions"][0]["list"], "ofac-consolidated");
     assert_eq!(
-        (&elsewhere["sanctions"][0]["force"], &elsewhere["verdict"]),
-        (&json!("informative"), &json!("review"))
+        (&elsewhere["sanctions"][0]["effect"], &elsewhere["verdict"]),
+        (&json!("advisory"), &json!("review"))
     );
 }

@@ -157,14 +157,14 @@ fn a_day_of_which_nothing_is_known_is_not_clean() {
     let delisted = "0x8589427373D6D84E98730D7795D8f6f8731FDA16";
     let before = check("eth", delisted, "2025-03-01");
     assert_eq!(
-        (&before["verdict"], &before["final"], &before["reasons"][0]["code"]),
+        (&before["verdict"], &before["complete"], &before["reasons"][0]["code"]),
         (&json!("indeterminate"), &json!(false), &json!("source_missing"))
     );
     assert_eq!(before["sources"][0]["published_at"], Value::Null);
     assert_eq!(check("eth", delisted, "2025-05-29")["verdict"], "allow");
     // What a later list says was in force by then stands.
     let listed = check("btc", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h", "2023-01-01");
-    assert_eq!((&listed["verdict"], &listed["final"]), (&json!("block"), &json!(false)));
+    assert_eq!((&listed["verdict"], &listed["complete"]), (&json!("block"), &json!(false)));
 
     // Between two lists that are known, what the later one added may have been listed or not.
     let report = import(directory.path(), &data.ofac("2024-09-26"), &["--history"]).ok().json();
@@ -201,7 +201,7 @@ fn only_the_list_itself_satisfies_the_demand_for_it() {
     let _ = import(directory.path(), &file, &[]).ok();
     let check = |address: &str| {
         let answer = assay(directory.path(), ["check", "btc", address, "--json"]).ok().json();
-        (answer["verdict"].clone(), answer["final"].clone())
+        (answer["verdict"].clone(), answer["complete"].clone())
     };
     assert_eq!(check("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"), (json!("indeterminate"), json!(false)));
     assert_eq!(check("12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), (json!("review"), json!(false)));
@@ -282,7 +282,7 @@ fn every_listed_address_is_blocked_in_every_written_form() {
     let data = TestData::find();
     let (server, caller) = production();
     let clean = caller.check("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").json();
-    assert_eq!((&clean["verdict"], &clean["final"]), (&json!("indeterminate"), &json!(false)));
+    assert_eq!((&clean["verdict"], &clean["complete"]), (&json!("indeterminate"), &json!(false)));
     assert_eq!((&clean["risk_score"], &clean["risk_level"]), (&json!(50), &json!("unknown")));
 
     let list = data.ofac("2024-09-26").display().to_string();
@@ -292,7 +292,7 @@ fn every_listed_address_is_blocked_in_every_written_form() {
     });
     eprintln!("an import showed in the running server after {} ms", took.as_millis());
     let clean = caller.check("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").json();
-    assert_eq!((&clean["verdict"], &clean["final"]), (&json!("allow"), &json!(true)));
+    assert_eq!((&clean["verdict"], &clean["complete"]), (&json!("allow"), &json!(true)));
 
     let rows = exported(server.directory().path());
     let mut forms = 0;

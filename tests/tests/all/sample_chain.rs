@@ -28,7 +28,7 @@ fn flows(answer: &Value, direction: &str) -> Vec<String> {
     lines
         .filter(|line| line["direction"] == direction)
         .map(|line| {
-            let who = line["entity"].as_str().or(line["end"].as_str()).unwrap();
+            let who = line["entity"].as_str().or(line["endpoint_type"].as_str()).unwrap();
             let (hops, amount) = (&line["hops"], line["amount"]["value"].as_str().unwrap());
             format!("{who} at {hops}: {amount}")
         })
@@ -64,7 +64,7 @@ fn every_example_comes_to_the_verdict_it_promises_and_adds_up() {
         let answer = business.check(example.address.chain().as_str(), example.address.as_str());
         let answer = answer.json();
         assert_eq!(answer["verdict"], example.verdict.as_str(), "{}: {answer:#}", example.what);
-        assert_eq!(answer["final"], true, "{}", example.what);
+        assert_eq!(answer["complete"], true, "{}", example.what);
         adds_up(&answer);
     }
 }
@@ -177,13 +177,13 @@ fn a_long_peel_chain_is_unresolved_until_somebody_follows_it_further() {
     let (server, ..) = sample_server();
     let what = "at the end of a long peel chain";
     let answer = check(&server, what);
-    assert_eq!(answer["exposure"][0]["unresolved_reason"], "hop_limit");
+    assert_eq!(answer["exposure"][0]["unresolved_reason"], "depth_limit");
     assert_eq!(flows(&answer, "source"), ["unresolved at 1: 150000000"]);
     let address = example(what);
     let trace = ["trace", "--sample", "btc", &address, "--direction", "source", "--json", "--hops"];
     let ends = |hops: &str| {
         let run = server.assay(&[trace.as_slice(), &[hops]].concat()).ok().json();
-        let end = run["ends"][0].clone();
+        let end = run["endpoints"][0].clone();
         (end["entity"].clone(), end["hops"].clone())
     };
     assert_eq!(ends("10").0, Value::Null);

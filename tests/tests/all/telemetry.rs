@@ -64,7 +64,7 @@ fn metrics_say_how_requests_limits_data_and_parts_are() {
         request("4xx", "malformed_json"),
         request("4xx", "missing_key"),
         "assay_checks_total{verdict=\"block\",cache=\"miss\"}".into(),
-        "assay_reachable{part=\"store\"}".into(),
+        "assay_dependency_reachable{dependency=\"database\"}".into(),
         // The request for the metrics themselves.
         "assay_http_requests_in_flight".into(),
     ] {
@@ -79,7 +79,7 @@ fn metrics_say_how_requests_limits_data_and_parts_are() {
         );
         assert!(figure(&text, &bucket) <= 1.0, "{text}");
     }
-    for age in ["assay_directory_age_seconds", "assay_intel_age_seconds"] {
+    for age in ["assay_key_data_age_seconds", "assay_intel_age_seconds"] {
         assert!((0.0..60.0).contains(&figure(&text, age)), "{age}: {text}");
     }
     wait_until("the sample's newest block is known", || {

@@ -9,7 +9,7 @@ use assay_engine::{
     assessment::Assessment,
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainReading, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label,
+        ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, IngestMode, Label,
         Ledger, Pattern, PatternFact, PatternRole, SourceKind, SourceState, Tier, Tip,
         UnresolvedReason,
     },
@@ -28,7 +28,7 @@ const RECEIVED: [(FlowEnd, u32, u8, u8); 4] = [
     (FlowEnd::Attributed(Category::Exchange), 80_000, 1, 95),
     (FlowEnd::Attributed(Category::Mixer), 12_000, 1, 90),
     (FlowEnd::Attributed(Category::StolenFunds), 3_000, 3, 80),
-    (FlowEnd::Unresolved(UnresolvedReason::Cut), 5_000, 1, 100),
+    (FlowEnd::Unresolved(UnresolvedReason::BelowThreshold), 5_000, 1, 100),
 ];
 const REPORT_PERCENT: u8 = 50;
 const PATTERN_PERCENT: u8 = 80;
@@ -77,7 +77,7 @@ fn facts() -> Facts {
         }],
         same_key: vec![],
         cluster: None,
-        snapshot_stale: false,
+        intel_stale: false,
         chain: ChainState::Followed(Box::new(ChainFacts {
             tip: Tip {
                 height: 900_000,
@@ -85,7 +85,7 @@ fn facts() -> Facts {
                 time: "2026-11-20T11:54:00Z".parse().unwrap(),
                 reported_at: "2026-11-20T11:55:00Z".parse().unwrap(),
                 start: 0,
-                reading: ChainReading::Ingested,
+                ingest_mode: IngestMode::Ingested,
                 sample: false,
             },
             flows: FlowFacts { complete: true, ledgers: vec![ledger] },
@@ -147,7 +147,7 @@ fn the_example_adds_up_by_hand_and_by_the_engine() {
         writeln!(
             text,
             "| {} | {dollars} | {share:.2} | {hops} | {:.2} | {:.2} | {:.4} | {:.5} |",
-            end.as_str(),
+            end.as_str(hops),
             severity(end),
             f64::from(percent) / 100.0,
             risk(part),

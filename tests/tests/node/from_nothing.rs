@@ -85,7 +85,7 @@ fn the_commands_of_the_readme_lead_from_nothing_to_a_verdict_and_back() {
     let said = world.shell(&format!("set -e\n{commands}\nkill $!")).ok();
     let first = verdict(&said);
     assert_eq!(first["verdict"], "indeterminate", "no list was fetched here: {first:#}");
-    assert_eq!(first["final"], false);
+    assert_eq!(first["complete"], false);
 
     // So do those of the notes, whose prose ends with colons.
     let notes = world.helm(&["get", "notes", "assay"], &[]).ok().stdout;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What a caller may be told while anything is away.
-const REASONS: [(u16, &str); 2] = [(429, "reduced_capacity"), (503, "directory_stale")];
+const REASONS: [(u16, &str); 2] = [(429, "reduced_capacity"), (503, "key_data_stale")];
 
 /// Whether an answer has the digest that it had before, or else says why there is no such answer.
 fn is_right_or_says_why(answer: &Answer, digest: &str) -> bool {
@@ -45,7 +45,7 @@ fn every_answer_is_right_or_says_why_and_all_of_it_heals() {
     platform.apply(&roomy());
     chain.followed_by(&platform);
     let key = platform.key();
-    let following = ["--feeds", "on", "--max-snapshot-age", "8s", "--max-directory-age", "16s"];
+    let following = ["--feeds", "on", "--max-intel-age", "8s", "--max-key-data-age", "16s"];
     let servers = platform.servers(2, &key, &following);
     let callers: Vec<&Caller> = servers.iter().map(|(_, caller)| caller).collect();
     until("the chain is followed", || {
@@ -65,7 +65,7 @@ fn every_answer_is_right_or_says_why_and_all_of_it_heals() {
     // then no answer is wrong, from the first moment until nobody is let in any more.
     until("it is told what is away", || {
         let _ = everywhere_right();
-        servers.iter().all(|(server, _)| degraded(server, "store_unreachable"))
+        servers.iter().all(|(server, _)| degraded(server, "database_unreachable"))
     });
     until("nobody is let in", || {
         let _ = everywhere_right();

@@ -97,7 +97,7 @@ fn without_a_way_to_the_database_checks_go_on_and_what_waited_takes_effect_once_
         assert_eq!(wired.status(ADDRESSES[0]), 200);
         assert_eq!(wired.status(ADDRESSES[1]), 200);
     }
-    wired.until_told("store_unreachable", true);
+    wired.until_told("database_unreachable", true);
     revoke_quietly(&wired.platform, &doomed.key);
     assert_eq!(wired.status(ADDRESSES[2]), 200);
     assert_eq!(health(&wired.server).0, 200, "degraded is not unready");
@@ -111,7 +111,7 @@ fn without_a_way_to_the_database_checks_go_on_and_what_waited_takes_effect_once_
         wired.answered += u64::from(status == 200);
         status == 401
     });
-    wired.until_told("store_unreachable", false);
+    wired.until_told("database_unreachable", false);
     let _ = wait_at_most(PATIENCE, "it is charged", || charged(&wired.platform) >= wired.answered);
     wired.server.signal("TERM");
     assert_eq!(wired.server.wait(), Some(0), "{}", wired.server.log());

@@ -11,7 +11,7 @@ use crate::support::{ADDRESSES, PATIENCE, roomy};
 
 /// Answers that wait to be written.
 fn unwritten(server: &Server, record: &str) -> u64 {
-    server.metric(&format!("assay_unwritten{{record=\"{record}\"}}"))
+    server.metric(&format!("assay_records_pending{{record=\"{record}\"}}"))
 }
 
 /// A new answer, which is to be kept: its digest, and by what it can be looked up.
@@ -73,7 +73,7 @@ fn fill_and_clear(disk: &SmallDisk, server: &Server, caller: &Caller) {
         unwritten(server, "answers") + unwritten(server, "usage") == 0
     });
     assert!(server.log().contains("usage and answers are written again"), "{}", server.log());
-    assert_eq!(server.metric::<u64>("assay_answers_lost_total"), 0);
+    assert_eq!(server.metric::<u64>("assay_records_dropped_total"), 0);
     wait_at_most(PATIENCE, "all is counted", || charged(caller) == checks);
     assert_eq!(check(caller).0, digest);
 }

@@ -62,13 +62,14 @@ pub(crate) fn check(caller: &Caller) -> Value {
 /// The height of the newest block that an answer rests on.
 pub(crate) fn height(answer: &Value) -> Option<u64> {
     let mut sources = answer["sources"].as_array().into_iter().flatten();
-    sources.find_map(|source| source["tip"]["height"].as_u64())
+    sources.find_map(|source| source["latest_block"]["height"].as_u64())
 }
 
 /// When that block was made.
 fn tip_time(answer: &Value) -> Value {
     let mut sources = answer["sources"].as_array().into_iter().flatten();
-    sources.find(|source| source["tip"].is_object()).unwrap()["tip"]["time"].clone()
+    sources.find(|source| source["latest_block"].is_object()).unwrap()["latest_block"]["time"]
+        .clone()
 }
 
 #[test]
@@ -99,7 +100,7 @@ fn answers_go_on_and_tell_their_tip_and_the_chain_is_caught_up_with() {
     // and after two hours nothing is allowed any more.
     clock.set_ahead(LONG);
     let later = check(&callers[1]);
-    assert_eq!((&later["verdict"], &later["final"]), (&"indeterminate".into(), &false.into()));
+    assert_eq!((&later["verdict"], &later["complete"]), (&"indeterminate".into(), &false.into()));
     assert_eq!(later["reasons"][0]["code"], "flows_stale", "{later}");
     assert_eq!(tip_time(&later), tip.to_string());
     let aged = reader.metric::<f64>("assay_chain_tip_age_seconds{chain=\"ltc\"}");

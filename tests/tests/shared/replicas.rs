@@ -73,7 +73,7 @@ fn of_many_servers_that_are_asked_at_once_one_assesses() {
 /// How many commands Redis did not answer in time.
 fn unanswered(servers: &[(Server, Caller)]) -> u64 {
     let counts =
-        servers.iter().map(|(server, _)| server.metric::<u64>("assay_redis_unanswered_total"));
+        servers.iter().map(|(server, _)| server.metric::<u64>("assay_redis_timeouts_total"));
     counts.sum()
 }
 
@@ -105,13 +105,13 @@ fn a_revoked_key_is_dead_everywhere_whether_redis_is_there_or_not() {
 fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
     let platform = Platform::start_alone();
     platform.apply(&roomy());
-    let servers = platform.servers(1, &platform.key(), &["--max-directory-age", "2s"]);
+    let servers = platform.servers(1, &platform.key(), &["--max-key-data-age", "2s"]);
     let (server, caller) = &servers[0];
     assert_eq!(check(caller)["verdict"], "indeterminate", "no list was imported");
     platform.postgres.stop();
     until("nobody is let in", || caller.check("btc", ADDRESSES[0]).status == 503);
     let answer = caller.check("btc", ADDRESSES[0]);
-    assert_eq!(answer.problem(), (503, "directory_stale".into()));
+    assert_eq!(answer.problem(), (503, "key_data_stale".into()));
     assert!(!answer.header("retry-after").is_empty());
     assert_eq!(health(server).0, 503);
     platform.postgres.go_on();
@@ -124,19 +124,19 @@ fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
     let platform = Platform::start_alone();
     platform.apply(&roomy());
     rest_on_labels(&platform);
-    let servers = platform.servers(1, &platform.key(), &["--max-snapshot-age", "2s"]);
+    let servers = platform.servers(1, &platform.key(), &["--max-intel-age", "2s"]);
     let (server, caller) = &servers[0];
     assert_eq!(check(caller)["verdict"], "allow");
     platform.postgres.stop();
     until("nothing is allowed", || check(caller)["verdict"] == "indeterminate");
     let answer = check(caller);
-    assert_eq!(answer["final"], false);
-    assert_eq!(answer["reasons"][0]["code"], "snapshot_stale");
+    assert_eq!(answer["complete"], false);
+    assert_eq!(answer["reasons"][0]["code"], "intel_stale");
     until("it is told", || {
         let (status, health) = health(server);
         assert_eq!((status, &health["status"]), (200, &"degraded".into()));
         let degraded = health["degraded"].to_string();
-        degraded.contains("snapshot_stale") && degraded.contains("store_unreachable")
+        degraded.contains("intel_stale") && degraded.contains("database_unreachable")
     });
     platform.postgres.go_on();
     until("it heals", || check(caller)["verdict"] == "allow");

@@ -49,10 +49,10 @@ pub(in crate::commands) struct ServeArgs {
     feeds: Option<String>,
     /// How long it may go unconfirmed who may ask; beyond, nobody is let in [default: 10m]
     #[arg(long, value_name = "TIME")]
-    max_directory_age: Option<String>,
+    max_key_data_age: Option<String>,
     /// How long lists and labels may go unconfirmed; beyond, nothing is allowed [default: 10m]
     #[arg(long, value_name = "TIME")]
-    max_snapshot_age: Option<String>,
+    max_intel_age: Option<String>,
     /// Longest time for a connection to be agreed on, and for a request's head to arrive [default: 20s]
     #[arg(long, value_name = "TIME")]
     header_timeout: Option<String>,
@@ -103,8 +103,8 @@ impl ServeArgs {
         layers.flag("cache-bytes", self.cache_bytes.clone());
         layers.flag("refresh-interval", self.refresh_interval.clone());
         layers.flag("feeds", self.feeds.clone());
-        layers.flag("max-directory-age", self.max_directory_age.clone());
-        layers.flag("max-snapshot-age", self.max_snapshot_age.clone());
+        layers.flag("max-key-data-age", self.max_key_data_age.clone());
+        layers.flag("max-intel-age", self.max_intel_age.clone());
         layers.flag("header-timeout", self.header_timeout.clone());
         layers.flag("body-timeout", self.body_timeout.clone());
         layers.flag("stall-timeout", self.stall_timeout.clone());

@@ -80,10 +80,8 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         Vec::new()
     };
     let redis = context.redis();
-    let bounds = Bounds {
-        directory_age: settings.max_directory_age,
-        snapshot_age: settings.max_snapshot_age,
-    };
+    let bounds =
+        Bounds { key_data_age: settings.max_key_data_age, intel_age: settings.max_intel_age };
     let limits = match &redis {
         Some((link, prefix)) => SharedLimits::begin(&*store, link.clone(), prefix).await,
         None => None,

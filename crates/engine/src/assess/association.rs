@@ -98,7 +98,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
             claim: Some((Category::Sanctions, format!("list {}", listing.entry.list).into())),
             component: ScoringComponent {
                 kind: ComponentKind::Association,
-                worth: Score::from_fraction(worth),
+                standalone_score: Score::from_fraction(worth),
                 detail,
                 category: Some(Category::Sanctions),
                 entity: Some(listing.entry.entity.name.clone()),
@@ -134,14 +134,14 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
             other.address,
             label.category
         );
-        judged.reasons.push(Reason { code: "same_key_labelled", message: detail.clone() });
+        judged.reasons.push(Reason { code: "same_key_labeled", message: detail.clone() });
         judged.terms.push(Term {
             rank: tier.into(),
             worth,
             claim: Some((label.category, label.upstream.clone())),
             component: ScoringComponent {
                 kind: ComponentKind::Association,
-                worth: Score::from_fraction(worth),
+                standalone_score: Score::from_fraction(worth),
                 detail,
                 category: Some(label.category),
                 entity: label.entity.as_deref().map(str::to_owned),

@@ -59,7 +59,7 @@ fn term(fact: &PatternFact, policy: &Policy) -> Term {
         claim: None,
         component: ScoringComponent {
             kind: ComponentKind::Behavior,
-            worth: Score::from_fraction(worth),
+            standalone_score: Score::from_fraction(worth),
             detail: format!("pattern {}", fact.pattern.as_str()),
             tier: Some(Tier::Behavior),
             severity: Some(severity),

@@ -10,7 +10,8 @@ use super::verdict::Missing;
 use crate::{
     address::CanonicalAddress,
     assessment::{
-        AssessedSource, AssessedTip, Assurance, Coverage, CoverageBlock, CoverageStatus, Reason,
+        AssessedSource, AssessmentScope, Coverage, CoverageBlock, CoverageStatus, LatestBlock,
+        Reason,
     },
     chain::ChainId,
     evidence::{
@@ -25,7 +26,7 @@ pub(super) struct Judged {
     pub(super) missing: Vec<Missing>,
     pub(super) coverage: Coverage,
     pub(super) sources: Vec<AssessedSource>,
-    pub(super) assurance: Assurance,
+    pub(super) scope: AssessmentScope,
     /// The next moment at which something fresh goes stale.
     pub(super) holds_until: Option<Timestamp>,
 }
@@ -52,7 +53,7 @@ pub(super) fn judge(
         }
     }
     missing.extend(unknown_days(facts, today));
-    missing.extend(facts.snapshot_stale.then(snapshot_stale));
+    missing.extend(facts.intel_stale.then(intel_stale));
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
         ChainState::Followed(chain) => {
@@ -76,9 +77,9 @@ pub(super) fn judge(
     Judged {
         coverage: coverage(facts, sanctions_missing),
         sources: sources(subject, facts, policy, now),
-        assurance: match facts.chain {
-            ChainState::Followed(_) => Assurance::Full,
-            ChainState::NotFollowed | ChainState::Unavailable(_) => Assurance::ListsOnly,
+        scope: match facts.chain {
+            ChainState::Followed(_) => AssessmentScope::Full,
+            ChainState::NotFollowed | ChainState::Unavailable(_) => AssessmentScope::ListsAndLabels,
         },
         missing,
         holds_until,
@@ -191,10 +192,10 @@ fn stale_chain(subject: &CanonicalAddress, chain: &ChainFacts) -> Missing {
     }
 }
 
-fn snapshot_stale() -> Missing {
+fn intel_stale() -> Missing {
     Missing {
         reason: Reason {
-            code: "snapshot_stale",
+            code: "intel_stale",
             message:
                 "it could not be confirmed lately that no newer lists and labels were imported"
                     .to_owned(),
@@ -301,7 +302,7 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
     let over_budget = [Direction::Source, Direction::Destination]
         .into_iter()
         .flat_map(parts)
-        .any(|part| part.end == FlowEnd::Unresolved(UnresolvedReason::Budget));
+        .any(|part| part.end == FlowEnd::Unresolved(UnresolvedReason::TraceLimit));
     let status = if flows.complete && !over_budget {
         CoverageStatus::Assessed
     } else {
@@ -370,12 +371,12 @@ pub fn judge_tip(
         mandatory: true,
         stale: stale_from.is_some_and(|from| from < now),
         sample: tip.sample,
-        tip: Some(AssessedTip {
+        latest_block: Some(LatestBlock {
             height: tip.height,
             hash: tip.hash.clone(),
             time: tip.time,
-            start: tip.start,
-            reading: tip.reading,
+            start_height: tip.start,
+            ingest_mode: tip.ingest_mode,
         }),
     })
 }
@@ -406,7 +407,7 @@ pub fn judge_sources(
                 mandatory: demands().next().is_some(),
                 stale: demands().any(|wanted| is_stale(source, wanted, now)),
                 sample: source.sample,
-                tip: None,
+                latest_block: None,
             }
         })
         .collect();

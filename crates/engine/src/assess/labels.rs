@@ -198,7 +198,7 @@ pub(super) fn has_different_services(cluster: &Cluster) -> bool {
 /// Whether a label counts by itself, before others are looked at.
 fn standing(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
     if !label.in_force(today) {
-        return LabelStatus::OutOfForce;
+        return LabelStatus::NotInForce;
     }
     let Some(list) = &label.cites_list else {
         return LabelStatus::InForce;
@@ -210,7 +210,7 @@ fn standing(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
     let listed = known.listings.iter().any(|listing| {
         listing.entry.list == *list && listing.status(today) == ListingStatus::Active
     });
-    if listed { LabelStatus::Repeated } else { LabelStatus::NotListed }
+    if listed { LabelStatus::Duplicate } else { LabelStatus::ContradictedByList }
 }
 
 /// A label that repeats a claim in no stronger form than another (which comes before it) adds nothing.
@@ -223,7 +223,7 @@ fn mark_repeated(candidates: &mut [Candidate]) {
         let claim = (candidate.label.category, candidate.label.upstream.clone());
         match strongest.get(&claim) {
             Some(tier) if tier.at_least(candidate.label.tier) => {
-                candidate.status = LabelStatus::Repeated;
+                candidate.status = LabelStatus::Duplicate;
             }
             _ => {
                 strongest.insert(claim, candidate.label.tier);
@@ -251,10 +251,10 @@ fn settle_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Ti
     });
     for candidate in risky {
         let resolution = match candidate.label.tier.cmp(&benign.tier) {
-            std::cmp::Ordering::Less => ConflictResolution::RiskyStands,
+            std::cmp::Ordering::Less => ConflictResolution::RiskyCounts,
             std::cmp::Ordering::Equal => {
                 capped.insert(candidate.label.tier);
-                ConflictResolution::NoBlock
+                ConflictResolution::RiskyCountsWithoutBlock
             }
             std::cmp::Ordering::Greater => {
                 candidate.status = LabelStatus::Overruled;
@@ -262,9 +262,9 @@ fn settle_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Ti
             }
         };
         conflicts.push(Conflict {
-            risky: candidate.label.category,
+            risky_category: candidate.label.category,
             risky_source: candidate.label.source.clone(),
-            benign: benign.category,
+            benign_category: benign.category,
             benign_source: benign.source.clone(),
             resolution,
         });
@@ -312,7 +312,7 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
         claim: Some((label.category, label.upstream.clone())),
         component: ScoringComponent {
             kind,
-            worth: Score::from_fraction(worth),
+            standalone_score: Score::from_fraction(worth),
             detail,
             category: Some(label.category),
             entity: label.entity.as_deref().map(str::to_owned),
@@ -337,7 +337,7 @@ pub(super) fn reference(label: &Label) -> EvidenceReference {
 fn reason(candidate: &Candidate) -> Reason {
     let Label { category, entity, source, .. } = &candidate.label;
     let name = entity.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    Reason { code: "labelled", message: format!("labelled {category}{name} by {source}") }
+    Reason { code: "labeled", message: format!("labelled {category}{name} by {source}") }
 }
 
 fn entity(candidate: &Candidate) -> Option<Entity> {

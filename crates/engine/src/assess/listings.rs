@@ -123,7 +123,7 @@ fn term(listings: &[&Listing]) -> Option<Term> {
         claim: None,
         component: ScoringComponent {
             kind: ComponentKind::Sanctions,
-            worth: Score::MAXIMUM,
+            standalone_score: Score::MAXIMUM,
             detail: format!("named on {}: {}", first.entry.list_name, who(first)),
             category: Some(Category::Sanctions),
             entity: Some(first.entry.entity.name.clone()),
@@ -141,7 +141,7 @@ fn floor(status: ListingStatus, listings: &[&Listing]) -> Option<Floor> {
     let first = listings.first()?;
     let reason = if status == ListingStatus::Active {
         Reason {
-            code: "listed_informative",
+            code: "listed_advisory",
             message: format!("on {}: {}", first.entry.list_name, who(first)),
         }
     } else {
@@ -212,7 +212,7 @@ fn view(status: ListingStatus, listing: &Listing, policy: &Policy) -> AssessedLi
     AssessedListing {
         list: listing.entry.list.clone(),
         list_name: listing.entry.list_name.clone(),
-        force: policy.effect(&listing.entry.list),
+        effect: policy.effect(&listing.entry.list),
         status,
         entity_id: listing.entry.entity.id.clone(),
         entity: listing.entry.entity.name.clone(),

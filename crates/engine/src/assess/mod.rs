@@ -82,7 +82,7 @@ pub fn assess(
     reasons.extend(outcome.reasons);
     if reasons.is_empty() {
         reasons.push(Reason {
-            code: "nothing_found",
+            code: "no_findings",
             message: "nothing that speaks against the address was found in what was looked at"
                 .into(),
         });
@@ -94,7 +94,7 @@ pub fn assess(
         risk_score: outcome.score,
         risk_level: outcome.level,
         verdict: outcome.verdict,
-        is_final: knowledge.missing.is_empty(),
+        complete: knowledge.missing.is_empty(),
         reasons,
         entity: listings.entity.or(labels.entity),
         labels: labels.views,
@@ -108,7 +108,7 @@ pub fn assess(
         warnings,
         coverage: knowledge.coverage,
         sources: knowledge.sources,
-        assurance: knowledge.assurance,
+        scope: knowledge.scope,
         environment: facts.environment,
         data_revision: facts.data_revision.clone(),
         model_version: MODEL_VERSION.to_owned(),

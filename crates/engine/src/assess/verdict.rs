@@ -37,9 +37,9 @@ pub(super) fn decide(
     let review = policy.spec().thresholds.review;
     for floor in floors {
         components.push(ScoringComponent {
-            kind: ComponentKind::Floor,
+            kind: ComponentKind::MinimumScoreRule,
             contribution: review.minus(score),
-            worth: review,
+            standalone_score: review,
             detail: floor.reason.message.clone(),
             evidence: floor.evidence,
             ..ScoringComponent::default()
@@ -70,12 +70,16 @@ pub(super) fn decide(
 }
 
 /// The line that lifts an answer nobody can rely on: many callers look at the score only.
-fn incomplete(contribution: Score, worth: Score, missing: &[Missing]) -> ScoringComponent {
+fn incomplete(
+    contribution: Score,
+    standalone_score: Score,
+    missing: &[Missing],
+) -> ScoringComponent {
     let what: Vec<_> = missing.iter().map(|missing| missing.reason.message.as_str()).collect();
     ScoringComponent {
         kind: ComponentKind::Incomplete,
         contribution,
-        worth,
+        standalone_score,
         detail: what.join("; "),
         evidence: missing
             .iter()

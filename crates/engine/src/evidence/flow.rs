@@ -122,7 +122,7 @@ pub struct Tip {
     /// The height of the first block known here: what was made before has no known origin.
     pub start: u64,
     /// How the chain is read.
-    pub reading: ChainReading,
+    pub ingest_mode: IngestMode,
     /// Whether it is made up.
     pub sample: bool,
 }
@@ -139,7 +139,7 @@ impl Tip {
 /// How a chain is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ChainReading {
+pub enum IngestMode {
     /// Every block is recorded.
     Ingested,
     /// Histories of single addresses are fetched when they are asked for.
@@ -272,8 +272,8 @@ pub enum FlowEnd {
     Coinjoin(CoinjoinKind),
     /// At a bridge to another chain.
     Bridge,
-    /// Not spent yet.
-    Held,
+    /// At an output that is not spent yet.
+    Unspent,
     /// Paid to whoever mined the transaction.
     Fee,
     /// Not followed further.
@@ -289,19 +289,20 @@ impl FlowEnd {
             Self::Mining => Some(Category::Miner),
             Self::Coinjoin(_) => Some(Category::Coinjoin),
             Self::Bridge => Some(Category::Bridge),
-            Self::Held | Self::Fee | Self::Unresolved(_) => None,
+            Self::Unspent | Self::Fee | Self::Unresolved(_) => None,
         }
     }
 
-    /// The identifier used in answers.
+    /// The identifier used in answers, of an end at this number of hops.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub const fn as_str(self, hops: u8) -> &'static str {
         match self {
             Self::Attributed(category) => category.as_str(),
             Self::Mining => "mining",
             Self::Coinjoin(_) => "coinjoin",
             Self::Bridge => "bridge",
-            Self::Held => "held",
+            Self::Unspent if hops == 0 => "unspent_by_subject",
+            Self::Unspent => "unspent_downstream",
             Self::Fee => "fee",
             Self::Unresolved(_) => "unresolved",
         }
@@ -312,12 +313,12 @@ impl FlowEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnresolvedReason {
-    /// The trace reached its last level.
-    HopLimit,
-    /// Both the share and the amount were too small.
-    Cut,
-    /// The level's budget was used up.
-    Budget,
+    /// The trace reached the most hops that it follows.
+    DepthLimit,
+    /// Both the share and the amount are below the policy's thresholds for following.
+    BelowThreshold,
+    /// The trace reached a limit on addresses, states or transactions.
+    TraceLimit,
     /// Several assets were exchanged at once and no price is known.
     Conversion,
     /// It came from before the first block known here.

@@ -10,8 +10,8 @@ mod source;
 mod tier;
 
 pub use flow::{
-    ActivityFacts, AssetActivity, ChainFacts, ChainReading, ChainState, Direction, DirectionFlows,
-    FlowEnd, FlowFacts, FlowPart, FlowPath, Ledger, ListingSplit, PathStep, Tip, Unavailable,
+    ActivityFacts, AssetActivity, ChainFacts, ChainState, Direction, DirectionFlows, FlowEnd,
+    FlowFacts, FlowPart, FlowPath, IngestMode, Ledger, ListingSplit, PathStep, Tip, Unavailable,
     UnresolvedReason,
 };
 pub use label::{AddressLabel, Label};

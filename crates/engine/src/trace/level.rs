@@ -50,7 +50,7 @@ impl DirectionalTrace<'_> {
     pub(super) fn apply_rules(&mut self, subject: &ScriptOwner, rules: &TraceRules) {
         let remaining = self.end_attributed(subject);
         if self.level.hop >= rules.hops {
-            self.unresolved(remaining, UnresolvedReason::HopLimit);
+            self.unresolved(remaining, UnresolvedReason::DepthLimit);
             return;
         }
         self.level.states = self.within_budget(remaining, rules);
@@ -151,8 +151,8 @@ impl DirectionalTrace<'_> {
         let most = usize::try_from(rules.states_per_level).unwrap_or(usize::MAX);
         remaining.sort_by(|a, b| a.0.cmp(&b.0));
         beyond.0.extend(smallest_beyond(&mut remaining, most));
-        self.unresolved(cut, UnresolvedReason::Cut);
-        self.unresolved(beyond, UnresolvedReason::Budget);
+        self.unresolved(cut, UnresolvedReason::BelowThreshold);
+        self.unresolved(beyond, UnresolvedReason::TraceLimit);
         States(remaining.into_iter().collect())
     }
 
@@ -186,12 +186,12 @@ impl DirectionalTrace<'_> {
             let end = match (read(&key.output), self.direction) {
                 (None, _) => {
                     complete = false;
-                    FlowEnd::Unresolved(UnresolvedReason::Budget)
+                    FlowEnd::Unresolved(UnresolvedReason::TraceLimit)
                 }
                 (Some(None), Direction::Source) => {
                     FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin)
                 }
-                (Some(None), Direction::Destination) => FlowEnd::Held,
+                (Some(None), Direction::Destination) => FlowEnd::Unspent,
                 (Some(Some(transaction)), _) => {
                     self.follow(&key, &state, transaction, &mut next);
                     continue;
@@ -234,7 +234,7 @@ impl DirectionalTrace<'_> {
         let unread = side.total.saturating_sub(listed).saturating_sub(side.unknown);
         let mut weights: Vec<u128> =
             entries.iter().map(|entry| entry.output.value.into()).collect();
-        let budget = FlowEnd::Unresolved(UnresolvedReason::Budget);
+        let budget = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
         let rest = match self.direction {
             Direction::Source => {
                 weights.extend([side.unknown, unread]);

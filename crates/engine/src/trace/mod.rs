@@ -166,7 +166,7 @@ impl<'a> Trace<'a> {
     #[must_use]
     pub fn finish(mut self) -> FlowFacts {
         for direction in [&mut self.source, &mut self.destination] {
-            if direction.end_open(UnresolvedReason::Budget) {
+            if direction.end_open(UnresolvedReason::TraceLimit) {
                 self.complete = false;
             }
         }

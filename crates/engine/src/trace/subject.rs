@@ -96,7 +96,7 @@ fn source(
         }
         let path = paths.step(None, transaction.txid, None);
         for (mass, reason) in
-            shares.zip([UnresolvedReason::UnknownOrigin, UnresolvedReason::Budget])
+            shares.zip([UnresolvedReason::UnknownOrigin, UnresolvedReason::TraceLimit])
         {
             let end = FlowEnd::Unresolved(reason);
             ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
@@ -107,7 +107,7 @@ fn source(
     let statistics = &history.statistics;
     let unread = statistics.received.saturating_sub(seen);
     let before = statistics.sent.saturating_sub(statistics.received);
-    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, Mass::of(unread, false));
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 1, Mass::of(unread, false));
     ends.aggregate(
         FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin),
         1,
@@ -153,17 +153,17 @@ fn destination(
             level.states.add(key, state(counterparty, mass, transaction.time, path), &paths);
         }
         let path = paths.step(None, transaction.txid, None);
-        let ended = [FlowEnd::Unresolved(UnresolvedReason::Budget), FlowEnd::Fee];
+        let ended = [FlowEnd::Unresolved(UnresolvedReason::TraceLimit), FlowEnd::Fee];
         for (mass, end) in shares.zip(ended) {
             ends.plain(end, 1, true, &[], mass, whole(mass, path));
         }
     }
     let statistics = &history.statistics;
     let unread = statistics.sent.saturating_sub(seen);
-    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::Budget), 1, Mass::of(unread, false));
+    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 1, Mass::of(unread, false));
     let held = statistics.received.saturating_sub(statistics.sent);
     let recent = held_lately(history, since).min(held);
-    ends.aggregate(FlowEnd::Held, 0, Mass::of(held - recent, false) + Mass::of(recent, true));
+    ends.aggregate(FlowEnd::Unspent, 0, Mass::of(held - recent, false) + Mass::of(recent, true));
     (level, ends, paths, seen.saturating_add(unread).saturating_add(held))
 }
 

@@ -153,7 +153,7 @@ impl IntelSnapshot {
             same_key: self.same_key(subject, own),
             cluster: None,
             chain: ChainState::NotFollowed,
-            snapshot_stale: false,
+            intel_stale: false,
         }
     }
 

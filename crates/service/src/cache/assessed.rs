@@ -34,7 +34,7 @@ impl Assessed {
         assessed_at: Timestamp,
         generation: u64,
     ) -> Result<Self, serde_json::Error> {
-        let tips = assessment.sources.iter().filter_map(|source| source.tip.as_ref());
+        let tips = assessment.sources.iter().filter_map(|source| source.latest_block.as_ref());
         Ok(Self {
             text: serde_json::to_string(assessment)?,
             digest: assessment.digest(),

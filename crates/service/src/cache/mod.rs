@@ -67,7 +67,7 @@ pub(super) struct CacheKey {
     /// Names the chains that are followed, and how.
     pub(super) chains_revision: Arc<str>,
     /// Whether it could not be confirmed lately that lists and labels are those of the store.
-    pub(super) snapshot_stale: bool,
+    pub(super) intel_stale: bool,
     pub(super) address: CanonicalAddress,
 }
 
@@ -235,7 +235,7 @@ mod tests {
             tenant: tenant.parse().unwrap(),
             policy_revision: "p".into(),
             chains_revision: "c".into(),
-            snapshot_stale: false,
+            intel_stale: false,
             address: CanonicalAddress::parse(ChainId::BTC, address).unwrap(),
         }
     }

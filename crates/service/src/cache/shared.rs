@@ -24,7 +24,7 @@ const CLAIM: Duration = Duration::from_secs(3);
 /// How often it is looked whether somebody else has assessed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What the layout of kept answers is called: another layout is another key.
-const LAYOUT: &str = concat!("1/", env!("CARGO_PKG_VERSION"));
+const LAYOUT: &str = concat!("2/", env!("CARGO_PKG_VERSION"));
 
 /// Answers in Redis.
 #[derive(Clone, Debug)]
@@ -61,14 +61,14 @@ impl SharedAnswers {
 
     fn key(&self, key: &CacheKey, data: Data<'_>) -> String {
         let mut hash = Sha256::new();
-        let CacheKey { tenant, policy_revision, chains_revision, snapshot_stale, address } = key;
+        let CacheKey { tenant, policy_revision, chains_revision, intel_stale, address } = key;
         let parts = [
             LAYOUT,
             assay_engine::MODEL_VERSION,
             tenant.as_str(),
             policy_revision,
             chains_revision,
-            if *snapshot_stale { "stale" } else { "fresh" },
+            if *intel_stale { "stale" } else { "fresh" },
             data.revision,
             &data.generation.to_string(),
             address.chain().as_str(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_engine::{
     address::CanonicalAddress,
-    evidence::{ChainFacts, ChainReading, ChainState, FlowFacts, Tip, Unavailable},
+    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip, Unavailable},
     trace::Trace,
     utxo::ScriptOwner,
 };
@@ -109,7 +109,7 @@ fn assessed(tip: &GraphTip) -> Tip {
         time: tip.block.time,
         reported_at: tip.verified_at,
         start: tip.start,
-        reading: ChainReading::Ingested,
+        ingest_mode: IngestMode::Ingested,
         sample: tip.sample,
     }
 }

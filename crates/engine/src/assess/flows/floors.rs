@@ -71,7 +71,7 @@ impl Way {
         };
         Some(Floor {
             reason: Reason {
-                code: "grave_exposure",
+                code: "severe_category_exposure",
                 message: format!(
                     "at least {} % of all money {way} has to do with sanctions or grave crime",
                     rules.severe_category_share_percent

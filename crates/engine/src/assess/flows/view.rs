@@ -47,13 +47,13 @@ impl Way {
         };
         let detail = match by_label.and_then(|claim| claim.category) {
             Some(category) => {
-                format!("{way} {} through {category} {distance}", flow.end.as_str())
+                format!("{way} {} through {category} {distance}", flow.end.as_str(flow.hops))
             }
-            None => format!("{way} {} {distance}", flow.end.as_str()),
+            None => format!("{way} {} {distance}", flow.end.as_str(flow.hops)),
         };
         ScoringComponent {
             kind: ComponentKind::Exposure,
-            worth: Score::from_fraction(self.alone(part)),
+            standalone_score: Score::from_fraction(self.alone(part)),
             detail,
             category: claim.and_then(|claim| claim.category),
             entity: claim.and_then(|claim| claim.entity.clone()),
@@ -101,7 +101,7 @@ impl Way {
         }
         Exposure {
             direction: self.direction,
-            end: key.end.as_str().to_owned(),
+            endpoint_type: key.end.as_str(line.hops),
             unresolved_reason: match key.end {
                 FlowEnd::Unresolved(reason) => Some(reason),
                 _ => None,

@@ -19,10 +19,10 @@ fn codes(assessment: &assay_engine::assessment::Assessment) -> Vec<&'static str>
 fn an_unknown_address_is_allowed_and_says_what_was_looked_at() {
     let answer = judge(&nothing_known());
     assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (0, "low", "allow"));
-    assert!(answer.is_final);
-    assert_eq!(codes(&answer), ["nothing_found"]);
+    assert!(answer.complete);
+    assert_eq!(codes(&answer), ["no_findings"]);
     let json = serde_json::to_value(&answer).unwrap();
-    assert_eq!(json["assurance"], "lists_only");
+    assert_eq!(json["scope"], "lists_and_labels");
     assert_eq!(json["coverage"]["sanctions"]["status"], "assessed");
     assert_eq!(json["coverage"]["exposure"]["status"], "not_assessed");
     assert_eq!(json["activity"]["status"], "not_assessed");
@@ -107,7 +107,7 @@ fn a_claim_repeated_from_one_upstream_counts_once() {
     assert_eq!(tenths(&once), 480);
     let repeated = judge(&facts(vec![weak, strong.clone()]));
     assert_eq!(tenths(&repeated), 480);
-    assert_eq!(repeated.labels[1].status, LabelStatus::Repeated);
+    assert_eq!(repeated.labels[1].status, LabelStatus::Duplicate);
     let independent = judge(&facts(vec![strong, other]));
     assert_eq!(tenths(&independent), 699, "capped by its tier");
 }
@@ -122,12 +122,12 @@ fn a_label_that_cites_a_list_follows_the_list() {
         Facts { labels: vec![label], ..nothing_known() }
     };
     let dropped = judge(&facts("ofac-sdn"));
-    assert_eq!((tenths(&dropped), dropped.labels[0].status), (0, LabelStatus::NotListed));
+    assert_eq!((tenths(&dropped), dropped.labels[0].status), (0, LabelStatus::ContradictedByList));
     let not_at_hand = judge(&facts("eu"));
     assert_eq!((tenths(&not_at_hand), verdict(&not_at_hand)), (950, "block"));
     assert!(not_at_hand.sanctions.is_empty(), "a label is never a listing");
     let listed = judge(&Facts { listings: vec![listing("ofac-sdn")], ..facts("ofac-sdn") });
-    assert_eq!(listed.labels[0].status, LabelStatus::Repeated);
+    assert_eq!(listed.labels[0].status, LabelStatus::Duplicate);
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn between_contradicting_labels_the_stronger_evidence_wins() {
     };
     let risky_wins = judge(&facts(Tier::Investigation, Tier::Community));
     assert_eq!((tenths(&risky_wins), verdict(&risky_wins)), (810, "block"));
-    assert_eq!(risky_wins.conflicts[0].resolution, ConflictResolution::RiskyStands);
+    assert_eq!(risky_wins.conflicts[0].resolution, ConflictResolution::RiskyCounts);
     let equal = judge(&facts(Tier::Investigation, Tier::Investigation));
     assert_eq!((tenths(&equal), verdict(&equal)), (749, "review"));
-    assert_eq!(equal.conflicts[0].resolution, ConflictResolution::NoBlock);
+    assert_eq!(equal.conflicts[0].resolution, ConflictResolution::RiskyCountsWithoutBlock);
     let benign_wins = judge(&facts(Tier::Community, Tier::Investigation));
     assert_eq!((tenths(&benign_wins), verdict(&benign_wins)), (50, "allow"));
     assert_eq!(benign_wins.conflicts[0].resolution, ConflictResolution::RiskyOverruled);
@@ -343,7 +343,7 @@ fn a_block_needs_strong_evidence() {
 fn missing_data_is_not_clean() {
     let never = judge(&Facts { sources: vec![], ..nothing_known() });
     assert_eq!((tenths(&never), level(&never), verdict(&never)), (500, "unknown", "indeterminate"));
-    assert!(!never.is_final);
+    assert!(!never.complete);
     assert_eq!(codes(&never), ["source_missing"]);
 
     let mut stale = nothing_known();
@@ -355,7 +355,7 @@ fn missing_data_is_not_clean() {
     stale.listings = vec![listing("ofac-sdn")];
     let answer = judge(&stale);
     assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (1000, "severe", "block"));
-    assert!(!answer.is_final, "a block stands, and says that more may come");
+    assert!(!answer.complete, "a block stands, and says that more may come");
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
     chain.flows.complete = false;
     let answer = judge(&Facts { chain: ChainState::Followed(chain), ..nothing_known() });
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_incomplete"], "indeterminate"));
-    assert!(!answer.is_final && answer.activity.status == ActivityStatus::NotAssessed);
+    assert!(!answer.complete && answer.activity.status == ActivityStatus::NotAssessed);
 
     let late = "2026-11-20T14:00:00Z".parse().unwrap();
     let facts =
@@ -410,7 +410,7 @@ fn a_made_up_chain_stands_still_in_the_sample_and_nowhere_else() {
 
     facts.environment = Environment::Sample;
     let answer = judge(&facts);
-    assert_eq!((codes(&answer), verdict(&answer)), (vec!["nothing_found"], "allow"));
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["no_findings"], "allow"));
     assert!(!answer.sources.last().unwrap().stale);
 }
 

@@ -6,7 +6,7 @@ use assay_engine::{
     assessment::{Assessment, ComponentKind},
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainReading, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Label,
+        ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, IngestMode, Label,
         Ledger, ListedEntity, Listing, ListingEntry, PatternFact, SourceKind, SourceState, Tier,
         Tip, UnresolvedReason,
     },
@@ -45,7 +45,7 @@ pub fn nothing_known() -> Facts {
         same_key: vec![],
         cluster: None,
         chain: ChainState::NotFollowed,
-        snapshot_stale: false,
+        intel_stale: false,
     }
 }
 
@@ -115,7 +115,7 @@ pub fn listed_part(amount: u128) -> FlowPart {
 
 pub fn unresolved(amount: u128) -> FlowPart {
     FlowPart {
-        end: FlowEnd::Unresolved(UnresolvedReason::HopLimit),
+        end: FlowEnd::Unresolved(UnresolvedReason::DepthLimit),
         ..part(Category::Scam, amount)
     }
 }
@@ -150,7 +150,7 @@ pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState 
             time: "2026-11-20T11:54:00Z".parse().unwrap(),
             reported_at: "2026-11-20T11:55:00Z".parse().unwrap(),
             start: 0,
-            reading: ChainReading::Ingested,
+            ingest_mode: IngestMode::Ingested,
             sample: false,
         },
         flows: FlowFacts { complete: true, ledgers },
@@ -191,14 +191,14 @@ pub fn check_invariants(assessment: &Assessment, policy: &Policy) {
     assert_eq!(contributions.sum::<u16>(), tenths(assessment), "contributions sum to the score");
     assert!(tenths(assessment) <= 1000);
     assert!(!assessment.reasons.is_empty(), "there is always a reason");
-    if assessment.is_final {
+    if assessment.complete {
         assert_eq!(assessment.verdict, policy.verdict(assessment.risk_score));
         assert_eq!(assessment.risk_level, policy.level(assessment.risk_score));
     }
     let only_behaviour = assessment
         .scoring_components
         .iter()
-        .filter(|component| component.worth.tenths() > 0)
+        .filter(|component| component.standalone_score.tenths() > 0)
         .all(|component| component.kind == ComponentKind::Behavior);
     assert!(!only_behaviour || tenths(assessment) < 500, "behaviour alone never reaches review");
 }

@@ -202,7 +202,7 @@ proptest! {
     ) {
         // Beside endless money that says nothing, shares vanish: only amounts are left.
         let endless = u128::MAX >> 8;
-        let endless = FlowPart { end: FlowEnd::Held, recent: endless, ..part(Category::Exchange, endless) };
+        let endless = FlowPart { end: FlowEnd::Unspent, recent: endless, ..part(Category::Exchange, endless) };
         let with = |mut parts: Vec<FlowPart>, added: &FlowPart| {
             parts.push(added.clone());
             parts
@@ -236,7 +236,7 @@ proptest! {
         let labels: Vec<_> = labels.into_iter().map(|label| Label { tier: label.tier.max(weakest), ..label }).collect();
         let source: Vec<_> = source.into_iter().map(|part| FlowPart { tier: part.tier.max(weakest), ..part }).collect();
         let answer = money(source, vec![], labels);
-        let floored = answer.scoring_components.iter().any(|c| c.kind == assay_engine::assessment::ComponentKind::Floor);
+        let floored = answer.scoring_components.iter().any(|c| c.kind == assay_engine::assessment::ComponentKind::MinimumScoreRule);
         let cap = Policy::default().cap(weakest).tenths();
         prop_assert!(tenths(&answer) <= cap || (floored && tenths(&answer) == 500));
     }

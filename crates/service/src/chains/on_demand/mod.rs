@@ -24,7 +24,7 @@ use std::{
 use assay_chain::histories::Histories;
 use assay_engine::{
     chain::ChainId,
-    evidence::{ChainFacts, ChainReading, Direction, FlowFacts, Tip, Unavailable},
+    evidence::{ChainFacts, Direction, FlowFacts, IngestMode, Tip, Unavailable},
     trace::{ReadRequest, ReadResponse, Trace},
     utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
 };
@@ -138,7 +138,7 @@ impl OnDemand {
                 time: tip.time,
                 reported_at,
                 start: 0,
-                reading: ChainReading::OnDemand,
+                ingest_mode: IngestMode::OnDemand,
                 sample: false,
             },
             flows,

@@ -252,12 +252,12 @@ async fn an_output_of_which_nothing_is_told_is_not_held() {
     let world = World::new(silent(Silence::Spends)).await;
     let facts = world.check(at(0)).await;
     assert!(!facts.flows.complete);
-    let open = (FlowEnd::Unresolved(UnresolvedReason::Budget), 15);
+    let open = (FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 15);
     assert!(ends(&facts, Direction::Destination).contains(&open), "{facts:?}");
     world.api.api().silent_about = None;
     let facts = world.check(at(1)).await;
     assert!(facts.flows.complete);
-    assert!(ends(&facts, Direction::Destination).contains(&(FlowEnd::Held, 15)), "{facts:?}");
+    assert!(ends(&facts, Direction::Destination).contains(&(FlowEnd::Unspent, 15)), "{facts:?}");
 }
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn a_transaction_that_is_not_there_is_no_unknown_origin() {
     let world = World::new(silent(Silence::Transactions)).await;
     let facts = world.check(at(0)).await;
     assert!(!facts.flows.complete);
-    let open = (FlowEnd::Unresolved(UnresolvedReason::Budget), 40);
+    let open = (FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 40);
     assert_eq!(ends(&facts, Direction::Source), [open]);
 }
 
