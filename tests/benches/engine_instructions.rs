@@ -170,6 +170,7 @@ fn known() -> Known {
             tier: Tier::Investigation,
             confidence: Confidence::CERTAIN,
             listed: false,
+            listed_by: None,
             listed_on: None,
         };
         (person.owner(), Attribution { end: Some(end), carried: vec![] })

@@ -35,6 +35,7 @@ impl Known {
                 tier: Tier::Investigation,
                 confidence: Confidence::CERTAIN,
                 listed: false,
+                listed_by: None,
                 listed_on: None,
             };
             (person.owner(), end)

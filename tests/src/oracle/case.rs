@@ -165,6 +165,7 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
             tier: *random.of(&[Tier::OfficialList, Tier::OnChainProof]),
             confidence: Confidence::CERTAIN,
             listed: true,
+            listed_by: None,
             listed_on: random.percent(70).then(|| listed_on(random, times)),
         },
         2 | 3 => AttributedEnd {
@@ -173,6 +174,7 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
             tier: Tier::Investigation,
             confidence: confidence(random),
             listed: false,
+            listed_by: None,
             listed_on: None,
         },
         _ => AttributedEnd {
@@ -181,6 +183,7 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
             tier: Tier::Community,
             confidence: confidence(random),
             listed: false,
+            listed_by: None,
             listed_on: None,
         },
     };

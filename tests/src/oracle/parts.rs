@@ -85,6 +85,7 @@ impl Parts {
             amount: recent + earlier,
             recent,
             listed: key.listed,
+            listed_by: None,
             solicited: key.solicited,
             carried: key.carried.clone(),
             listing: part.listing(recent + earlier),

@@ -94,7 +94,7 @@ fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
             "row": 1, "reference": "a", "blockchain": "btc", "address": LISTED, "risk_score": 100,
             "risk_level": "severe", "verdict": "block", "categories": ["sanctions"],
             "sanctioned": true,
-            "reason": "on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)",
+            "reason": "listed on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)",
             "scope": "lists_and_labels", "error": null,
         })
     );
@@ -288,7 +288,7 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
     assert_eq!(
         lines[1],
         format!(
-            "1,btc,{LISTED},\"a, b\",100,severe,block,sanctions,true,,\"on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)\""
+            "1,btc,{LISTED},\"a, b\",100,severe,block,sanctions,true,,\"listed on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)\""
         )
     );
     assert!(lines[2].starts_with("2,btc,bad,,,,,,,\"not a valid btc address: "), "{}", lines[2]);

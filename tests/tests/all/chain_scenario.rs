@@ -248,7 +248,7 @@ fn an_answer_is_right_or_told_where_it_is_wrong() {
     let thief = EXPECTATIONS.iter().find(|expected| expected.person == "thief").unwrap();
     let right = answer(&Wanted::new(thief, &scenario, Moment::End));
     let cases: [(&str, Value, &str); 11] = [
-        ("/sources/1/tip/height", json!(145), "height of the tip"),
+        ("/sources/1/latest_block/height", json!(145), "height of the tip"),
         ("/activity/balance/0/value", json!("1"), "balance"),
         ("/activity/last_seen", json!("2023-11-15T00:00:00Z"), "last_seen"),
         ("/activity/counts/transfers_out", json!(4), "transfers_out"),

@@ -196,7 +196,7 @@ fn a_trace_loses_no_part_of_the_whole() {
     let subject = format!("\"{}\" -> ", of("subject"));
     let leaving: Vec<&str> = drawn.lines().filter(|line| line.contains(&subject)).collect();
     assert_eq!(leaving.len(), 2, "{drawn}");
-    let held = leaving.iter().find(|line| line.contains("\"held\"")).unwrap();
+    let held = leaving.iter().find(|line| line.contains("\"unspent_by_subject\"")).unwrap();
     assert!(held.contains("2.00000000 BTC\\nother"), "{drawn}");
     let paid = leaving.iter().find(|line| line.contains(&of("d"))).unwrap();
     assert!(paid.contains("1.00000000 BTC"), "{drawn}");

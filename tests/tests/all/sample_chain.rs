@@ -84,7 +84,7 @@ fn a_customer_of_an_exchange_by_hand() {
         flows(&answer, "destination"),
         [
             "Harbor Lane Exchange at 1: 30000000",
-            "held at 0: 29770000",
+            "unspent_by_subject at 0: 29770000",
             "Paper Kite Payments at 1: 5000000",
             "Meridian Square Exchange at 2: 194286",
             "fee at 1: 30000",
@@ -115,7 +115,7 @@ fn where_a_ransom_went_by_hand() {
         flows(&answer, "destination"),
         [
             "Quiet River Mixer at 3: 117647059",
-            "held at 2: 73520589",
+            "unspent_downstream at 2: 73520589",
             "Harbor Lane Exchange at 4: 58820588",
             "fee at 2: 8823",
             "fee at 1: 2941",
@@ -135,7 +135,11 @@ fn paid_by_ransomware_over_two_hops_by_hand() {
     );
     assert_eq!(
         flows(&answer, "destination"),
-        ["held at 0: 149990000", "Paper Kite Payments at 1: 50000000", "fee at 1: 10000"]
+        [
+            "unspent_by_subject at 0: 149990000",
+            "Paper Kite Payments at 1: 50000000",
+            "fee at 1: 10000"
+        ]
     );
     // 95 x 90 % x 2^(-1/2.4) = 64.05 for all of it; for 60 %: 64.05 x 0.6^0.4 = 52.2.
     assert_eq!(answer["risk_score"], 52.2);

@@ -203,11 +203,11 @@ fn the_example_adds_up_by_hand_and_by_the_engine() {
     let weight = |worth: f64| -(1.0 - worth).ln();
     let by_hand = [
         ("labelled scam", weight(report)),
-        ("received from mixer directly", weight(risky) * mixer_share),
+        ("received directly from an address labelled mixer", weight(risky) * mixer_share),
         ("pattern rapid_pass_through", weight(pattern)),
-        ("received from stolen_funds over 3 hops", weight(risky) * stolen_share),
-        ("received from exchange directly", 0.0),
-        ("received from unresolved directly", 0.0),
+        ("received from an address labelled stolen funds", weight(risky) * stolen_share),
+        ("received directly from an address labelled exchange", 0.0),
+        ("received directly from an unresolved party", 0.0),
     ];
     let sum: f64 = by_hand.iter().map(|(_, weight)| weight).sum();
     write!(

@@ -72,12 +72,14 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
         let place = format!("{} address {}", other.address.chain(), other.address);
         let detail = match other.control {
             AccountControl::Contract => format!(
-                "the same account address as {place}, on {} for {}; a contract there",
-                listing.entry.list_name, listing.entry.entity.name
+                "same account address as {place}, a contract listed as {} ({})",
+                listing.entry.entity.name,
+                listings::list_and_programs(listing)
             ),
             AccountControl::Key | AccountControl::Unknown => format!(
-                "controlled by the same key as {place}, on {} for {}",
-                listing.entry.list_name, listing.entry.entity.name
+                "controlled by the same key as {place}, listed as {} ({})",
+                listing.entry.entity.name,
+                listings::list_and_programs(listing)
             ),
         };
         if other.control == AccountControl::Unknown
@@ -86,8 +88,8 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
             judged.warnings.push(Warning {
                 code: "account_control_unknown",
                 message: format!(
-                    "{place} is taken to be controlled by a key; were it a contract, the same \
-                     address here could belong to somebody else"
+                    "{place} is assumed to be controlled by a key; if it is a contract, the same \
+                     address here may belong to another party"
                 ),
             });
         }
@@ -127,7 +129,7 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
             AccountControl::Key | AccountControl::Unknown => Tier::OnChainProof,
         });
         let worth = policy.risk(severity, label.confidence, 1);
-        let name = label.entity.as_deref().unwrap_or("no name given");
+        let name = label.entity.as_deref().unwrap_or("name not known");
         let detail = format!(
             "controlled by the same key as {} address {}, labelled {}: {name}",
             other.address.chain(),
@@ -161,8 +163,8 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
         judged.warnings.push(Warning {
             code: "cluster_conflict",
             message: format!(
-                "the co-spend cluster {} holds addresses of different services: none of its labels \
-                 is passed on",
+                "the co-spend cluster {} contains addresses of different services: its labels are \
+                 not used",
                 cluster.id
             ),
         });
@@ -183,8 +185,10 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
             reason: Reason {
                 code: "cluster_listed",
                 message: format!(
-                    "its co-spend cluster {} holds an address on {}: {}",
-                    cluster.id, first.entry.list_name, first.entry.entity.name
+                    "its co-spend cluster {} contains a listed address: {} ({})",
+                    cluster.id,
+                    first.entry.entity.name,
+                    listings::list_and_programs(first)
                 ),
             },
             evidence: listed.iter().map(|listing| listings::reference(listing)).collect(),

@@ -2,7 +2,10 @@
 
 use jiff::civil::Date;
 
-use super::labels::{self, Known};
+use super::{
+    labels::{self, Known},
+    listings::list_and_programs,
+};
 use crate::{
     evidence::{ListingStatus, Tier},
     facts::{AccountControl, Facts},
@@ -53,6 +56,7 @@ fn listed(facts: &Facts, policy: &Policy, today: Date) -> Option<AttributedEnd> 
         tier,
         confidence: Confidence::CERTAIN,
         listed: true,
+        listed_by: Some(list_and_programs(listing).into()),
         listed_on: listing.listed_on.or(listing.entry.entity.listed_on),
     })
 }

@@ -64,13 +64,15 @@ pub(super) fn judge(
             }
             if !chain.flows.complete {
                 missing.push(incomplete());
-                // The next look has more.
+                // The next check continues the trace.
                 expires(now);
             }
         }
         ChainState::Unavailable(why) => missing.push(no_flows(why.as_str())),
         ChainState::NotFollowed if policy.spec().flows_required => {
-            missing.push(no_flows("the policy requires them and no source follows this chain"));
+            missing.push(no_flows(
+                "the policy requires them and no node or indexer is configured for this chain",
+            ));
         }
         ChainState::NotFollowed => {}
     }
@@ -156,8 +158,8 @@ fn unknown_days(facts: &Facts, today: Date) -> Option<Missing> {
         reason: Reason {
             code: "history_gap",
             message: format!(
-                "{} listed this address, or its key, between two publications that are known: whether \
-                 by {today} is not",
+                "{} added this address, or another address of its key, between two known \
+                 publications: it is not known whether it was listed on {today}",
                 listing.entry.list_name
             ),
         },
@@ -196,9 +198,7 @@ fn intel_stale() -> Missing {
     Missing {
         reason: Reason {
             code: "intel_stale",
-            message:
-                "it could not be confirmed lately that no newer lists and labels were imported"
-                    .to_owned(),
+            message: "lists and labels could not be confirmed to be current".to_owned(),
         },
         source: None,
     }
@@ -209,7 +209,7 @@ fn incomplete() -> Missing {
         reason: Reason {
             code: "flows_incomplete",
             message:
-                "not all of the money could be followed in time: ask again, the next check has more"
+                "the trace did not complete within its time limit: the next check continues it"
                     .to_owned(),
         },
         source: None,
@@ -250,8 +250,8 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
     let (association, exposure, behavior) = match &facts.chain {
         ChainState::NotFollowed => (
             block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters"),
-            block(CoverageStatus::NotAssessed, "no source follows this chain"),
-            block(CoverageStatus::NotAssessed, "no source follows this chain"),
+            block(CoverageStatus::NotAssessed, "no node or indexer is configured for this chain"),
+            block(CoverageStatus::NotAssessed, "no node or indexer is configured for this chain"),
         ),
         ChainState::Unavailable(why) => (
             block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters"),
@@ -263,7 +263,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
             exposure(chain),
             match chain.patterns {
                 Some(_) => block(CoverageStatus::Assessed, &up_to(chain)),
-                None => block(CoverageStatus::NotAssessed, "patterns are not looked for yet"),
+                None => block(CoverageStatus::NotAssessed, "this version detects no patterns"),
             },
         ),
     };
@@ -324,11 +324,11 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
         [(Direction::Source, "received"), (Direction::Destination, "sent or held")]
     {
         if let Some(share) = followed(direction) {
-            let _ = write!(detail, "; {share} of what was {name} followed to an end");
+            let _ = write!(detail, "; {share} of funds {name} traced to an endpoint");
         }
     }
     if !flows.complete {
-        detail.push_str("; time ran out, the next check has more");
+        detail.push_str("; the time limit was reached, the next check continues");
     }
     block(status, &detail)
 }

@@ -161,6 +161,7 @@ pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attri
             tier: label.tier,
             confidence: label.confidence,
             listed: false,
+            listed_by: None,
             listed_on: None,
         }),
     }
@@ -297,7 +298,7 @@ fn service<'a>(counted: impl Iterator<Item = &'a Candidate> + Clone) -> Option<C
 fn term(candidate: &Candidate, policy: &Policy) -> Term {
     let Candidate { label, inherited, severity, .. } = candidate;
     let worth = policy.risk(*severity, label.confidence, 1);
-    let name = label.entity.as_deref().unwrap_or("no name given");
+    let name = label.entity.as_deref().unwrap_or("name not known");
     let (kind, detail) = if *inherited {
         (
             ComponentKind::Association,

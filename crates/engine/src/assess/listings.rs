@@ -79,7 +79,7 @@ pub(super) fn judge(
         .filter_map(|listings| listings.first())
         .map(|listing| Reason {
             code: "listed",
-            message: format!("on {}: {}", listing.entry.list_name, who(listing)),
+            message: format!("listed on {}: {}", listing.entry.list_name, who(listing)),
         })
         .collect();
     first.append(&mut reasons);
@@ -109,7 +109,7 @@ fn misfiled(subject: &CanonicalAddress, judged: &[(ListingStatus, &Listing)]) ->
     let warning = |(list, code): (&String, &String)| Warning {
         code: "asset_code_mismatch",
         message: format!(
-            "{list} prints this address under the code {code}, to whose blockchain it does not belong"
+            "{list} prints this address under the asset code {code}, which belongs to another blockchain"
         ),
     };
     codes.into_iter().map(warning).collect()
@@ -124,7 +124,7 @@ fn term(listings: &[&Listing]) -> Option<Term> {
         component: ScoringComponent {
             kind: ComponentKind::Sanctions,
             standalone_score: Score::MAXIMUM,
-            detail: format!("named on {}: {}", first.entry.list_name, who(first)),
+            detail: format!("listed on {}: {}", first.entry.list_name, who(first)),
             category: Some(Category::Sanctions),
             entity: Some(first.entry.entity.name.clone()),
             tier: Some(Tier::OfficialList),
@@ -142,16 +142,12 @@ fn floor(status: ListingStatus, listings: &[&Listing]) -> Option<Floor> {
     let reason = if status == ListingStatus::Active {
         Reason {
             code: "listed_advisory",
-            message: format!("on {}: {}", first.entry.list_name, who(first)),
+            message: format!("listed on {}: {}", first.entry.list_name, who(first)),
         }
     } else {
         Reason {
             code: "listing_recently_expired",
-            message: format!(
-                "was on {} until its validity ended: {}",
-                first.entry.list_name,
-                who(first)
-            ),
+            message: format!("listing on {} expired: {}", first.entry.list_name, who(first)),
         }
     };
     Some(Floor { reason, evidence: listings.iter().map(|listing| reference(listing)).collect() })
@@ -166,8 +162,19 @@ fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {
     let since = since.map(|day| format!(" since {day}")).unwrap_or_default();
     Reason {
         code,
-        message: format!("no longer on {}{since}: {}", listing.entry.list_name, who(listing)),
+        message: format!(
+            "no longer listed on {}{since}: {}",
+            listing.entry.list_name,
+            who(listing)
+        ),
     }
+}
+
+/// The list and the entity's programs, in words.
+pub(super) fn list_and_programs(listing: &Listing) -> String {
+    let mut words = vec![listing.entry.list_name.as_str()];
+    words.extend(listing.entry.entity.programs.iter().map(String::as_str));
+    words.join(", ")
 }
 
 /// The entity and its programs, in words.

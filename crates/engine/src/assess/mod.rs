@@ -20,8 +20,8 @@ use rank::Rank;
 use crate::{
     address::CanonicalAddress,
     assessment::{
-        Activity, ActivityCounts, ActivityStatus, Amount, Assessment, EvidenceReference, Reason,
-        ScoringComponent, Warning,
+        Activity, ActivityCounts, ActivityStatus, Amount, Assessment, Coverage, CoverageStatus,
+        EvidenceReference, Reason, ScoringComponent, Warning,
     },
     evidence::{ActivityFacts, AssetActivity, ChainState},
     facts::Facts,
@@ -81,11 +81,7 @@ pub fn assess(
     reasons.extend(labels.reasons);
     reasons.extend(outcome.reasons);
     if reasons.is_empty() {
-        reasons.push(Reason {
-            code: "no_findings",
-            message: "nothing that speaks against the address was found in what was looked at"
-                .into(),
-        });
+        reasons.push(Reason { code: "no_findings", message: no_findings(&knowledge.coverage) });
     }
 
     Assessment {
@@ -115,6 +111,30 @@ pub fn assess(
         policy_revision: policy.revision().to_string(),
         valid_until: valid_until(facts, today, knowledge.holds_until),
     }
+}
+
+/// The message where nothing speaks against the address: it names what was not checked.
+fn no_findings(coverage: &Coverage) -> String {
+    let Coverage { sanctions, labels, association, exposure, behavior } = coverage;
+    let unchecked: Vec<&str> = [
+        (sanctions, "sanctions lists"),
+        (labels, "labels"),
+        (association, "associated addresses"),
+        (exposure, "flows of funds"),
+        (behavior, "behavior patterns"),
+    ]
+    .into_iter()
+    .filter(|(block, _)| {
+        matches!(block.status, CoverageStatus::NotAssessed | CoverageStatus::Unavailable)
+    })
+    .map(|(_, name)| name)
+    .collect();
+    let mut message = "no adverse findings in the sources checked".to_owned();
+    if !unchecked.is_empty() {
+        message.push_str("; not checked: ");
+        message.push_str(&unchecked.join(", "));
+    }
+    message
 }
 
 /// A piece of evidence other than flows of money.

@@ -50,8 +50,8 @@ impl Unavailable {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unreadable => "the chain source could not be read",
-            Self::NotYetRead => "the chain source gave nothing yet",
-            Self::PastDay => "they cannot be told of a past day",
+            Self::NotYetRead => "the chain source returned no data yet",
+            Self::PastDay => "flows of funds are not available for a past day",
         }
     }
 }
@@ -196,6 +196,8 @@ pub struct FlowPart {
     pub recent: u128,
     /// Whether the party at the end is on a list that is in force.
     pub listed: bool,
+    /// The list that names the party, with its programs, in words.
+    pub listed_by: Option<String>,
     /// `false` for money that a stranger sent unasked: shown, and scored only where the sum so
     /// excluded for its category exceeds what policy lets pass.
     pub solicited: bool,
@@ -224,6 +226,7 @@ impl FlowPart {
             amount,
             recent: 0,
             listed: false,
+            listed_by: None,
             solicited: true,
             carried: Vec::new(),
             listing: None,
@@ -323,4 +326,18 @@ pub enum UnresolvedReason {
     Conversion,
     /// It came from before the first block known here.
     UnknownOrigin,
+}
+
+impl UnresolvedReason {
+    /// In words.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::DepthLimit => "depth limit of the trace",
+            Self::BelowThreshold => "below the threshold for tracing",
+            Self::TraceLimit => "size limit of the trace",
+            Self::Conversion => "conversion between assets",
+            Self::UnknownOrigin => "before the first known block",
+        }
+    }
 }

@@ -28,6 +28,8 @@ pub struct AttributedEnd {
     pub confidence: Confidence,
     /// Whether a list in force names it, or its key.
     pub listed: bool,
+    /// The list and its programs in words, such as `OFAC SDN List, CYBER2`.
+    pub listed_by: Option<Arc<str>>,
     /// Since when, where known.
     pub listed_on: Option<Date>,
 }

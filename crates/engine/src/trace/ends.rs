@@ -36,6 +36,8 @@ struct Reached {
     /// not known.
     before_listing: u128,
     since_listing: u128,
+    /// The list that names the party: of several parties of one name, the list of the first one.
+    listed_by: Option<Arc<str>>,
     /// How much took which path.
     routes: BTreeMap<PathId, u128>,
 }
@@ -96,6 +98,9 @@ impl Ends {
             carried: carried.to_vec(),
         };
         let reached = self.add(key, state.mass, Some(state.route));
+        if reached.listed_by.is_none() {
+            reached.listed_by.clone_from(&end.listed_by);
+        }
         if let Some(listed_on) = end.listed_on {
             let moved_on = state.moved_at.to_zoned(TimeZone::UTC).date();
             let side = if moved_on < listed_on {
@@ -161,6 +166,7 @@ impl Ends {
                 FlowPart {
                     recent,
                     listing: reached.listing(amount),
+                    listed_by: reached.listed_by.as_deref().map(str::to_owned),
                     ..part(key, &routes, amount, paths, chain)
                 }
             })

@@ -99,6 +99,7 @@ impl DirectionalTrace<'_> {
                 tier: Tier::OnChainProof,
                 confidence: Confidence::CERTAIN,
                 listed: false,
+                listed_by: None,
                 listed_on: None,
             }),
             carried: vec![],

@@ -29,15 +29,16 @@ impl Way {
             })
         };
         let first = listed().next()?;
-        let name = first.flow.entity.as_deref().unwrap_or("a party");
+        let name = first.flow.entity.as_deref().unwrap_or("name not known");
         let way = match self.direction {
             Direction::Source => "received directly from",
             Direction::Destination => "sent directly to",
         };
+        let list = first.flow.listed_by.as_deref().map(|list| format!(" ({list})"));
         Some(Floor {
             reason: Reason {
                 code: "direct_listed_counterparty",
-                message: format!("{way} {name}, on a sanctions list"),
+                message: format!("{way} a sanctioned party: {name}{}", list.unwrap_or_default()),
             },
             evidence: transactions(listed().flat_map(|part| &part.flow.transactions)),
         })
@@ -73,7 +74,7 @@ impl Way {
             reason: Reason {
                 code: "severe_category_exposure",
                 message: format!(
-                    "at least {} % of all money {way} has to do with sanctions or grave crime",
+                    "at least {} % of all funds {way} is exposed to sanctions or severe-crime categories",
                     rules.severe_category_share_percent
                 ),
             },

@@ -9,7 +9,7 @@ use crate::{
         Amount, ComponentKind, EvidenceKind, EvidenceReference, Exposure, ExposurePath,
         ScoringComponent,
     },
-    evidence::{Direction, FlowEnd, FlowPath, ListingSplit},
+    evidence::{Direction, FlowEnd, FlowPart, FlowPath, ListingSplit},
     score::Score,
     taxonomy::Category,
 };
@@ -34,23 +34,8 @@ impl Way {
     /// A part as a line of the score, judged as `claim`.
     pub(super) fn component(&self, part: &Part, claim: Option<&PartClaim>) -> ScoringComponent {
         let flow = &part.flow;
-        let way = match self.direction {
-            Direction::Source => "received from",
-            Direction::Destination => "sent to",
-        };
-        let by_label =
-            claim.filter(|claim| claim.category.is_some() && claim.category != flow.end.category());
         let hops = claim.map_or(flow.hops, |claim| claim.hops).max(1);
-        let distance = match hops {
-            1 => "directly".to_owned(),
-            hops => format!("over {hops} hops"),
-        };
-        let detail = match by_label.and_then(|claim| claim.category) {
-            Some(category) => {
-                format!("{way} {} through {category} {distance}", flow.end.as_str(flow.hops))
-            }
-            None => format!("{way} {} {distance}", flow.end.as_str(flow.hops)),
-        };
+        let detail = detail(self.direction, flow, claim, hops);
         ScoringComponent {
             kind: ComponentKind::Exposure,
             standalone_score: Score::from_fraction(self.alone(part)),
@@ -135,6 +120,63 @@ impl Way {
         let usd = (self.unit == "USD").then(|| format!("{}.{:02}", value / 100, value % 100));
         Amount { value: value.to_string(), asset: self.unit.clone(), usd }
     }
+}
+
+/// A part in words: the party, what is known of it and how far away it is.
+fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops: u8) -> String {
+    let (moved, to_or_from, other_side) = match direction {
+        Direction::Source => ("received", "from", "origin"),
+        Direction::Destination => ("sent", "to", "destination"),
+    };
+    let by_label = claim.and_then(|claim| {
+        let category = claim.category.filter(|_| claim.category != flow.end.category());
+        category.map(|category| (claim, category))
+    });
+    if let Some((claim, category)) = by_label {
+        let tier = words(claim.tier.as_str());
+        let distance = if hops > 1 { format!(" {hops} hops away") } else { String::new() };
+        return format!(
+            "{moved} via an address labelled {} ({tier}){distance}; {other_side}: {}",
+            words(category.as_str()),
+            party(flow)
+        );
+    }
+    if let (true, Some(name)) = (flow.listed, &flow.entity) {
+        let list = flow.listed_by.as_deref().unwrap_or("a sanctions list");
+        return match hops {
+            1 => format!("direct exposure to a sanctioned party: {name} ({list}); funds {moved}"),
+            hops => format!(
+                "indirect exposure to a sanctioned party over {hops} hops: {name} ({list}); funds {moved}"
+            ),
+        };
+    }
+    match hops {
+        1 => format!("{moved} directly {to_or_from} {}", party(flow)),
+        hops => format!("{moved} {to_or_from} {} over {hops} hops", party(flow)),
+    }
+}
+
+/// Where a part ended, in words.
+fn party(flow: &FlowPart) -> String {
+    match (flow.end, &flow.entity) {
+        (FlowEnd::Attributed(category), Some(name)) => {
+            format!("{} {name}", words(category.as_str()))
+        }
+        (FlowEnd::Attributed(category), None) => {
+            format!("an address labelled {}", words(category.as_str()))
+        }
+        (FlowEnd::Mining, _) => "newly mined coins".to_owned(),
+        (FlowEnd::Coinjoin(kind), _) => format!("a CoinJoin ({})", words(kind.as_str())),
+        (FlowEnd::Bridge, _) => "a bridge to another chain".to_owned(),
+        (FlowEnd::Unspent, _) => "an unspent output".to_owned(),
+        (FlowEnd::Fee, _) => "a transaction fee".to_owned(),
+        (FlowEnd::Unresolved(reason), _) => format!("an unresolved party ({})", reason.in_words()),
+    }
+}
+
+/// An identifier as words.
+fn words(identifier: &str) -> String {
+    identifier.replace('_', " ")
 }
 
 /// Paths that are shown of one line.
