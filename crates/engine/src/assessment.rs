@@ -1,6 +1,6 @@
-//! The answer: what an assessment says, as it is printed, stored and digested.
+//! The assessment of an address, as it is printed, stored and digested.
 //!
-//! Field names are the contract of version 1: fields are added, never renamed or removed.
+//! Its fields are the contract of version 1: fields are added, never renamed or removed.
 
 use std::sync::Arc;
 
@@ -25,53 +25,53 @@ use crate::{
 /// A risk assessment of one address. It depends on the facts, the policy and the time only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Assessment {
-    /// The chain.
+    /// Identifier of the blockchain.
     pub blockchain: ChainId,
-    /// The address in canonical form.
+    /// Address in canonical form.
     pub address: String,
-    /// The risk, from 0 to 100.
+    /// Risk score, 0 to 100.
     pub risk_score: Score,
-    /// The band that the score falls in; `unknown` where something mandatory is missing.
+    /// Risk level of the score under the policy; `unknown` where mandatory data is missing.
     pub risk_level: RiskLevel,
-    /// What the policy says to do.
+    /// Verdict of the policy.
     pub verdict: Verdict,
     /// `false` where mandatory data is missing or stale: the answer may change once it is there.
     pub complete: bool,
-    /// Why, most important first.
+    /// Reasons for the verdict, most important first.
     pub reasons: Vec<Reason>,
-    /// Who the address belongs to, where known.
+    /// Entity that the address belongs to, where known.
     pub entity: Option<Entity>,
-    /// What sources say the address is.
+    /// Labels of the address, each with its source and status.
     pub labels: Vec<AssessedLabel>,
-    /// Labels that contradict each other.
+    /// Pairs of labels that contradict each other.
     pub conflicts: Vec<Conflict>,
-    /// Where official lists name the address itself, ended listings included.
+    /// Listings of the address itself on sanctions lists, ended ones included.
     pub sanctions: Vec<AssessedListing>,
-    /// What the score is made of. Contributions sum exactly to `risk_score`.
+    /// Components of the score. Their contributions sum exactly to `risk_score`.
     pub scoring_components: Vec<ScoringComponent>,
-    /// Where money came from and went to. Shares of one direction and asset sum exactly to 1.
+    /// Origins and destinations of funds. Shares of one direction and asset sum exactly to 1.
     pub exposure: Vec<Exposure>,
-    /// Other addresses tied to this one.
+    /// Addresses that are associated with this one.
     pub associated_wallets: Vec<AssociatedWallet>,
-    /// Patterns of behaviour found.
+    /// Behavior patterns that were detected.
     pub transaction_patterns: Vec<AssessedPattern>,
-    /// What the address did over its lifetime.
+    /// Activity of the address over its lifetime.
     pub activity: Activity,
-    /// What a careful reader should know besides.
+    /// Circumstances that limit the answer and do not change the score.
     pub warnings: Vec<Warning>,
-    /// What was looked at.
+    /// Status of each kind of evidence: assessed, partial, or why not.
     pub coverage: Coverage,
-    /// The sources behind the answer.
+    /// Sources that the assessment uses, with their freshness.
     pub sources: Vec<AssessedSource>,
     /// Evidence that the assessment covers.
     pub scope: AssessmentScope,
-    /// Whether the data is real.
+    /// Kind of data: `production`, or `sample` for the demo data set.
     pub environment: Environment,
-    /// Names the data.
+    /// Identifier of the data that the assessment uses.
     pub data_revision: String,
-    /// Names the model.
+    /// Version of the risk model.
     pub model_version: String,
-    /// Names the policy.
+    /// Identifier of the policy's content: equal for policies that decide alike.
     pub policy_revision: String,
     /// Until when the assessment holds if the data does not change: the next moment at which a source
     /// goes stale, a listing expires or a day turns where days matter. Not part of the answer.
@@ -96,62 +96,62 @@ impl Assessment {
     }
 }
 
-/// One reason for the verdict.
+/// A reason for the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reason {
-    /// A stable identifier. The list may grow.
+    /// Stable identifier for programs. New ones may be added.
     pub code: &'static str,
-    /// The same in words.
+    /// Explanation for people.
     pub message: String,
 }
 
-/// Who an address belongs to.
+/// Entity that an address belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Entity {
-    /// The identifier within its source.
+    /// Source, or list, and the identifier in it.
     pub id: String,
-    /// The name.
+    /// Name of the entity.
     pub name: String,
-    /// What the entity is.
+    /// Category of the entity.
     pub category: Category,
-    /// Whether it is a virtual asset service provider, where that is known.
+    /// Whether it is a virtual asset service provider (VASP); null where that is not known.
     pub is_vasp: Option<bool>,
-    /// ISO 3166 code of its country, where known.
+    /// ISO 3166 code of its country; null where that is not known.
     pub country: Option<String>,
 }
 
-/// A label and what became of it.
+/// A label with its status in the assessment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssessedLabel {
-    /// What the address is said to be.
+    /// Category that the label states.
     pub category: Category,
-    /// The entity's name.
+    /// Name of the entity.
     pub entity: Option<Arc<str>>,
-    /// The strength of the evidence.
+    /// Strength of the evidence.
     pub tier: Tier,
-    /// How sure the claim is.
+    /// Confidence of the claim, in percent.
     pub confidence: Confidence,
-    /// Where it was imported from.
+    /// Source that it was imported from.
     pub source: SourceId,
-    /// Who first made the claim.
+    /// First publisher of the claim. Labels of one upstream that repeat a claim count once.
     pub upstream: Arc<str>,
-    /// Who wrote the label, where known.
+    /// Author of the label, where known.
     pub author: Option<Arc<str>>,
-    /// The source's own word for the category.
+    /// Word of the source for the category.
     pub term: Option<Arc<str>>,
-    /// Why, where known.
+    /// Reason that the source gives.
     pub reason: Option<Arc<str>>,
-    /// Where the claim can be looked up.
+    /// Place to look the claim up, mostly a URL.
     pub reference: Option<Arc<str>>,
     /// First day on which it holds.
     pub valid_from: Option<Date>,
     /// First day on which it no longer holds.
     pub valid_until: Option<Date>,
-    /// What became of it.
+    /// Status of the label in the assessment.
     pub status: LabelStatus,
 }
 
-/// What became of a label.
+/// Status of a label in an assessment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelStatus {
@@ -179,11 +179,11 @@ pub struct Conflict {
     pub benign_category: Category,
     /// Source of the benign label.
     pub benign_source: SourceId,
-    /// How it was settled.
+    /// Resolution of the conflict.
     pub resolution: ConflictResolution,
 }
 
-/// How a conflict was settled.
+/// Resolution of a conflict between labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictResolution {
@@ -198,29 +198,29 @@ pub enum ConflictResolution {
 /// A listing of the address itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssessedListing {
-    /// The list.
+    /// Identifier of the list.
     pub list: ListId,
-    /// The list's name.
+    /// Name of the list.
     pub list_name: String,
     /// Effect of the list under the policy.
     pub effect: ListEffect,
-    /// Where the listing stands.
+    /// Status of the listing.
     pub status: ListingStatus,
-    /// The list's identifier of the entity.
+    /// Identifier of the entity on the list.
     pub entity_id: String,
-    /// The entity.
+    /// Primary name of the entity.
     pub entity: String,
-    /// Its other names.
+    /// Other names of the entity.
     pub aliases: Vec<Alias>,
-    /// The programs under which it is listed.
+    /// Sanctions programs under which it is listed.
     pub programs: Vec<String>,
-    /// What the list remarks on the entity and the address.
+    /// Remarks of the list on the entity and the address.
     pub remarks: Option<String>,
-    /// The list's code for the asset.
+    /// Asset code of the list, such as `XBT`.
     pub asset_code: String,
-    /// The address as the list prints it.
+    /// Address as the list prints it.
     pub address_as_published: String,
-    /// The entity's date on the list.
+    /// Date on which the entity was listed, as the list states it.
     pub entity_listed_on: Option<Date>,
     /// Date of the first publication known to hold the address; null where it is older than that.
     pub listed_on: Option<Date>,
@@ -228,78 +228,78 @@ pub struct AssessedListing {
     pub delisted_on: Option<Date>,
     /// First day on which the listing is not valid by its own terms.
     pub expires_on: Option<Date>,
-    /// Why it ended, if it has.
+    /// Reason for which the listing ended, if it has.
     pub ended_reason: Option<EndedReason>,
-    /// Where it was imported from.
+    /// Source that it was imported from.
     pub source: SourceId,
 }
 
-/// One line of the score.
+/// A component of the score.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ScoringComponent {
-    /// What kind of evidence it is.
+    /// Kind of evidence.
     pub kind: ComponentKind,
-    /// Its share of the score. All contributions sum exactly to `risk_score`.
+    /// Points that it contributes to the score. All contributions sum exactly to `risk_score`.
     pub contribution: Score,
     /// Score that this evidence would give alone.
     pub standalone_score: Score,
-    /// What it is about, in words.
+    /// Explanation for people.
     pub detail: String,
-    /// The category.
+    /// Category of the party or label.
     pub category: Option<Category>,
-    /// The entity.
+    /// Name of the entity.
     pub entity: Option<String>,
-    /// The strength of the evidence.
+    /// Strength of the evidence.
     pub tier: Option<Tier>,
-    /// The category's or pattern's severity, 0 to 100.
+    /// Severity of the category or pattern under the policy, 0 to 100.
     pub severity: Option<u8>,
-    /// How sure it is.
+    /// Confidence of the evidence, in percent.
     pub confidence: Option<Confidence>,
-    /// Which way the money went.
+    /// Direction of the funds.
     pub direction: Option<Direction>,
-    /// Hops between the address and the entity; 1 is direct.
+    /// Hops between the address and the party; 1 is direct.
     pub hops: Option<u8>,
-    /// Share of all money of its direction, as a decimal.
+    /// Share of all funds of the direction, as a decimal from 0 to 1.
     pub share: Option<String>,
-    /// The amount.
+    /// Amount of the funds.
     pub amount: Option<Amount>,
-    /// The source that says so.
+    /// Source of the evidence.
     pub source: Option<SourceId>,
-    /// What proves it.
+    /// References to the evidence.
     pub evidence: Vec<EvidenceReference>,
 }
 
-/// What kind of evidence a component rests on.
+/// Kind of evidence of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComponentKind {
     /// A sanctions list names the address.
     #[default]
     Sanctions,
-    /// A label names what the address is.
+    /// A label of the address itself.
     Ownership,
-    /// The same key or a co-spend cluster ties it to another address.
+    /// An address of the same key or co-spend cluster.
     Association,
-    /// Money came from or went to somebody.
+    /// Funds received from, or sent to, a party.
     Exposure,
-    /// A pattern of behaviour.
+    /// A behavior pattern.
     Behavior,
     /// A rule of the policy that raises the score to the review threshold.
     MinimumScoreRule,
-    /// Something mandatory is missing.
+    /// Mandatory data is missing or stale.
     Incomplete,
 }
 
-/// What proves a component.
+/// Reference to a piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EvidenceReference {
-    /// What `reference` is.
+    /// Kind of the reference.
     pub kind: EvidenceKind,
-    /// The identifier.
+    /// Identifier of the evidence.
     pub reference: String,
 }
 
-/// What a reference points at.
+/// Kind of a reference to evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceKind {
@@ -315,7 +315,7 @@ pub enum EvidenceKind {
     Source,
 }
 
-/// An amount of an asset.
+/// Amount of an asset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Amount {
     /// In base units of the asset, as a decimal string.
@@ -326,88 +326,90 @@ pub struct Amount {
     pub usd: Option<String>,
 }
 
-/// Money of one direction that came from, or went to, one kind of party.
+/// Funds of one direction that came from, or went to, one party or kind of endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, each a field of the answer")]
 pub struct Exposure {
-    /// Which way.
+    /// Direction of the funds.
     pub direction: Direction,
     /// Kind of endpoint: a category, `mining`, `coinjoin`, `bridge`, `unspent_by_subject` (the address
     /// itself holds it), `unspent_downstream` (an address further on holds it), `fee` or `unresolved`.
     pub endpoint_type: &'static str,
-    /// Why it was not followed further.
+    /// Reason for which the funds were not followed to an endpoint; null where they were.
     pub unresolved_reason: Option<UnresolvedReason>,
-    /// The kind of joint transaction, where it ends at one.
+    /// Protocol of the CoinJoin, where the endpoint is one.
     pub coinjoin: Option<&'static str>,
-    /// The category that it is judged as: that of its end, or of a label on the way that weighs more.
+    /// Category by which the funds are scored: that of the endpoint, or of a label on the path that weighs
+    /// more.
     pub category: Option<Category>,
-    /// The entity.
+    /// Name of the entity at the endpoint.
     pub entity: Option<String>,
-    /// The amount.
+    /// Amount of the funds.
     pub amount: Amount,
-    /// Share of the direction's whole, as a decimal.
+    /// Share of all funds of the direction, as a decimal from 0 to 1.
     pub share: String,
-    /// What of the amount moved in the last 90 days.
+    /// Part of the amount that moved in the last 90 days.
     pub recent_amount: Amount,
-    /// What of it moved before the party was listed; null where it is not listed or the day is not known.
+    /// Part of the amount that moved before the party was listed; null where it is not listed or the day is
+    /// not known.
     pub before_listing: Option<Amount>,
-    /// What of it moved on the day of the listing or later.
+    /// Part of the amount that moved on the day of the listing or later.
     pub since_listing: Option<Amount>,
-    /// Fewest hops; 1 is direct, 0 what the address holds itself.
+    /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds.
     pub hops: u8,
     /// Whether the party is a direct counterparty.
     pub direct: bool,
     /// Whether the party is on a list in force.
     pub listed: bool,
-    /// `false` for money a stranger sent unasked.
+    /// `false` for funds that an unrelated party sent unsolicited, such as dust.
     pub solicited: bool,
-    /// Whether it counts; unasked-for money in small sums does not.
+    /// Whether the funds count for the score; small sums of unsolicited funds do not.
     pub scored: bool,
     /// Transactions that show it, those of the largest path first.
     pub transactions: Vec<String>,
-    /// The largest paths, from the address outwards.
+    /// Largest paths, from the address outwards.
     pub paths: Vec<ExposurePath>,
 }
 
-/// The way that money took.
+/// Path that funds took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExposurePath {
-    /// How much took it.
+    /// Amount that took the path.
     pub amount: Amount,
-    /// Its hops, the address's own transaction first.
+    /// Hops of the path, the address's own transaction first.
     pub steps: Vec<PathStep>,
 }
 
-/// Another address tied to the subject.
+/// Address that is associated with the assessed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssociatedWallet {
-    /// Its chain.
+    /// Identifier of its blockchain.
     pub blockchain: ChainId,
-    /// The address.
+    /// Address in canonical form.
     pub address: String,
-    /// How it is tied.
+    /// Relation to the assessed address.
     pub relation: Relation,
-    /// The heuristic that ties it.
+    /// Heuristic that associates it; `/signals` defines each.
     pub heuristic: String,
-    /// How sure that is.
+    /// Confidence of the association, in percent.
     pub confidence: Confidence,
-    /// What it is labelled as.
+    /// Categories of its labels and listings.
     pub categories: Vec<Category>,
     /// Whether it is on a list in force.
     pub listed: bool,
-    /// The entity, where known.
+    /// Name of the entity, where known.
     pub entity: Option<String>,
-    /// Transactions that tie it.
+    /// Transactions that show the association.
     pub transactions: Vec<String>,
-    /// When the tie first shows.
+    /// Time of the first of them.
     pub first_seen: Option<Timestamp>,
-    /// When it last shows.
+    /// Time of the last of them.
     pub last_seen: Option<Timestamp>,
-    /// Amounts moved between the two.
+    /// Amounts that moved between both addresses.
     pub amounts: Vec<Amount>,
 }
 
-/// How two addresses are tied.
+/// Relation of an associated address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
@@ -417,140 +419,140 @@ pub enum Relation {
     PossibleOwner,
     /// A deposit address at a service.
     ServiceDeposit,
-    /// Paid for the subject's first transactions.
+    /// Funded the first transactions of the assessed address.
     Funder,
-    /// Traded with the subject.
+    /// Sent funds to the assessed address, or received funds from it.
     Counterparty,
     /// One key controls both.
     SameKey,
 }
 
-/// A pattern found.
+/// A behavior pattern that was detected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssessedPattern {
-    /// Which pattern.
+    /// Identifier of the pattern; `/signals` defines each.
     pub pattern: Pattern,
-    /// The subject's part in it.
+    /// Role of the assessed address in it.
     pub role: PatternRole,
-    /// Whether it counts; a victim's part never does.
+    /// Whether the pattern counts for the score; the role `victim` never does.
     pub scored: bool,
-    /// How sure it is.
+    /// Confidence of the detection, in percent.
     pub confidence: Confidence,
     /// Transactions that show it.
     pub transactions: Vec<String>,
 }
 
-/// What the address did over its lifetime.
+/// Activity of an address over its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Activity {
-    /// Whether it was seen.
+    /// Whether the address appears on its chain.
     pub status: ActivityStatus,
-    /// Time of the first block it appears in.
+    /// Time of the first block in which it appears.
     pub first_seen: Option<Timestamp>,
-    /// Time of the last.
+    /// Time of the last block in which it appears.
     pub last_seen: Option<Timestamp>,
-    /// Numbers of transfers.
+    /// Counts of transfers.
     pub counts: Option<ActivityCounts>,
-    /// Received in all, by asset.
+    /// Total received, by asset.
     pub r#in: Vec<Amount>,
-    /// Sent in all, by asset.
+    /// Total sent, by asset.
     pub out: Vec<Amount>,
-    /// Held now, by asset.
+    /// Balance, by asset.
     pub balance: Vec<Amount>,
 }
 
-/// Numbers of transfers.
+/// Counts of transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ActivityCounts {
-    /// Incoming.
+    /// Incoming transfers.
     pub transfers_in: u64,
-    /// Outgoing.
+    /// Outgoing transfers.
     pub transfers_out: u64,
 }
 
-/// Whether an address was seen on its chain.
+/// Presence of an address on its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityStatus {
-    /// It appears.
+    /// The address appears in at least one block.
     Seen,
-    /// It never appears. Not the same as clean.
+    /// The address appears in no block. That does not mean that it carries no risk.
     None,
-    /// The chain was not looked at.
+    /// The chain is not read, or the history is not complete.
     NotAssessed,
 }
 
-/// Something a careful reader should know.
+/// Circumstance that limits the answer and does not change the score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// A stable identifier. The list may grow.
+    /// Stable identifier for programs. New ones may be added.
     pub code: &'static str,
-    /// The same in words.
+    /// Explanation for people.
     pub message: String,
 }
 
-/// What was looked at, block by block.
+/// Coverage of an assessment, by kind of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Coverage {
-    /// Official lists.
+    /// Sanctions lists.
     pub sanctions: CoverageBlock,
     /// Labels of the address itself.
     pub labels: CoverageBlock,
-    /// The same key and co-spend clusters.
+    /// Addresses of the same key and co-spend clusters.
     pub association: CoverageBlock,
-    /// Flows of money.
+    /// Flows of funds.
     pub exposure: CoverageBlock,
-    /// Patterns.
+    /// Behavior patterns.
     pub behavior: CoverageBlock,
 }
 
-/// How far one block was looked at.
+/// Coverage of one kind of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CoverageBlock {
-    /// How far.
+    /// Status of the coverage.
     pub status: CoverageStatus,
-    /// In words.
+    /// Explanation for people.
     pub detail: String,
 }
 
-/// How far something was looked at.
+/// Status of the coverage of one kind of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CoverageStatus {
-    /// In full.
+    /// All data was assessed.
     Assessed,
-    /// In part, or with stale data.
+    /// A part of the data was assessed, or the data is stale.
     Partial,
-    /// Not at all: Assay has no data for it.
+    /// Nothing was assessed: no source of such data is configured.
     NotAssessed,
-    /// Not at all: the data should be there and is not.
+    /// Nothing was assessed: the data should be present and is not.
     Unavailable,
-    /// There is nothing of the kind on this chain.
+    /// The chain has no such data.
     NotApplicable,
 }
 
-/// A source behind the answer.
+/// A source of data with its freshness.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssessedSource {
-    /// Its name.
+    /// Name of the source.
     pub id: SourceId,
-    /// What it carries.
+    /// Kind of data.
     pub kind: SourceKind,
-    /// The lists its newest publication holds.
+    /// Sanctions lists in its newest publication.
     pub lists: Vec<ListId>,
     /// Date of issue of its newest publication; with `as_of`, of the newest one up to that day.
     pub published_at: Option<Date>,
-    /// When that was last obtained or confirmed unchanged.
+    /// Time at which that publication was last fetched or confirmed to be unchanged.
     pub fetched_at: Timestamp,
     /// SHA-256 of its newest publication.
     pub digest: String,
-    /// How many entries it holds.
+    /// Number of its entries; of a chain, of its known blocks.
     pub entries: u64,
-    /// Whether the policy allows nothing without it.
+    /// Whether the policy requires the source.
     pub mandatory: bool,
-    /// Whether it is older than the policy lets it be.
+    /// Whether it is older than the policy permits.
     pub stale: bool,
-    /// Whether it is made up.
+    /// Whether it belongs to the demo data set.
     pub sample: bool,
     /// The newest known block, where the source is a chain.
     pub latest_block: Option<LatestBlock>,
@@ -559,11 +561,11 @@ pub struct AssessedSource {
 /// The newest known block of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LatestBlock {
-    /// Its height.
+    /// Height of the block.
     pub height: u64,
-    /// Its hash.
+    /// Hash of the block.
     pub hash: String,
-    /// Its own time.
+    /// Time in the block's header.
     pub time: Timestamp,
     /// Height of the first known block of the chain. Money from earlier blocks has no known origin.
     pub start_height: u64,

@@ -1,4 +1,4 @@
-//! Everything an assessment may look at, gathered before it starts.
+//! The facts about an address that an assessment uses, gathered before it starts.
 
 use crate::{
     address::CanonicalAddress,
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 /// the same assessment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Whether the data is real.
+    /// Kind of data.
     pub environment: Environment,
-    /// Names the data.
+    /// Identifier of the data.
     pub data_revision: String,
     /// Every source, by name.
     pub sources: Vec<SourceState>,
@@ -26,20 +26,20 @@ pub struct Facts {
     pub same_key: Vec<SameKey>,
     /// The co-spend cluster that the subject belongs to.
     pub cluster: Option<Cluster>,
-    /// What its chain shows.
+    /// State of its chain and the flows on it.
     pub chain: ChainState,
-    /// Whether it could not be confirmed lately that all of this is what the store knows.
+    /// Whether lists and labels were not confirmed against the database for too long.
     pub intel_stale: bool,
 }
 
-/// Whether data is real.
+/// Kind of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Environment {
     /// Real data.
     #[default]
     Production,
-    /// The made-up world for trying Assay out.
+    /// The demo data set.
     Sample,
 }
 
@@ -59,7 +59,7 @@ impl Environment {
 pub struct SameKey {
     /// The other address.
     pub address: CanonicalAddress,
-    /// Who controls the account, where that is known.
+    /// Controller of the account.
     pub control: AccountControl,
     /// Its listings.
     pub listings: Vec<Listing>,
@@ -67,14 +67,14 @@ pub struct SameKey {
     pub labels: Vec<Label>,
 }
 
-/// Who controls an account.
+/// Controller of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountControl {
-    /// A key: whoever has it controls the same account on every chain.
+    /// A key: its holder controls the same account on every chain.
     Key,
     /// A contract on at least one of the chains: the same address need not mean the same party.
     Contract,
-    /// Not known. Taken as a key, because a listed party must not slip through, and said so.
+    /// Not known. It is treated as a key, so that no listed party is missed, with a warning.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! The scale: scores in tenths of a point, bands, verdicts and confidence.
+//! Scores in tenths of a point, risk levels, verdicts and confidence.
 
 use std::{fmt, str::FromStr};
 
@@ -176,7 +176,7 @@ impl JsonSchema for Score {
     }
 }
 
-/// How sure an attribution is, in per cent.
+/// Confidence of a claim, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Confidence(u8);
 
@@ -209,23 +209,23 @@ impl JsonSchema for Confidence {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 0, "maximum": 100, "description": "Per cent." })
+        json_schema!({ "type": "integer", "minimum": 0, "maximum": 100, "description": "Percent." })
     }
 }
 
-/// The band a score falls in.
+/// Risk level of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RiskLevel {
-    /// Something mandatory is missing, so that a low score means nothing.
+    /// Mandatory data is missing, so that a low score is not conclusive.
     Unknown,
-    /// Below the medium threshold.
+    /// Score below the threshold of `medium`.
     Low,
-    /// From the medium threshold.
+    /// Score from the threshold of `medium`.
     Medium,
-    /// From the high threshold.
+    /// Score from the threshold of `high`.
     High,
-    /// From the severe threshold.
+    /// Score from the threshold of `severe`.
     Severe,
 }
 
@@ -243,17 +243,17 @@ impl RiskLevel {
     }
 }
 
-/// What the policy says to do.
+/// Verdict of a policy on an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing found that asks for attention.
+    /// The score is below the review threshold, and all mandatory data is present.
     Allow,
-    /// Something mandatory is missing: not an allow.
+    /// Mandatory data is missing or stale: do not treat this as `allow`.
     Indeterminate,
-    /// A person should look.
+    /// The score reached the review threshold: a person should decide.
     Review,
-    /// Do not deal with it.
+    /// The score reached the block threshold.
     Block,
 }
 

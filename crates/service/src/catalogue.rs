@@ -1,4 +1,4 @@
-//! The catalogue of everything an answer can name: categories, tiers, heuristics, patterns.
+//! The catalogue of categories, tiers, heuristics and patterns that answers name.
 
 use assay_engine::{
     MODEL_VERSION,
@@ -10,92 +10,93 @@ use assay_engine::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Everything an answer can name, with the severities of the caller's policy.
+/// Catalogue of what answers name, with the severities of the caller's policy.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Catalogue {
-    /// Names the model.
+    /// Version of the risk model.
     pub model_version: String,
-    /// Names the caller's policy.
+    /// Identifier of the content of the caller's policy.
     pub policy_revision: String,
-    /// Where bands and verdicts begin.
+    /// Lowest scores of risk levels and verdicts.
     pub thresholds: CatalogueThresholds,
     /// Entity categories.
     pub categories: Vec<CatalogueCategory>,
     /// Strengths of evidence, strongest first.
     pub tiers: Vec<CatalogueTier>,
-    /// How addresses are tied to each other.
+    /// Heuristics that associate addresses.
     pub heuristics: Vec<CatalogueHeuristic>,
-    /// Patterns of behaviour.
+    /// Behavior patterns.
     pub patterns: Vec<CataloguePattern>,
 }
 
-/// Where bands and verdicts begin.
+/// Lowest scores of risk levels and verdicts.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CatalogueThresholds {
-    /// First score of the medium band.
+    /// Lowest score of the risk level `medium`.
     pub medium: Score,
-    /// First score of the high band.
+    /// Lowest score of the risk level `high`.
     pub high: Score,
-    /// First score of the severe band.
+    /// Lowest score of the risk level `severe`.
     pub severe: Score,
-    /// First score that asks for a review.
+    /// Lowest score of the verdict `review`.
     pub review: Score,
-    /// First score that blocks.
+    /// Lowest score of the verdict `block`.
     pub block: Score,
 }
 
 /// An entity category.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CatalogueCategory {
-    /// The identifier.
+    /// Identifier in answers.
     pub id: &'static str,
-    /// What belongs to it.
+    /// Definition of the category.
     pub definition: &'static str,
-    /// The caller's severity, 0 to 100.
+    /// Severity under the caller's policy, 0 to 100.
     pub severity: u8,
-    /// The severity unless a policy says otherwise.
+    /// Severity by default, 0 to 100.
     pub default_severity: u8,
     /// Basis of the default severity: the publications that it follows.
     pub severity_basis: &'static str,
     /// Whether its entities hold or move other people's funds. Flows through a service are shown and not
     /// scored.
     pub is_service: bool,
-    /// Whether they are virtual asset service providers; null where it depends.
+    /// Whether its entities are virtual asset service providers (VASPs); null where that depends on the
+    /// entity.
     pub is_vasp: Option<bool>,
 }
 
 /// A strength of evidence.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CatalogueTier {
-    /// The identifier.
+    /// Identifier in answers.
     pub id: &'static str,
-    /// The highest score that such evidence and weaker can reach together.
+    /// Highest score that evidence of this tier and of weaker tiers can reach together.
     pub cap: Score,
 }
 
-/// How addresses are tied to each other.
+/// A heuristic that associates addresses.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CatalogueHeuristic {
-    /// The identifier.
+    /// Identifier in answers.
     pub id: &'static str,
-    /// What it looks at.
+    /// Definition of the heuristic.
     pub definition: &'static str,
-    /// The strength of what it finds.
+    /// Tier of what it finds.
     pub tier: Tier,
     /// Whether this version of Assay detects it.
     pub supported: bool,
 }
 
-/// A pattern of behaviour.
+/// A behavior pattern.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CataloguePattern {
-    /// The identifier.
+    /// Identifier in answers.
     pub id: &'static str,
-    /// What counts as it.
+    /// Definition of the pattern.
     pub definition: &'static str,
-    /// The caller's severity, 0 to 100.
+    /// Severity under the caller's policy, 0 to 100.
     pub severity: u8,
-    /// The severity unless a policy says otherwise.
+    /// Severity by default, 0 to 100.
     pub default_severity: u8,
     /// Whether this version of Assay detects it.
     pub supported: bool,

@@ -1,4 +1,4 @@
-//! A risk policy as its author writes it, with the defaults.
+//! The spec of a risk policy, with its defaults.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ fn amounts(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// What a tenant's risk policy says. Everything has a default; what is left out keeps it.
+/// A risk policy: severities, thresholds, effects of lists and depth of tracing. Each field has a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -102,55 +102,57 @@ fn amounts(generator: &mut SchemaGenerator) -> Schema {
     ),
 ]))]
 pub struct PolicySpec {
-    /// Severities of categories, 0 to 100, where they differ from the defaults.
+    /// Severities of categories, 0 to 100, that differ from the defaults, such as `mixer: 80`.
     #[schemars(schema_with = "category_severities")]
     pub severities: BTreeMap<String, u8>,
-    /// Severities of patterns, 0 to 100, where they differ from the defaults.
+    /// Severities of behavior patterns, 0 to 100, that differ from the defaults, such as `peel_chain: 45`.
     #[schemars(schema_with = "pattern_severities")]
     pub pattern_severities: BTreeMap<String, u8>,
-    /// Where bands and verdicts begin.
+    /// Lowest scores of risk levels and verdicts.
     pub thresholds: Thresholds,
-    /// Hops after which the weight of evidence has halved; at most one decimal.
+    /// Hops after which the weight of evidence is halved, with at most one decimal. Default 2.4.
     pub half_life_hops: HalfLife,
-    /// The highest score that evidence of a tier and weaker ones can reach together.
+    /// Highest scores that evidence of a tier and of weaker tiers can reach together.
     pub tier_caps: TierCaps,
-    /// The force of lists. OFAC SDN, UK, EU and UN are blocking and cannot be weakened; lists not named
-    /// here are informative.
+    /// Effects of sanctions lists by name. The lists of OFAC (SDN), the UK, the EU and the UN are `blocking`
+    /// and cannot be weakened; any other list that is not named here is `advisory`.
     #[schemars(schema_with = "lists")]
     pub lists: BTreeMap<ListId, ListEffect>,
-    /// Sources without which nothing is allowed.
+    /// Lists and label sources that must be present and fresh: else the verdict `allow` becomes
+    /// `indeterminate`. Default: `ofac-sdn`.
     #[schemars(
         length(min = 1, max = 64),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
     )]
     pub mandatory_sources: Vec<MandatorySource>,
-    /// Whether an address whose flows of money are not known is never allowed.
+    /// Requires flows of funds: an address on a chain that is not read is `indeterminate` instead of `allow`.
+    /// Default `false`.
     pub flows_required: bool,
-    /// What lifts a score to review whatever the shares are.
+    /// Rules that raise the score to the review threshold.
     pub minimum_score_rules: MinimumScoreRules,
-    /// What absolute amounts mean, by unit (`USD` or an asset's ticker). A native coin's own numbers
-    /// count where no price is known.
+    /// Scores of absolute amounts, by unit: `USD`, or an asset's ticker such as `BTC`, which applies where no
+    /// price is known.
     #[schemars(schema_with = "amounts")]
     pub amounts: BTreeMap<String, AmountRules>,
-    /// How far money is followed.
+    /// Limits of tracing funds.
     pub trace: TraceSpec,
 }
 
-/// How far money is followed. A tenant's plan may set lower ceilings.
+/// Limits of tracing funds. The tenant's plan may set lower ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TraceSpec {
-    /// Hops: 1 looks at direct counterparties only.
+    /// Most hops from the address; 1 covers direct counterparties only. Default 6, at most 12.
     #[schemars(range(min = 1, max = 12))]
     pub hops: u8,
-    /// A flow is no longer followed where its share of all money of its direction, in millionths, is
-    /// below this and its amount is below `stopTraceBelow` of its unit too.
+    /// Share of all funds of a direction, in millionths, below which a flow is not followed further, if its
+    /// amount is also below `stopTraceBelow` of its unit. Default 1000 (0.1 %).
     #[schemars(range(max = 100_000))]
     pub stop_below_share_millionths: u32,
-    /// Addresses that are followed further at each hop: those with the largest amounts.
+    /// Most addresses that are followed further at each hop, largest amounts first. Default 256.
     #[schemars(range(min = 1, max = 20_000))]
     pub addresses_per_hop: u32,
-    /// Transfers that are read of one address or transaction: the largest ones.
+    /// Most transfers that are read of one address or transaction, largest first. Default 2000.
     #[schemars(range(min = 1, max = 20_000))]
     pub transfers_per_address: u32,
 }
@@ -167,7 +169,7 @@ impl Default for TraceSpec {
 }
 
 impl TraceSpec {
-    /// The lower of both in everything that costs time.
+    /// The stricter limit of both, field by field.
     #[must_use]
     pub fn within(self, ceiling: Self) -> Self {
         Self {
@@ -181,7 +183,7 @@ impl TraceSpec {
     }
 }
 
-/// Where bands and verdicts begin.
+/// Lowest scores of risk levels and verdicts, 0 to 100 with at most one decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -197,15 +199,15 @@ impl TraceSpec {
     ),
 ]))]
 pub struct Thresholds {
-    /// First score of the medium band.
+    /// Lowest score of the risk level `medium`. Default 25.
     pub medium: Score,
-    /// First score of the high band.
+    /// Lowest score of the risk level `high`. Default 50.
     pub high: Score,
-    /// First score of the severe band.
+    /// Lowest score of the risk level `severe`. Default 75.
     pub severe: Score,
-    /// First score that asks for a review.
+    /// Lowest score of the verdict `review`. Default 50.
     pub review: Score,
-    /// First score that blocks.
+    /// Lowest score of the verdict `block`. Default 75.
     pub block: Score,
 }
 
@@ -221,8 +223,8 @@ impl Default for Thresholds {
     }
 }
 
-/// The highest score that evidence of a tier and weaker ones can reach together. Official lists and
-/// cryptographic facts are not capped.
+/// Highest scores that evidence of a tier and of weaker tiers can reach together. Official lists and on-chain
+/// proof are not capped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -231,13 +233,13 @@ impl Default for Thresholds {
     weaker("behavior", "heuristic"),
 ]))]
 pub struct TierCaps {
-    /// Investigations.
+    /// Cap of investigations. Default 95.
     pub investigation: Score,
-    /// Users' reports and scraped lists; below the block threshold.
+    /// Cap of community reports; below the block threshold. Default 69.9.
     pub community: Score,
-    /// Heuristics; below the block threshold.
+    /// Cap of heuristics; below the block threshold. Default 59.9.
     pub heuristic: Score,
-    /// Behaviour; below the review threshold.
+    /// Cap of behavior patterns; below the review threshold. Default 49.9.
     pub behavior: Score,
 }
 
@@ -252,24 +254,24 @@ impl Default for TierCaps {
     }
 }
 
-/// Whether a list decides or informs.
+/// Effect of a sanctions list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ListEffect {
-    /// An active listing scores 100 and blocks; nothing weakens it.
+    /// An active listing gives the score 100 and the verdict `block`; no other evidence weakens it.
     Blocking,
-    /// An active listing asks for a review at least.
+    /// An active listing raises the score to the review threshold.
     Advisory,
 }
 
-/// A source without which nothing is allowed.
+/// A sanctions list or label source that must be present and fresh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MandatorySource {
-    /// The source, or a list that any source may carry.
+    /// Name of a sanctions list, which any source may hold, or of a label source.
     #[schemars(with = "SourceId")]
     pub name: String,
-    /// Longest time since it was last obtained or confirmed unchanged, in hours.
+    /// Longest time in hours since it was last fetched or confirmed to be unchanged. Default 48.
     #[serde(default = "default_maximum_age_hours")]
     #[schemars(range(min = 1, max = 87_840))]
     pub maximum_age_hours: u32,
@@ -279,15 +281,15 @@ const fn default_maximum_age_hours() -> u32 {
     48
 }
 
-/// What lifts a score to review whatever the shares are.
+/// Rules that raise the score to the review threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct MinimumScoreRules {
-    /// Severity from which a category is grave: by default sanctions, terrorism, child abuse,
-    /// ransomware, human trafficking, sanctioned jurisdictions, special measures and stolen funds.
+    /// Lowest severity of a severe category. Default 90: sanctions, terrorism, child abuse, ransomware, human
+    /// trafficking, sanctioned jurisdictions, special measures and stolen funds.
     #[schemars(range(min = RISKY_FROM, max = 100))]
     pub severe_category_from: u8,
-    /// Per cent of all money of one direction from grave categories that asks for a review.
+    /// Percentage of all funds of one direction from severe categories that raises the score. Default 10.
     #[schemars(range(min = 1, max = 100))]
     pub severe_category_share_percent: u8,
 }
@@ -298,13 +300,13 @@ impl Default for MinimumScoreRules {
     }
 }
 
-/// What absolute amounts of one unit mean.
+/// Scores of absolute amounts of one unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmountRules {
-    /// What an amount of the riskiest money is worth by itself, whatever share it has. Between points,
-    /// `score^2.5` grows in a straight line; before the first it starts at nothing, after the last it
-    /// stays.
+    /// Scores that amounts of the riskiest funds give by themselves, whatever their share. Between points
+    /// `score^2.5` is interpolated linearly, from 0 before the first point; after the last point it is
+    /// constant.
     #[schemars(length(min = 1, max = 16), extend("x-kubernetes-validations" = [
         {
             "rule": "self.all(i, point, i == 0 \
@@ -317,21 +319,21 @@ pub struct AmountRules {
         },
     ]))]
     pub curve: Vec<CurvePoint>,
-    /// Unasked-for money of one category up to this amount, in whole units, is shown and not scored.
+    /// Largest sum, in whole units, of unsolicited funds of one category that is shown and not scored.
     pub unsolicited_up_to: Quantity,
-    /// A flow is no longer followed where its amount, in whole units, is below this and its share is
-    /// below `trace.stopBelowShareMillionths` too.
+    /// Amount, in whole units, below which a flow is not followed further, if its share is also below
+    /// `trace.stopBelowShareMillionths`. Default 0.
     #[serde(default)]
     pub stop_trace_below: Quantity,
 }
 
-/// One point of a curve.
+/// A point of the amount curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CurvePoint {
-    /// The amount in whole units.
+    /// Amount in whole units, such as `0.01` or `1000`.
     pub amount: Quantity,
-    /// The score it is worth.
+    /// Score of that amount, 0 to 100 with at most one decimal.
     pub score: Score,
 }
 
@@ -356,8 +358,8 @@ impl Default for PolicySpec {
     }
 }
 
-/// Dollars, and where no price is known native coins in round numbers of about the same worth: they
-/// need only tell a purse from a fortune, and a policy may set its own.
+/// The default curves: US dollars, and native coins in round numbers of about the same value, for where no
+/// price is known.
 fn default_amounts() -> BTreeMap<String, AmountRules> {
     let rules = |first: u64, hundredths: bool| {
         let quantity = |whole: u64| {

@@ -1,4 +1,4 @@
-//! Chain sources: where blocks, or single histories, of a chain come from.
+//! Chain sources: the node or indexer from which a chain is read.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::{
     schema::{between, field_rule},
 };
 
-/// Where a chain is read from. A chain has one source.
+/// The node or indexer from which a chain is read. A chain has at most one source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -56,37 +56,38 @@ use crate::{
     between("fetchTimeout", Period::from_seconds(1), LONGEST_FETCH_TIMEOUT),
 ]))]
 pub struct ChainSourceSpec {
-    /// The chain's identifier, such as `btc`.
+    /// Identifier of the chain, such as `btc`. It cannot be changed.
     #[schemars(length(min = 1, max = 16))]
     pub chain: String,
-    /// How it is read.
+    /// Way in which the chain is read.
     pub mode: ChainMode,
-    /// What the endpoint speaks.
+    /// Protocol of the endpoint.
     pub protocol: ChainProtocol,
-    /// The endpoint: an http or https URL.
+    /// URL of the node or indexer (http or https), without credentials.
     #[schemars(length(max = 2048))]
     pub endpoint: String,
-    /// A file with `user:password`, or a node's cookie; read again for every connection.
+    /// Path of a file that holds `user:password` or a node's cookie. It is read for every connection.
     #[schemars(length(max = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_file: Option<PathBuf>,
-    /// In a cluster: the Secret with the same, in the namespace of the operator.
+    /// Key of a Secret that holds `user:password`, in the operator's namespace; instead of `credentialsFile` in
+    /// a cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_secret: Option<SecretKey>,
-    /// Where the chain is followed: the height of the first block. Money from before has no known
-    /// origin.
+    /// Height of the first block that is read, with mode `follow`. Funds from earlier blocks have no known
+    /// origin. It cannot be changed. Default 0, the whole chain.
     #[serde(default)]
     #[schemars(range(max = 1_000_000_000_000_u64))]
     pub start_height: u64,
-    /// Where histories are fetched on demand: longest time that one check spends on fetching. What is
-    /// missing then the next check goes on with.
+    /// Longest time that one check spends on fetching, with mode `on_demand`, such as `2s`. The next check
+    /// continues where it ended. Default `2s`.
     #[serde(default = "default_fetch_timeout")]
     pub fetch_timeout: Period,
-    /// Whether blocks of a test network may stand for the chain's own. Without it such an endpoint is
-    /// refused, unless the installation holds sample data.
+    /// Accepts blocks of a test network as those of the chain. Default `false`: such an endpoint is refused,
+    /// unless the installation holds the demo data set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_test_network: bool,
-    /// Whether it is left alone for the time being.
+    /// Suspends reading; what was read stays. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
 }
@@ -95,22 +96,22 @@ const fn default_fetch_timeout() -> Period {
     Period::from_seconds(2)
 }
 
-/// How a chain is read.
+/// Way in which a chain is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainMode {
-    /// Every block is ingested and new ones are followed.
+    /// Reads every block and then new blocks as they appear.
     Follow,
-    /// Histories of single addresses are fetched when they are asked for, and kept.
+    /// Fetches the history of an address when it is needed for a check, and keeps it for some hours.
     OnDemand,
 }
 
-/// What an endpoint speaks.
+/// Protocol of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainProtocol {
-    /// A node's JSON-RPC.
+    /// JSON-RPC of a node such as Bitcoin Core.
     Rpc,
-    /// Esplora's HTTP interface.
+    /// HTTP API of an Esplora indexer.
     Esplora,
 }

@@ -1,23 +1,23 @@
-//! Former tenants: who was deleted, and how long what is recorded of them is kept.
+//! Former tenants: tenants that were deleted and whose records are still kept.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::RetentionSpec;
 
-/// What stands in the place of a tenant that was deleted. Nobody gets in by it. While anything of the
-/// tenant is kept, it can come back under its name, and its keys with it.
+/// A tenant that was deleted. Its keys are refused. While anything that was recorded of it is kept, applying
+/// the tenant again restores it with its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FormerTenantSpec {
-    /// When it was deleted.
+    /// Time of the deletion.
     pub deleted_at: Timestamp,
-    /// How long what is recorded of it is kept, as its plan said then.
+    /// Retention of what was recorded of it, as its plan had it at that time.
     pub retention: RetentionSpec,
 }
 
 impl FormerTenantSpec {
-    /// From when on nothing of it is kept any more.
+    /// Time from which on nothing of it is kept.
     #[must_use]
     pub fn forgotten_at(&self) -> Timestamp {
         let longest = self.retention.checks.max(self.retention.usage).seconds();
@@ -25,7 +25,7 @@ impl FormerTenantSpec {
         self.deleted_at.saturating_add(longest).unwrap_or(Timestamp::MAX)
     }
 
-    /// Whether it can no longer come back.
+    /// Whether everything that was recorded of it is due for deletion.
     #[must_use]
     pub fn is_forgotten(&self, now: Timestamp) -> bool {
         self.forgotten_at() <= now

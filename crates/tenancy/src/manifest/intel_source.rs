@@ -1,4 +1,4 @@
-//! Intel sources: lists and labels that are fetched by themselves.
+//! Intel sources: sanctions lists and label sets that are fetched on a schedule.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -11,7 +11,8 @@ use crate::{
     schema::{between, field_rule},
 };
 
-/// A list or label set that is fetched on a schedule. The manifest's name is the source's.
+/// A sanctions list or label set that is fetched on a schedule. The name of the object is the name of the
+/// source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -41,29 +42,31 @@ use crate::{
     between("maximumAge", Period::from_seconds(3600), LONGEST_AGE),
 ]))]
 pub struct IntelSourceSpec {
-    /// Where it is: an http or https URL, or a file.
+    /// URL (http or https) or path of the file to fetch.
     #[schemars(length(min = 1, max = 2048))]
     pub location: String,
-    /// What it is written in.
+    /// Format of the file.
     pub format: IntelFormat,
-    /// When it is fetched: a crontab line in UTC, such as `17 */6 * * *`.
+    /// Times of fetching, as the five fields of a crontab line in UTC, such as `17 */6 * * *`.
     #[schemars(length(max = 128))]
     pub schedule: String,
-    /// The lists that it is expected to hold, such as `ofac-sdn`.
+    /// Names of the sanctions lists that the file holds, such as `ofac-sdn`. Default: none named.
     #[schemars(length(max = 64), with = "Vec<Name>", extend("x-kubernetes-list-type" = "set"))]
     #[serde(default)]
     pub lists: Vec<String>,
-    /// Whether no risk policy allows anything without it.
+    /// Makes the lists, or the label set, mandatory for every risk policy: without them, or if they are older
+    /// than `maximumAge`, the verdict `allow` becomes `indeterminate`. Default `false`.
     #[serde(default)]
     pub mandatory: bool,
-    /// Where it is mandatory: how long ago it may have been verified.
+    /// Longest time since the last successful fetch, if `mandatory`, such as `48h`. Default `48h`, at least
+    /// `1h`.
     #[serde(default = "default_maximum_age")]
     pub maximum_age: Period,
-    /// The SHA-256 of a file that is taken in however implausible it looks.
+    /// SHA-256, in hexadecimal, of a file to accept although it failed the plausibility check.
     #[schemars(length(max = 64))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accept_digest: Option<String>,
-    /// Whether it is left alone for the time being.
+    /// Suspends fetching; what was imported stays. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
 }
@@ -72,7 +75,7 @@ const fn default_maximum_age() -> Period {
     Period::from_seconds(48 * 3600)
 }
 
-/// When a source is fetched.
+/// Times at which a source is fetched.
 #[derive(Clone, Debug)]
 pub struct Schedule(cronexpr::Crontab);
 

@@ -1,4 +1,4 @@
-//! Plans: what a tenant may do.
+//! Plans: limits, retention and API access of the tenants on them.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
 const NONE: Period = Period::from_seconds(0);
 const SECOND: Period = Period::from_seconds(1);
 
-/// What tenants on a plan may do.
+/// A plan: API access, rate limits, caching and retention of the tenants on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -29,70 +29,74 @@ const SECOND: Period = Period::from_seconds(1);
     between("cacheLifetime", NONE, LONGEST_CACHE),
 ]))]
 pub struct PlanSpec {
-    /// The plan's name as customers know it.
+    /// Name of the plan as customers know it, at most 256 characters.
     #[schemars(length(max = 256))]
     pub display_name: String,
-    /// Whether keys of its tenants may call the API at all.
+    /// Allows keys of the plan's tenants to call the API. `false`: every request is refused with 403. `true`
+    /// needs at least one limit.
     pub api_access: bool,
-    /// How often. All limits hold at once.
+    /// Rate limits and quotas. A request is admitted only if none of them is used up.
     #[schemars(
         length(max = 8),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
     )]
     pub limits: Vec<LimitSpec>,
-    /// How long an answer may be repeated from the cache.
+    /// Longest time for which an answer is served from the cache, such as `5m`; `0s` turns the cache off.
+    /// Default `5m`, at most `24h`.
     #[serde(default = "default_cache_lifetime")]
     pub cache_lifetime: Period,
-    /// How long what is recorded of its tenants is kept.
+    /// Retention of what is recorded of the plan's tenants. `assay purge` deletes what is older.
     #[serde(default)]
     pub retention: RetentionSpec,
-    /// Most rows of one bulk request.
+    /// Most rows of one request to `/screen`. Default 100000.
     #[serde(default = "default_max_screen_rows")]
     #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
     pub max_screen_rows: u64,
-    /// How far money is followed at most, whatever the risk policy says.
+    /// Upper bounds for `trace` of the tenants' risk policies: they bound the time of a check.
     #[serde(default)]
     pub trace: TraceCeiling,
-    /// What becomes of requests while the shared counters cannot be reached.
+    /// Behavior while neither Redis nor PostgreSQL can count requests for all replicas together. Default
+    /// `fallback`.
     #[serde(default)]
     pub on_token_store_loss: OnTokenStoreLoss,
-    /// The share of each limit, in percent from 0 to 50, that replicas keep for that time. All seats
-    /// together hold it; a replica spends the part of its seat. Nothing of it is lost meanwhile.
+    /// Share of each limit, in percent, that is reserved as the fallback allowance for the time in which
+    /// requests cannot be counted together; every replica may use its part of it. Default 10, at most 50.
+    /// The reserve is used in ordinary times too, last.
     #[serde(default = "default_fallback_share")]
     #[schemars(range(max = LARGEST_FALLBACK_SHARE))]
     pub fallback_share: u8,
 }
 
-/// What becomes of requests while the counters that all replicas share cannot be reached.
+/// Behavior while the counters that all replicas share cannot be reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTokenStoreLoss {
-    /// Each replica goes on with a share that was set aside beforehand, within the limit.
+    /// Each replica admits requests up to its part of the fallback allowance.
     #[default]
     Fallback,
-    /// They are refused (503) once what had been handed out is spent.
+    /// Requests are refused with 503 once the tokens that the replica holds are used up.
     Refuse,
 }
 
-/// The most that a risk policy's `trace` may ask for; what is left out is not limited by the plan.
+/// Upper bounds for `trace` of a risk policy. A bound that is not set does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TraceCeiling {
-    /// Hops.
+    /// Most hops that funds are followed.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<u8>,
-    /// Addresses that are followed further at each hop.
+    /// Most addresses that are followed further at each hop.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub addresses_per_hop: Option<u32>,
-    /// Transfers that are read of one address or transaction.
+    /// Most transfers that are read of one address or transaction.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers_per_address: Option<u32>,
 }
 
-/// How long what is recorded of tenants is kept; then it is deleted.
+/// Retention of what is recorded of tenants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -100,9 +104,10 @@ pub struct TraceCeiling {
     between("usage", NONE, LONGEST_RETENTION),
 ]))]
 pub struct RetentionSpec {
-    /// Answers, to be looked up by `check_id`; `0s` keeps none.
+    /// Retention of answers, which `GET /checks/{check_id}` shows again, such as `30d`; `0s` keeps none.
+    /// Default `30d`, at most 10 years.
     pub checks: Period,
-    /// Usage by day.
+    /// Retention of usage by day, such as `400d`. Default `400d`, at most 10 years.
     pub usage: Period,
 }
 
@@ -127,7 +132,7 @@ const fn default_cache_lifetime() -> Period {
     Period::from_seconds(300)
 }
 
-/// One limit of a plan: so many requests in a window.
+/// A rate limit or quota: a number of requests in a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -139,36 +144,36 @@ const fn default_cache_lifetime() -> Period {
     ),
 ]))]
 pub struct LimitSpec {
-    /// The limit's name, shown in `RateLimit` fields.
+    /// Name of the limit, unique in the plan. Responses show it in their `RateLimit` header fields.
     pub name: LimitName,
-    /// How many in one window.
+    /// Most requests, or checks, in one window.
     #[schemars(range(min = 1, max = MOST_REQUESTS))]
     pub requests: u64,
-    /// The window. Windows start at multiples of their length since 1970 (UTC), so that a day's window
+    /// Length of the window, such as `1s`, `1m` or `1d`. Windows start at multiples of their length since 1970 (UTC), so that a day's window
     /// is the UTC day.
     pub window: Period,
-    /// What is counted.
+    /// Events that count.
     pub counts: Counts,
-    /// Whose requests are counted together.
+    /// Whose requests count together. Default `tenant`.
     #[serde(default)]
     pub per: Per,
-    /// The highest number that a rate limit may raise it to; `requests` where left out.
+    /// Highest number to which a `RateLimit` may raise `requests`. Default: `requests`, no rise.
     #[schemars(range(min = 1, max = MOST_REQUESTS))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<u64>,
 }
 
-/// What a limit counts.
+/// Events that a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {
-    /// Every authenticated request, whatever its outcome.
+    /// Authenticated requests, whatever their status.
     Requests,
-    /// Checks that were answered (status 200).
+    /// Checks that were answered with status 200, and answered rows of `/screen`.
     Checks,
 }
 
-/// Whose requests a limit counts together, the narrowest first.
+/// Callers whose requests a limit counts together.
 #[derive(
     Clone,
     Copy,
@@ -185,12 +190,12 @@ pub enum Counts {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
-    /// Those of one key.
+    /// Requests of one key.
     Key,
-    /// Those of one tenant, whichever its key.
+    /// Requests of all keys of one tenant.
     #[default]
     Tenant,
-    /// Those of all tenants of the plan.
+    /// Requests of all tenants of the plan.
     Plan,
 }
 

@@ -1,4 +1,4 @@
-//! Rate limits: other numbers for a plan or a tenant, for ever or until a time.
+//! Rate limits: changed numbers for limits of a plan or a tenant, without end or until a time.
 
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,30 +11,32 @@ use crate::{
     schema::{RULES, rule},
 };
 
-/// Other numbers for limits of a plan. What is set for a tenant goes before what is set for its plan.
+/// Changed numbers for limits of a plan, for all its tenants or for one. Numbers for a tenant take
+/// precedence over numbers for its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimitSpec {
-    /// Whose limits.
+    /// Plan or tenant whose limits change.
     pub target: RateLimitTarget,
-    /// The numbers.
+    /// Changed limits, by name.
     #[schemars(
         length(min = 1, max = 8),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
     )]
     pub limits: Vec<RateLimitNumber>,
-    /// Until when; for ever where left out.
+    /// End of the change, such as `2026-12-31T00:00:00Z`; then the plan's numbers apply again. Unset: the
+    /// change does not end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
 
-/// Whose limits: exactly one of both.
+/// Plan or tenant whose limits change: exactly one of both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum RateLimitTarget {
-    /// Every tenant of a plan.
+    /// Name of a plan: the change applies to each of its tenants.
     Plan(Name),
-    /// One tenant.
+    /// Name of a tenant: the change applies to it alone.
     Tenant(Name),
 }
 
@@ -48,8 +50,14 @@ impl JsonSchema for RateLimitTarget {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (mut plan, mut tenant) =
             (generator.subschema_for::<Name>(), generator.subschema_for::<Name>());
-        plan.insert("description".into(), "Every tenant of a plan.".into());
-        tenant.insert("description".into(), "One tenant.".into());
+        plan.insert(
+            "description".into(),
+            "Name of a plan: the change applies to each of its tenants.".into(),
+        );
+        tenant.insert(
+            "description".into(),
+            "Name of a tenant: the change applies to it alone.".into(),
+        );
         json_schema!({
             "type": "object",
             "properties": {"plan": plan, "tenant": tenant},
@@ -58,13 +66,13 @@ impl JsonSchema for RateLimitTarget {
     }
 }
 
-/// Another number for one limit.
+/// A changed number for one limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimitNumber {
-    /// The limit's name in the plan.
+    /// Name of the limit in the plan.
     pub name: LimitName,
-    /// How many in one window.
+    /// Most requests, or checks, in one window; at most the limit's `ceiling`.
     #[schemars(range(min = 1, max = MOST_REQUESTS))]
     pub requests: u64,
 }
