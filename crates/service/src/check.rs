@@ -69,7 +69,7 @@ impl Service {
                 };
                 service.cache.get(&key, data, freshness, now, judge).await
             };
-            self.finishing.run(assessing).await?
+            self.detached_tasks.run(assessing).await?
         };
         let left = lifetime.saturating_sub(assessed.age(now)).max(SignedDuration::ZERO);
         let holds = assessed.valid_until.map(|until| until.duration_since(now));

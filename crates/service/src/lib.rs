@@ -13,7 +13,7 @@ mod check;
 mod confirmed;
 mod databases;
 pub mod dead_keys;
-mod finishing;
+mod detached_tasks;
 mod key_use;
 pub mod keys;
 mod limits;
@@ -87,7 +87,7 @@ pub struct Service {
     chains: ArcSwap<Chains>,
     touched: ArcSwap<touched::Touched>,
     cache: cache::ResultCache,
-    finishing: finishing::Finishing,
+    detached_tasks: detached_tasks::DetachedTasks,
     draining: AtomicBool,
     /// Whether the store answered the last time it was asked.
     store_reachable: AtomicBool,
@@ -140,7 +140,7 @@ impl Service {
                 cache_bytes,
                 redis.map(|(link, prefix)| SharedAnswers::new(link, prefix)),
             ),
-            finishing: finishing::Finishing::default(),
+            detached_tasks: detached_tasks::DetachedTasks::default(),
             draining: AtomicBool::new(false),
             store_reachable: AtomicBool::new(true),
         }))
