@@ -173,6 +173,12 @@ impl Files {
         Ok(())
     }
 
+    /// Files and archives that were opened, each with the digest of its content before unpacking.
+    #[must_use]
+    pub fn packed(&self) -> &[FileDigest] {
+        &self.packed
+    }
+
     /// Files that were read, each with the digest of its content after unpacking.
     #[must_use]
     pub fn read(&self) -> &[FileDigest] {

@@ -66,7 +66,17 @@ impl<'a> FormatInput<'a> {
         if outcome.is_some() {
             (self.progress)();
         }
-        outcome
+        outcome.map(|outcome| outcome.map_err(|error| self.with_archive(error)))
+    }
+
+    /// Names the archive of a file before the file.
+    fn with_archive(&self, error: ReadError) -> ReadError {
+        match (error, self.files.packed().last()) {
+            (ReadError::File { file, source }, Some(packed)) if packed.name != file => {
+                ReadError::File { file: format!("{}: {file}", packed.name), source }
+            }
+            (error, _) => error,
+        }
     }
 
     /// The files, with the digests of those that were read.
