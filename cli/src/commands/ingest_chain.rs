@@ -13,7 +13,7 @@ use std::{
 
 use assay_chain::{
     TestNetworks,
-    follow::{IngestError, IngestReport, IngestRequest, Watch, ingest},
+    follow::{IngestError, IngestObserver, IngestReport, IngestRequest, ingest},
     location::{self, BlockLocation, Credentials},
 };
 use assay_engine::{chain::ChainId, facts::Environment};
@@ -222,7 +222,7 @@ impl Shown {
     }
 }
 
-impl Watch for Shown {
+impl IngestObserver for Shown {
     fn reached(&self, height: u64, target: u64, blocks: u64) {
         let done = self.done.fetch_add(blocks, Ordering::Relaxed) + blocks;
         self.reached.store(height, Ordering::Relaxed);

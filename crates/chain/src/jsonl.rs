@@ -183,7 +183,7 @@ impl<R: Read + Seek + Send> BlockSource for JsonLines<R> {
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         match self.blocks.iter().find(|place| place.hash == *hash) {
             Some(place) => self.read(*place),
-            None => Err(SourceError::Gone { hash: *hash }),
+            None => Err(SourceError::NotOnChain { hash: *hash }),
         }
     }
 

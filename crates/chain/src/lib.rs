@@ -1,19 +1,20 @@
-//! Chains of the Bitcoin family, from wherever their blocks come.
+//! Sources of blocks of the Bitcoin family, and their ingest into chain graphs.
 //!
-//! A [`BlockSource`] gives blocks by height, each a [`Block`], whatever it reads: a node, block
-//! files, an Esplora API, JSON lines. [`resolve`] then says what each transaction spends and checks that
-//! the values add up. Nothing here knows a store; what has to be looked up in one is asked for.
+//! A [`BlockSource`] returns blocks by height, each a [`Block`](assay_engine::utxo::Block): from a node, block
+//! files, an Esplora API or JSON lines. [`resolve`] looks up the outputs that each transaction spends and
+//! checks amounts.
 //!
-//! - [`params`]: what differs between the chains, one row each
+//! - [`params`]: the parameters of each chain, one row each
 //! - [`raw`]: blocks in bytes
 //! - [`esplora`]: blocks, and histories of addresses, of an Esplora API
 //! - [`files`]: blocks of a node's files
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
-//! - [`rpc`], [`http`]: asking a server, patiently
-//! - [`identity`]: whether a source serves the chain that it is asked for
-//! - [`source`]: what every source can be asked, and how it can fail
-//! - [`resolve`]: from blocks to what a store records
+//! - [`rpc`], [`http`]: requests to a server, with retries
+//! - [`identity`]: verifies that a source serves the requested chain
+//! - [`source`]: the trait of block sources and its errors
+//! - [`resolve`]: spent outputs, amounts and kinds of transactions
+//! - `follow`: ingest of a chain into a graph
 
 mod decimal;
 pub mod esplora;
@@ -38,4 +39,4 @@ pub(crate) mod testing;
 
 pub use identity::TestNetworks;
 pub use params::ChainParams;
-pub use source::{BlockSource, Portion, SourceError, TipRef};
+pub use source::{BatchLimit, BlockSource, SourceError, TipRef};

@@ -13,9 +13,9 @@ use crate::{
     BlockSource, SourceError, TestNetworks,
     esplora::Esplora,
     files::FileSource,
-    histories::{EsploraHistories, Histories},
+    histories::{EsploraHistories, HistorySource},
     http::{
-        Backoff, Patience, Pause, Server,
+        Backoff, RetryDelay, RetryTimer, Server,
         client::{Client, Credentials as Known},
     },
     jsonl::JsonLines,
@@ -111,7 +111,7 @@ pub fn histories(
     endpoint: &str,
     bound: Duration,
     test_networks: TestNetworks,
-) -> Result<Arc<dyn Histories>, SourceError> {
+) -> Result<Arc<dyn HistorySource>, SourceError> {
     let client = client(endpoint, Known::None, bound)?;
     let backoff = Backoff { in_all: bound, ..Backoff::default() };
     let server = Server::new(Arc::new(client), Arc::new(Waiting), backoff);
@@ -150,8 +150,8 @@ fn client(url: &str, known: Known, timeout: Duration) -> Result<Client, SourceEr
 #[derive(Debug)]
 struct Waiting;
 
-impl Patience for Waiting {
-    fn wait(&self, pause: &Pause<'_>) -> bool {
+impl RetryTimer for Waiting {
+    fn wait(&self, pause: &RetryDelay<'_>) -> bool {
         let seconds = pause.time.as_secs_f64();
         tracing::warn!(url = pause.url, reason = pause.reason, seconds, "asking again later");
         std::thread::sleep(pause.time);

@@ -1,8 +1,8 @@
-//! From blocks to what a store records: what each input spends, and whether the values add up.
+//! Resolving blocks: looks up the spent outputs, checks amounts and classifies payments.
 //!
-//! Pure. What has to be looked up in the store first is named ([`outputs_to_look_up`]); what is made within the same
-//! batch of blocks is known by itself. Nothing is guessed: an input whose output is not known stays
-//! unknown, and whatever contradicts itself is an error.
+//! Pure: the caller looks up the outputs that [`outputs_to_look_up`] names; those that a batch of blocks
+//! creates itself are known. Nothing is guessed: a spent output that is not known stays unknown, and a
+//! contradiction is an error.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,90 +16,90 @@ use assay_engine::{
 
 use super::ChainParams;
 
-/// What a block says that cannot be.
+/// An invalid block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// A chain without coins.
+    /// A chain that is not of the Bitcoin family.
     #[error("{0} is not a chain of the Bitcoin family")]
-    NoCoins(ChainId),
-    /// More than can exist.
+    UnsupportedChain(ChainId),
+    /// Outputs above the chain's largest amount.
     #[error(
         "transaction {txid} in block {height} makes {amount} base units: there are at most {most}"
     )]
-    TooMuch {
+    AmountTooLarge {
         /// The transaction.
         txid: Txid,
-        /// Its block.
+        /// Height of its block.
         height: u64,
-        /// How much.
+        /// The outputs' total.
         amount: u128,
-        /// The most there can be.
+        /// The chain's largest amount.
         most: u64,
     },
-    /// Outputs worth more than the inputs.
+    /// Outputs that exceed the inputs.
     #[error(
         "transaction {txid} in block {height} makes {outputs} base units out of {inputs}: it does \
          not add up"
     )]
-    AddsUpToLess {
+    OutputsExceedInputs {
         /// The transaction.
         txid: Txid,
-        /// Its block.
+        /// Height of its block.
         height: u64,
-        /// What its inputs are worth.
+        /// Total of its inputs.
         inputs: u128,
-        /// What its outputs are worth.
+        /// Total of its outputs.
         outputs: u128,
     },
-    /// The same output twice.
+    /// An output that is spent twice.
     #[error(
         "transaction {txid} in block {height} spends {output}, which was spent before it in the \
          same blocks"
     )]
-    Twice {
+    DoubleSpend {
         /// The transaction.
         txid: Txid,
-        /// Its block.
+        /// Height of its block.
         height: u64,
         /// The output.
         output: OutPoint,
     },
-    /// An output that nobody made.
+    /// A spent output that does not exist.
     #[error(
         "transaction {txid} in block {height} spends {output}, which does not exist: blocks are \
-         missing, or the source lies"
+         missing, or the source returns invalid data"
     )]
-    Missing {
+    UnknownOutput {
         /// The transaction.
         txid: Txid,
-        /// Its block.
+        /// Height of its block.
         height: u64,
         /// The output.
         output: OutPoint,
     },
-    /// The source says something else of an output than is recorded.
+    /// A spent output that the source describes differently than it is recorded.
     #[error(
         "transaction {txid} in block {height} spends {output}: the source says {said}, recorded is \
          {recorded}"
     )]
-    Contradiction {
+    ContradictsRecord {
         /// The transaction.
         txid: Txid,
-        /// Its block.
+        /// Height of its block.
         height: u64,
         /// The output.
         output: OutPoint,
-        /// What the source says of it.
+        /// The source's description.
         said: Box<str>,
-        /// What is recorded.
+        /// The recorded output.
         recorded: Box<str>,
     },
-    /// A coinbase that spends.
-    #[error("coinbase {txid} in block {height} takes coins from a pool, which none can")]
+    /// A coinbase with inputs.
+    #[error("coinbase {txid} in block {height} takes coins from a shielded pool, which none can")]
     CoinbaseSpends {
         /// The transaction.
         txid: Txid,
-        /// Its block.
+        /// Height of its block.
         height: u64,
     },
 }
@@ -142,7 +142,7 @@ impl Resolver {
     ///
     /// If the chain is not of the Bitcoin family.
     pub fn new(chain: ChainId, complete: bool) -> Result<Self, ResolveError> {
-        let params = ChainParams::of(chain).ok_or(ResolveError::NoCoins(chain))?;
+        let params = ChainParams::of(chain).ok_or(ResolveError::UnsupportedChain(chain))?;
         Ok(Self { chain, params, complete, created: HashMap::new(), spent: HashSet::new() })
     }
 
@@ -193,17 +193,23 @@ impl Resolver {
     ) -> Result<(), ResolveError> {
         let output = input.outpoint;
         if !self.spent.insert(output) {
-            return Err(ResolveError::Twice { txid, height, output });
+            return Err(ResolveError::DoubleSpend { txid, height, output });
         }
         let known = self.created.get(&output).cloned().or_else(|| recorded(&output));
         match (&known, &input.spent) {
             (Some(known), Some(said)) if known != said => {
                 let words = |output| describe(self.chain, output).into_boxed_str();
                 let (said, recorded) = (words(said), words(known));
-                return Err(ResolveError::Contradiction { txid, height, output, said, recorded });
+                return Err(ResolveError::ContradictsRecord {
+                    txid,
+                    height,
+                    output,
+                    said,
+                    recorded,
+                });
             }
             (None, _) if self.complete => {
-                return Err(ResolveError::Missing { txid, height, output });
+                return Err(ResolveError::UnknownOutput { txid, height, output });
             }
             _ => {}
         }
@@ -221,17 +227,17 @@ impl Resolver {
         }
         let (most, outputs) = (self.params.largest_amount, transaction.output_total());
         if outputs > most.into() {
-            return Err(ResolveError::TooMuch { txid, height, amount: outputs, most });
+            return Err(ResolveError::AmountTooLarge { txid, height, amount: outputs, most });
         }
         let inputs = transaction.input_total();
         if inputs < outputs {
-            return Err(ResolveError::AddsUpToLess { txid, height, inputs, outputs });
+            return Err(ResolveError::OutputsExceedInputs { txid, height, inputs, outputs });
         }
         Ok(())
     }
 }
 
-/// An output in words, with its owner's address where it has one.
+/// An output as text, with its owner's address if it has one.
 fn describe(chain: ChainId, output: &TxOut) -> String {
     let owner = match (output.owner.address(chain), &output.owner) {
         (Some(address), _) => address.to_string(),

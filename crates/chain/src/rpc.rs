@@ -13,7 +13,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::{
     SourceError,
-    http::{Answer, Request, Server, Trouble, shortened},
+    http::{AttemptError, Request, Response, Server, shortened},
 };
 
 /// A node that is starting.
@@ -37,7 +37,7 @@ impl NodeError {
 
     /// Whether a block is not there, or not in the chain any more: −5 of all, −32603 of btcd.
     #[must_use]
-    pub fn is_gone(&self) -> bool {
+    pub fn is_not_found(&self) -> bool {
         self.code == -5 || (self.code == -32603 && self.says("not in the main chain"))
     }
 
@@ -106,13 +106,13 @@ impl Rpc {
 
     /// The same node, whose answers may have at most so many bytes.
     #[must_use]
-    pub fn at_most(&self, bytes: u64) -> Self {
-        Self { server: self.server.at_most(bytes), batches: Arc::clone(&self.batches) }
+    pub fn with_max_bytes(&self, bytes: u64) -> Self {
+        Self { server: self.server.with_max_bytes(bytes), batches: Arc::clone(&self.batches) }
     }
 
     /// Whether the node takes several questions at once, as far as is known.
     #[must_use]
-    pub fn takes_batches(&self) -> bool {
+    pub fn supports_batches(&self) -> bool {
         self.batches.load(Ordering::Relaxed)
     }
 
@@ -164,7 +164,7 @@ impl Rpc {
         all: &[Value],
         mut read: impl FnMut(usize, Result<&RawValue, NodeError>) -> T,
     ) -> Result<Vec<T>, SourceError> {
-        if all.len() > 1 && self.takes_batches() {
+        if all.len() > 1 && self.supports_batches() {
             if let Some(replies) = self.batch(method, all, &mut read)? {
                 return Ok(replies);
             }
@@ -212,8 +212,8 @@ impl Rpc {
     fn parse<'a, T: Deserialize<'a>>(
         &self,
         method: &str,
-        answer: &'a Answer,
-    ) -> Result<T, Trouble> {
+        answer: &'a Response,
+    ) -> Result<T, AttemptError> {
         serde_json::from_slice(&answer.body).map_err(|error| {
             if answer.body.is_empty() {
                 return passing("it answers with nothing", answer);
@@ -222,7 +222,7 @@ impl Rpc {
             let reason = format!("it does not speak JSON-RPC ({error}): {}", shortened(&text));
             if (400..500).contains(&answer.status) {
                 let (url, what) = (self.url().to_owned(), method.to_owned());
-                return Trouble::Lasting(SourceError::Unreadable { url, what, reason });
+                return AttemptError::Permanent(SourceError::Unreadable { url, what, reason });
             }
             passing(&reason, answer)
         })
@@ -263,9 +263,9 @@ fn is_answer_to(envelope: &Envelope<'_>, id: u64) -> bool {
     envelope.id.is_null() || envelope.id.as_u64() == Some(id)
 }
 
-fn reply(envelope: Envelope<'_>) -> Result<Result<&RawValue, NodeError>, Trouble> {
+fn reply(envelope: Envelope<'_>) -> Result<Result<&RawValue, NodeError>, AttemptError> {
     match (envelope.error, envelope.result) {
-        (Some(error), _) if error.code == WARMING_UP => Err(Trouble::Passing {
+        (Some(error), _) if error.code == WARMING_UP => Err(AttemptError::Transient {
             reason: format!("it is starting: {}", shortened(&error.message)),
             after: None,
         }),
@@ -277,9 +277,9 @@ fn reply(envelope: Envelope<'_>) -> Result<Result<&RawValue, NodeError>, Trouble
     }
 }
 
-fn passing(reason: &str, answer: &Answer) -> Trouble {
+fn passing(reason: &str, answer: &Response) -> AttemptError {
     let reason = format!("{reason} (HTTP status {})", answer.status);
-    Trouble::Passing { reason, after: answer.retry_after }
+    AttemptError::Transient { reason, after: answer.retry_after }
 }
 
 #[cfg(test)]
@@ -293,9 +293,9 @@ mod tests {
     };
 
     fn rpc<const N: usize>(answers: [(u16, &str); N]) -> (Rpc, Arc<Noted>) {
-        let patience = Noted::new(5, 0);
+        let timer = Noted::new(5, 0);
         let script = Script::new(answers.map(|(status, body)| Ok(answer(status, body))));
-        (Rpc::new(Server::new(script, patience.clone(), Backoff::default())), patience)
+        (Rpc::new(Server::new(script, timer.clone(), Backoff::default())), timer)
     }
 
     fn asked(status: u16, body: &str) -> Result<Reply, SourceError> {
@@ -322,13 +322,13 @@ mod tests {
             ),
         ] {
             let refused = asked(status, body).unwrap().unwrap_err();
-            assert!(refused.is_out_of_range() && !refused.is_gone());
+            assert!(refused.is_out_of_range() && !refused.is_not_found());
         }
         let unknown =
             r#"{"result":null,"error":{"code":-32601,"message":"Method not found"},"id":0}"#;
         assert!(asked(404, unknown).unwrap().unwrap_err().is_unknown_form());
         let stale = r#"{"result":null,"error":{"code":-32603,"message":"block 3bd4 is not in the main chain"},"id":0}"#;
-        assert!(asked(200, stale).unwrap().unwrap_err().is_gone());
+        assert!(asked(200, stale).unwrap().unwrap_err().is_not_found());
         let pruned = r#"{"result":null,"error":{"code":-1,"message":"Block not available (pruned data)"},"id":0}"#;
         assert!(!asked(500, pruned).unwrap().unwrap_err().is_unknown_form());
     }
@@ -337,10 +337,10 @@ mod tests {
     fn a_node_that_starts_is_waited_for() {
         let warming =
             r#"{"result":null,"error":{"code":-28,"message":"Verifying blocks..."},"id":0}"#;
-        let (rpc, patience) =
+        let (rpc, timer) =
             rpc([(500, warming), (200, ""), (200, r#"{"result":7,"error":null,"id":0}"#)]);
         assert_eq!(rpc.call("getblockcount", &json!([])).unwrap().unwrap().get(), "7");
-        let pauses = patience.pauses.lock().unwrap();
+        let pauses = timer.pauses.lock().unwrap();
         let reasons: Vec<_> = pauses.iter().map(|(_, reason)| reason.as_str()).collect();
         let expected =
             ["it is starting: Verifying blocks...", "it answers with nothing (HTTP status 200)"];
@@ -349,10 +349,10 @@ mod tests {
 
     #[test]
     fn what_is_no_node_is_not_waited_for() {
-        let (rpc, patience) = rpc([(400, "Client sent an HTTP request to an HTTPS server.")]);
+        let (rpc, timer) = rpc([(400, "Client sent an HTTP request to an HTTPS server.")]);
         let error = rpc.call("getblockcount", &json!([])).unwrap_err().to_string();
         assert!(error.contains("does not speak JSON-RPC") && error.contains("HTTPS"), "{error}");
-        assert!(patience.pauses.lock().unwrap().is_empty());
+        assert!(timer.pauses.lock().unwrap().is_empty());
     }
 
     #[test]
@@ -362,7 +362,7 @@ mod tests {
         let replies = rpc.calls("getblock", &[json!([0]), json!([1]), json!([2])]).unwrap();
         assert_eq!(replies[0].as_ref().unwrap().get(), "\"a\"");
         assert_eq!(replies[1].as_ref().unwrap().get(), "\"b\"");
-        assert!(replies[2].as_ref().unwrap_err().is_gone());
+        assert!(replies[2].as_ref().unwrap_err().is_not_found());
     }
 
     #[test]

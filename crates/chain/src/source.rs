@@ -1,4 +1,4 @@
-//! What every source of blocks can be asked, and how it can fail.
+//! Block sources: the trait that all of them implement, and its errors.
 
 use std::{io, path::PathBuf};
 
@@ -9,32 +9,32 @@ use super::{hash::hash_text, raw::RawError};
 /// The newest block that a source knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TipRef {
-    /// Its height.
+    /// Height.
     pub height: u64,
-    /// Its hash, as it is written.
+    /// Hash, in display order.
     pub hash: [u8; 32],
 }
 
-/// How much to give at once.
+/// The limit of a batch of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Portion {
-    /// The most blocks.
+pub struct BatchLimit {
+    /// Maximum number of blocks.
     pub blocks: usize,
-    /// Inputs and outputs behind which no further block is begun, so that what is given takes little
+    /// Number of inputs and outputs after which no further block is read, so that a batch takes little
     /// memory however large blocks become.
-    pub legs: usize,
+    pub entries: usize,
 }
 
-impl Portion {
-    /// So many blocks, whatever their size.
+impl BatchLimit {
+    /// A limit of so many blocks, whatever their size.
     #[must_use]
     pub const fn of_blocks(blocks: usize) -> Self {
-        Self { blocks, legs: usize::MAX }
+        Self { blocks, entries: usize::MAX }
     }
 }
 
-/// Where blocks come from. What it gives is checked as far as it can be without other blocks: a block is
-/// the one that was asked for, and holds the transactions that it commits to.
+/// A source of blocks. Blocks are validated as far as that is possible without other blocks: a block is the
+/// requested one, and has the transactions that its header commits to.
 ///
 /// Calls block the thread.
 pub trait BlockSource: Send {
@@ -42,7 +42,7 @@ pub trait BlockSource: Send {
     ///
     /// # Errors
     ///
-    /// Where the source cannot say.
+    /// If the source fails.
     fn first(&mut self) -> Result<u64, SourceError> {
         Ok(0)
     }
@@ -51,29 +51,28 @@ pub trait BlockSource: Send {
     ///
     /// # Errors
     ///
-    /// Where the source cannot say.
+    /// If the source fails.
     fn tip(&mut self) -> Result<TipRef, SourceError>;
 
-    /// The hash of the block at a height; `None` where there is none, above the tip or below the
-    /// first one known.
+    /// The hash of the block at a height; `None` above the tip and below the first block.
     ///
     /// # Errors
     ///
-    /// Where the source cannot say.
+    /// If the source fails.
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError>;
 
-    /// The block with this hash, at whatever height.
+    /// The block with this hash.
     ///
     /// # Errors
     ///
-    /// Where there is none, or it cannot be read.
+    /// If there is none, or it cannot be read.
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError>;
 
     /// The block at a height.
     ///
     /// # Errors
     ///
-    /// Where there is none, or it cannot be read.
+    /// If there is none, or it cannot be read.
     fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
         match self.hash_at(height)? {
             Some(hash) => self.block(&hash),
@@ -81,25 +80,25 @@ pub trait BlockSource: Send {
         }
     }
 
-    /// The blocks from a height on, in order: at least one, no more than the portion. They may belong to
-    /// different branches where the chain is reorganised meanwhile: look at their parents.
+    /// The blocks from a height on, in order: at least one, and no more than the limit. If the chain is
+    /// reorganised in the meantime, they may belong to different branches, which their parents show.
     ///
     /// # Errors
     ///
-    /// Where the first one does not exist or cannot be read.
-    fn blocks(&mut self, from: u64, most: Portion) -> Result<Vec<Block>, SourceError> {
+    /// If the first one does not exist or cannot be read.
+    fn blocks(&mut self, from: u64, limit: BatchLimit) -> Result<Vec<Block>, SourceError> {
         let mut blocks = vec![self.block_at(from)?];
-        let mut legs: usize = blocks.iter().map(Block::inputs_and_outputs).sum();
-        for height in (from..).skip(1).take(most.blocks.saturating_sub(1)) {
-            if legs >= most.legs {
+        let mut entries: usize = blocks.iter().map(Block::inputs_and_outputs).sum();
+        for height in (from..).skip(1).take(limit.blocks.saturating_sub(1)) {
+            if entries >= limit.entries {
                 break;
             }
             match self.block_at(height) {
                 Ok(block) => {
-                    legs = legs.saturating_add(block.inputs_and_outputs());
+                    entries = entries.saturating_add(block.inputs_and_outputs());
                     blocks.push(block);
                 }
-                // The next call meets it again.
+                // The next call fails with it.
                 Err(_) => break,
             }
         }
@@ -107,37 +106,37 @@ pub trait BlockSource: Send {
     }
 }
 
-/// Why a source gave no block.
+/// A failure of a block source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// There is no such height.
+    /// No block at a height.
     #[error("there is no block {height}: the newest is {tip}")]
     NoBlock {
-        /// The height that was asked for.
+        /// The requested height.
         height: u64,
-        /// The newest there is.
+        /// Height of the newest block.
         tip: u64,
     },
-    /// There is no such block, or no longer.
+    /// A block that is not part of the chain, or not any more.
     #[error("block {} is not part of the chain (any more)", hash_text(hash))]
-    Gone {
-        /// Its hash, as it is written.
+    NotOnChain {
+        /// Its hash, in display order.
         hash: [u8; 32],
     },
-    /// The chain is not read in this way.
+    /// A chain that this kind of source does not support.
     #[error("{chain} is not read {how}: {instead}")]
     Unsupported {
         /// The chain.
         chain: ChainId,
-        /// In which way.
+        /// The kind of source.
         how: &'static str,
         /// What to do instead.
         instead: &'static str,
     },
-    /// Bytes that are no block, or not the right one.
+    /// Bytes that are no block, or not the requested one.
     #[error("{origin}: {source}")]
     Raw {
-        /// The file, or what was asked of whom.
+        /// The file, or the server and the request.
         origin: String,
         /// What is wrong.
         #[source]
@@ -148,82 +147,82 @@ pub enum SourceError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// A file in which there is nothing to read.
+    /// A file without blocks.
     #[error("{}: {reason}", path.display())]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what is expected.
         reason: String,
     },
-    /// A line that is wrong.
+    /// An invalid line.
     #[error("{file}, line {line}: {reason}")]
     Line {
         /// The file.
         file: String,
-        /// Which line, from one.
+        /// Line number, from 1.
         line: u64,
         /// What is wrong.
         reason: String,
     },
-    /// A server that does not answer, however often it is asked.
+    /// A server that does not answer after all retries.
     #[error("{url} does not answer: {reason}")]
     Unreachable {
         /// The server.
         url: String,
-        /// What happened last.
+        /// Cause of the last failure.
         reason: String,
     },
-    /// A server that does not let us in.
+    /// A server that refuses access.
     #[error("{url} refuses access ({status}): {hint}")]
     Denied {
         /// The server.
         url: String,
         /// The HTTP status.
         status: u16,
-        /// What to look at.
+        /// What to check.
         hint: &'static str,
     },
-    /// A server whose answer does not fit in memory.
+    /// A response above the limit of bytes.
     #[error("{url} answers with more than {most} bytes")]
     TooLarge {
         /// The server.
         url: String,
-        /// The most that are read.
+        /// The limit in bytes.
         most: u64,
     },
-    /// A server that answers with an error.
+    /// An error response.
     #[error("{url} answers {what} with an error: {message} ({code})")]
     Refused {
         /// The server.
         url: String,
-        /// What it was asked.
+        /// The request.
         what: String,
         /// Its error code, or the HTTP status.
         code: i64,
-        /// Its words, shortened.
+        /// Its message, shortened.
         message: String,
     },
-    /// An answer that cannot be read.
+    /// A response that cannot be parsed.
     #[error("{url} answers {what} with something that cannot be read: {reason}")]
     Unreadable {
         /// The server.
         url: String,
-        /// What it was asked.
+        /// The request.
         what: String,
         /// What is wrong.
         reason: String,
     },
-    /// An answer that contradicts itself or the question.
-    #[error("{url} answers {what} with something that cannot be true: {reason}")]
-    Untrue {
+    /// A response that contradicts itself or the request.
+    #[error("{url} answers {what} with invalid data: {reason}")]
+    InvalidData {
         /// The server.
         url: String,
-        /// What it was asked.
+        /// The request.
         what: String,
         /// What is wrong.
         reason: String,
@@ -233,32 +232,32 @@ pub enum SourceError {
     OtherChain {
         /// The server.
         url: String,
-        /// The chain it serves, as far as that is known.
+        /// The chain that it serves, as far as that is known.
         found: &'static str,
-        /// The chain that was asked for.
+        /// The requested chain.
         wanted: ChainId,
     },
     /// A server of a test network.
     #[error(
-        "{url} serves a test network: its first block {} is of no main network. If money without worth \
-         is to be read as {chain}, say so: --test-network, or `allowTestNetwork: true` in the ChainSource",
+        "{url} serves a test network: its first block {} is of no main network. To read a test network as \
+         {chain}, allow it: --test-network, or `allowTestNetwork: true` in the ChainSource",
         hash_text(first)
     )]
     TestNetwork {
         /// The server.
         url: String,
-        /// The chain that was asked for.
+        /// The requested chain.
         chain: ChainId,
         /// The first block.
         first: [u8; 32],
     },
-    /// The caller wants to stop.
+    /// The caller stopped.
     #[error("stopped")]
     Stopped,
 }
 
 impl SourceError {
-    /// Whether what is wrong is what was read, and not the way there.
+    /// Whether the data is invalid, as opposed to a failure of the connection.
     #[must_use]
     pub const fn is_input(&self) -> bool {
         matches!(
@@ -273,10 +272,10 @@ impl SourceError {
         )
     }
 
-    /// Whether the same question may have an answer later: the source is away or busy, or the chain
-    /// was reorganised while it was read.
+    /// Whether the same request may succeed later: the source is unavailable, or the chain was reorganised
+    /// while it was read.
     #[must_use]
-    pub const fn may_pass(&self) -> bool {
-        matches!(self, Self::NoBlock { .. } | Self::Gone { .. } | Self::Unreachable { .. })
+    pub const fn is_transient(&self) -> bool {
+        matches!(self, Self::NoBlock { .. } | Self::NotOnChain { .. } | Self::Unreachable { .. })
     }
 }

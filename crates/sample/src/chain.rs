@@ -122,7 +122,7 @@ impl BlockSource for SampleChain {
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let found = self.0.iter().find(|block| block.reference.hash == *hash);
-        found.cloned().ok_or(SourceError::Gone { hash: *hash })
+        found.cloned().ok_or(SourceError::NotOnChain { hash: *hash })
     }
 }
 

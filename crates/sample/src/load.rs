@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_chain::follow::{IngestError, IngestRequest, Watch, ingest};
+use assay_chain::follow::{IngestError, IngestObserver, IngestRequest, ingest};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_graph::{GraphError, GraphStore};
 use assay_intel::{
@@ -156,7 +156,7 @@ async fn chain(graphs: &dyn GraphStore, clock: &Clock) -> Result<(), LoadError> 
 /// Nobody waits for it.
 struct Unwatched;
 
-impl Watch for Unwatched {
+impl IngestObserver for Unwatched {
     fn reached(&self, _height: u64, _target: u64, _blocks: u64) {}
 
     fn notice(&self, message: &str) {

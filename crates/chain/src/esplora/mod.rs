@@ -1,9 +1,9 @@
 //! Blocks, and histories of single addresses, of an Esplora API: the HTTP interface of Blockstream's
 //! explorer, which others offer too.
 //!
-//! It is somebody else's word, so it is checked as a node's is: a transaction's identifier is recomputed
-//! from what it is said to hold, a block's merkle root from its transactions. What cannot be checked is
-//! whether a history is complete, and which block a transaction is said to be in.
+//! Its data is validated as a node's is: a transaction's identifier is recomputed from its contents, a
+//! block's merkle root from its transactions. Two things cannot be validated: that a history is complete, and
+//! which block a transaction is in.
 
 mod answer;
 
@@ -19,16 +19,16 @@ use super::{
     BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
     hash::{hash_text, parse_hash},
     histories::ConfirmedTransaction,
-    http::{Answer, Request, Server, Trouble, shortened},
+    http::{AttemptError, Request, Response, Server, shortened},
     identity,
     params::{HeaderForm, TransactionForm},
     raw::merkle::merkle_root,
 };
 
-/// How many transactions a page holds.
+/// Number of transactions on a page.
 pub const PAGE: usize = 25;
 
-/// More transactions than any block holds.
+/// Limit of transactions of a block, above that of any chain.
 const MOST_TRANSACTIONS: usize = 1_000_000;
 
 /// An Esplora API.
@@ -38,18 +38,18 @@ pub struct Esplora {
     reader: Reader,
 }
 
-/// An address over its lifetime, as far as blocks show it. Change counts as received and spent.
+/// Confirmed totals of an address over its lifetime. Change counts as received and spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressStatistics {
-    /// Outputs that it got.
+    /// Number of its outputs.
     pub outputs: u64,
-    /// What they are worth together, in base units.
+    /// Their total in base units.
     pub received: u64,
-    /// How many of them were spent.
+    /// Number of them that were spent.
     pub spent_outputs: u64,
-    /// What those are worth together, in base units.
+    /// Total of the spent ones in base units.
     pub spent: u64,
-    /// Transactions in which it appears.
+    /// Number of transactions in which it appears.
     pub transactions: u64,
 }
 
@@ -58,7 +58,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// Where no such API is known for the chain.
+    /// If the chain has no Esplora API.
     pub fn new(chain: ChainId, server: Server) -> Result<Self, SourceError> {
         let known = |params: &&ChainParams| {
             let header = matches!(params.header, HeaderForm::Plain { .. } | HeaderForm::AuxPow);
@@ -79,11 +79,11 @@ impl Esplora {
         self.reader.chain
     }
 
-    /// Checks that the API serves the chain, as far as it has blocks that tell.
+    /// Verifies that the API serves the chain, as far as its blocks show that.
     ///
     /// # Errors
     ///
-    /// Where it does not, or serves a test network and those are refused; and as [`Esplora::tip`].
+    /// If it does not, or serves a test network and those are refused; and as [`Esplora::tip`].
     pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
         let (chain, url) = (self.reader.chain, self.server.url());
         identity::check(chain, url, test_networks, |height| self.hash_at(height))
@@ -93,7 +93,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// Where the API gives no answer, or none that can be true: as all questions here.
+    /// If the API does not answer, or with invalid data. The same holds for all other requests.
     pub fn tip(&self) -> Result<TipRef, SourceError> {
         self.newest().map(|newest| TipRef { height: newest.height, hash: newest.hash })
     }
@@ -106,12 +106,13 @@ impl Esplora {
     pub fn newest(&self) -> Result<BlockRef, SourceError> {
         // By its hash, so that all of it is of the same block.
         let path = "/blocks/tip/hash";
-        let hash = self.hash(path)?.ok_or_else(|| self.untrue(path, "there is none".to_owned()))?;
+        let hash =
+            self.hash(path)?.ok_or_else(|| self.invalid_data(path, "there is none".to_owned()))?;
         let answer = self.block_answer(&hash)?;
         Ok(self.reference(&answer, &hash)?.0)
     }
 
-    /// The hash of the block at a height; `None` where there is none.
+    /// The hash of the block at a height; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -120,49 +121,51 @@ impl Esplora {
         self.hash(&format!("/block-height/{height}"))
     }
 
-    /// A block, with what its transactions spend.
+    /// A block with its spent outputs.
     ///
     /// # Errors
     ///
-    /// As [`Esplora::tip`]; [`SourceError::Gone`] where there is none with this hash.
+    /// As [`Esplora::tip`]; [`SourceError::NotOnChain`] if there is none with this hash.
     pub fn block(&self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let path = block_path(hash);
         let answer = self.block_answer(hash)?;
         let (reference, committed) = self.reference(&answer, hash)?;
         let count = answer.tx_count;
         if count > MOST_TRANSACTIONS {
-            return Err(self.untrue(&path, format!("it says it has {count} transactions")));
+            return Err(self.invalid_data(&path, format!("it says it has {count} transactions")));
         }
         let mut transactions = Vec::with_capacity(count);
         while transactions.len() < count {
             let page = format!("{path}/txs/{}", transactions.len());
-            let gone = SourceError::Gone { hash: *hash };
+            let gone = SourceError::NotOnChain { hash: *hash };
             let answers: Vec<TransactionAnswer> = self.json(&page)?.ok_or(gone)?;
             let expected = PAGE.min(count - transactions.len());
             if answers.len() != expected {
                 let found = answers.len();
                 let reason = format!("there are {found} transactions instead of {expected}");
-                return Err(self.untrue(&page, reason));
+                return Err(self.invalid_data(&page, reason));
             }
             for answer in &answers {
                 let read = self.reader.unconfirmed(answer);
-                transactions.push(read.map_err(|reason| self.untrue(&page, reason))?);
+                transactions.push(read.map_err(|reason| self.invalid_data(&page, reason))?);
             }
         }
         let computed = merkle_root(transactions.iter().map(|read| read.txid));
         if computed != Ok(committed) {
             let reason =
                 format!("its transactions do not have the merkle root {}", hash_text(&committed));
-            return Err(self.untrue(&path, reason));
+            return Err(self.invalid_data(&path, reason));
         }
         let mut coinbases = transactions.iter().map(|read| read.kind == TransactionKind::Coinbase);
         if coinbases.next() != Some(true) || coinbases.any(|coinbase| coinbase) {
-            return Err(self.untrue(&path, "it does not begin with its only coinbase".to_owned()));
+            return Err(
+                self.invalid_data(&path, "it does not begin with its only coinbase".to_owned())
+            );
         }
         Ok(Block { reference, transactions })
     }
 
-    /// What an address did over its lifetime.
+    /// The totals of an address.
     ///
     /// # Errors
     ///
@@ -173,8 +176,8 @@ impl Esplora {
         answer.map(Into::into).ok_or_else(|| self.refused(&path, 404, "no such address"))
     }
 
-    /// A page of the transactions of an address that are in blocks, newest first: the first one, or the
-    /// one behind a transaction. A page that is not full is the last.
+    /// A page of an address's confirmed transactions, newest first: the first page, or the one after a
+    /// transaction. A page that is not full is the last one.
     ///
     /// # Errors
     ///
@@ -190,12 +193,13 @@ impl Esplora {
         }
         let answers: Option<Vec<TransactionAnswer>> = self.json(&path)?;
         let answers = answers.ok_or_else(|| self.refused(&path, 404, "no such address"))?;
-        let read =
-            |answer| self.reader.transaction(answer).map_err(|reason| self.untrue(&path, reason));
+        let read = |answer| {
+            self.reader.transaction(answer).map_err(|reason| self.invalid_data(&path, reason))
+        };
         answers.iter().filter_map(|answer| read(answer).transpose()).collect()
     }
 
-    /// A transaction in a block; `None` where there is none.
+    /// A confirmed transaction; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -204,16 +208,18 @@ impl Esplora {
         let path = format!("/tx/{txid}");
         let Some(answer) = self.json::<TransactionAnswer>(&path)? else { return Ok(None) };
         let read = self.reader.transaction(&answer);
-        let found = read.map_err(|reason| self.untrue(&path, reason))?;
+        let found = read.map_err(|reason| self.invalid_data(&path, reason))?;
         match found {
             Some(found) if found.transaction.txid != *txid => {
-                Err(self.untrue(&path, format!("it is transaction {}", found.transaction.txid)))
+                Err(self
+                    .invalid_data(&path, format!("it is transaction {}", found.transaction.txid)))
             }
             found => Ok(found),
         }
     }
 
-    /// What spends each output of a transaction, in their order; `None` where nothing in a block does.
+    /// The confirmed transactions that spend a transaction's outputs, by output index; `None` for an output
+    /// that is not spent.
     ///
     /// # Errors
     ///
@@ -222,7 +228,8 @@ impl Esplora {
         let path = format!("/tx/{txid}/outspends");
         let answers: Option<Vec<OutspendAnswer>> = self.json(&path)?;
         let answers = answers.ok_or_else(|| self.refused(&path, 404, "no such transaction"))?;
-        let read = |answer| answer::spender(answer).map_err(|reason| self.untrue(&path, reason));
+        let read =
+            |answer| answer::spender(answer).map_err(|reason| self.invalid_data(&path, reason));
         answers.iter().map(read).collect()
     }
 
@@ -232,11 +239,11 @@ impl Esplora {
         hash: &[u8; 32],
     ) -> Result<(BlockRef, [u8; 32]), SourceError> {
         let read = self.reader.reference(answer, hash);
-        read.map_err(|reason| self.untrue(&block_path(hash), reason))
+        read.map_err(|reason| self.invalid_data(&block_path(hash), reason))
     }
 
     fn block_answer(&self, hash: &[u8; 32]) -> Result<BlockAnswer, SourceError> {
-        self.json(&block_path(hash))?.ok_or(SourceError::Gone { hash: *hash })
+        self.json(&block_path(hash))?.ok_or(SourceError::NotOnChain { hash: *hash })
     }
 
     fn hash(&self, path: &str) -> Result<Option<[u8; 32]>, SourceError> {
@@ -250,14 +257,14 @@ impl Esplora {
         self.get(path, |body| serde_json::from_slice(body).map_err(|error| error.to_string()))
     }
 
-    /// Gets what is at a path; `None` where there is nothing.
+    /// A GET request of a path; `None` if there is nothing.
     fn get<T>(
         &self,
         path: &str,
         read: impl Fn(&[u8]) -> Result<T, String>,
     ) -> Result<Option<T>, SourceError> {
         self.server.ask(Request::get(path), |answer| {
-            let Answer { status, retry_after, body } = answer;
+            let Response { status, retry_after, body } = answer;
             match status {
                 200..=299 => match read(body) {
                     Ok(read) => Ok(Some(read)),
@@ -273,7 +280,7 @@ impl Esplora {
                 }
                 _ => {
                     let reason = format!("{path} fails (HTTP status {status})");
-                    Err(Trouble::Passing { reason, after: *retry_after })
+                    Err(AttemptError::Transient { reason, after: *retry_after })
                 }
             }
         })
@@ -288,8 +295,12 @@ impl Esplora {
         }
     }
 
-    fn untrue(&self, path: &str, reason: String) -> SourceError {
-        SourceError::Untrue { url: self.server.url().to_owned(), what: path.to_owned(), reason }
+    fn invalid_data(&self, path: &str, reason: String) -> SourceError {
+        SourceError::InvalidData {
+            url: self.server.url().to_owned(),
+            what: path.to_owned(),
+            reason,
+        }
     }
 }
 
@@ -313,7 +324,7 @@ impl BlockSource for Esplora {
         };
         let block = Self::block(self, &hash)?;
         if block.reference.height != height {
-            return Err(self.untrue(&path, format!("it is block {}", block.reference.height)));
+            return Err(self.invalid_data(&path, format!("it is block {}", block.reference.height)));
         }
         Ok(block)
     }

@@ -213,7 +213,7 @@ impl BlockSource for FileSource {
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let place = self.index.find(index::short(hash));
-        let Some(place) = place else { return Err(SourceError::Gone { hash: *hash }) };
+        let Some(place) = place else { return Err(SourceError::NotOnChain { hash: *hash }) };
         self.block_at(self.first + u64::try_from(place).unwrap_or_default())
     }
 

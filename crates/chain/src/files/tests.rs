@@ -69,7 +69,7 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
     assert_eq!((source.left_out(), source.cut_off()), (3, 1));
     assert_eq!(source.tip().unwrap(), TipRef { height: 7, hash: main[7].1 });
     assert_eq!(source.block(&main[2].1).unwrap().reference.height, 2);
-    assert!(matches!(source.block(&side[1].1), Err(SourceError::Gone { .. })));
+    assert!(matches!(source.block(&side[1].1), Err(SourceError::NotOnChain { .. })));
     assert!(matches!(source.block_at(8), Err(SourceError::NoBlock { height: 8, tip: 7 })));
     assert_eq!(source.hash_at(8).unwrap(), None);
 

@@ -1,11 +1,11 @@
-//! Blocks into a graph: backfill, then following the chain through its reorganisations.
+//! Ingesting: records a chain's blocks in a graph, first as a backfill, then through reorganisations.
 //!
-//! Every batch of blocks is one transaction with the cursor in it, so that whatever ends the program,
-//! the graph holds a whole beginning of the chain and goes on from there.
+//! Every batch of blocks is one transaction that contains the cursor. Whatever ends the program, the graph
+//! holds the chain up to some block and continues from there.
 //!
-//! - [`run`]: step by step to where the source stands
-//! - [`record`]: batches of blocks into the graph
-//! - [`reader`]: the source, asked from threads of its own
+//! - [`run`]: steps towards the source's newest block
+//! - [`record`]: batches of blocks
+//! - [`reader`]: the source, on threads of its own
 
 mod error;
 mod reader;
@@ -30,42 +30,42 @@ use assay_system::Clock;
 
 use self::{reader::Reader, run::Run};
 
-/// Blocks behind from which on it pays to load first and index afterwards.
+/// Number of missing blocks from which on a backfill without indexes is faster.
 const BACKFILL_FROM: u64 = 5_000;
 
-/// What to ingest.
+/// The parameters of an ingest.
 #[derive(Clone, Copy, Debug)]
 pub struct IngestRequest {
-    /// The chain.
+    /// Chain.
     pub chain: ChainId,
-    /// The first block; the first that the source has where left out.
+    /// Height of the first block; `None` for the source's first one.
     pub from: Option<u64>,
-    /// The last block; the newest where left out.
+    /// Height of the last block; `None` for the newest.
     pub to: Option<u64>,
-    /// How often to look for new blocks once the newest is reached; `None` ends there.
+    /// Interval of checks for new blocks; `None` ends at the newest block.
     pub follow: Option<Duration>,
-    /// Whether the chain is made up.
+    /// Whether the chain is demo data.
     pub sample: bool,
 }
 
-/// What was ingested.
+/// The result of an ingest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct IngestReport {
-    /// Blocks recorded.
+    /// Number of recorded blocks.
     pub blocks: u64,
-    /// Their transactions.
+    /// Number of their transactions.
     pub transactions: u64,
-    /// The height of the newest block that is recorded now.
+    /// Height of the newest recorded block.
     pub tip: Option<u64>,
-    /// Reorganisations met: the last height that stayed, and how many blocks went.
+    /// Reorganisations: the height of the last common block, and the number of blocks rolled back.
     pub reorganisations: Vec<(u64, u64)>,
 }
 
-/// Is told how ingesting goes.
-pub trait Watch: Send + Sync {
-    /// Blocks up to `height` are recorded, of a chain that reaches to `target`.
+/// An observer of the progress of an ingest.
+pub trait IngestObserver: Send + Sync {
+    /// `blocks` more blocks are recorded, up to `height` of `target`.
     fn reached(&self, height: u64, target: u64, blocks: u64);
-    /// Something that a person should know.
+    /// A message for the operator.
     fn notice(&self, message: &str);
 }
 
@@ -73,27 +73,27 @@ pub trait Watch: Send + Sync {
 ///
 /// # Errors
 ///
-/// Where the source gives something that cannot be true, or fails for good; and where the store does.
-/// A source that is away for a while is waited for where the chain is followed.
+/// If the source returns invalid data or fails permanently, or the store fails. An ingest that follows the
+/// chain waits for a source that is unavailable.
 pub async fn ingest(
     graphs: &dyn GraphStore,
     source: Box<dyn BlockSource>,
     request: IngestRequest,
     clock: &Clock,
-    watch: &dyn Watch,
+    observer: &dyn IngestObserver,
 ) -> Result<IngestReport, IngestError> {
     let stage = stage!("ingest", chain = request.chain.info().id);
-    let begun = begin(graphs, source, request, clock, watch).instrument(stage);
+    let begun = begin(graphs, source, request, clock, observer).instrument(stage);
     begun.await?.finish().await
 }
 
-/// Looks where the source and the graph stand, and makes everything ready.
+/// Compares the source with the graph and opens the writer.
 async fn begin<'a>(
     graphs: &dyn GraphStore,
     source: Box<dyn BlockSource>,
     request: IngestRequest,
     clock: &'a Clock,
-    watch: &'a dyn Watch,
+    observer: &'a dyn IngestObserver,
 ) -> Result<Run<'a>, IngestError> {
     let reader = Reader::new(source);
     let newest = reader.tip().await?;
@@ -107,7 +107,7 @@ async fn begin<'a>(
     if first > next {
         return Err(IngestError::Missing { next, first });
     }
-    // Nothing of what is asked for can be recorded.
+    // None of the requested blocks can be recorded.
     if let (None, Some(to)) = (known, request.to.filter(|to| *to < next)) {
         return Err(IngestError::Missing { next: to, first: next });
     }
@@ -130,7 +130,7 @@ async fn begin<'a>(
         writer,
         graph,
         clock,
-        watch,
+        observer,
         report: IngestReport::default(),
         batch: 16,
     })

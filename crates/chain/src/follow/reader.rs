@@ -1,4 +1,4 @@
-//! The source of blocks, asked from threads of its own.
+//! The block source, on threads of its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,9 +6,9 @@ use assay_engine::utxo::Block;
 use assay_telemetry::request::on_thread;
 
 use super::IngestError;
-use crate::{BlockSource, Portion, SourceError, TipRef};
+use crate::{BatchLimit, BlockSource, SourceError, TipRef};
 
-/// The source, on threads of its own: it blocks.
+/// The block source, whose calls block, on threads of its own.
 #[derive(Clone)]
 pub(super) struct Reader(Arc<Mutex<Box<dyn BlockSource>>>);
 
@@ -19,12 +19,12 @@ impl Reader {
 
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        what: impl FnOnce(&mut dyn BlockSource) -> Result<T, SourceError> + Send + 'static,
+        request: impl FnOnce(&mut dyn BlockSource) -> Result<T, SourceError> + Send + 'static,
     ) -> Result<T, IngestError> {
         let source = Arc::clone(&self.0);
         let asked = on_thread(move || {
             let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
-            what(&mut **source)
+            request(&mut **source)
         });
         Ok(asked.await.map_err(|_| IngestError::Reader)??)
     }
@@ -37,7 +37,11 @@ impl Reader {
         self.ask(move |source| source.hash_at(height)).await
     }
 
-    pub(super) async fn blocks(&self, from: u64, most: Portion) -> Result<Vec<Block>, IngestError> {
-        self.ask(move |source| source.blocks(from, most)).await
+    pub(super) async fn blocks(
+        &self,
+        from: u64,
+        limit: BatchLimit,
+    ) -> Result<Vec<Block>, IngestError> {
+        self.ask(move |source| source.blocks(from, limit)).await
     }
 }

@@ -6,12 +6,12 @@ use tracing::Instrument;
 
 use super::{IngestError, run::Run};
 use crate::{
-    Portion, SourceError,
+    BatchLimit, SourceError,
     resolve::{Resolver, outputs_to_look_up},
 };
 
 /// Inputs and outputs of one batch: large enough to be fast, small enough for little memory.
-const BATCH_LEGS: usize = 60_000;
+const BATCH_ENTRIES: usize = 60_000;
 /// Most blocks of one batch.
 const MOST_BLOCKS: usize = 512;
 
@@ -34,10 +34,10 @@ impl Run<'_> {
                 let none = SourceError::NoBlock { height: next, tip: next.saturating_sub(1) };
                 return Ok(Some(stray.unwrap_or_else(|| none.into())));
             };
-            let legs = blocks.iter().map(Block::inputs_and_outputs).sum();
-            self.resize(blocks.len(), legs);
+            let entries = blocks.iter().map(Block::inputs_and_outputs).sum();
+            self.resize(blocks.len(), entries);
             // Beside much that is written, nothing is read: both may be one large block.
-            if last < target && stray.is_none() && legs <= 2 * BATCH_LEGS {
+            if last < target && stray.is_none() && entries <= 2 * BATCH_ENTRIES {
                 let (reader, most) = (self.reader.clone(), self.most(last + 1, target));
                 let reading = async move { reader.blocks(last + 1, most).await };
                 pending = Some(tokio::spawn(reading.in_current_span()));
@@ -68,16 +68,16 @@ impl Run<'_> {
         None
     }
 
-    fn most(&self, from: u64, target: u64) -> Portion {
+    fn most(&self, from: u64, target: u64) -> BatchLimit {
         let left = usize::try_from(target.saturating_sub(from)).unwrap_or(usize::MAX);
         let blocks = self.batch.min(left.saturating_add(1)).max(1);
-        Portion { blocks, legs: BATCH_LEGS }
+        BatchLimit { blocks, entries: BATCH_ENTRIES }
     }
 
     /// Asks for more blocks at once while they are small, for fewer when they grow.
-    fn resize(&mut self, blocks: usize, legs: usize) {
-        let each = (legs / blocks.max(1)).max(1);
-        self.batch = (BATCH_LEGS / each).clamp(1, MOST_BLOCKS).min(self.batch * 2);
+    fn resize(&mut self, blocks: usize, entries: usize) {
+        let each = (entries / blocks.max(1)).max(1);
+        self.batch = (BATCH_ENTRIES / each).clamp(1, MOST_BLOCKS).min(self.batch * 2);
     }
 
     /// Records blocks, each of which follows the one before it, in one transaction.
@@ -96,7 +96,7 @@ impl Run<'_> {
         let transactions: usize = records.iter().map(|block| block.transactions.len()).sum();
         self.report.transactions += u64::try_from(transactions).unwrap_or(u64::MAX);
         if let Some(last) = records.last() {
-            self.watch.reached(last.reference.height, target, count);
+            self.observer.reached(last.reference.height, target, count);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Step by step to where the source stands: forwards, and back where it was reorganised.
+//! The steps of an ingest: forwards to the source's newest block, and back after a reorganisation.
 
 use std::{
     sync::Arc,
@@ -10,17 +10,17 @@ use assay_system::Clock;
 use assay_telemetry::stage;
 use tracing::Instrument;
 
-use super::{IngestError, IngestReport, IngestRequest, Watch, reader::Reader};
+use super::{IngestError, IngestObserver, IngestReport, IngestRequest, reader::Reader};
 use crate::SourceError;
 
-/// How long to wait after a failure that may pass; after each further one twice as long...
+/// Delay after a transient failure; doubled with each further one...
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// ...up to this.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// How often a source that contradicts itself is asked again, where nobody waits for new blocks.
+/// Retries of an ingest that does not follow the chain, for a source that was reorganised while it was read.
 pub(super) const RETRIES: u32 = 3;
 
-/// Ingesting under way.
+/// An ingest in progress.
 pub(super) struct Run<'a> {
     pub(super) request: IngestRequest,
     pub(super) start: u64,
@@ -29,31 +29,31 @@ pub(super) struct Run<'a> {
     pub(super) writer: Box<dyn GraphWriter>,
     pub(super) graph: Arc<dyn Graph>,
     pub(super) clock: &'a Clock,
-    pub(super) watch: &'a dyn Watch,
+    pub(super) observer: &'a dyn IngestObserver,
     pub(super) report: IngestReport,
-    /// Blocks to ask for at once.
+    /// Number of blocks in the next batch.
     pub(super) batch: usize,
 }
 
-/// Where the source stands, compared with the graph.
-enum Standing {
-    /// There are blocks to record, up to this height.
+/// The source's newest block compared with the graph's.
+enum SourcePosition {
+    /// There are blocks to be recorded, up to this height.
     Behind(u64),
-    /// The graph holds the source's newest block.
+    /// The graph has the source's newest block.
     Level,
-    /// The source knows less than the graph, and nothing else: it lags.
+    /// The source has fewer blocks than the graph, all of them the same.
     Lags,
-    /// The source follows another branch from this height on.
+    /// The source is on another branch above this height.
     Branched(u64),
 }
 
-/// What one step came to.
+/// The result of a step.
 enum Step {
-    /// Something was recorded or taken back, and there may be more.
+    /// Blocks were recorded or rolled back, and there may be more.
     Changed,
-    /// There is nothing to do for now.
+    /// There is nothing to do at present.
     Done,
-    /// There are blocks to record, but they do not follow what is recorded: why.
+    /// There are blocks to be recorded, but they do not follow the recorded ones.
     Stuck(IngestError),
 }
 
@@ -73,15 +73,15 @@ impl Run<'_> {
                     tokio::time::sleep(every).await;
                     continue;
                 }
-                // The source may just have been reorganised: where it stands is looked at once more.
+                // The source may just have been reorganised: compare once more.
                 (Ok(Step::Stuck(_)), _) if failed == 0 => {
                     failed = 1;
                     continue;
                 }
                 (Ok(Step::Stuck(error)), Some(_)) => error,
-                (Err(IngestError::Source(error)), Some(_)) if error.may_pass() => error.into(),
-                // The source was reorganised while it was read: what it says now is asked for again.
-                (Err(IngestError::Source(error @ SourceError::Gone { .. })), None)
+                (Err(IngestError::Source(error)), Some(_)) if error.is_transient() => error.into(),
+                // The source was reorganised while it was read: read it again.
+                (Err(IngestError::Source(error @ SourceError::NotOnChain { .. })), None)
                     if failed < RETRIES =>
                 {
                     error.into()
@@ -89,7 +89,7 @@ impl Run<'_> {
                 (Ok(Step::Stuck(error)), None) | (Err(error), _) => return Err(error),
             };
             failed += 1;
-            self.watch.notice(&format!("{error}; trying again in {} s", wait.as_secs()));
+            self.observer.notice(&format!("{error}; trying again in {} s", wait.as_secs()));
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
@@ -98,10 +98,10 @@ impl Run<'_> {
         Ok(self.report)
     }
 
-    /// Records what there is to record.
+    /// Records or rolls back blocks, if there are any.
     async fn step(&mut self) -> Result<Step, IngestError> {
-        match self.standing().await? {
-            Standing::Behind(target) => {
+        match self.source_position().await? {
+            SourcePosition::Behind(target) => {
                 let before = self.report.blocks;
                 let stopped = self.catch_up(target).await?;
                 Ok(match stopped {
@@ -109,47 +109,47 @@ impl Run<'_> {
                     _ => Step::Changed,
                 })
             }
-            Standing::Branched(height) => {
+            SourcePosition::Branched(height) => {
                 self.roll_back(height).await?;
                 Ok(Step::Changed)
             }
-            Standing::Level => {
+            SourcePosition::Level => {
                 self.complete_backfill().await?;
                 self.writer.verified(self.clock.now()).await?;
                 Ok(Step::Done)
             }
-            Standing::Lags => {
-                self.watch.notice("the source lags behind what is recorded; waiting for it");
+            SourcePosition::Lags => {
+                self.observer.notice("the source lags behind what is recorded; waiting for it");
                 Ok(Step::Done)
             }
         }
     }
 
-    async fn standing(&mut self) -> Result<Standing, IngestError> {
+    async fn source_position(&mut self) -> Result<SourcePosition, IngestError> {
         let newest = self.reader.tip().await?;
         let Some(tip) = self.writer.tip().map(|tip| tip.block) else {
             if newest.height < self.start {
                 let (height, tip) = (self.start, newest.height);
                 return Err(SourceError::NoBlock { height, tip }.into());
             }
-            return Ok(Standing::Behind(self.target(newest.height)));
+            return Ok(SourcePosition::Behind(self.target(newest.height)));
         };
         if newest.hash == tip.hash {
-            return Ok(Standing::Level);
+            return Ok(SourcePosition::Level);
         }
         let common = newest.height.min(tip.height);
         let theirs = self.reader.hash_at(common).await?;
         let ours = self.graph.blocks(common, common).await?.first().map(|block| block.hash);
         if theirs.is_some() && theirs != ours {
-            return self.fork(common).await.map(Standing::Branched);
+            return self.fork(common).await.map(SourcePosition::Branched);
         }
         let target = self.target(newest.height);
         if target > tip.height {
-            Ok(Standing::Behind(target))
+            Ok(SourcePosition::Behind(target))
         } else if newest.height < tip.height {
-            Ok(Standing::Lags)
+            Ok(SourcePosition::Lags)
         } else {
-            Ok(Standing::Level)
+            Ok(SourcePosition::Level)
         }
     }
 
@@ -157,7 +157,7 @@ impl Run<'_> {
         self.request.to.map_or(newest, |to| to.min(newest))
     }
 
-    /// The last height at which the source and the graph agree, below one at which they do not.
+    /// The height of the last block that the source and the graph have in common, below one that differs.
     async fn fork(&self, differs_at: u64) -> Result<u64, IngestError> {
         let lowest = differs_at.saturating_sub(DEEPEST_REORGANISATION).max(self.start);
         let ours = self.graph.blocks(lowest, differs_at).await?;
@@ -175,20 +175,20 @@ impl Run<'_> {
         self.writer.roll_back(height).await?;
         let gone = tip.saturating_sub(height);
         self.report.reorganisations.push((height, gone));
-        self.watch.notice(&format!(
+        self.observer.notice(&format!(
             "reorganisation: {gone} blocks above {height} are no longer part of the chain and were \
-             taken back"
+             rolled back"
         ));
         Ok(())
     }
 
     async fn complete_backfill(&mut self) -> Result<(), IngestError> {
         if self.backfill {
-            self.watch.notice("all blocks are in; building indexes");
+            self.observer.notice("all blocks are in; building indexes");
             let begun = Instant::now();
             self.writer.build_indexes().await?;
             self.backfill = false;
-            self.watch.notice(&format!("indexes built in {} s", begun.elapsed().as_secs()));
+            self.observer.notice(&format!("indexes built in {} s", begun.elapsed().as_secs()));
         }
         Ok(())
     }

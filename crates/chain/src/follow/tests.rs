@@ -38,7 +38,7 @@ impl BlockSource for Given {
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let found = self.blocks.iter().find(|block| block.reference.hash == *hash && !self.gone);
-        found.cloned().ok_or(SourceError::Gone { hash: *hash })
+        found.cloned().ok_or(SourceError::NotOnChain { hash: *hash })
     }
 }
 
@@ -73,7 +73,7 @@ fn given(blocks: Vec<Block>) -> Given {
 #[derive(Default)]
 struct Heard(Mutex<Vec<String>>);
 
-impl Watch for Heard {
+impl IngestObserver for Heard {
     fn reached(&self, _: u64, _: u64, _: u64) {}
 
     fn notice(&self, message: &str) {
@@ -165,7 +165,7 @@ async fn a_source_whose_blocks_are_always_gone_is_given_up() {
     let source = Given { gone: true, ..given(branch(1, 0..=1)) };
     let asked = Arc::clone(&source.asked);
     let error = place.ingest(source, ONCE).await.unwrap_err();
-    assert!(matches!(error, IngestError::Source(SourceError::Gone { .. })), "{error}");
+    assert!(matches!(error, IngestError::Source(SourceError::NotOnChain { .. })), "{error}");
     assert_eq!(asked.load(Ordering::Relaxed), 1 + usize::try_from(RETRIES).unwrap());
     assert_eq!(place.heard.0.lock().unwrap().len(), usize::try_from(RETRIES).unwrap());
 }

@@ -1,4 +1,4 @@
-//! Histories from an Esplora.
+//! Histories from an Esplora API.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,23 +7,23 @@ use assay_engine::{
     utxo::{BlockRef, Txid},
 };
 
-use super::{ConfirmedTransaction, Histories, Summary};
+use super::{AddressSummary, ConfirmedTransaction, HistorySource};
 use crate::{SourceError, TestNetworks, esplora::Esplora};
 
-/// An Esplora that tells histories.
+/// Histories from an Esplora API.
 #[derive(Debug)]
 pub struct EsploraHistories {
     esplora: Esplora,
     test_networks: TestNetworks,
-    /// Whether it was found to serve the right chain.
-    known: AtomicBool,
+    /// Whether it was verified to serve the chain.
+    verified: AtomicBool,
 }
 
 impl EsploraHistories {
-    /// Asks an Esplora. That it serves the right chain is checked before it is believed.
+    /// Histories from an API that is verified to serve the chain before its first answer is used.
     #[must_use]
     pub const fn new(esplora: Esplora, test_networks: TestNetworks) -> Self {
-        Self { esplora, test_networks, known: AtomicBool::new(false) }
+        Self { esplora, test_networks, verified: AtomicBool::new(false) }
     }
 
     fn classify(&self, found: &mut ConfirmedTransaction) {
@@ -31,18 +31,18 @@ impl EsploraHistories {
     }
 }
 
-impl Histories for EsploraHistories {
+impl HistorySource for EsploraHistories {
     fn tip(&self) -> Result<BlockRef, SourceError> {
-        if !self.known.load(Ordering::Relaxed) {
+        if !self.verified.load(Ordering::Relaxed) {
             self.esplora.check_chain(self.test_networks)?;
-            self.known.store(true, Ordering::Relaxed);
+            self.verified.store(true, Ordering::Relaxed);
         }
         self.esplora.newest()
     }
 
-    fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError> {
+    fn summary(&self, address: &CanonicalAddress) -> Result<AddressSummary, SourceError> {
         let statistics = self.esplora.address(address)?;
-        Ok(Summary {
+        Ok(AddressSummary {
             funded: statistics.received.into(),
             spent: statistics.spent.into(),
             transactions: statistics.transactions,

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 pub use self::esplora::EsploraHistories;
 use crate::SourceError;
 
-/// A transaction in a block, classified, with its spent outputs as far as the API tells them.
+/// A confirmed transaction, classified, with its spent outputs as far as the API returns them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfirmedTransaction {
     /// The transaction.
@@ -32,56 +32,56 @@ impl ConfirmedTransaction {
     }
 }
 
-/// What an API says of an address in all. Amounts are in base units, change included.
+/// Totals of an address. Amounts are in base units and include change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// Received.
+pub struct AddressSummary {
+    /// Total received.
     pub funded: u128,
-    /// Spent.
+    /// Total spent.
     pub spent: u128,
-    /// Confirmed transactions.
+    /// Number of confirmed transactions.
     pub transactions: u64,
 }
 
-/// An API that tells the histories of addresses. Calls block the thread.
-pub trait Histories: fmt::Debug + Send + Sync {
+/// A source of the histories of single addresses. Calls block the thread.
+pub trait HistorySource: fmt::Debug + Send + Sync {
     /// The newest block.
     ///
     /// # Errors
     ///
-    /// Where the API does not say.
+    /// If the source fails.
     fn tip(&self) -> Result<BlockRef, SourceError>;
 
-    /// An address in all.
+    /// The totals of an address.
     ///
     /// # Errors
     ///
-    /// Where the API does not say.
-    fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError>;
+    /// If the source fails.
+    fn summary(&self, address: &CanonicalAddress) -> Result<AddressSummary, SourceError>;
 
-    /// Confirmed transactions of an address, the newest first: the first page, or the one after a
-    /// transaction. Empty where there are no more.
+    /// A page of an address's confirmed transactions, newest first: the first page, or the one after a
+    /// transaction. Empty if there are no more.
     ///
     /// # Errors
     ///
-    /// Where the API does not say.
+    /// If the source fails.
     fn page(
         &self,
         address: &CanonicalAddress,
         after: Option<&Txid>,
     ) -> Result<Vec<ConfirmedTransaction>, SourceError>;
 
-    /// A transaction; `None` where it is not there or not confirmed.
+    /// A transaction; `None` if it does not exist or is not confirmed.
     ///
     /// # Errors
     ///
-    /// Where the API does not say.
+    /// If the source fails.
     fn transaction(&self, txid: &Txid) -> Result<Option<ConfirmedTransaction>, SourceError>;
 
     /// The confirmed transactions that spend a transaction's outputs, by output index.
     ///
     /// # Errors
     ///
-    /// Where the API does not say.
+    /// If the source fails.
     fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError>;
 }

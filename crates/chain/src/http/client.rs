@@ -9,7 +9,7 @@ use ureq::{
     http::{StatusCode, header},
 };
 
-use super::{Answer, Http, NoAnswer, Request};
+use super::{ExchangeError, Http, Request, Response};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: u32 = 5;
@@ -80,7 +80,7 @@ impl Client {
         Ok(Self { agent, url, credentials })
     }
 
-    fn authorization(&self) -> Result<Option<String>, NoAnswer> {
+    fn authorization(&self) -> Result<Option<String>, ExchangeError> {
         let pair = match &self.credentials {
             Credentials::None => return Ok(None),
             Credentials::Password { user, password } => format!("{user}:{password}"),
@@ -88,15 +88,19 @@ impl Client {
                 let reason = format!("failed to read the cookie {}: {error}", path.display());
                 // A node that is not running has none.
                 match error.kind() {
-                    io::ErrorKind::NotFound => NoAnswer::Passing(reason),
-                    _ => NoAnswer::Lasting(reason),
+                    io::ErrorKind::NotFound => ExchangeError::Transient(reason),
+                    _ => ExchangeError::Permanent(reason),
                 }
             })?,
         };
         Ok(Some(format!("Basic {}", BASE64.encode(pair.trim()))))
     }
 
-    fn send(&self, request: Request<'_>, authorization: Option<&str>) -> Result<Answer, NoAnswer> {
+    fn send(
+        &self,
+        request: Request<'_>,
+        authorization: Option<&str>,
+    ) -> Result<Response, ExchangeError> {
         let url = format!("{}{}", self.url, request.path);
         let sent = if let Some(body) = request.body {
             let mut post = self.agent.post(&url).header(header::CONTENT_TYPE, "application/json");
@@ -119,11 +123,11 @@ impl Client {
             .and_then(|value| value.to_str().ok()?.trim().parse().ok())
             .map(Duration::from_secs);
         if body.content_length().is_some_and(|length| length > request.most) {
-            return Err(NoAnswer::TooLarge(request.most));
+            return Err(ExchangeError::TooLarge(request.most));
         }
         let body = body.into_with_config().limit(request.most).read_to_vec();
         let body = body.map_err(|error| no_answer(&error))?;
-        Ok(Answer { status: head.status.as_u16(), retry_after, body })
+        Ok(Response { status: head.status.as_u16(), retry_after, body })
     }
 }
 
@@ -132,7 +136,7 @@ impl Http for Client {
         &self.url
     }
 
-    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+    fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
         let authorization = self.authorization()?;
         let answer = self.send(request, authorization.as_deref())?;
         if answer.status == StatusCode::UNAUTHORIZED.as_u16() {
@@ -146,8 +150,8 @@ impl Http for Client {
     }
 }
 
-fn no_answer(error: &ureq::Error) -> NoAnswer {
-    let may_pass = matches!(
+fn no_answer(error: &ureq::Error) -> ExchangeError {
+    let is_transient = matches!(
         error,
         ureq::Error::Io(_)
             | ureq::Error::Timeout(_)
@@ -156,9 +160,9 @@ fn no_answer(error: &ureq::Error) -> NoAnswer {
             | ureq::Error::Protocol(_)
     );
     match error {
-        ureq::Error::BodyExceedsLimit(most) => NoAnswer::TooLarge(*most),
-        _ if may_pass => NoAnswer::Passing(error.to_string()),
-        _ => NoAnswer::Lasting(error.to_string()),
+        ureq::Error::BodyExceedsLimit(most) => ExchangeError::TooLarge(*most),
+        _ if is_transient => ExchangeError::Transient(error.to_string()),
+        _ => ExchangeError::Permanent(error.to_string()),
     }
 }
 

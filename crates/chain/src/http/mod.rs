@@ -1,7 +1,7 @@
-//! Asking a server over HTTP, patiently: what fails for a while is asked again, later and later.
+//! HTTP requests with retries: transient failures are retried with growing delays.
 //!
-//! - [`Http`]: one exchange; tests answer from what was recorded
-//! - [`Patience`]: waiting, and randomness for it, which the caller provides
+//! - [`Http`]: one exchange; tests replay recorded responses
+//! - [`RetryTimer`]: delays and randomness, which the caller provides
 //! - [`client`]: exchanges over the network
 
 #[cfg(feature = "edge")]
@@ -11,106 +11,106 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use super::SourceError;
 
-/// A server that is asked over HTTP.
+/// An HTTP client of one server.
 pub trait Http: fmt::Debug + Send + Sync {
-    /// The server's address in messages, without secrets.
+    /// The server's URL without credentials, for messages.
     fn url(&self) -> &str;
 
-    /// Asks once.
+    /// Sends a request once.
     ///
     /// # Errors
     ///
-    /// Where there is no answer.
-    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer>;
+    /// If there is no response.
+    fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError>;
 }
 
-/// What a server is asked.
+/// An HTTP request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The path behind the server's address, with its leading slash; empty for the address itself.
+    /// Path after the server's URL, with its leading slash; empty for the URL itself.
     pub path: &'a str,
-    /// What is sent, in JSON; `None` to get what is there.
+    /// JSON body of a POST; `None` for a GET.
     pub body: Option<&'a [u8]>,
-    /// The most bytes of an answer.
+    /// Maximum number of bytes of the response.
     pub most: u64,
 }
 
-/// The most bytes of any answer: a block of 60 MB in hexadecimal, or one of 10 MB described in JSON with
-/// what it spends. An answer is in memory as a whole.
-pub const LARGEST_ANSWER: u64 = 128 * 1024 * 1024;
+/// Maximum number of bytes of any response: a block of 60 MB in hexadecimal, or one of 10 MB in JSON with
+/// its spent outputs. A response is in memory as a whole.
+pub const MAX_RESPONSE_BYTES: u64 = 128 * 1024 * 1024;
 
 impl<'a> Request<'a> {
-    /// Gets what is at a path.
+    /// A GET request of a path.
     #[must_use]
     pub const fn get(path: &'a str) -> Self {
-        Self { path, body: None, most: LARGEST_ANSWER }
+        Self { path, body: None, most: MAX_RESPONSE_BYTES }
     }
 
-    /// Sends JSON to the address itself.
+    /// A POST request with a JSON body to the server's URL.
     #[must_use]
     pub const fn post(body: &'a [u8]) -> Self {
-        Self { path: "", body: Some(body), most: LARGEST_ANSWER }
+        Self { path: "", body: Some(body), most: MAX_RESPONSE_BYTES }
     }
 }
 
-/// What a server answered.
+/// An HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The HTTP status.
+pub struct Response {
+    /// HTTP status.
     pub status: u16,
-    /// How long it asks to be left alone.
+    /// Delay before the next request (`Retry-After`).
     pub retry_after: Option<Duration>,
-    /// The content.
+    /// Body.
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// A request without a response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoAnswer {
-    /// What happened may pass.
+pub enum ExchangeError {
+    /// A failure that may go away.
     #[error("{0}")]
-    Passing(String),
-    /// What happened will happen again.
+    Transient(String),
+    /// A failure that stays.
     #[error("{0}")]
-    Lasting(String),
-    /// It has more bytes than were asked for at most.
+    Permanent(String),
+    /// A response above the limit of bytes.
     #[error("its answer has more than {0} bytes")]
     TooLarge(u64),
 }
 
-/// Waiting, and randomness for it.
-pub trait Patience: fmt::Debug + Send + Sync {
-    /// Waits for `pause.time`, or shorter where the caller wants to stop: then it says `false`.
-    fn wait(&self, pause: &Pause<'_>) -> bool;
+/// Delays between retries, and the randomness of their length.
+pub trait RetryTimer: fmt::Debug + Send + Sync {
+    /// Waits for `delay.time`. Returns `false`, possibly earlier, if the caller stopped.
+    fn wait(&self, delay: &RetryDelay<'_>) -> bool;
 
-    /// Sixty-four random bits.
+    /// 64 random bits.
     fn random(&self) -> u64;
 }
 
-/// A pause before the same is asked again.
+/// The delay before a request is retried.
 #[derive(Clone, Copy, Debug)]
-pub struct Pause<'a> {
-    /// How long.
+pub struct RetryDelay<'a> {
+    /// Length.
     pub time: Duration,
-    /// The server.
+    /// The server's URL.
     pub url: &'a str,
-    /// Why.
+    /// Cause of the failure.
     pub reason: &'a str,
 }
 
-/// How pauses grow.
+/// The growth of retry delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// The longest that the first pause can be; each one after it can be twice as long.
+    /// Maximum of the first delay. It doubles with every retry.
     pub first: Duration,
-    /// The longest that any pause can be, unless the server asks for more.
+    /// Maximum of any delay, unless the server asks for more.
     pub longest: Duration,
-    /// All pauses for one question together, after which it is given up.
+    /// Maximum of all delays of one request together, after which it fails.
     pub in_all: Duration,
 }
 
 impl Default for Backoff {
-    /// Up to a minute a pause, ten minutes in all: a node that restarts is back by then.
+    /// Up to one minute each, ten minutes in all: a node that restarts is available by then.
     fn default() -> Self {
         Self {
             first: Duration::from_millis(500),
@@ -121,9 +121,9 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The pause after so many before it: between half and all of what it can be, so that many who
-    /// wait do not come back together.
-    fn pause(&self, before: u32, random: u64) -> Duration {
+    /// The delay after so many before it: between half and all of its maximum, so that many clients do not
+    /// retry at the same time.
+    fn delay(&self, before: u32, random: u64) -> Duration {
         let longest = self.first.saturating_mul(2_u32.saturating_pow(before)).min(self.longest);
         let half = longest / 2;
         let span = u64::try_from(half.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
@@ -131,94 +131,98 @@ impl Backoff {
     }
 }
 
-/// Why a question has no answer yet.
+/// A failed attempt of a request.
 #[derive(Debug)]
-pub(crate) enum Trouble {
-    /// Ask again.
-    Passing {
-        /// What happened.
+pub(crate) enum AttemptError {
+    /// To be retried.
+    Transient {
+        /// Cause.
         reason: String,
-        /// How long the server asks to be left alone.
+        /// Delay that the server asks for.
         after: Option<Duration>,
     },
-    /// Asking again would not help.
-    Lasting(SourceError),
+    /// Not to be retried.
+    Permanent(SourceError),
 }
 
-impl From<SourceError> for Trouble {
+impl From<SourceError> for AttemptError {
     fn from(error: SourceError) -> Self {
-        Self::Lasting(error)
+        Self::Permanent(error)
     }
 }
 
-/// A server that is asked patiently.
+/// A server whose requests are retried.
 #[derive(Clone, Debug)]
 pub struct Server {
     http: Arc<dyn Http>,
-    patience: Arc<dyn Patience>,
+    timer: Arc<dyn RetryTimer>,
     backoff: Backoff,
-    /// The most bytes of an answer.
+    /// Maximum number of bytes of the response.
     most: u64,
 }
 
 impl Server {
-    /// A server that is asked again with growing pauses where it does not answer.
+    /// A server whose requests are retried with growing delays.
     #[must_use]
-    pub fn new(http: Arc<dyn Http>, patience: Arc<dyn Patience>, backoff: Backoff) -> Self {
-        Self { http, patience, backoff, most: LARGEST_ANSWER }
+    pub fn new(http: Arc<dyn Http>, timer: Arc<dyn RetryTimer>, backoff: Backoff) -> Self {
+        Self { http, timer, backoff, most: MAX_RESPONSE_BYTES }
     }
 
-    /// The server's address in messages.
+    /// The server's URL without credentials, for messages.
     #[must_use]
     pub fn url(&self) -> &str {
         self.http.url()
     }
 
-    /// The same server, asked once only.
+    /// The same server, without retries.
     #[must_use]
-    pub fn impatient(&self) -> Self {
+    pub fn without_retries(&self) -> Self {
         Self { backoff: Backoff { in_all: Duration::ZERO, ..self.backoff }, ..self.clone() }
     }
 
-    /// The same server, whose answers may have at most so many bytes.
+    /// The same server with a limit of bytes of a response.
     #[must_use]
-    pub fn at_most(&self, bytes: u64) -> Self {
+    pub fn with_max_bytes(&self, bytes: u64) -> Self {
         Self { most: bytes, ..self.clone() }
     }
 
-    /// Asks until `read` makes something of the answer.
+    /// Sends a request until `read` accepts the response.
     pub(crate) fn ask<T>(
         &self,
         request: Request<'_>,
-        mut read: impl FnMut(&Answer) -> Result<T, Trouble>,
+        mut read: impl FnMut(&Response) -> Result<T, AttemptError>,
     ) -> Result<T, SourceError> {
         let request = Request { most: request.most.min(self.most), ..request };
         let mut waited = Duration::ZERO;
         for before in 0.. {
-            let trouble = match self.http.exchange(request) {
+            let failed_attempt = match self.http.exchange(request) {
                 Ok(answer) => {
                     match common(self.url(), &answer).map_or_else(|| read(&answer), Err) {
                         Ok(read) => return Ok(read),
-                        Err(trouble) => trouble,
+                        Err(failed_attempt) => failed_attempt,
                     }
                 }
-                Err(NoAnswer::Passing(reason)) => Trouble::Passing { reason, after: None },
-                Err(NoAnswer::Lasting(reason)) => Trouble::Lasting(self.unreachable(reason)),
-                Err(NoAnswer::TooLarge(most)) => {
+                Err(ExchangeError::Transient(reason)) => {
+                    AttemptError::Transient { reason, after: None }
+                }
+                Err(ExchangeError::Permanent(reason)) => {
+                    AttemptError::Permanent(self.unreachable(reason))
+                }
+                Err(ExchangeError::TooLarge(most)) => {
                     let url = self.url().to_owned();
-                    Trouble::Lasting(SourceError::TooLarge { url, most })
+                    AttemptError::Permanent(SourceError::TooLarge { url, most })
                 }
             };
-            let (reason, after) = match trouble {
-                Trouble::Passing { reason, after } => (reason, after),
-                Trouble::Lasting(error) => return Err(error),
+            let (reason, after) = match failed_attempt {
+                AttemptError::Transient { reason, after } => (reason, after),
+                AttemptError::Permanent(error) => return Err(error),
             };
-            let time = after.unwrap_or_else(|| self.backoff.pause(before, self.patience.random()));
+            let time = after.unwrap_or_else(|| self.backoff.delay(before, self.timer.random()));
             waited = waited.saturating_add(time);
             if waited > self.backoff.in_all {
                 return Err(self.unreachable(reason));
             }
-            if !self.patience.wait(&Pause { time, url: self.url(), reason: &reason }) {
+            if !self.timer.wait(&RetryDelay { time, url: self.url(), reason: &reason }) {
                 break;
             }
         }
@@ -230,16 +234,16 @@ impl Server {
     }
 }
 
-/// What is wrong with an answer by its status alone, whatever was asked.
-fn common(url: &str, answer: &Answer) -> Option<Trouble> {
+/// The failure that a status stands for, whatever the request.
+fn common(url: &str, answer: &Response) -> Option<AttemptError> {
     let passing = |reason: &str| {
         let reason = format!("{reason} ({})", answer.status);
-        Some(Trouble::Passing { reason, after: answer.retry_after })
+        Some(AttemptError::Transient { reason, after: answer.retry_after })
     };
     match answer.status {
         429 => passing("it is asked too often"),
         502..=504 => passing("it is busy or away"),
-        status @ (401 | 403) => Some(Trouble::Lasting(SourceError::Denied {
+        status @ (401 | 403) => Some(AttemptError::Permanent(SourceError::Denied {
             url: url.to_owned(),
             status,
             hint: "check the cookie file, or user and password",
@@ -248,7 +252,7 @@ fn common(url: &str, answer: &Answer) -> Option<Trouble> {
     }
 }
 
-/// A server's words, short enough for a message.
+/// A server's text, shortened for a message.
 pub(crate) fn shortened(text: &str) -> String {
     const MOST: usize = 200;
     let text = text.trim();

@@ -6,11 +6,13 @@ use super::*;
 #[derive(Debug)]
 pub(crate) struct Script {
     url: String,
-    answers: Mutex<Vec<Result<Answer, NoAnswer>>>,
+    answers: Mutex<Vec<Result<Response, ExchangeError>>>,
 }
 
 impl Script {
-    pub(crate) fn new(answers: impl IntoIterator<Item = Result<Answer, NoAnswer>>) -> Arc<Self> {
+    pub(crate) fn new(
+        answers: impl IntoIterator<Item = Result<Response, ExchangeError>>,
+    ) -> Arc<Self> {
         let mut answers: Vec<_> = answers.into_iter().collect();
         answers.reverse();
         Arc::new(Self { url: "http://node".to_owned(), answers: Mutex::new(answers) })
@@ -22,8 +24,8 @@ impl Http for Script {
         &self.url
     }
 
-    fn exchange(&self, _: Request<'_>) -> Result<Answer, NoAnswer> {
-        let refused = NoAnswer::Passing("connection refused".to_owned());
+    fn exchange(&self, _: Request<'_>) -> Result<Response, ExchangeError> {
+        let refused = ExchangeError::Transient("connection refused".to_owned());
         self.answers.lock().unwrap().pop().unwrap_or(Err(refused))
     }
 }
@@ -42,8 +44,8 @@ impl Noted {
     }
 }
 
-impl Patience for Noted {
-    fn wait(&self, pause: &Pause<'_>) -> bool {
+impl RetryTimer for Noted {
+    fn wait(&self, pause: &RetryDelay<'_>) -> bool {
         let mut pauses = self.pauses.lock().unwrap();
         pauses.push((pause.time, pause.reason.to_owned()));
         pauses.len() < self.most
@@ -54,77 +56,72 @@ impl Patience for Noted {
     }
 }
 
-pub(crate) fn answer(status: u16, body: &str) -> Answer {
-    Answer { status, retry_after: None, body: body.as_bytes().to_vec() }
+pub(crate) fn answer(status: u16, body: &str) -> Response {
+    Response { status, retry_after: None, body: body.as_bytes().to_vec() }
 }
 
-fn asked(
-    script: Arc<Script>,
-    patience: &Arc<Noted>,
-    backoff: Backoff,
-) -> Result<String, SourceError> {
-    let server = Server::new(script, patience.clone(), backoff);
+fn asked(script: Arc<Script>, timer: &Arc<Noted>, backoff: Backoff) -> Result<String, SourceError> {
+    let server = Server::new(script, timer.clone(), backoff);
     let request = Request::get("/");
     server.ask(request, |answer| Ok(String::from_utf8_lossy(&answer.body).into_owned()))
 }
 
-fn pauses(patience: &Noted) -> Vec<u128> {
-    patience.pauses.lock().unwrap().iter().map(|(time, _)| time.as_millis()).collect()
+fn pauses(timer: &Noted) -> Vec<u128> {
+    timer.pauses.lock().unwrap().iter().map(|(time, _)| time.as_millis()).collect()
 }
 
 #[test]
 fn what_may_pass_is_asked_again_after_growing_pauses() {
-    let patience = Noted::new(100, 0);
-    let broken = NoAnswer::Passing("connection reset".to_owned());
+    let timer = Noted::new(100, 0);
+    let broken = ExchangeError::Transient("connection reset".to_owned());
     let script = Script::new([
         Err(broken),
         Ok(answer(503, "")),
         Ok(answer(502, "")),
         Ok(answer(200, "here")),
     ]);
-    assert_eq!(asked(script, &patience, Backoff::default()).unwrap(), "here");
-    assert_eq!(pauses(&patience), [250, 500, 1000]);
+    assert_eq!(asked(script, &timer, Backoff::default()).unwrap(), "here");
+    assert_eq!(pauses(&timer), [250, 500, 1000]);
     // Randomness spreads them up to twice as long.
-    let patience = Noted::new(100, 250);
+    let timer = Noted::new(100, 250);
     let script = Script::new([Ok(answer(503, "")), Ok(answer(200, "here"))]);
-    asked(script, &patience, Backoff::default()).unwrap();
-    assert_eq!(pauses(&patience), [500]);
+    asked(script, &timer, Backoff::default()).unwrap();
+    assert_eq!(pauses(&timer), [500]);
 }
 
 #[test]
 fn a_server_that_asks_to_be_left_alone_is() {
-    let patience = Noted::new(100, 0);
-    let busy = Answer { status: 429, retry_after: Some(Duration::from_secs(7)), body: vec![] };
+    let timer = Noted::new(100, 0);
+    let busy = Response { status: 429, retry_after: Some(Duration::from_secs(7)), body: vec![] };
     let script = Script::new([Ok(busy), Ok(answer(200, "here"))]);
-    assert!(asked(script, &patience, Backoff::default()).is_ok());
-    assert_eq!(pauses(&patience), [7000]);
-    assert_eq!(patience.pauses.lock().unwrap()[0].1, "it is asked too often (429)");
+    assert!(asked(script, &timer, Backoff::default()).is_ok());
+    assert_eq!(pauses(&timer), [7000]);
+    assert_eq!(timer.pauses.lock().unwrap()[0].1, "it is asked too often (429)");
 }
 
 #[test]
 fn patience_ends() {
-    let patience = Noted::new(1000, 0);
-    let error = asked(Script::new([]), &patience, Backoff::default()).unwrap_err();
+    let timer = Noted::new(1000, 0);
+    let error = asked(Script::new([]), &timer, Backoff::default()).unwrap_err();
     assert_eq!(error.to_string(), "http://node does not answer: connection refused");
-    assert!(error.may_pass());
-    let all: u128 = pauses(&patience).iter().sum();
+    assert!(error.is_transient());
+    let all: u128 = pauses(&timer).iter().sum();
     assert!((500_000..=600_000).contains(&all), "{all} ms");
     // The caller may stop it earlier.
-    let patience = Noted::new(2, 0);
-    let stopped = asked(Script::new([]), &patience, Backoff::default()).unwrap_err();
+    let timer = Noted::new(2, 0);
+    let stopped = asked(Script::new([]), &timer, Backoff::default()).unwrap_err();
     assert!(matches!(stopped, SourceError::Stopped));
 }
 
 #[test]
 fn what_will_not_pass_is_said_at_once() {
-    let patience = Noted::new(100, 0);
-    let denied =
-        asked(Script::new([Ok(answer(401, ""))]), &patience, Backoff::default()).unwrap_err();
+    let timer = Noted::new(100, 0);
+    let denied = asked(Script::new([Ok(answer(401, ""))]), &timer, Backoff::default()).unwrap_err();
     assert_eq!(
         denied.to_string(),
         "http://node refuses access (401): check the cookie file, or user and password"
     );
-    let broken = NoAnswer::Lasting("bad certificate".to_owned());
-    assert!(asked(Script::new([Err(broken)]), &patience, Backoff::default()).is_err());
-    assert!(pauses(&patience).is_empty());
+    let broken = ExchangeError::Permanent("bad certificate".to_owned());
+    assert!(asked(Script::new([Err(broken)]), &timer, Backoff::default()).is_err());
+    assert!(pauses(&timer).is_empty());
 }

@@ -7,7 +7,7 @@ use assay_engine::utxo::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::Portion;
+use crate::BatchLimit;
 
 const FIRST: &str = r#"{"block":{"height":5,"hash":"0505050505050505050505050505050505050505050505050505050505050505","parent":"0404040404040404040404040404040404040404040404040404040404040404","time":"2026-01-31T12:00:00Z"},"txid":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1","inputs":[],"outputs":[{"address":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa","value":5000000000}]}"#;
 const SECOND: &str = r#"{"block":{"height":6,"hash":"0606060606060606060606060606060606060606060606060606060606060606","parent":"0505050505050505050505050505050505050505050505050505050505050505","time":1769860800},"txid":"b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2","inputs":[{"txid":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1","index":0},{"txid":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1","index":1,"script":"51","value":"7"}],"outputs":[{"script":"76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac","value":"4999999999"}]}"#;
@@ -47,9 +47,9 @@ fn blocks_are_read_in_any_order() {
     assert_eq!(second.reference.time, first.reference.time);
 
     assert!(matches!(read.block_at(8), Err(SourceError::NoBlock { height: 8, tip: 7 })));
-    assert!(matches!(read.block(&[8; 32]), Err(SourceError::Gone { .. })));
+    assert!(matches!(read.block(&[8; 32]), Err(SourceError::NotOnChain { .. })));
     let heights: Vec<_> = read
-        .blocks(6, Portion::of_blocks(9))
+        .blocks(6, BatchLimit::of_blocks(9))
         .unwrap()
         .iter()
         .map(|block| block.reference.height)

@@ -1,4 +1,4 @@
-//! Getting blocks from a node in one of its forms.
+//! Fetching blocks from a node in one of its response forms.
 
 use assay_engine::{
     chain::ChainId,
@@ -14,15 +14,15 @@ use super::{
 use crate::{
     SourceError,
     hash::hash_text,
-    http::{Request, Server, Trouble, shortened},
+    http::{AttemptError, Request, Server, shortened},
     raw::{RawBlock, RawError, undo::parse_spent},
     rpc::{NodeError, Rpc},
 };
 
-/// Transactions that one request asks for.
+/// Number of transactions in one request.
 const TRANSACTIONS_A_REQUEST: usize = 50;
 
-/// Gets blocks from a node.
+/// A fetcher of blocks from a node.
 #[derive(Debug)]
 pub(super) struct Fetcher {
     pub(super) chain: ChainId,
@@ -32,20 +32,20 @@ pub(super) struct Fetcher {
 
 /// A block to be fetched.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct BlockQuery {
     pub(super) hash: [u8; 32],
     pub(super) height: Option<u64>,
 }
 
-/// A block, and how many bytes the node's answer had.
+/// A block with the number of bytes of the node's response.
 pub(super) type Fetched = Result<(Block, usize), Failure>;
 
-/// Why a block was not had in some form.
+/// A failure to fetch a block in some form.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The node does not know this form.
+    /// The node does not support the form.
     Form(NodeError),
-    /// It was not had for another reason.
+    /// Another failure.
     Source(SourceError),
 }
 
@@ -55,8 +55,8 @@ impl From<SourceError> for Failure {
     }
 }
 
-impl Wanted {
-    /// What a node was asked, in messages.
+impl BlockQuery {
+    /// The request, for messages.
     fn question(&self) -> String {
         let hash = hash_text(&self.hash);
         match self.height {
@@ -67,35 +67,35 @@ impl Wanted {
 }
 
 impl Fetcher {
-    /// Gets blocks with one request where the form lets us, each answer of at most so many bytes; a
-    /// result each, in order, or one error for all.
-    pub(super) fn fetch(&self, wanted: &[Wanted], form: Form, most: u64) -> Vec<Fetched> {
+    /// Fetches blocks, with one request if the form allows it, each response of at most `most` bytes: a
+    /// result for each, in order, or one error for all.
+    pub(super) fn fetch(&self, wanted: &[BlockQuery], form: Form, most: u64) -> Vec<Fetched> {
         if form == Form::Rest {
-            let server = self.rpc.server().at_most(most);
+            let server = self.rpc.server().with_max_bytes(most);
             return wanted.iter().map(|wanted| self.rest(&server, *wanted)).collect();
         }
         let params: Vec<_> = wanted.iter().map(|wanted| form.params(&wanted.hash)).collect();
         let read = |place: usize, reply: Result<&RawValue, NodeError>| {
             wanted.get(place).map(|wanted| self.read(*wanted, reply, form))
         };
-        match self.rpc.at_most(most).each("getblock", &params, read) {
+        match self.rpc.with_max_bytes(most).each("getblock", &params, read) {
             Ok(blocks) => blocks.into_iter().flatten().collect(),
             Err(error) => vec![Err(error.into())],
         }
     }
 
-    /// As [`Fetcher::fetch`]; where the answer is too large, one half of the blocks after the other, down
-    /// to single ones. Ends early, behind at least one, where `goes_on` says so of what came so far.
+    /// As [`Fetcher::fetch`]; if the response is too large, one half of the blocks after the other, down to
+    /// single ones. Ends early, after at least one block, if `goes_on` returns `false` for those so far.
     pub(super) fn fetch_in_parts(
         &self,
-        wanted: &[Wanted],
+        wanted: &[BlockQuery],
         form: Form,
         most: u64,
         goes_on: &dyn Fn(&[Fetched]) -> bool,
     ) -> Vec<Fetched> {
         let (first, second) = wanted.split_at(wanted.len() / 2);
-        // Where each block has an answer of its own, every one is looked at before the next.
-        if first.is_empty() || (form != Form::Rest && self.rpc.takes_batches()) {
+        // Without batches every block has a response of its own, checked before the next request.
+        if first.is_empty() || (form != Form::Rest && self.rpc.supports_batches()) {
             let fetched = self.fetch(wanted, form, most);
             if first.is_empty() || !fetched.iter().any(is_too_large) {
                 goes_on(&fetched);
@@ -109,11 +109,11 @@ impl Fetcher {
         fetched
     }
 
-    fn read(&self, wanted: Wanted, reply: Result<&RawValue, NodeError>, form: Form) -> Fetched {
+    fn read(&self, wanted: BlockQuery, reply: Result<&RawValue, NodeError>, form: Form) -> Fetched {
         let result = match reply {
             Ok(result) => result,
-            Err(error) if error.is_gone() => {
-                return Err(SourceError::Gone { hash: wanted.hash }.into());
+            Err(error) if error.is_not_found() => {
+                return Err(SourceError::NotOnChain { hash: wanted.hash }.into());
             }
             Err(error) if error.is_unknown_form() => return Err(Failure::Form(error)),
             Err(error) => return Err(self.rpc.refused(&wanted.question(), error).into()),
@@ -126,16 +126,16 @@ impl Fetcher {
         Ok((block?, result.get().len()))
     }
 
-    fn raw(&self, wanted: Wanted, result: &RawValue) -> Result<Block, Failure> {
+    fn raw(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, Failure> {
         let what = wanted.question();
-        // A node that takes the parameter for something else describes the block instead.
+        // A node that reads the parameter differently returns JSON instead.
         let text: &str = self.rpc.read(&what, result).map_err(|error| not_in_form(&error))?;
         let bytes = hex::decode(text).map_err(|error| self.unreadable(&what, &error))?;
         Ok(self.block(wanted, &bytes)?.0)
     }
 
-    /// A block in bytes, and how many inputs each of its transactions has.
-    fn block(&self, wanted: Wanted, bytes: &[u8]) -> Result<(Block, Vec<usize>), SourceError> {
+    /// A block from bytes, with the number of inputs of each transaction.
+    fn block(&self, wanted: BlockQuery, bytes: &[u8]) -> Result<(Block, Vec<usize>), SourceError> {
         let raw = |source| self.raw_error(&wanted.question(), source);
         let read = RawBlock::parse(bytes, self.reader.params, Some(wanted.hash)).map_err(raw)?;
         let height = match wanted.height.or_else(|| read.height()) {
@@ -147,7 +147,7 @@ impl Fetcher {
         Ok((block, inputs))
     }
 
-    /// The height of a block that does not say it itself.
+    /// The height of a block whose coinbase does not contain it.
     fn height_of(&self, hash: &[u8; 32]) -> Result<Option<u64>, SourceError> {
         const METHOD: &str = "getblockheader";
         let reply = self.rpc.call(METHOD, &json!([hash_text(hash), true]))?;
@@ -156,11 +156,11 @@ impl Fetcher {
         Ok(header.get("height").and_then(Value::as_u64))
     }
 
-    fn full(&self, wanted: Wanted, result: &RawValue) -> Result<Block, Failure> {
+    fn full(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, Failure> {
         let what = wanted.question();
         let mut answer: BlockAnswer<TransactionAnswer> = match self.rpc.read(&what, result) {
             Ok(answer) => answer,
-            // Transactions are named instead of described: the node does not know this form.
+            // Identifiers instead of transactions: the node does not support the form.
             Err(error) if self.rpc.read::<BlockAnswer<String>>(&what, result).is_ok() => {
                 return Err(not_in_form(&error));
             }
@@ -168,17 +168,17 @@ impl Fetcher {
         };
         let transactions = answer.take_transactions();
         let block = self.reader.block(&answer, &transactions, &wanted.hash, wanted.height);
-        Ok(block.map_err(|reason| self.untrue(&what, reason))?)
+        Ok(block.map_err(|reason| self.invalid_data(&what, reason))?)
     }
 
-    fn ids(&self, wanted: Wanted, result: &RawValue) -> Result<Block, Failure> {
+    fn ids(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, Failure> {
         const METHOD: &str = "getrawtransaction";
         let what = wanted.question();
         let mut answer: BlockAnswer<String> = self.rpc.read(&what, result)?;
-        // Checked before what it names is fetched.
+        // Checked before its transactions are fetched.
         self.reader
             .reference(&answer, &wanted.hash, wanted.height)
-            .map_err(|reason| self.untrue(&what, reason))?;
+            .map_err(|reason| self.invalid_data(&what, reason))?;
         let ids = answer.take_transactions();
         let params: Vec<_> = ids.iter().map(|txid| json!([txid, 1])).collect();
         let mut transactions = Vec::with_capacity(ids.len());
@@ -190,13 +190,13 @@ impl Fetcher {
             }
         }
         let block = self.reader.block(&answer, &transactions, &wanted.hash, wanted.height);
-        Ok(block.map_err(|reason| self.untrue(&what, reason))?)
+        Ok(block.map_err(|reason| self.invalid_data(&what, reason))?)
     }
 
-    /// Gets one block over REST, if the node has that. Some drop the connection instead of saying no, so
-    /// that they are not asked again.
-    pub(super) fn try_rest(&self, wanted: Wanted) -> Fetched {
-        match self.rest(&self.rpc.server().impatient(), wanted) {
+    /// Fetches one block over REST, if the node supports that. Some nodes drop the connection instead of
+    /// refusing, so that there is no retry.
+    pub(super) fn try_rest(&self, wanted: BlockQuery) -> Fetched {
+        match self.rest(&self.rpc.server().without_retries(), wanted) {
             Err(Failure::Source(
                 error @ (SourceError::Unreachable { .. } | SourceError::Denied { .. }),
             )) => Err(not_in_form(&error)),
@@ -204,7 +204,7 @@ impl Fetcher {
         }
     }
 
-    fn rest(&self, server: &Server, wanted: Wanted) -> Fetched {
+    fn rest(&self, server: &Server, wanted: BlockQuery) -> Fetched {
         let hash = hash_text(&wanted.hash);
         let bytes = get(server, &format!("/rest/block/{hash}.bin"), &wanted)?;
         let path = format!("/rest/spenttxouts/{hash}.bin");
@@ -212,8 +212,8 @@ impl Fetcher {
         let (mut block, inputs) = self.block(wanted, &bytes)?;
         let spent = parse_spent(&spent_bytes).map_err(|source| self.raw_error(&path, source))?;
         if spent.iter().map(Vec::len).ne(inputs) {
-            let reason = "it does not spend as much as the block".to_owned();
-            return Err(self.untrue(&path, reason).into());
+            let reason = "its number of spent outputs differs from the block's".to_owned();
+            return Err(self.invalid_data(&path, reason).into());
         }
         let inputs = block.transactions.iter_mut().flat_map(|read| &mut read.inputs);
         for (input, output) in inputs.zip(spent.iter().flatten()) {
@@ -232,23 +232,23 @@ impl Fetcher {
         SourceError::Unreadable { url, what, reason: error.to_string() }
     }
 
-    pub(super) fn untrue(&self, what: &str, reason: String) -> SourceError {
-        SourceError::Untrue { url: self.rpc.url().to_owned(), what: what.to_owned(), reason }
+    pub(super) fn invalid_data(&self, what: &str, reason: String) -> SourceError {
+        SourceError::InvalidData { url: self.rpc.url().to_owned(), what: what.to_owned(), reason }
     }
 }
 
-/// Whether an answer had more bytes than were asked for at most.
+/// Whether a response was above the limit of bytes.
 pub(super) const fn is_too_large(fetched: &Fetched) -> bool {
     matches!(fetched, Err(Failure::Source(SourceError::TooLarge { .. })))
 }
 
-/// An answer of another form than was asked for.
+/// A response in another form than the requested one.
 fn not_in_form(error: &SourceError) -> Failure {
     Failure::Form(NodeError { code: 0, message: error.to_string() })
 }
 
-/// Gets what the REST interface has at a path.
-fn get(server: &Server, path: &str, wanted: &Wanted) -> Result<Vec<u8>, Failure> {
+/// A GET request of the REST interface.
+fn get(server: &Server, path: &str, wanted: &BlockQuery) -> Result<Vec<u8>, Failure> {
     let got = server.ask(Request::get(path), |answer| {
         let words = || shortened(&String::from_utf8_lossy(&answer.body));
         match answer.status {
@@ -256,7 +256,7 @@ fn get(server: &Server, path: &str, wanted: &Wanted) -> Result<Vec<u8>, Failure>
             400..=499 => Ok(Err(NodeError { code: answer.status.into(), message: words() })),
             status => {
                 let reason = format!("{path}: {} (HTTP status {status})", words());
-                Err(Trouble::Passing { reason, after: answer.retry_after })
+                Err(AttemptError::Transient { reason, after: answer.retry_after })
             }
         }
     });
@@ -264,7 +264,7 @@ fn get(server: &Server, path: &str, wanted: &Wanted) -> Result<Vec<u8>, Failure>
         Ok(body) => Ok(body),
         // `HASH not found`, of a node that has the interface.
         Err(error) if error.message == format!("{} not found", hash_text(&wanted.hash)) => {
-            Err(SourceError::Gone { hash: wanted.hash }.into())
+            Err(SourceError::NotOnChain { hash: wanted.hash }.into())
         }
         Err(error) => Err(Failure::Form(error)),
     }

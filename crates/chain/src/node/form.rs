@@ -1,32 +1,30 @@
-//! In which forms nodes give blocks.
+//! Response forms: the ways in which nodes return blocks.
 
 use serde_json::{Value, json};
 
 use crate::hash::hash_text;
 
-/// A form in which a node gives blocks.
+/// A form in which a node returns blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The REST interface: as it is stored, and what it spends beside it. Bitcoin Core from 30 on, where
-    /// it was started with `-rest`; ten times as fast as the next.
+    /// The REST interface: raw blocks and their spent outputs. Bitcoin Core from 30 on, started with `-rest`;
+    /// ten times as fast as the next.
     Rest,
-    /// `getblock HASH 3`: transactions with what they spend, of nodes that know that; of others the
-    /// same as the next.
+    /// `getblock HASH 3`: transactions with their spent outputs; nodes without that return the next form.
     WithPrevouts,
     /// `getblock HASH 2`: transactions in full.
     Full,
-    /// `getblock HASH 0`: as it is stored, in hexadecimal.
+    /// `getblock HASH 0`: raw, in hexadecimal.
     Raw,
     /// `getblock HASH false`: the same, for forks of old versions.
     RawOld,
-    /// `getblock HASH true` and `getrawtransaction` for each transaction: for nodes that know nothing
-    /// else, with an index of transactions.
+    /// `getblock HASH true` and `getrawtransaction` for each transaction: for nodes that support nothing else
+    /// and have an index of transactions.
     Ids,
 }
 
 impl Form {
-    /// The forms to try, best first: with what each input spends where that is wanted, and only those
-    /// from which a chain is read whose blocks are not read in bytes.
+    /// The forms to try, best first: with spent outputs if `prevouts`, and without raw forms unless `raw`.
     pub(super) fn to_try(prevouts: bool, raw: bool) -> Vec<Self> {
         let all: &[Self] = if prevouts {
             &[Self::Rest, Self::WithPrevouts, Self::Full, Self::Raw, Self::RawOld, Self::Ids]
@@ -37,7 +35,7 @@ impl Form {
         all.iter().copied().filter(|form| raw || !needs_raw(form)).collect()
     }
 
-    /// What `getblock` is asked with.
+    /// The parameters of `getblock`.
     pub(super) fn params(self, hash: &[u8; 32]) -> Value {
         let hash = hash_text(hash);
         match self {

@@ -1,8 +1,8 @@
-//! Blocks of a node, over JSON-RPC, or over REST where it has that.
+//! Blocks of a node, over JSON-RPC, or over REST if it supports that.
 //!
-//! Nodes give blocks in several forms, and each node knows only some. The best one that it knows is found
-//! out with the first block and used from then on. Several blocks are fetched over several connections at
-//! once, several with each request.
+//! Nodes return blocks in several forms, and each node supports only some. The best one is determined with
+//! the first block and used from then on. Blocks are fetched over several connections at once, several with
+//! each request.
 
 mod answer;
 mod fetch;
@@ -21,58 +21,57 @@ use assay_engine::{chain::ChainId, utxo::Block};
 use serde_json::json;
 
 use self::{
-    fetch::{Failure, Fetched, Fetcher, Wanted, is_too_large},
+    fetch::{BlockQuery, Failure, Fetched, Fetcher, is_too_large},
     form::Form,
     reader::Reader,
 };
 use super::{
-    BlockSource, ChainParams, Portion, SourceError, TestNetworks, TipRef,
+    BatchLimit, BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
     hash::parse_hash,
-    http::LARGEST_ANSWER,
+    http::MAX_RESPONSE_BYTES,
     identity,
     rpc::{NodeError, Rpc},
 };
 
-/// What a reader of a node is to do.
+/// Options of a node as a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeOptions {
-    /// Whether to ask for what each input spends, where the node can tell: needed where the first block
-    /// that is read is not the chain's first. Without it, blocks are fetched as they are stored, which
-    /// takes a fraction of the time.
+    /// Whether to request the spent outputs, if the node supports that: needed if the first block is not the
+    /// chain's first. Without them blocks are fetched raw, which takes a fraction of the time.
     pub prevouts: bool,
-    /// Over how many connections to fetch at once.
+    /// Number of connections.
     pub connections: usize,
-    /// The most bytes of an answer while others are fetched; a block that does not fit is fetched alone.
+    /// Maximum number of bytes of a response while others are fetched; a larger block is fetched alone.
     pub shared_answer: u64,
-    /// The most bytes of an answer that is fetched alone.
+    /// Maximum number of bytes of a response that is fetched alone.
     pub largest_answer: u64,
 }
 
 impl Default for NodeOptions {
-    /// Four connections: what a node on two cores can serve. Their answers have some 4 MB each; where
-    /// blocks grow faster than that is noticed, all together at most 96 MB.
+    /// Four connections, as many as a node on two cores can serve. Their responses have about 4 MB each, and
+    /// at most 96 MB together if blocks suddenly grow.
     fn default() -> Self {
         Self {
             prevouts: true,
             connections: 4,
             shared_answer: 24 * 1024 * 1024,
-            largest_answer: LARGEST_ANSWER,
+            largest_answer: MAX_RESPONSE_BYTES,
         }
     }
 }
 
-/// Blocks that one request asks for at most, and bytes of the answer to aim at.
+/// Maximum number of blocks in a request, and the size of response to aim at.
 const MOST_BLOCKS_A_REQUEST: usize = 20;
 const BYTES_A_REQUEST: usize = 4 * 1024 * 1024;
 
-/// Blocks of a node.
+/// A node as a source of blocks.
 #[derive(Debug)]
 pub struct NodeSource {
     fetcher: Fetcher,
     options: NodeOptions,
-    /// The form that works with this node, once it is known.
+    /// The form that the node supports, once that is known.
     form: Option<Form>,
-    /// How many bytes the answer with the last block had.
+    /// Number of bytes of the response with the last block.
     block_bytes: usize,
 }
 
@@ -81,7 +80,7 @@ impl NodeSource {
     ///
     /// # Errors
     ///
-    /// Where the chain is not of the Bitcoin family.
+    /// If the chain is not of the Bitcoin family.
     pub fn new(chain: ChainId, rpc: Rpc, options: NodeOptions) -> Result<Self, SourceError> {
         let params = ChainParams::of(chain).ok_or(SourceError::Unsupported {
             chain,
@@ -93,20 +92,20 @@ impl NodeSource {
         Ok(Self { fetcher, options, form: None, block_bytes: 0 })
     }
 
-    /// Checks that the node serves the chain, as far as it has blocks that tell.
+    /// Verifies that the node serves the chain, as far as its blocks show that.
     ///
     /// # Errors
     ///
-    /// Where it does not, or serves a test network and those are refused, or does not answer.
+    /// If it does not, or serves a test network and those are refused, or does not answer.
     pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
         let (chain, url) = (self.fetcher.chain, self.fetcher.rpc.url());
         let hash_at = |height| Ok(self.hashes(height, 1)?.first().copied());
         identity::check(chain, url, test_networks, hash_at)
     }
 
-    /// Fetches blocks in the form that works, which the first one finds out, until there are so many
-    /// inputs and outputs.
-    fn fetch(&mut self, wanted: &[Wanted], legs: usize) -> Vec<Result<Block, SourceError>> {
+    /// Fetches blocks in the node's form, which is determined with the first one, up to a number of inputs
+    /// and outputs.
+    fn fetch(&mut self, wanted: &[BlockQuery], entries: usize) -> Vec<Result<Block, SourceError>> {
         let (mut blocks, mut rest) = (Vec::with_capacity(wanted.len()), wanted);
         if self.form.is_none() {
             let Some((first, others)) = wanted.split_first() else { return blocks };
@@ -116,8 +115,8 @@ impl NodeSource {
             }
             rest = others;
         }
-        let mut left = legs;
-        for fetched in self.fetch_many(rest, legs) {
+        let mut left = entries;
+        for fetched in self.fetch_many(rest, entries) {
             if left == 0 {
                 // More than was wanted: it is fetched again when it is.
                 break;
@@ -139,8 +138,8 @@ impl NodeSource {
         blocks
     }
 
-    /// Finds the best form that the node knows by fetching a block in it.
-    fn find_form(&mut self, wanted: Wanted) -> Result<Block, SourceError> {
+    /// Determines the best form that the node supports by fetching a block in it.
+    fn find_form(&mut self, wanted: BlockQuery) -> Result<Block, SourceError> {
         let mut refusal = None;
         let raw = self.fetcher.reader.params.reads_raw();
         for form in Form::to_try(self.options.prevouts, raw) {
@@ -151,7 +150,7 @@ impl NodeSource {
             if fetched.as_ref().is_some_and(is_too_large) {
                 self.form = Some(form);
                 let fetched = self.fetch(&[wanted], usize::MAX).pop();
-                return fetched.unwrap_or(Err(SourceError::Gone { hash: wanted.hash }));
+                return fetched.unwrap_or(Err(SourceError::NotOnChain { hash: wanted.hash }));
             }
             match fetched {
                 Some(Ok((block, bytes))) => {
@@ -163,21 +162,21 @@ impl NodeSource {
                 None => {}
             }
         }
-        let unknown = || NodeError { code: 0, message: "it gives no block in any form".to_owned() };
+        let unknown =
+            || NodeError { code: 0, message: "it returns blocks in no known form".to_owned() };
         Err(self.fetcher.rpc.refused("getblock", refusal.unwrap_or_else(unknown)))
     }
 
-    /// Fetches blocks over several connections, as many with each request as their size lets us; no more
-    /// of them once there are so many inputs and outputs. One that has not room beside others is fetched
-    /// alone.
-    fn fetch_many(&self, wanted: &[Wanted], legs: usize) -> Vec<Fetched> {
+    /// Fetches blocks over several connections, as many with each request as their size allows, up to a
+    /// number of inputs and outputs. A block that is too large to be fetched beside others is fetched alone.
+    fn fetch_many(&self, wanted: &[BlockQuery], entries: usize) -> Vec<Fetched> {
         let (Some(form), Some((first, _))) = (self.form, wanted.split_first()) else {
             return Vec::new();
         };
         if self.is_alone() {
             return vec![self.fetch_alone(*first, form)];
         }
-        let mut fetched = self.fetch_together(wanted, form, legs);
+        let mut fetched = self.fetch_together(wanted, form, entries);
         // Whatever comes behind a block that is missing is of no use.
         let whole = fetched.iter().take_while(|fetched| fetched.is_ok()).count();
         fetched.truncate(whole + 1);
@@ -191,14 +190,14 @@ impl NodeSource {
         fetched
     }
 
-    /// Whether blocks are as large as that there is no room for others beside them.
+    /// Whether blocks are too large to be fetched beside others.
     fn is_alone(&self) -> bool {
         u64::try_from(self.block_bytes).is_ok_and(|bytes| bytes > self.options.shared_answer)
     }
 
-    /// Fetches a block while nothing else is. One that is too large to be described is fetched as it is
-    /// stored, and what it spends must be known otherwise.
-    fn fetch_alone(&self, wanted: Wanted, form: Form) -> Fetched {
+    /// Fetches a block alone. One that is too large as JSON is fetched raw, and its spent outputs must be
+    /// known otherwise.
+    fn fetch_alone(&self, wanted: BlockQuery, form: Form) -> Fetched {
         let fetch = |form| self.fetcher.fetch(&[wanted], form, self.options.largest_answer).pop();
         let mut fetched = fetch(form);
         let described = matches!(form, Form::WithPrevouts | Form::Full);
@@ -208,11 +207,11 @@ impl NodeSource {
                 fetch(form).filter(|fetched| !matches!(fetched, Err(Failure::Form(_))))
             });
         }
-        fetched.unwrap_or_else(|| Err(SourceError::Gone { hash: wanted.hash }.into()))
+        fetched.unwrap_or_else(|| Err(SourceError::NotOnChain { hash: wanted.hash }.into()))
     }
 
-    /// Fetches blocks over several connections: those from the first on, as far as they came.
-    fn fetch_together(&self, wanted: &[Wanted], form: Form, legs: usize) -> Vec<Fetched> {
+    /// Fetches blocks over several connections and returns them up to the first failure.
+    fn fetch_together(&self, wanted: &[BlockQuery], form: Form, entries: usize) -> Vec<Fetched> {
         let connections = self.options.connections.max(1);
         let spread = wanted.len().div_ceil(connections).max(1);
         let fit = (BYTES_A_REQUEST / self.block_bytes.max(1)).clamp(1, MOST_BLOCKS_A_REQUEST);
@@ -220,15 +219,15 @@ impl NodeSource {
         let fetched: Vec<_> = chunks.iter().map(|_| Mutex::new(Vec::new())).collect();
         let (next, so_far) = (AtomicUsize::new(0), AtomicUsize::new(0));
         // So that sums stay within range.
-        let legs = legs.min(usize::MAX / 2);
+        let entries = entries.min(usize::MAX / 2);
         let goes_on = |fetched: &[Fetched]| {
             let more: usize =
                 fetched.iter().flatten().map(|(block, _)| block.inputs_and_outputs()).sum();
             if fetched.iter().any(Result::is_err) {
                 // Nothing behind it is of use.
-                so_far.fetch_max(legs, Ordering::Relaxed);
+                so_far.fetch_max(entries, Ordering::Relaxed);
             }
-            so_far.fetch_add(more, Ordering::Relaxed).saturating_add(more) < legs
+            so_far.fetch_add(more, Ordering::Relaxed).saturating_add(more) < entries
         };
         let work = || {
             loop {
@@ -263,7 +262,7 @@ impl NodeSource {
         whole
     }
 
-    /// The hashes of blocks from a height on, as many as there are.
+    /// The hashes of the blocks from a height on, as many as there are.
     fn hashes(&self, from: u64, most: usize) -> Result<Vec<[u8; 32]>, SourceError> {
         const METHOD: &str = "getblockhash";
         let rpc = &self.fetcher.rpc;
@@ -274,7 +273,8 @@ impl NodeSource {
             match reply {
                 Ok(result) => {
                     let text: String = rpc.read(&what, &result)?;
-                    let no_hash = || self.fetcher.untrue(&what, format!("`{text}` is no hash"));
+                    let no_hash =
+                        || self.fetcher.invalid_data(&what, format!("`{text}` is no hash"));
                     hashes.push(parse_hash(&text).ok_or_else(no_hash)?);
                 }
                 Err(error) if error.is_out_of_range() => break,
@@ -298,7 +298,7 @@ impl BlockSource for NodeSource {
             }
         }
         let reason = "there is no block at the height that it names".to_owned();
-        Err(self.fetcher.untrue(METHOD, reason))
+        Err(self.fetcher.invalid_data(METHOD, reason))
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
@@ -306,27 +306,27 @@ impl BlockSource for NodeSource {
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
-        let block = self.fetch(&[Wanted { hash: *hash, height: None }], usize::MAX).pop();
-        block.unwrap_or(Err(SourceError::Gone { hash: *hash }))
+        let block = self.fetch(&[BlockQuery { hash: *hash, height: None }], usize::MAX).pop();
+        block.unwrap_or(Err(SourceError::NotOnChain { hash: *hash }))
     }
 
     fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
-        let block = self.blocks(height, Portion::of_blocks(1))?.pop();
+        let block = self.blocks(height, BatchLimit::of_blocks(1))?.pop();
         block.ok_or(SourceError::NoBlock { height, tip: height.saturating_sub(1) })
     }
 
-    fn blocks(&mut self, from: u64, most: Portion) -> Result<Vec<Block>, SourceError> {
+    fn blocks(&mut self, from: u64, limit: BatchLimit) -> Result<Vec<Block>, SourceError> {
         let heights = (from..).map(Some);
-        let count = if self.is_alone() { 1 } else { most.blocks.max(1) };
+        let count = if self.is_alone() { 1 } else { limit.blocks.max(1) };
         let wanted: Vec<_> = heights
             .zip(self.hashes(from, count)?)
-            .map(|(height, hash)| Wanted { hash, height })
+            .map(|(height, hash)| BlockQuery { hash, height })
             .collect();
         if wanted.is_empty() {
             return Err(SourceError::NoBlock { height: from, tip: self.tip()?.height });
         }
         let mut blocks = Vec::with_capacity(wanted.len());
-        for fetched in self.fetch(&wanted, most.legs) {
+        for fetched in self.fetch(&wanted, limit.entries) {
             match fetched {
                 Ok(block) => blocks.push(block),
                 Err(error) if blocks.is_empty() => return Err(error),

@@ -13,7 +13,7 @@ use super::*;
 use crate::{
     hash::hash_text,
     http::{
-        Answer, Backoff, Http, NoAnswer, Request, Server,
+        Backoff, ExchangeError, Http, Request, Response, Server,
         tests::{Noted, answer},
     },
     raw::{Expected, parse_block},
@@ -103,7 +103,7 @@ impl Node {
         }
     }
 
-    fn rest(&self, path: &str) -> Answer {
+    fn rest(&self, path: &str) -> Response {
         let name = path.strip_suffix(".bin").and_then(|path| path.rsplit_once('/'));
         let (Some((kind, hash)), Dialect::Rest) = (name, self.dialect) else {
             return answer(404, "");
@@ -117,7 +117,7 @@ impl Node {
             _ if place + 1 < self.blocks.len() => vec![1, 0],
             _ => vec![2, 0, 1, 70, 0, 0, 0, 0, 0, 0, 0, 1, 0x51],
         };
-        Answer { status: 200, retry_after: None, body }
+        Response { status: 200, retry_after: None, body }
     }
 }
 
@@ -126,10 +126,10 @@ impl Http for Node {
         &self.url
     }
 
-    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+    fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
         let given = self.give(request)?;
         if u64::try_from(given.body.len()).unwrap() > request.most {
-            return Err(NoAnswer::TooLarge(request.most));
+            return Err(ExchangeError::TooLarge(request.most));
         }
         self.largest.fetch_max(given.body.len(), Ordering::Relaxed);
         Ok(given)
@@ -137,11 +137,11 @@ impl Http for Node {
 }
 
 impl Node {
-    fn give(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+    fn give(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
         let Some(body) = request.body else {
             self.requests.lock().unwrap().push(request.path.to_owned());
             if self.dialect == Dialect::OldBytes {
-                return Err(NoAnswer::Passing("Peer disconnected".to_owned()));
+                return Err(ExchangeError::Transient("Peer disconnected".to_owned()));
             }
             return Ok(self.rest(request.path));
         };
@@ -175,7 +175,7 @@ fn expected(node: &Node, height: usize) -> Block {
 fn many_blocks_come_in_order_with_few_requests() {
     let node = Arc::new(Node::new(Dialect::Bytes, 100));
     let mut source = source(&node, "btc", false);
-    let blocks = source.blocks(0, Portion::of_blocks(90)).unwrap();
+    let blocks = source.blocks(0, BatchLimit::of_blocks(90)).unwrap();
     assert_eq!(blocks.len(), 90);
     for (height, block) in blocks.iter().enumerate() {
         assert_eq!(*block, expected(&node, height));
@@ -183,9 +183,9 @@ fn many_blocks_come_in_order_with_few_requests() {
     // The hashes; the first block, to find out the form; the others by twenties.
     assert_eq!(node.requests.lock().unwrap().len(), 1 + 1 + 5);
     // No more than there are.
-    assert_eq!(source.blocks(95, Portion::of_blocks(90)).unwrap().len(), 5);
+    assert_eq!(source.blocks(95, BatchLimit::of_blocks(90)).unwrap().len(), 5);
     assert_eq!(source.tip().unwrap(), TipRef { height: 99, hash: node.blocks[99].1 });
-    let beyond = source.blocks(100, Portion::of_blocks(5)).unwrap_err();
+    let beyond = source.blocks(100, BatchLimit::of_blocks(5)).unwrap_err();
     assert!(matches!(beyond, SourceError::NoBlock { height: 100, tip: 99 }), "{beyond}");
     assert!(matches!(source.block_at(100), Err(SourceError::NoBlock { .. })));
 }
@@ -217,13 +217,13 @@ fn what_a_block_spends_comes_over_rest_where_there_is_that() {
     node.blocks.push(testing::block(node.blocks[4].1, &[mined, paid]));
     let node = Arc::new(node);
     let mut with_rest = source(&node, "btc", true);
-    let blocks = with_rest.blocks(0, Portion::of_blocks(6)).unwrap();
+    let blocks = with_rest.blocks(0, BatchLimit::of_blocks(6)).unwrap();
     assert_eq!(blocks.len(), 6);
     let spent = blocks[5].transactions[1].inputs[0].spent.clone().unwrap();
     let owner = blocks[0].transactions[0].outputs[0].owner.clone();
     assert_eq!(spent, TxOut { owner, value: 70 });
     assert!(node.requests.lock().unwrap().iter().all(|asked| !asked.contains("\"getblock\"")));
-    assert!(matches!(with_rest.block(&[1; 32]), Err(SourceError::Gone { .. })));
+    assert!(matches!(with_rest.block(&[1; 32]), Err(SourceError::NotOnChain { .. })));
     // Asked for without, the same blocks come in bytes.
     let plain = source(&node, "btc", false).block_at(5).unwrap();
     assert_eq!(plain.transactions[1].inputs[0].spent, None);
@@ -235,7 +235,7 @@ fn what_rest_says_must_fit_the_block() {
     // The last block has only a coinbase, but is said to spend something.
     let node = Arc::new(Node::new(Dialect::Rest, 3));
     let error = source(&node, "btc", true).block_at(2).unwrap_err();
-    assert!(matches!(error, SourceError::Untrue { .. }), "{error}");
+    assert!(matches!(error, SourceError::InvalidData { .. }), "{error}");
 }
 
 #[test]
@@ -259,9 +259,9 @@ fn what_the_node_does_not_have_is_said() {
     let mut source = source(&node, "btc", false);
     let pruned = source.block_at(4).unwrap_err().to_string();
     assert!(pruned.contains("(height 4)") && pruned.contains("pruned data"), "{pruned}");
-    assert_eq!(source.blocks(5, Portion::of_blocks(9)).unwrap().len(), 4);
+    assert_eq!(source.blocks(5, BatchLimit::of_blocks(9)).unwrap().len(), 4);
     let gone = source.block(&[1; 32]).unwrap_err();
-    assert!(gone.may_pass() && matches!(gone, SourceError::Gone { .. }));
+    assert!(gone.is_transient() && matches!(gone, SourceError::NotOnChain { .. }));
 }
 
 #[test]
@@ -271,8 +271,8 @@ fn a_block_in_bytes_must_be_the_one_that_was_asked_for() {
     let node = Arc::new(node);
     let mut source = source(&node, "btc", false);
     // What comes before it is good.
-    assert_eq!(source.blocks(0, Portion::of_blocks(9)).unwrap().len(), 3);
-    let error = source.blocks(3, Portion::of_blocks(9)).unwrap_err().to_string();
+    assert_eq!(source.blocks(0, BatchLimit::of_blocks(9)).unwrap().len(), 3);
+    let error = source.blocks(3, BatchLimit::of_blocks(9)).unwrap_err().to_string();
     assert!(error.contains(&format!("it is block {}", hash_text(&node.blocks[4].1))), "{error}");
 }
 
@@ -319,7 +319,7 @@ fn a_block_that_is_too_large_to_be_described_comes_as_it_is_stored() {
     let (shared_answer, largest_answer) = (25_000, 25_000);
     let options = NodeOptions { shared_answer, largest_answer, ..NodeOptions::default() };
     let mut source = NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap();
-    let (blocks, _) = all(&mut source, 6, Portion::of_blocks(6));
+    let (blocks, _) = all(&mut source, 6, BatchLimit::of_blocks(6));
     assert!((0..).zip(&blocks).all(|(height, block)| *block == expected(&node, height)));
 }
 
@@ -330,7 +330,7 @@ fn limited(node: &Arc<Node>, shared_answer: u64, largest_answer: u64) -> NodeSou
 }
 
 /// All blocks of a node, portion by portion, and how many portions that were.
-fn all(source: &mut NodeSource, count: u64, portion: Portion) -> (Vec<Block>, usize) {
+fn all(source: &mut NodeSource, count: u64, portion: BatchLimit) -> (Vec<Block>, usize) {
     let (mut blocks, mut portions) = (Vec::new(), 0);
     while (blocks.len() as u64) < count {
         blocks.extend(source.blocks(blocks.len() as u64, portion).unwrap());
@@ -347,7 +347,7 @@ fn blocks_that_grow_are_fetched_in_answers_that_fit() {
     {
         let node = growing(Dialect::Bytes, 60, 25);
         let mut source = limited(&node, shared, 30_000);
-        let (blocks, _) = all(&mut source, 85, Portion::of_blocks(50));
+        let (blocks, _) = all(&mut source, 85, BatchLimit::of_blocks(50));
         // ...then all come, in answers no larger than may be.
         let same = (0..).zip(&blocks).all(|(height, block)| *block == expected(&node, height));
         assert!(same, "{case}");
@@ -357,9 +357,9 @@ fn blocks_that_grow_are_fetched_in_answers_that_fit() {
     // What fits nowhere is said.
     let node = growing(Dialect::Bytes, 20, 2);
     let mut source = limited(&node, 15_000, 16_000);
-    let (blocks, _) = all(&mut source, 20, Portion::of_blocks(50));
+    let (blocks, _) = all(&mut source, 20, BatchLimit::of_blocks(50));
     assert_eq!(blocks.len(), 20);
-    let error = source.blocks(20, Portion::of_blocks(5)).unwrap_err();
+    let error = source.blocks(20, BatchLimit::of_blocks(5)).unwrap_err();
     assert_eq!(error.to_string(), "http://node answers with more than 16000 bytes");
 }
 
@@ -367,7 +367,7 @@ fn blocks_that_grow_are_fetched_in_answers_that_fit() {
 fn no_further_block_is_given_once_there_are_inputs_and_outputs_enough() {
     let node = growing(Dialect::Bytes, 30, 30);
     let mut source = limited(&node, 1_000_000, 1_000_000);
-    let portion = Portion { blocks: 50, legs: 10 };
+    let portion = BatchLimit { blocks: 50, entries: 10 };
     let (blocks, portions) = all(&mut source, 60, portion);
     assert_eq!(blocks.len(), 60);
     // One output each, then two.
@@ -381,7 +381,7 @@ fn over_rest_no_more_is_fetched_than_is_given() {
     let mut source = source(&node, "btc", true);
     source.block_at(0).unwrap();
     node.requests.lock().unwrap().clear();
-    let blocks = source.blocks(0, Portion { blocks: 50, legs: 10 }).unwrap();
+    let blocks = source.blocks(0, BatchLimit { blocks: 50, entries: 10 }).unwrap();
     assert!((1..=10).contains(&blocks.len()), "{}", blocks.len());
     let requests = node.requests.lock().unwrap();
     let fetched = requests.iter().filter(|asked| asked.starts_with("/rest/block/")).count();

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::{
     cursor::{Cursor, RawError},
     header::Header,
-    merkle::{Repeated, merkle_root},
+    merkle::{RepeatedTransactions, merkle_root},
     transaction::{RawOutput, RawTransaction, SMALLEST_TRANSACTION},
 };
 use crate::params::{ChainParams, HeaderForm, TransactionForm};
@@ -77,7 +77,7 @@ impl<'a> RawBlock<'a> {
     fn check(&self) -> Result<(), RawError> {
         let hash = || hex::encode(self.hash);
         let root = merkle_root(self.transactions.iter().map(|transaction| transaction.txid))
-            .map_err(|Repeated| RawError::Repeated { hash: hash() })?;
+            .map_err(|RepeatedTransactions| RawError::RepeatedTransactions { hash: hash() })?;
         if root != self.header.merkle_root {
             return Err(RawError::MerkleRoot {
                 hash: hash(),

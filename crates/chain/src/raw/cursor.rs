@@ -88,7 +88,7 @@ pub enum RawError {
     },
     /// Transactions twice in a row, which leave the merkle root as it was (CVE-2012-2459).
     #[error("block {hash} holds transactions twice")]
-    Repeated {
+    RepeatedTransactions {
         /// The block.
         hash: String,
     },

@@ -6,21 +6,23 @@ use super::{hash256, reversed};
 
 /// Transactions twice in a row: the tree cannot tell them from one (CVE-2012-2459).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repeated;
+pub struct RepeatedTransactions;
 
 /// The root of the tree of these transactions, as it is written; zeros where there are none.
 ///
 /// # Errors
 ///
 /// Where the same root would come of fewer transactions.
-pub fn merkle_root(transactions: impl IntoIterator<Item = Txid>) -> Result<[u8; 32], Repeated> {
+pub fn merkle_root(
+    transactions: impl IntoIterator<Item = Txid>,
+) -> Result<[u8; 32], RepeatedTransactions> {
     let mut level: Vec<[u8; 32]> =
         transactions.into_iter().map(|txid| reversed(*txid.as_bytes())).collect();
     while level.len() > 1 {
         level = level
             .chunks(2)
             .map(|pair| match pair {
-                [left, right] if left == right => Err(Repeated),
+                [left, right] if left == right => Err(RepeatedTransactions),
                 [left, right] => Ok(hash256(&[left, right])),
                 [only] => Ok(hash256(&[only, only])),
                 _ => Ok([0; 32]),
@@ -34,7 +36,7 @@ pub fn merkle_root(transactions: impl IntoIterator<Item = Txid>) -> Result<[u8; 
 mod tests {
     use super::*;
 
-    fn root(txids: &[&str]) -> Result<String, Repeated> {
+    fn root(txids: &[&str]) -> Result<String, RepeatedTransactions> {
         merkle_root(txids.iter().map(|txid| txid.parse().unwrap())).map(hex::encode)
     }
 
@@ -55,10 +57,10 @@ mod tests {
     #[test]
     fn a_repeated_end_is_noticed() {
         let [one, two, three] = BLOCK;
-        assert_eq!(root(&[one, two, three, three]), Err(Repeated));
+        assert_eq!(root(&[one, two, three, three]), Err(RepeatedTransactions));
         // A whole pair twice, one level up.
         let pairs = [one, two, three, one, two, three];
         assert!(root(&pairs).is_ok());
-        assert_eq!(root(&[&pairs[..], &pairs[4..]].concat()), Err(Repeated));
+        assert_eq!(root(&[&pairs[..], &pairs[4..]].concat()), Err(RepeatedTransactions));
     }
 }

@@ -91,7 +91,9 @@ fn what_was_made_before_the_first_known_block_stays_unknown() {
     assert_eq!(resolve("btc", false, spending(), &rich).unwrap()[0].unknown_value(), 0);
     // In a chain that is known from its first block nothing can be missing.
     let missing = resolve("btc", true, spending(), &known).unwrap_err();
-    assert!(matches!(missing, ResolveError::Missing { output, .. } if output == outpoint(8, 0)));
+    assert!(
+        matches!(missing, ResolveError::UnknownOutput { output, .. } if output == outpoint(8, 0))
+    );
 }
 
 #[test]
@@ -122,7 +124,7 @@ fn values_add_up() {
     };
     assert!(fee(100).is_ok() && fee(1).is_ok());
     let more = fee(101).unwrap_err();
-    assert!(matches!(more, ResolveError::AddsUpToLess { inputs: 100, outputs: 101, .. }));
+    assert!(matches!(more, ResolveError::OutputsExceedInputs { inputs: 100, outputs: 101, .. }));
     // Nothing makes something out of nothing but a coinbase.
     assert!(resolve("btc", true, vec![pays(2, vec![], &[output(5, 1)])], &[]).is_err());
 
@@ -131,7 +133,10 @@ fn values_add_up() {
     assert!(resolve("btc", true, vec![mines(1, most + 1)], &[]).is_err());
     let mut two = mines(1, most);
     two.outputs.push(output(2, 1));
-    assert!(matches!(resolve("btc", true, vec![two], &[]), Err(ResolveError::TooMuch { .. })));
+    assert!(matches!(
+        resolve("btc", true, vec![two], &[]),
+        Err(ResolveError::AmountTooLarge { .. })
+    ));
     assert!(resolve("doge", true, vec![mines(1, most + 1)], &[]).is_ok());
 }
 
@@ -139,7 +144,7 @@ fn values_add_up() {
 fn nothing_is_spent_twice() {
     let twice = pays(2, spends(&[outpoint(1, 0), outpoint(1, 0)]), &[]);
     let error = resolve("btc", true, vec![mines(1, 100), twice], &[]).unwrap_err();
-    assert!(matches!(error, ResolveError::Twice { output, .. } if output == outpoint(1, 0)));
+    assert!(matches!(error, ResolveError::DoubleSpend { output, .. } if output == outpoint(1, 0)));
     // Nor in two blocks of a batch.
     let mut resolver = Resolver::new(ChainId::BTC, true).unwrap();
     let first = block(vec![mines(1, 100), pays(2, spends(&[outpoint(1, 0)]), &[])]);
@@ -159,7 +164,10 @@ fn only_bitcoin_cash_lets_a_transaction_spend_what_comes_later() {
     assert!(outputs_to_look_up(slice::from_ref(&block(transactions()))).is_empty());
     let resolved = resolve("bch", true, transactions(), &[]).unwrap();
     assert_eq!(resolved[1].inputs[0].spent, Some(output(6, 95)));
-    assert!(matches!(resolve("btc", true, transactions(), &[]), Err(ResolveError::Missing { .. })));
+    assert!(matches!(
+        resolve("btc", true, transactions(), &[]),
+        Err(ResolveError::UnknownOutput { .. })
+    ));
 }
 
 #[test]

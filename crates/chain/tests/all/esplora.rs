@@ -15,10 +15,10 @@ use std::{
 };
 
 use assay_chain::{
-    BlockSource, ChainParams, Portion, SourceError, TipRef,
+    BatchLimit, BlockSource, ChainParams, SourceError, TipRef,
     esplora::{AddressStatistics, Esplora, PAGE},
     files::FileSource,
-    http::{Answer, Backoff, Http, NoAnswer, Patience, Pause, Request, Server},
+    http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
     raw::{
         RawBlock,
         transaction::{RawInput, RawOutput, RawTransaction},
@@ -59,10 +59,10 @@ impl Http for Api {
         self.answers.get("url").map_or("", String::as_str)
     }
 
-    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+    fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
         let answer = |status, body: &str| {
             let retry_after = Some(Duration::from_secs(1));
-            Ok(Answer { status, retry_after, body: body.as_bytes().to_vec() })
+            Ok(Response { status, retry_after, body: body.as_bytes().to_vec() })
         };
         let busy = self
             .busy
@@ -80,8 +80,8 @@ impl Http for Api {
 #[derive(Debug)]
 struct Patient;
 
-impl Patience for Patient {
-    fn wait(&self, pause: &Pause<'_>) -> bool {
+impl RetryTimer for Patient {
+    fn wait(&self, pause: &RetryDelay<'_>) -> bool {
         pause.time == Duration::from_secs(1)
     }
 
@@ -200,12 +200,12 @@ fn a_block_of_many_pages_is_the_one_in_the_file() {
     let mut source: Box<dyn BlockSource> = Box::new(api(answers, 3));
     assert_eq!(source.tip().expect("a tip"), TipRef { height: HEIGHT, hash: block.reference.hash });
     assert_eq!(source.block_at(HEIGHT).expect("the block"), block);
-    assert_eq!(source.blocks(HEIGHT, Portion::of_blocks(5)).expect("blocks"), [block]);
+    assert_eq!(source.blocks(HEIGHT, BatchLimit::of_blocks(5)).expect("blocks"), [block]);
     assert_eq!(source.hash_at(HEIGHT + 1).expect("an answer"), None);
     let beyond = source.block_at(HEIGHT + 1).expect_err("there is none");
     assert!(matches!(beyond, SourceError::NoBlock { tip: HEIGHT, .. }), "{beyond}");
     let gone = source.block(&[1; 32]).expect_err("there is none");
-    assert!(matches!(gone, SourceError::Gone { .. }), "{gone}");
+    assert!(matches!(gone, SourceError::NotOnChain { .. }), "{gone}");
 }
 
 #[test]
@@ -265,7 +265,8 @@ fn every_lie_is_noticed() {
         ("tx_count", json!(2_000_000)),
     ] {
         let said = read(&header, &|value| value[field] = lie.clone()).expect_err(field);
-        let noticed = matches!(said, SourceError::Untrue { .. } | SourceError::Gone { .. });
+        let noticed =
+            matches!(said, SourceError::InvalidData { .. } | SourceError::NotOnChain { .. });
         assert!(noticed, "{field}: {said}");
     }
     for (pointer, lie) in [
@@ -286,7 +287,8 @@ fn every_lie_is_noticed() {
             *value.pointer_mut(pointer).expect("a field") = lie.clone();
         };
         let said = read(&page, &change).expect_err(pointer);
-        let noticed = matches!(said, SourceError::Untrue { .. } | SourceError::Unreadable { .. });
+        let noticed =
+            matches!(said, SourceError::InvalidData { .. } | SourceError::Unreadable { .. });
         assert!(noticed, "{pointer}: {said}");
     }
     for page_size in [0, 24, 26] {

@@ -14,7 +14,7 @@ use std::{
 
 use assay_chain::{
     BlockSource, SourceError,
-    http::{Answer, Backoff, Http, NoAnswer, Patience, Pause, Request, Server},
+    http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
     node::{NodeOptions, NodeSource},
     raw::merkle::merkle_root,
     resolve::{Resolver, outputs_to_look_up},
@@ -76,9 +76,9 @@ impl Http for Recorded {
         self.folder.to_str().unwrap_or_default()
     }
 
-    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+    fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
         let Some(body) = request.body else {
-            return Ok(Answer { status: 404, retry_after: None, body: Vec::new() });
+            return Ok(Response { status: 404, retry_after: None, body: Vec::new() });
         };
         let asked: Value = serde_json::from_slice(body).expect("JSON");
         let body = match &asked {
@@ -88,15 +88,15 @@ impl Http for Recorded {
             }
             call => self.answer(call),
         };
-        Ok(Answer { status: 200, retry_after: None, body: body.into_bytes() })
+        Ok(Response { status: 200, retry_after: None, body: body.into_bytes() })
     }
 }
 
 #[derive(Debug)]
 struct NoPatience;
 
-impl Patience for NoPatience {
-    fn wait(&self, _: &Pause<'_>) -> bool {
+impl RetryTimer for NoPatience {
+    fn wait(&self, _: &RetryDelay<'_>) -> bool {
         false
     }
 
@@ -265,7 +265,7 @@ fn a_block_that_pretends_to_be_another_is_refused() {
     let mut source = node(ChainId::BTC, &answers.join("bitcoin/stream_50001_50002"));
     assert_eq!(source.tip().expect("a tip").height, 500_000);
     let lie = source.block_at(500_000).expect_err("a lie");
-    assert!(matches!(lie, SourceError::Untrue { .. }), "{lie}");
+    assert!(matches!(lie, SourceError::InvalidData { .. }), "{lie}");
     assert!(lie.to_string().contains("its header has the hash 000000001c920d49"), "{lie}");
 }
 
@@ -282,7 +282,7 @@ impl Http for Lying {
         self.inner.url()
     }
 
-    fn exchange(&self, request: Request<'_>) -> Result<Answer, NoAnswer> {
+    fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
         let mut answer = self.inner.exchange(request)?;
         let text = String::from_utf8(answer.body).expect("text");
         answer.body = text.replacen(self.from, self.to, 1).into_bytes();
@@ -340,7 +340,8 @@ fn every_lie_about_a_block_is_noticed() {
         ),
     ] {
         let lie = read(from, to).expect_err(from);
-        let noticed = matches!(lie, SourceError::Untrue { .. } | SourceError::Unreadable { .. });
+        let noticed =
+            matches!(lie, SourceError::InvalidData { .. } | SourceError::Unreadable { .. });
         assert!(noticed, "{from}: {lie}");
     }
 }

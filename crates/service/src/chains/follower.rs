@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_chain::{
     TestNetworks,
-    follow::{IngestError, IngestRequest, Watch, ingest},
+    follow::{IngestError, IngestObserver, IngestRequest, ingest},
     location::{self, BlockLocation, Credentials},
 };
 use assay_engine::{chain::ChainId, facts::Environment};
@@ -126,7 +126,7 @@ fn location(spec: &ChainSourceSpec) -> BlockLocation {
 /// Tells the log.
 struct Logged(ChainId);
 
-impl Watch for Logged {
+impl IngestObserver for Logged {
     fn reached(&self, height: u64, target: u64, blocks: u64) {
         tracing::debug!(chain = %self.0, height, target, blocks, "blocks ingested");
     }

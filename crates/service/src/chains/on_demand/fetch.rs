@@ -8,7 +8,7 @@ use std::{
 
 use assay_chain::{
     SourceError,
-    histories::{ConfirmedTransaction, Histories},
+    histories::{ConfirmedTransaction, HistorySource},
 };
 use assay_engine::{
     address::CanonicalAddress,
@@ -34,7 +34,7 @@ const AT_ONCE: usize = 8;
 /// An API that is asked until a moment.
 #[derive(Clone, Debug)]
 pub(super) struct Fetching {
-    pub(super) histories: Arc<dyn Histories>,
+    pub(super) histories: Arc<dyn HistorySource>,
     pub(super) deadline: Instant,
 }
 
@@ -42,7 +42,7 @@ impl Fetching {
     /// The answer to one question; `None` where there is none in time.
     pub(super) async fn one<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&dyn Histories) -> Result<T, SourceError> + Send + 'static,
+        ask: impl FnOnce(&dyn HistorySource) -> Result<T, SourceError> + Send + 'static,
     ) -> Option<T> {
         if Instant::now() >= self.deadline {
             return None;
@@ -62,7 +62,7 @@ impl Fetching {
     async fn many<T: Send + 'static>(
         &self,
         keys: Vec<Txid>,
-        ask: impl Fn(&dyn Histories, &Txid) -> Result<T, SourceError> + Copy + Send + 'static,
+        ask: impl Fn(&dyn HistorySource, &Txid) -> Result<T, SourceError> + Copy + Send + 'static,
     ) -> Found<T> {
         let asked = stream::iter(keys)
             .map(|txid| async move {

@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use assay_chain::histories::Histories;
+use assay_chain::histories::HistorySource;
 use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, Direction, FlowFacts, IngestMode, Tip, Unavailable},
@@ -49,7 +49,7 @@ const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
 pub struct OnDemand {
     chain: ChainId,
     store: Arc<dyn FetchedStore>,
-    histories: Arc<dyn Histories>,
+    histories: Arc<dyn HistorySource>,
     bound: Duration,
     tip: Mutex<Option<(BlockRef, Timestamp)>>,
 }
@@ -60,7 +60,7 @@ impl OnDemand {
     pub fn new(
         chain: ChainId,
         store: Arc<dyn FetchedStore>,
-        histories: Arc<dyn Histories>,
+        histories: Arc<dyn HistorySource>,
         bound: Duration,
     ) -> Self {
         Self { chain, store, histories, bound, tip: Mutex::new(None) }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use assay_chain::{
     SourceError,
-    histories::{ConfirmedTransaction, Summary},
+    histories::{AddressSummary, ConfirmedTransaction},
 };
 use assay_engine::{
     address::CanonicalAddress,
@@ -77,12 +77,12 @@ fn no_answer() -> SourceError {
     }
 }
 
-impl Histories for FakeApi {
+impl HistorySource for FakeApi {
     fn tip(&self) -> Result<BlockRef, SourceError> {
         Ok(BlockRef { height: 900_000, hash: [9; 32], parent: [8; 32], time: at(0) })
     }
 
-    fn summary(&self, address: &CanonicalAddress) -> Result<Summary, SourceError> {
+    fn summary(&self, address: &CanonicalAddress) -> Result<AddressSummary, SourceError> {
         self.histories.fetch_add(1, Ordering::Relaxed);
         if self.api().is_silent_about(Silence::AllButTheTip) {
             return Err(no_answer());
@@ -92,7 +92,7 @@ impl Histories for FakeApi {
         let total = |outputs: &mut dyn Iterator<Item = &TxOut>| {
             outputs.filter(|output| output.owner == owner).map(|own| u128::from(own.value)).sum()
         };
-        Ok(Summary {
+        Ok(AddressSummary {
             funded: total(&mut all.iter().flat_map(|confirmed| &confirmed.transaction.outputs)),
             spent: total(
                 &mut all.iter().flat_map(|confirmed| confirmed.transaction.spent_outputs()),
@@ -193,7 +193,7 @@ impl World {
         let path = directory.path().join("assay.db");
         let store = SqliteStore::open_or_create(&path, Environment::Production).await.unwrap();
         let api = Arc::new(FakeApi { api: Mutex::new(api), ..FakeApi::default() });
-        let histories: Arc<dyn Histories> = Arc::clone(&api) as Arc<dyn Histories>;
+        let histories: Arc<dyn HistorySource> = Arc::clone(&api) as Arc<dyn HistorySource>;
         let bound = Duration::from_secs(30);
         let source = OnDemand::new(ChainId::BTC, Arc::new(store), histories, bound);
         Self { api, source, _directory: directory }
