@@ -32,13 +32,13 @@ pub enum GraphError {
     },
     /// A reorganisation is deeper than the undo log.
     #[error(
-        "the {chain} chain changed below height {height}, deeper than can be taken back: delete its \
+        "the {chain} chain changed below height {height}, deeper than can be rolled back: delete its \
          graph and ingest it again"
     )]
     TooDeep {
         /// The chain.
         chain: ChainId,
-        /// The lowest height that the graph can go back to.
+        /// The lowest height that the graph can be rolled back to.
         height: u64,
     },
     /// A transaction moves more than any chain allows.

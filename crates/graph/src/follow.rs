@@ -1,4 +1,4 @@
-//! Driving a trace over a source of flows.
+//! Running a trace over a source of flows.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use tokio::try_join;
 use super::FlowSource;
 use crate::GraphError;
 
-/// How many transactions are asked for at once: a whole level at the usual budget.
+/// Number of transactions in one request: a whole level at the default budget.
 pub const BATCH: usize = 4_096;
 
-/// Reads what a trace wants until it wants nothing more, at most `batch` transactions at a time.
+/// Runs a trace to its end, reading at most `batch` transactions at a time.
 ///
 /// # Errors
 ///
-/// Where the source fails.
+/// If the source fails.
 pub async fn follow(
     source: &dyn FlowSource,
     trace: &mut Trace<'_>,

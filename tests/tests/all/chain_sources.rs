@@ -184,7 +184,7 @@ fn a_source_that_lies_or_breaks_off_leaves_no_wrong_data() {
         let run = ingest(directory.path(), &["--esplora", &server.url()]);
         if run.code != 0 {
             refused += 1;
-            let told = ["cannot be true", "nothing of this block was written"];
+            let told = ["invalid data", "nothing of this block was written"];
             assert!(told.iter().any(|told| run.stderr.contains(told)), "{}", run.stderr);
         }
         // Whatever it believed is true.

@@ -1,4 +1,4 @@
-//! What is known of an address on the way, as far as a trace needs it.
+//! Attributions: listings and labels of an address, as far as a trace needs them.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use jiff::civil::Date;
 
 use crate::{evidence::Tier, score::Confidence, taxonomy::Category};
 
-/// What listings and labels say of an address.
+/// The attribution of an address by listings and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
-    /// Where a trace ends here, if it does.
+    /// The party at which a trace ends, if it does.
     pub end: Option<AttributedEnd>,
-    /// Risky labels too weak to end a trace.
+    /// Risk labels that are too weak to end a trace.
     pub carried: Vec<CarriedLabel>,
 }
 
-/// Who is there, surely enough that the trace ends.
+/// A party that is attributed reliably enough to end a trace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttributedEnd {
-    /// What it is.
+    /// Category.
     pub category: Category,
-    /// Who it is, where known.
+    /// Name, if known.
     pub entity: Option<Arc<str>>,
-    /// The strength of the attribution.
+    /// Strength of the attribution.
     pub tier: Tier,
-    /// How sure it is.
+    /// Confidence of the attribution.
     pub confidence: Confidence,
-    /// Whether a list in force names it, or its key.
+    /// Whether a list in force names it or its key.
     pub listed: bool,
     /// The list and its programs in words, such as `OFAC SDN List, CYBER2`.
     pub listed_by: Option<Arc<str>>,
@@ -34,34 +34,34 @@ pub struct AttributedEnd {
     pub listed_on: Option<Date>,
 }
 
-/// A label that a flow carries with it: the flow went through its address.
+/// A label that a flow carries because it passed through the label's address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CarriedLabel {
-    /// The strength of the label.
+    /// Strength of the label.
     pub tier: Tier,
-    /// What the address is said to be.
+    /// Category.
     pub category: Category,
-    /// How sure that is.
+    /// Confidence.
     pub confidence: Confidence,
-    /// The category's severity under the policy, 0 to 100.
+    /// Severity of the category under the policy, 0 to 100.
     pub severity: u8,
-    /// Who it is said to be.
+    /// Name, if known.
     pub entity: Option<Arc<str>>,
-    /// Hops between the subject and the address; a trace sets it.
+    /// Number of hops between the subject and the address, set by the trace.
     pub hops: u8,
 }
 
-/// The most labels that a flow carries; the strongest ones stay.
+/// Maximum number of labels that a flow carries; the strongest ones stay.
 const MOST_CARRIED: usize = 12;
 
-/// Adds labels met at `hops` to those met before. Of labels of one tier and category, none stays to
-/// which another is at least as sure and at least as near: what a label is worth falls with its distance,
-/// so that only a surer one that is farther away may be worth more. Of equals the first stays, in the
-/// order of their entities.
+/// Adds labels at `hops` to those carried already. Of the labels of one tier and category, one is dropped if
+/// another has at least its confidence and at most its hops: a label's weight falls with its distance, so
+/// that a farther label counts only with more confidence. Of equal ones the first stays, in the order of
+/// their entities.
 pub(super) fn carry(before: &[CarriedLabel], met: &[CarriedLabel], hops: u8) -> Vec<CarriedLabel> {
     let met = met.iter().map(|label| CarriedLabel { hops, ..label.clone() });
     let mut labels: Vec<CarriedLabel> = before.iter().cloned().chain(met).collect();
-    // The nearer first, then the surer: a label stays if it is surer than whatever stayed before it.
+    // By hops, then by confidence: a label stays if it has more confidence than those before it.
     labels.sort_by(|a, b| {
         (a.tier, a.category, a.hops, b.confidence, a).cmp(&(
             b.tier,

@@ -1,4 +1,4 @@
-//! What ended where: parts of a direction, each with its largest paths.
+//! The ends of flows: parts of a direction, each with its largest paths.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     score::Confidence,
 };
 
-/// What tells parts apart.
+/// The key of a part: flows with equal keys are one part.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKey {
     end: FlowEnd,
@@ -28,12 +28,12 @@ struct EndKey {
     carried: Vec<CarriedLabel>,
 }
 
-/// What reached one end.
+/// The flows that reached one end.
 #[derive(Debug, Default)]
 struct Reached {
     mass: Mass,
-    /// What moved before the party was listed, and since; nothing where it is not listed or the day is
-    /// not known.
+    /// Amounts that moved before the party was listed, and since; 0 if it is not listed or the day is
+    /// unknown.
     before_listing: u128,
     since_listing: u128,
     /// The list that names the party: of several parties of one name, the list of the first one.
@@ -112,7 +112,7 @@ impl Ends {
         }
     }
 
-    /// Money that ended at nobody in particular.
+    /// Adds a flow that ended at no attributed party.
     pub(super) fn plain(
         &mut self,
         end: FlowEnd,
@@ -127,8 +127,8 @@ impl Ends {
         }
     }
 
-    /// Money of the subject that no one transaction stands for: what it holds, where it is (at no hops),
-    /// and what was not read of it.
+    /// Adds an amount of the subject that stands for no single transaction: what it holds, at 0 hops, and
+    /// what was not read.
     pub(super) fn aggregate(&mut self, end: FlowEnd, hop: u8, mass: Mass) {
         if !mass.is_zero() {
             self.add(plain_key(end, hop, true, &[]), mass, None);
@@ -145,8 +145,8 @@ impl Ends {
         reached
     }
 
-    /// The parts in base units. They sum to `whole`, and so do the recent ones to the recent whole. A part
-    /// that is nothing in base units is left out.
+    /// The parts in base units. They sum to `whole`, and the recent amounts to the recent total. Parts of
+    /// less than one base unit are left out.
     pub(super) fn into_parts(self, whole: u128, paths: &Paths, chain: ChainId) -> Vec<FlowPart> {
         let masses: Vec<Mass> = self.reached.values().map(|reached| reached.mass).collect();
         let recent_masses: Vec<u128> = masses.iter().map(|mass| mass.recent).collect();

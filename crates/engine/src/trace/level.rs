@@ -1,5 +1,5 @@
-//! One level of a trace: ends are recognised, small flows are cut, the largest addresses are followed
-//! within the budget, and the next level follows from what was read of them.
+//! One level of a trace: attributed flows end, small flows are cut, the largest addresses are followed
+//! within the budget, and their transactions lead to the next level.
 
 use std::{
     cmp::Reverse,
@@ -25,7 +25,7 @@ use crate::{
 /// Millionths in one.
 const MILLION: u128 = 1_000_000;
 
-/// The states at one distance.
+/// The states at one distance from the subject.
 #[derive(Debug)]
 pub(super) struct Level {
     /// Hops from the subject.
@@ -39,14 +39,14 @@ impl Level {
         Self { hop: 1, states: States::default() }
     }
 
-    /// The outputs at which money is.
+    /// The outputs of the states.
     pub(super) fn outputs(&self) -> impl Iterator<Item = OutPoint> {
         self.states.0.keys().map(|key| key.output)
     }
 }
 
 impl DirectionalTrace<'_> {
-    /// Ends, cuts and budget: what remains is to be followed further.
+    /// Applies attributions, cuts and the budget: the remaining states are to be followed.
     pub(super) fn apply_rules(&mut self, subject: &ScriptOwner, rules: &TraceRules) {
         let remaining = self.end_attributed(subject);
         if self.level.hop >= rules.hops {
@@ -56,7 +56,7 @@ impl DirectionalTrace<'_> {
         self.level.states = self.within_budget(remaining, rules);
     }
 
-    /// Ends the flows that reached somebody known; the rest goes on with the labels it met.
+    /// Ends the flows that reached an attributed address; the others continue and carry its weaker labels.
     fn end_attributed(&mut self, subject: &ScriptOwner) -> States {
         let hop = self.level.hop;
         let mut known: BTreeMap<ScriptOwner, Arc<Attribution>> = BTreeMap::new();
@@ -106,9 +106,9 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    /// Cut and budget count addresses: whatever an address holds at this level is followed or is not.
-    /// Of one that is followed, as many outputs are as transfers are read of an address; and of all
-    /// outputs together no more than a level may have.
+    /// Cuts small flows and keeps within the budget. Both count addresses: all states of an address are
+    /// followed, or none. Of a followed address, no more outputs are followed than transfers are read of it;
+    /// and of all together no more than a level may have.
     fn within_budget(&mut self, states: States, rules: &TraceRules) -> States {
         let mut amounts: BTreeMap<&ScriptOwner, Mass> = BTreeMap::new();
         for state in states.0.values() {
@@ -166,7 +166,7 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    /// Ends whatever is still open; whether there was any.
+    /// Ends all open states; returns whether there were any.
     pub(super) fn end_open(&mut self, reason: UnresolvedReason) -> bool {
         let open = std::mem::take(&mut self.level.states);
         let any = !open.0.is_empty();
@@ -174,7 +174,7 @@ impl DirectionalTrace<'_> {
         any
     }
 
-    /// The next level, from what was read of this one; whether all of it was read.
+    /// Proceeds to the next level over the transactions that were read; returns whether all of them were.
     pub(super) fn expand<'s>(
         &mut self,
         read: impl Fn(&OutPoint) -> Option<&'s Option<TransactionView>>,
@@ -204,7 +204,7 @@ impl DirectionalTrace<'_> {
         complete
     }
 
-    /// One state's money goes on through `transaction`.
+    /// Follows one state through `transaction`.
     fn follow(
         &mut self,
         key: &StateKey,
@@ -271,12 +271,12 @@ impl DirectionalTrace<'_> {
     }
 }
 
-/// Takes out the smallest of states that are in their order, so that `most` remain.
+/// Removes and returns the smallest of sorted states, so that `most` remain.
 fn smallest_beyond(states: &mut Vec<(StateKey, State)>, most: usize) -> Vec<(StateKey, State)> {
     if states.len() <= most {
         return Vec::new();
     }
-    // Stable: between equals the order of the states.
+    // Stable: equal states keep their order.
     states.sort_by_key(|(_, state)| Reverse(state.mass.total()));
     states.split_off(most)
 }

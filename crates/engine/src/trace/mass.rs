@@ -1,15 +1,15 @@
-//! Exact amounts: how a trace counts and splits money.
+//! Exact amounts, and how a trace splits them.
 
 use std::ops::{Add, AddAssign};
 
 use ruint::aliases::U256;
 
-/// Amounts are counted in base units times two to this power, so that splitting a satoshi over a
-/// hundred addresses loses nothing that counts.
+/// Amounts are base units times two to this power, so that splitting a satoshi over a hundred addresses
+/// loses nothing significant.
 const SCALE_BITS: u32 = 32;
 
-/// An amount on its way through a trace, apart for the last 90 days and what was before, so that the
-/// recent amount never exceeds the whole.
+/// An amount of a trace, separated into the last 90 days and the time before, so that the recent amount
+/// never exceeds the total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mass {
     /// Moved before the last 90 days.
@@ -36,13 +36,13 @@ impl Mass {
         amount >> SCALE_BITS
     }
 
-    /// The whole amount.
+    /// The total of both.
     #[must_use]
     pub const fn total(self) -> u128 {
         self.earlier.saturating_add(self.recent)
     }
 
-    /// Whether it is nothing.
+    /// Whether it is 0.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.earlier == 0 && self.recent == 0
@@ -74,21 +74,21 @@ impl AddAssign for Mass {
     }
 }
 
-/// What an amount in base units is in a trace's own unit.
+/// An amount in base units, in the unit of a trace.
 #[must_use]
 pub const fn scaled(amount: u128) -> u128 {
     amount.saturating_mul(1 << SCALE_BITS)
 }
 
-/// What of `total` falls to one of several weights that sum to `sum`, rounded down.
+/// The share of `total` for one of several weights that sum to `sum`, rounded down.
 #[must_use]
 pub fn share(total: u128, weight: u128, sum: U256) -> u128 {
     let product = U256::from(total) * U256::from(weight);
     product.checked_div(sum).and_then(|share| u128::try_from(share).ok()).unwrap_or(0)
 }
 
-/// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are whole
-/// and sum exactly to the total. Where all weights are zero, all parts are.
+/// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are integers and
+/// sum exactly to the total. If all weights are 0, all parts are.
 #[must_use]
 pub fn split(total: u128, weights: &[u128]) -> Vec<u128> {
     let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));

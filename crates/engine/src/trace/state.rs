@@ -1,4 +1,4 @@
-//! States of a trace: outputs that money passed through, and the paths to them.
+//! States of a trace: outputs that flows reached, and the paths to them.
 
 use std::{
     cmp::Ordering,
@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use super::{attribution::CarriedLabel, mass::Mass};
 use crate::utxo::{OutPoint, ScriptOwner, Txid};
 
-/// Names a path from the subject.
+/// The identifier of a path from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PathId(usize);
 
-/// The steps of all paths, each with the one before it. Paths of equal steps are one.
+/// The steps of all paths, each with the previous one. Paths of equal steps are one path.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     steps: Vec<Step>,
@@ -29,8 +29,7 @@ struct Step {
 }
 
 impl Paths {
-    /// A path one transaction longer, that leads to `owner`; `None` where it leads to nobody (newly
-    /// mined coins, a fee).
+    /// A path that is one transaction longer and leads to `owner`; `None` for newly mined coins and fees.
     pub(super) fn step(
         &mut self,
         before: Option<PathId>,
@@ -45,7 +44,7 @@ impl Paths {
         })
     }
 
-    /// The steps of a path, the subject's own transaction first.
+    /// The steps of a path, from the subject's own transaction on.
     pub(super) fn steps(&self, path: PathId) -> Vec<(Txid, Option<&ScriptOwner>)> {
         let mut steps = Vec::new();
         let mut at = Some(path);
@@ -57,8 +56,8 @@ impl Paths {
         steps
     }
 
-    /// The larger amount first; between equals the path whose steps come first, so that no order in
-    /// which anything was read shows.
+    /// The order of routes: by amount, largest first, then by steps, so that it does not depend on how
+    /// transactions were read.
     pub(super) fn order(&self, a: &Route, b: &Route) -> Ordering {
         b.amount.cmp(&a.amount).then_with(|| {
             if a.path == b.path {
@@ -70,14 +69,14 @@ impl Paths {
     }
 }
 
-/// A path and how much took it.
+/// A path and the amount that took it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     pub(super) path: PathId,
     pub(super) amount: u128,
 }
 
-/// What tells states apart: two flows that are at the same output and carry the same are one.
+/// The key of a state: two flows at the same output that carry the same labels are one state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StateKey {
     pub(super) output: OutPoint,
@@ -85,15 +84,15 @@ pub(super) struct StateKey {
     pub(super) carried: Vec<CarriedLabel>,
 }
 
-/// Money at an output.
+/// An amount at an output.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// Who could spend the output.
+    /// Owner of the output.
     pub(super) owner: ScriptOwner,
     pub(super) mass: Mass,
-    /// When it moved from there (source) or came there (destination).
+    /// Time at which it left the output (source) or arrived (destination).
     pub(super) moved_at: Timestamp,
-    /// How most of it came.
+    /// The path of the largest amount.
     pub(super) route: Route,
 }
 
@@ -102,7 +101,7 @@ pub(super) struct State {
 pub(super) struct States(pub(super) BTreeMap<StateKey, State>);
 
 impl States {
-    /// Adds a state, or what it holds to the equal one.
+    /// Adds a state, or its amount to the state with the same key.
     pub(super) fn add(&mut self, key: StateKey, state: State, paths: &Paths) {
         if state.mass.is_zero() {
             return;

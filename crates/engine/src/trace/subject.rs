@@ -1,5 +1,5 @@
-//! The first level: the subject's own transactions. Change is no income: what the subject paid itself
-//! is taken out, transaction by transaction, before anything is followed.
+//! The first level: the subject's own transactions. Change is no income: the amounts that the subject paid
+//! to itself are subtracted, transaction by transaction, before any flow is followed.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::{
     utxo::{History, HistoryEntry, ScriptOwner, SideEntry, TransactionKind},
 };
 
-/// Days of the shorter of the two windows that shares are read over.
+/// Length in days of the recent window.
 const RECENT_DAYS: i64 = 90;
 
 /// The start of both directions: the first level, the flows that ended before it, the paths, and the
@@ -77,8 +77,7 @@ fn source(
             ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
             continue;
         }
-        // What is not the subject's own, in the order of the inputs; then what is not known, and what
-        // was not read.
+        // The counterparties in the order of the inputs; then unknown inputs, and those that were not read.
         let counterparties = counterparties_of(&transaction.inputs.largest, subject);
         let read: u128 =
             counterparties.iter().map(|counterparty| u128::from(counterparty.output.value)).sum();
@@ -102,8 +101,8 @@ fn source(
             ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
         }
     }
-    // What was received by transactions too small to be read. When is not known: it counts as earlier.
-    // What was sent beyond what was received is from before the first block known here.
+    // Amounts received by transactions too small to be read: without a time, they count as earlier. Amounts
+    // sent beyond those received are from before the first recorded block.
     let statistics = &history.statistics;
     let unread = statistics.received.saturating_sub(seen);
     let before = statistics.sent.saturating_sub(statistics.received);
@@ -167,7 +166,7 @@ fn destination(
     (level, ends, paths, seen.saturating_add(unread).saturating_add(held))
 }
 
-/// What came in the last 90 days and was not spent: held money is as recent as its arrival.
+/// The unspent amounts of the last 90 days: held money is as recent as its arrival.
 fn held_lately(history: &History, since: Timestamp) -> u128 {
     let lately = history.incoming.iter().filter(|entry| entry.transaction.time >= since);
     lately
@@ -179,7 +178,7 @@ fn held_lately(history: &History, since: Timestamp) -> u128 {
         .sum()
 }
 
-/// Everybody the subject ever paid; `None` where not all of its payments were read.
+/// The owners that the subject ever paid, as far as its payments were read.
 struct Payees<'a> {
     known: BTreeSet<&'a ScriptOwner>,
     all: bool,
@@ -201,8 +200,8 @@ impl<'a> Payees<'a> {
     }
 }
 
-/// Whether money was asked for. It was not where nobody among the senders was ever paid by the subject,
-/// none of it was passed on, and it is a small amount. Where that cannot be told, it was.
+/// Whether a transfer is solicited. It is unsolicited if the subject never paid any of the senders, passed
+/// nothing of it on, and it is a small amount. In doubt it is solicited.
 fn is_solicited(
     subject: &ScriptOwner,
     entry: &HistoryEntry,
@@ -217,14 +216,14 @@ fn is_solicited(
         || entry.outputs.iter().any(|output| output.spent)
         || !payees.all
         || !all_read
-        // What the subject signed, were it with a coin of no value, it took part in.
+        // The subject took part in a transaction that it signed, even with an input without value.
         || inputs
             .largest
             .iter()
             .any(|input| input.output.owner == *subject || payees.known.contains(&input.output.owner))
 }
 
-/// Entries that are not the subject's, by index.
+/// The entries of others than the subject, by index.
 fn counterparties_of<'a>(entries: &'a [SideEntry], subject: &ScriptOwner) -> Vec<&'a SideEntry> {
     let mut counterparties: Vec<&SideEntry> =
         entries.iter().filter(|entry| entry.output.owner != *subject).collect();
@@ -232,7 +231,7 @@ fn counterparties_of<'a>(entries: &'a [SideEntry], subject: &ScriptOwner) -> Vec
     counterparties
 }
 
-/// Entries in one order, whatever order they were read in.
+/// Entries in an order that does not depend on how they were read.
 fn sorted_by_txid(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
     let mut entries: Vec<&HistoryEntry> = entries.iter().collect();
     entries.sort_by_key(|entry| entry.transaction.txid);
@@ -243,7 +242,7 @@ fn state(entry: &SideEntry, mass: Mass, moved_at: Timestamp, path: PathId) -> St
     State { owner: entry.output.owner.clone(), mass, moved_at, route: whole(mass, path) }
 }
 
-/// All of an amount took one path.
+/// The route of an amount that took one path.
 const fn whole(mass: Mass, path: PathId) -> Route {
     Route { path, amount: mass.total() }
 }

@@ -1,4 +1,4 @@
-//! Who can spend an output, as far as its script says.
+//! Script owners: the key or script that can spend an output.
 
 use sha2::{Digest, Sha256};
 
@@ -7,8 +7,8 @@ use crate::{
     chain::ChainId,
 };
 
-/// Who can spend an output. One key that is paid by itself (P2PK) and by its hash (P2PKH) is one
-/// owner: the same key spends both.
+/// The owner of an output: the key or script that can spend it. A key that is paid by itself (P2PK) and by
+/// its hash (P2PKH) is one owner: the same key spends both.
 ///
 /// Ordered by its bytes, which are the same on every machine and in every store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,13 +21,13 @@ pub enum ScriptOwner {
     LongScriptHash([u8; 32]),
     /// A witness program.
     Witness(u8, Vec<u8>),
-    /// A script that no address stands for, by its SHA-256: bare multisig, `OP_RETURN`, and others.
+    /// The SHA-256 of a script without an address: bare multisig, `OP_RETURN`, and others.
     Script([u8; 32]),
-    /// A pool in which nobody sees whose coins are whose.
+    /// A shielded pool.
     Pool(Pool),
 }
 
-/// A pool of coins whose owners the chain hides.
+/// A shielded pool: coins whose owners the chain hides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pool {
     /// Litecoin's extension blocks.
@@ -47,7 +47,7 @@ impl Pool {
     }
 }
 
-// Script operations that standard outputs are made of.
+// Script operations of standard outputs.
 const OP_0: u8 = 0x00;
 const OP_1: u8 = 0x51;
 const OP_16: u8 = 0x60;
@@ -57,7 +57,7 @@ const OP_EQUALVERIFY: u8 = 0x88;
 const OP_HASH160: u8 = 0xa9;
 const OP_HASH256: u8 = 0xaa;
 const OP_CHECKSIG: u8 = 0xac;
-/// Introduces a token's description before the script itself (Bitcoin Cash, CHIP-2022-02).
+/// The prefix of a token before the script itself (Bitcoin Cash, CHIP-2022-02).
 const CASH_TOKEN_PREFIX: u8 = 0xef;
 
 /// Witness versions of Litecoin's extension blocks (LIP 2, LIP 3): the address that holds all their
@@ -65,7 +65,7 @@ const CASH_TOKEN_PREFIX: u8 = 0xef;
 const MWEB_VERSIONS: [u8; 2] = [8, 9];
 
 impl ScriptOwner {
-    /// Who can spend an output of `chain` with this script.
+    /// The owner of an output of `chain` with this script.
     #[must_use]
     pub fn from_script(chain: ChainId, script: &[u8]) -> Self {
         let forms = chain.info().script_forms();
@@ -106,7 +106,7 @@ impl ScriptOwner {
         Self::Script(Sha256::digest(script).into())
     }
 
-    /// The owner that an address names; `None` where it names none that a chain shows.
+    /// The owner that an address stands for; `None` for an address that no script of a chain contains.
     #[must_use]
     pub fn from_address(address: &CanonicalAddress) -> Option<Self> {
         Some(match address.payload() {
@@ -118,7 +118,7 @@ impl ScriptOwner {
         })
     }
 
-    /// The address of `chain` that stands for the owner.
+    /// The owner's address on `chain`; `None` if it has none.
     #[must_use]
     pub fn address(&self, chain: ChainId) -> Option<CanonicalAddress> {
         let payload = match self {
@@ -133,7 +133,7 @@ impl ScriptOwner {
         CanonicalAddress::from_payload(chain, payload)
     }
 
-    /// The owner in bytes, as stores keep it: a tag, then what it commits to.
+    /// The owner in bytes for storage: a tag, then its hash or witness program.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let tagged = |tag: u8, rest: &[u8]| [&[tag], rest].concat();
@@ -148,7 +148,7 @@ impl ScriptOwner {
         }
     }
 
-    /// Reads what [`ScriptOwner::to_bytes`] wrote; `None` where it is something else.
+    /// The owner from the bytes of [`ScriptOwner::to_bytes`]; `None` if they are invalid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Some(match bytes.split_first()? {
@@ -164,12 +164,12 @@ impl ScriptOwner {
     }
 }
 
-/// The script behind a token's description; the whole where it is not a well-formed one.
+/// The script without its token prefix; the whole script if the prefix is malformed.
 fn without_token(script: &[u8]) -> &[u8] {
     token_length(script).and_then(|length| script.get(length..)).unwrap_or(script)
 }
 
-/// Bytes of a token's description at the beginning of an output's script.
+/// The length of the token prefix of an output's script.
 fn token_length(script: &[u8]) -> Option<usize> {
     const CATEGORY_BYTES: usize = 32;
     const HAS_COMMITMENT: u8 = 0x40;
@@ -189,7 +189,7 @@ fn token_length(script: &[u8]) -> Option<usize> {
     (at <= script.len()).then_some(at)
 }
 
-/// A number in Bitcoin's variable length, and how many bytes it takes.
+/// A number in Bitcoin's variable-length encoding, with its length in bytes.
 fn compact_size(bytes: &[u8]) -> Option<(u64, usize)> {
     let number = |length: usize| {
         let taken = bytes.get(1..=length)?;

@@ -2,32 +2,32 @@
 
 use std::{fmt, str::FromStr};
 
-/// Identifies a transaction; written as explorers write it, last byte first.
+/// A transaction identifier, displayed as explorers do: last byte first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Txid([u8; 32]);
 
 impl Txid {
-    /// From the bytes in the order in which they are written.
+    /// From bytes in display order.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// From a hash as it comes out of SHA-256 and stands in blocks: the other way round.
+    /// From a hash in the byte order of SHA-256 and of blocks, which is the reverse of display order.
     #[must_use]
     pub fn from_hash(mut hash: [u8; 32]) -> Self {
         hash.reverse();
         Self(hash)
     }
 
-    /// The bytes in the order in which they are written.
+    /// The bytes in display order.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// A text that is no transaction identifier.
+/// An invalid transaction identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a transaction identifier: it has 64 hexadecimal digits")]
 pub struct InvalidTxid(String);
@@ -56,12 +56,12 @@ impl fmt::Debug for Txid {
     }
 }
 
-/// Names an output: the transaction that made it, and its place there.
+/// An outpoint: the identifier of an output by its transaction and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutPoint {
-    /// The transaction.
+    /// Transaction that created the output.
     pub txid: Txid,
-    /// Its place among the transaction's outputs, from 0.
+    /// Index among the transaction's outputs, from 0.
     pub index: u32,
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn lookup_request(blocks: &[ResolvedBlock]) -> LookupRequest<'_> {
     lookup_request
 }
 
-/// Plans blocks that follow the tip. Those of at least `reorganisable_from` can be taken back.
+/// Plans blocks that follow the tip. Those from the height `reorganisable_from` on can be rolled back.
 ///
 /// # Errors
 ///
