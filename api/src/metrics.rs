@@ -1,5 +1,5 @@
-//! Counting what happens, in Prometheus' text format. Labels come from closed sets (routes, classes of
-//! statuses, codes, chains): never a tenant, a key or an address.
+//! Metrics in Prometheus' text format. Labels have closed sets of values (routes, status classes,
+//! codes, chains): never a tenant, a key or an address.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -20,14 +20,14 @@ use prometheus_client::{
 
 use crate::Class;
 
-/// Bounds in seconds, dense around what an answer takes, and with the promises of 100 and 300 ms among
-/// them: alerts on burnt budgets count what is above one bound.
+/// Histogram bounds in seconds, dense around the usual response time. They include the objectives of
+/// 100 and 300 ms: alerts on error budgets count the responses above one bound.
 const DURATION_BOUNDS: [f64; 16] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5,
     10.0,
 ];
 
-/// What stands for the code of an answer that is no problem.
+/// Value of the label `code` for responses without a problem.
 const NO_PROBLEM: &str = "ok";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -85,12 +85,12 @@ struct ChainLabels {
     chain: &'static str,
 }
 
-/// What the limiter decided.
+/// Outcome of a rate limiting decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimiterOutcome {
-    /// The request passed.
+    /// The request was admitted.
     Admitted,
-    /// A limit was used up.
+    /// A limit was exceeded.
     Refused,
     /// Limits could not be counted.
     Unavailable,
@@ -106,7 +106,7 @@ impl LimiterOutcome {
     }
 }
 
-/// An outside part that is needed, or that helps.
+/// External dependency of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The database.
@@ -126,7 +126,7 @@ impl Part {
 
 type Seconds = Gauge<f64, AtomicU64>;
 
-/// Everything that is counted.
+/// All metrics of the server.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -294,7 +294,7 @@ impl Metrics {
         self.requests.get_or_create(&labels).inc();
     }
 
-    /// Counts a request as being answered for as long as the guard lives.
+    /// Counts a request as in flight until the guard is dropped.
     pub(super) fn in_flight(&self) -> InFlight {
         self.in_flight.inc();
         InFlight(self.in_flight.clone())
@@ -317,7 +317,7 @@ impl Metrics {
         self.limiter.get_or_create(&OutcomeLabels { outcome: outcome.as_str() }).inc();
     }
 
-    /// Takes note of whether an outside part answered the last time it was asked.
+    /// Records whether the last request to a dependency succeeded.
     pub fn reachable(&self, part: Part, answered: bool) {
         let labels = DependencyLabels { dependency: part.as_str() };
         self.reachable.get_or_create(&labels).set(i64::from(answered));
@@ -337,7 +337,7 @@ impl Metrics {
         }
     }
 
-    /// All metrics as text.
+    /// Returns all metrics as text.
     pub fn print(&self, service: &Service) -> String {
         let (intel, now) = (service.intel(), service.clock.now());
         self.ready.set(i64::from(!service.is_draining() && !service.is_key_data_stale()));
@@ -369,7 +369,7 @@ impl Metrics {
     }
 }
 
-/// A request that is being answered.
+/// Guard of a request in flight.
 #[derive(Debug)]
 pub(super) struct InFlight(Gauge);
 

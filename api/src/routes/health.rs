@@ -27,13 +27,13 @@ pub async fn healthz() -> Json<Health> {
 ///
 /// # Errors
 ///
-/// [`Code::Unavailable`] while draining, [`Code::KeyDataStale`] where nobody would be let in.
+/// [`Code::Unavailable`] while draining, [`Code::KeyDataStale`] if API keys cannot be verified.
 pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Refusal> {
     if app.service.is_draining() {
         return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere").into());
     }
     if app.service.is_key_data_stale() {
-        let detail = "it could not be confirmed for too long who may ask";
+        let detail = "API keys cannot be verified: the server's key data is stale";
         return Err(Problem::new(Code::KeyDataStale, detail).into());
     }
     let mut degraded = Vec::new();
