@@ -12,13 +12,15 @@ use assay_tenancy::{
 };
 use jiff::Timestamp;
 
-/// Everybody who may ask, at one revision.
+/// Keys and tenants, as the store has them at two revisions.
 #[derive(Debug)]
 pub struct Access {
-    /// The revision of the store's manifests and keys.
-    pub revision: u64,
-    /// Tenants with plan, policy and limits.
-    pub directory: Directory<Policy>,
+    /// The revision of the store's manifests.
+    pub manifests_revision: u64,
+    /// The revision of the store's keys.
+    pub keys_revision: u64,
+    /// Tenants with plan, policy and limits. A change of keys keeps it as it is.
+    pub directory: Arc<Directory<Policy>>,
     /// Keys by their visible part.
     pub keys: HashMap<KeyId, KeyRecord>,
 }

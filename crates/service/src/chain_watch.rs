@@ -33,7 +33,7 @@ impl ChainWatch {
         let access = service.access();
         let mut manifests = self.manifests.lock().await;
         let unchanged = known.graphs().map(|(chain, _)| chain).eq(present.iter().copied())
-            && *manifests == access.revision;
+            && *manifests == access.manifests_revision;
         let chains = if unchanged {
             known
         } else {
@@ -41,7 +41,7 @@ impl ChainWatch {
             service.chains.store(Arc::clone(&chains));
             chains
         };
-        *manifests = access.revision;
+        *manifests = access.manifests_revision;
         for (chain, graph) in chains.graphs() {
             let seen = self.look(&mut tips, chain, graph, service).await;
             if let Err(error) = seen {

@@ -1,13 +1,17 @@
 //! Keeping what is in memory up to date with the store.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use assay_intel::IntelSnapshot;
-use assay_store::{ControlStore, Store, StoreError, control::ManifestRecord};
-use assay_tenancy::{Problem, manifest::Document};
+use assay_store::{
+    ControlStore, Revisions, Store, StoreError,
+    control::{KeyRecord, KeySet, ManifestRecord},
+};
+use assay_tenancy::{Problem, key::KeyId, manifest::Document};
 use tokio::{
     sync::Notify,
     time::{MissedTickBehavior, interval, sleep},
@@ -41,8 +45,16 @@ pub(super) async fn load_access(store: &dyn ControlStore) -> Result<Access, Load
     let control = store.control().await?;
     let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
     let directory = manifests::resolve(&documents).map_err(LoadError::Manifests)?.directory;
-    let keys = control.keys.into_iter().map(|key| (key.id.clone(), key)).collect();
-    Ok(Access { revision: control.revision, directory, keys })
+    Ok(Access {
+        manifests_revision: control.manifests_revision,
+        keys_revision: control.keys_revision,
+        directory: Arc::new(directory),
+        keys: by_id(control.keys),
+    })
+}
+
+fn by_id(keys: Vec<KeyRecord>) -> HashMap<KeyId, KeyRecord> {
+    keys.into_iter().map(|key| (key.id.clone(), key)).collect()
 }
 
 /// Looks every so often, and as soon as it is asked to: with a pause after each look.
@@ -76,7 +88,7 @@ impl Refresher {
     #[must_use]
     pub fn new(service: Arc<Service>, every: Duration) -> Self {
         // Chains were loaded with the directory, which nobody else swaps.
-        let chains = ChainWatch::of(service.access().revision);
+        let chains = ChainWatch::of(service.access().manifests_revision);
         Self { service, every, chains }
     }
 
@@ -106,7 +118,7 @@ impl Refresher {
         if intel.is_ok() {
             self.service.confirmed.intel(asked);
         }
-        let access = self.refresh_access(revisions.control).await;
+        let access = self.refresh_access(revisions).await;
         if access.is_ok() {
             self.service.confirmed.directory(asked);
         }
@@ -128,11 +140,22 @@ impl Refresher {
         Ok(())
     }
 
-    async fn refresh_access(&self, revision: u64) -> Result<(), LoadError> {
-        if revision != self.service.access.load().revision {
+    /// Manifests are resolved again only if manifests changed.
+    async fn refresh_access(&self, revisions: Revisions) -> Result<(), LoadError> {
+        let before = self.service.access();
+        if revisions.manifests != before.manifests_revision {
             let access = load_access(self.store()).await?;
-            tracing::info!(revision = access.revision, "manifests and keys reloaded");
+            tracing::info!(revision = access.manifests_revision, "manifests and keys reloaded");
             self.service.access.store(Arc::new(access));
+        } else if revisions.keys != before.keys_revision {
+            let KeySet { revision, keys } = self.store().keys().await?;
+            tracing::info!(revision, "keys reloaded");
+            self.service.access.store(Arc::new(Access {
+                manifests_revision: before.manifests_revision,
+                keys_revision: revision,
+                directory: Arc::clone(&before.directory),
+                keys: by_id(keys),
+            }));
         }
         Ok(())
     }
@@ -159,7 +182,11 @@ mod tests {
     use assay_graph::SqliteGraphs;
     use assay_limiter::Limiter;
     use assay_store::SqliteStore;
-    use assay_tenancy::manifest::Kind;
+    use assay_store::control::Grant;
+    use assay_tenancy::{
+        key::{ApiKey, KeyEnvironment},
+        manifest::Kind,
+    };
     use jiff::Timestamp;
     use serde_json::json;
 
@@ -204,6 +231,30 @@ mod tests {
         let databases =
             Databases { store: Arc::clone(store), graphs: Arc::new(SqliteGraphs::new(folder)) };
         Service::load(databases, clock, 1 << 20, bounds, None, limiter).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_new_key_keeps_the_directory_and_a_manifest_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open_or_create(folder.path(), Environment::Production).await;
+        let store: Arc<dyn Store> = Arc::new(store.unwrap());
+        let service = service(folder.path(), &store).await;
+        let refresher = Refresher::new(Arc::clone(&service), Duration::from_secs(1));
+        let first = service.access();
+        let key = ApiKey::generate(KeyEnvironment::Live, 1, [1, 2]);
+        let tenant = "acme".parse().unwrap();
+        let grant = Grant { tenant, name: "back end".into(), scopes: vec![], expires_at: None };
+        store.add_key(&grant.record(&key, Timestamp::UNIX_EPOCH), None).await.unwrap();
+        refresher.refresh().await.unwrap();
+        let second = service.access();
+        assert!(second.keys.contains_key(key.id()));
+        assert!(Arc::ptr_eq(&first.directory, &second.directory), "manifests are not read again");
+        let source = source("btc", "http://127.0.0.1:1/");
+        store.put_manifests(&[source], &[], 1, Timestamp::UNIX_EPOCH).await.unwrap();
+        refresher.refresh().await.unwrap();
+        let third = service.access();
+        assert!(!Arc::ptr_eq(&second.directory, &third.directory));
+        assert_eq!(third.keys_revision, second.keys_revision);
     }
 
     #[tokio::test]

@@ -18,6 +18,9 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     /// All manifests and keys.
     async fn control(&self) -> Result<Control, StoreError>;
 
+    /// All keys.
+    async fn keys(&self) -> Result<KeySet, StoreError>;
+
     /// Adds or replaces manifests, and removes others. Removing a manifest that does not exist is no error.
     ///
     /// # Errors
@@ -70,11 +73,24 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
 /// All manifests and keys.
 #[derive(Clone, Debug)]
 pub struct Control {
-    /// The control revision.
+    /// The revision of manifests and keys together.
     pub revision: u64,
+    /// The revision of the manifests.
+    pub manifests_revision: u64,
+    /// The revision of the keys.
+    pub keys_revision: u64,
     /// All manifests.
     pub manifests: Vec<ManifestRecord>,
     /// All keys, revoked and expired ones included.
+    pub keys: Vec<KeyRecord>,
+}
+
+/// All keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySet {
+    /// The revision of the keys.
+    pub revision: u64,
+    /// The keys, revoked and expired ones included.
     pub keys: Vec<KeyRecord>,
 }
 

@@ -46,8 +46,12 @@ pub use usage::UsageStore;
 pub struct Revisions {
     /// Changes of sources, listings and labels.
     pub intel: u64,
-    /// Changes of manifests and keys.
+    /// Changes of manifests and keys together.
     pub control: u64,
+    /// Changes of manifests.
+    pub manifests: u64,
+    /// Changes of keys.
+    pub keys: u64,
 }
 
 /// A store of all kinds of data. Each writing call of its traits is one transaction: it is applied wholly

@@ -12,14 +12,19 @@ use jiff::Timestamp;
 use sqlx::{PgConnection, postgres::PgRow};
 
 use super::{
-    PostgresStore,
+    PostgresStore, REVISIONS,
     scope::{self, Scope},
 };
 use crate::{
     StoreError,
-    control::{Control, ControlStore, KeyRecord, ManifestRecord},
+    control::{Control, ControlStore, KeyRecord, KeySet, ManifestRecord},
     row, value,
 };
+
+/// All keys, in order of creation.
+const KEYS: &str =
+    "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+     FROM api_keys ORDER BY created_at, id";
 
 #[async_trait]
 impl ControlStore for PostgresStore {
@@ -27,6 +32,14 @@ impl ControlStore for PostgresStore {
         let asking = async {
             let mut transaction = self.read_in(Scope::Directory).await?;
             load(&mut transaction).await
+        };
+        self.database.control.with_timeout(asking).await
+    }
+
+    async fn keys(&self) -> Result<KeySet, StoreError> {
+        let asking = async {
+            let mut transaction = self.read_in(Scope::Directory).await?;
+            load_keys(&mut transaction).await
         };
         self.database.control.with_timeout(asking).await
     }
@@ -112,18 +125,19 @@ impl ControlStore for PostgresStore {
 }
 
 async fn load(read: &mut PgConnection) -> Result<Control, StoreError> {
-    let revision = revision(read).await?;
+    let revisions = sqlx::query(REVISIONS).fetch_one(&mut *read).await?;
     let manifests: Vec<PgRow> =
         sqlx::query("SELECT kind, name, spec FROM manifests ORDER BY kind, name")
             .fetch_all(&mut *read)
             .await?;
-    let keys = sqlx::query(
-        "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
-         FROM api_keys ORDER BY created_at, id",
-    )
-    .fetch_all(read)
-    .await?;
-    row::control::control(revision, &manifests, &keys)
+    let keys = sqlx::query(KEYS).fetch_all(read).await?;
+    row::control::control(&revisions, &manifests, &keys)
+}
+
+async fn load_keys(read: &mut PgConnection) -> Result<KeySet, StoreError> {
+    let revisions = sqlx::query(REVISIONS).fetch_one(&mut *read).await?;
+    let keys = sqlx::query(KEYS).fetch_all(read).await?;
+    row::control::key_set(&revisions, &keys)
 }
 
 async fn keys_of(read: &mut PgConnection, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
@@ -184,7 +198,7 @@ async fn put_manifests(
             .execute(&mut *write)
             .await?;
     }
-    count_change(write).await
+    count_manifest_change(write).await
 }
 
 async fn add_key(
@@ -217,7 +231,7 @@ async fn add_key(
     .bind(key.expires_at.map(value::milliseconds))
     .execute(&mut *write)
     .await?;
-    count_change(write).await
+    count_key_change(write).await
 }
 
 /// Counts the change of one key, where there was one to change.
@@ -225,7 +239,7 @@ async fn changed_key(write: &mut PgConnection, id: &KeyId, rows: u64) -> Result<
     if rows == 0 {
         return Err(StoreError::UnknownKey(id.clone()));
     }
-    count_change(write).await
+    count_key_change(write).await
 }
 
 async fn update_key(
@@ -280,9 +294,22 @@ async fn record_key_use(
     Ok(())
 }
 
-async fn count_change(write: &mut PgConnection) -> Result<(), StoreError> {
-    sqlx::query("UPDATE installation SET control_revision = control_revision + 1")
-        .execute(write)
-        .await?;
+async fn count_manifest_change(write: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE installation SET control_revision = control_revision + 1,
+             manifest_changes = manifest_changes + 1",
+    )
+    .execute(write)
+    .await?;
+    Ok(())
+}
+
+async fn count_key_change(write: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE installation SET control_revision = control_revision + 1,
+             key_changes = key_changes + 1",
+    )
+    .execute(write)
+    .await?;
     Ok(())
 }

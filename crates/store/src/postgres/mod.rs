@@ -29,6 +29,10 @@ use crate::{Coordination, Revisions, Store, StoreError, row};
 pub use roles::{Roles, sql as roles_sql};
 use scope::Scope;
 
+/// The columns that the revisions are computed from.
+const REVISIONS: &str =
+    "SELECT intel_generation, control_revision, manifest_changes, key_changes FROM installation";
+
 /// A store in a PostgreSQL database.
 ///
 /// However many checks read chains at once, limits, revocations and usage do not wait for them: they have
@@ -165,7 +169,7 @@ impl Store for PostgresStore {
 
     async fn revisions(&self) -> Result<Revisions, StoreError> {
         let asking = async {
-            let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
+            let row = sqlx::query(REVISIONS)
                 .fetch_one(&mut *self.database.control.acquire().await?)
                 .await?;
             row::control::revisions(&row)

@@ -16,7 +16,7 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// The migrations that this program knows. They are only ever appended, and each says in
 /// `schema_versions` what it means for programs that do not know it.
-const MIGRATIONS: [(&str, &str); 10] = [
+const MIGRATIONS: [(&str, &str); 11] = [
     ("installation", include_str!("../../migrations/postgres/0001_installation.sql")),
     ("fetched", include_str!("../../migrations/postgres/0002_fetched.sql")),
     ("schema versions", include_str!("../../migrations/postgres/0003_schema_versions.sql")),
@@ -27,6 +27,7 @@ const MIGRATIONS: [(&str, &str); 10] = [
     ("key names", include_str!("../../migrations/postgres/0008_key_names.sql")),
     ("public names", include_str!("../../migrations/postgres/0009_public_names.sql")),
     ("jobs", include_str!("../../migrations/postgres/0010_jobs.sql")),
+    ("revisions", include_str!("../../migrations/postgres/0011_revisions.sql")),
 ];
 
 fn migrations() -> Vec<Migration> {

@@ -9,7 +9,7 @@ use assay_tenancy::{
 use super::Columns;
 use crate::{
     Revisions, StoreError,
-    control::{Control, KeyRecord, ManifestRecord},
+    control::{Control, KeyRecord, KeySet, ManifestRecord},
     value,
 };
 
@@ -21,6 +21,8 @@ pub(crate) fn revisions(row: &impl Columns) -> Result<Revisions, StoreError> {
     Ok(Revisions {
         intel: value::unsigned("installation.intel_generation", row.integer("intel_generation")?)?,
         control: revision(row)?,
+        manifests: revision_without(row, "key_changes")?,
+        keys: revision_without(row, "manifest_changes")?,
     })
 }
 
@@ -28,16 +30,32 @@ pub(crate) fn revision(row: &impl Columns) -> Result<u64, StoreError> {
     Ok(value::unsigned("installation.control_revision", row.integer("control_revision")?)?)
 }
 
+/// The number of changes that were not of the other part alone.
+fn revision_without(row: &impl Columns, other: &'static str) -> Result<u64, StoreError> {
+    let changes = row.integer("control_revision")?.saturating_sub(row.integer(other)?);
+    Ok(value::unsigned("installation.control_revision", changes)?)
+}
+
 pub(crate) fn control<R: Columns>(
-    revision: u64,
+    revisions: &impl Columns,
     manifests: &[R],
     keys: &[R],
 ) -> Result<Control, StoreError> {
     Ok(Control {
-        revision,
+        revision: revision(revisions)?,
+        manifests_revision: revision_without(revisions, "key_changes")?,
+        keys_revision: revision_without(revisions, "manifest_changes")?,
         manifests: manifests.iter().map(manifest).collect::<Result<_, _>>()?,
         keys: self::keys(keys)?,
     })
+}
+
+pub(crate) fn key_set<R: Columns>(
+    revisions: &impl Columns,
+    rows: &[R],
+) -> Result<KeySet, StoreError> {
+    let revision = revision_without(revisions, "manifest_changes")?;
+    Ok(KeySet { revision, keys: keys(rows)? })
 }
 
 pub(crate) fn keys<R: Columns>(rows: &[R]) -> Result<Vec<KeyRecord>, StoreError> {

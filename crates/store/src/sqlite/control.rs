@@ -9,18 +9,28 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{Sqlite, SqlitePool, Transaction};
 
-use super::SqliteStore;
+use super::{REVISIONS, SqliteStore};
 use crate::{
     StoreError,
-    control::{Control, ControlStore, KeyRecord, ManifestRecord},
+    control::{Control, ControlStore, KeyRecord, KeySet, ManifestRecord},
     row, value,
 };
+
+/// All keys, in order of creation.
+const KEYS: &str =
+    "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+     FROM api_keys ORDER BY created_at, id";
 
 #[async_trait]
 impl ControlStore for SqliteStore {
     async fn control(&self) -> Result<Control, StoreError> {
         let mut transaction = self.pool.begin().await?;
         load(&mut transaction).await
+    }
+
+    async fn keys(&self) -> Result<KeySet, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        load_keys(&mut transaction).await
     }
 
     async fn put_manifests(
@@ -81,17 +91,18 @@ impl ControlStore for SqliteStore {
 type Write<'a> = Transaction<'a, Sqlite>;
 
 async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
-    let revision = revision(read).await?;
+    let revisions = sqlx::query(REVISIONS).fetch_one(&mut **read).await?;
     let manifests = sqlx::query("SELECT kind, name, spec FROM manifests ORDER BY kind, name")
         .fetch_all(&mut **read)
         .await?;
-    let keys = sqlx::query(
-        "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
-         FROM api_keys ORDER BY created_at, id",
-    )
-    .fetch_all(&mut **read)
-    .await?;
-    row::control::control(revision, &manifests, &keys)
+    let keys = sqlx::query(KEYS).fetch_all(&mut **read).await?;
+    row::control::control(&revisions, &manifests, &keys)
+}
+
+async fn load_keys(read: &mut Write<'_>) -> Result<KeySet, StoreError> {
+    let revisions = sqlx::query(REVISIONS).fetch_one(&mut **read).await?;
+    let keys = sqlx::query(KEYS).fetch_all(&mut **read).await?;
+    row::control::key_set(&revisions, &keys)
 }
 
 async fn keys_of(pool: &SqlitePool, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
@@ -152,7 +163,7 @@ async fn put_manifests(
             .execute(&mut **write)
             .await?;
     }
-    count_change(write).await
+    count_manifest_change(write).await
 }
 
 async fn add_key(
@@ -185,7 +196,7 @@ async fn add_key(
     .bind(key.expires_at.map(value::milliseconds))
     .execute(&mut **write)
     .await?;
-    count_change(write).await
+    count_key_change(write).await
 }
 
 /// Counts the change of one key, where there was one to change.
@@ -193,7 +204,7 @@ async fn changed_key(write: &mut Write<'_>, id: &KeyId, rows: u64) -> Result<(),
     if rows == 0 {
         return Err(StoreError::UnknownKey(id.clone()));
     }
-    count_change(write).await
+    count_key_change(write).await
 }
 
 async fn update_key(
@@ -237,9 +248,22 @@ async fn record_key_use(
     Ok(())
 }
 
-async fn count_change(write: &mut Write<'_>) -> Result<(), StoreError> {
-    sqlx::query("UPDATE installation SET control_revision = control_revision + 1")
-        .execute(&mut **write)
-        .await?;
+async fn count_manifest_change(write: &mut Write<'_>) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE installation SET control_revision = control_revision + 1,
+             manifest_changes = manifest_changes + 1",
+    )
+    .execute(&mut **write)
+    .await?;
+    Ok(())
+}
+
+async fn count_key_change(write: &mut Write<'_>) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE installation SET control_revision = control_revision + 1,
+             key_changes = key_changes + 1",
+    )
+    .execute(&mut **write)
+    .await?;
     Ok(())
 }

@@ -28,6 +28,10 @@ use sqlx::{
 
 use crate::{Coordination, Revisions, Store, StoreError, row};
 
+/// The columns that the revisions are computed from.
+const REVISIONS: &str =
+    "SELECT intel_generation, control_revision, manifest_changes, key_changes FROM installation";
+
 /// The database's file in its data directory.
 const FILE_NAME: &str = "assay.sqlite";
 
@@ -166,9 +170,7 @@ impl Store for SqliteStore {
     }
 
     async fn revisions(&self) -> Result<Revisions, StoreError> {
-        let row = sqlx::query("SELECT intel_generation, control_revision FROM installation")
-            .fetch_one(&self.pool)
-            .await?;
+        let row = sqlx::query(REVISIONS).fetch_one(&self.pool).await?;
         row::control::revisions(&row)
     }
 

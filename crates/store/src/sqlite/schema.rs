@@ -24,6 +24,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
         simple(4, "usage writers", include_str!("../../migrations/sqlite/0004_usage_writers.sql")),
         simple(5, "public names", include_str!("../../migrations/sqlite/0005_public_names.sql")),
         simple(6, "jobs", include_str!("../../migrations/sqlite/0006_jobs.sql")),
+        simple(7, "revisions", include_str!("../../migrations/sqlite/0007_revisions.sql")),
     ]);
     migrator.run(pool).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => DatabaseError::NewerSchema(version).into(),

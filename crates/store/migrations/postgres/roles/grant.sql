@@ -17,7 +17,7 @@ GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sour
 GRANT SELECT ON api_keys, usage, checks, fetched, seats, quota_windows, limiter_epochs_seen, usage_writers
     TO assay_serve;
 GRANT UPDATE (last_used_at, revoked_at) ON api_keys TO assay_serve;
-GRANT UPDATE (control_revision) ON installation TO assay_serve;
+GRANT UPDATE (control_revision, key_changes) ON installation TO assay_serve;
 GRANT INSERT, UPDATE (count) ON usage TO assay_serve;
 GRANT INSERT, UPDATE (batch, written_at) ON usage_writers TO assay_serve;
 GRANT INSERT ON checks, limiter_epochs_seen TO assay_serve;
@@ -38,7 +38,7 @@ GRANT INSERT, UPDATE (lifted_at) ON label_suppressions TO assay_ingest;
 
 -- Controlling: manifests, keys, and forgetting what is older than it is kept.
 GRANT SELECT ON api_keys, usage, checks, fetched, quota_windows, usage_writers TO assay_control;
-GRANT UPDATE (control_revision) ON installation TO assay_control;
+GRANT UPDATE (control_revision, manifest_changes, key_changes) ON installation TO assay_control;
 GRANT INSERT, DELETE, UPDATE (spec, applied_at) ON manifests TO assay_control;
 GRANT INSERT, UPDATE (scopes, expires_at, revoked_at) ON api_keys TO assay_control;
 GRANT DELETE ON usage, checks, usage_writers TO assay_control;

@@ -384,6 +384,25 @@ async fn keys_are_added_used_and_revoked(store: Arc<dyn Store>) {
     }
 }
 
+async fn manifests_and_keys_have_revisions_of_their_own(store: Arc<dyn Store>) {
+    let before = store.revisions().await.unwrap();
+    store.add_key(&key(1), None).await.unwrap();
+    let after_key = store.revisions().await.unwrap();
+    assert_eq!((after_key.manifests, after_key.keys), (before.manifests, before.keys + 1));
+    store.put_manifests(&[plan("a", "red")], &[], after_key.control, at(0)).await.unwrap();
+    let after_manifest = store.revisions().await.unwrap();
+    assert_eq!(
+        (after_manifest.manifests, after_manifest.keys),
+        (before.manifests + 1, after_key.keys)
+    );
+    assert_eq!(after_manifest.control, before.control + 2);
+    let (control, keys) = (store.control().await.unwrap(), store.keys().await.unwrap());
+    let read = (control.revision, control.manifests_revision, control.keys_revision);
+    let told = (after_manifest.control, after_manifest.manifests, after_manifest.keys);
+    assert_eq!(read, told);
+    assert_eq!((keys.revision, keys.keys), (after_manifest.keys, control.keys));
+}
+
 async fn a_rotated_key_overlaps_its_successor(store: Arc<dyn Store>) {
     store.add_key(&key(1), None).await.unwrap();
     store.add_key(&key(2), Some((&key(1).id, at(60)))).await.unwrap();
@@ -506,6 +525,7 @@ macro_rules! contract {
             manifests_are_replaced_by_kind_and_name,
             keys_are_added_used_and_revoked,
             a_rotated_key_overlaps_its_successor,
+            manifests_and_keys_have_revisions_of_their_own,
             concurrent_writers_do_not_lose_each_others_changes,
             a_snapshot_answers_for_every_form_and_key,
             rows_come_in_the_order_of_their_bytes,

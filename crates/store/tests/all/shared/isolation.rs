@@ -384,9 +384,9 @@ const RIGHTS: [(&str, [&str; 3]); 18] = [
     (
         "installation",
         [
-            "s control_revision",
+            "s control_revision key_changes",
             "s data_hash data_number intel_generation label_generation",
-            "s control_revision",
+            "s control_revision key_changes manifest_changes",
         ],
     ),
     (

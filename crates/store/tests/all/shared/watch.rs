@@ -76,7 +76,7 @@ async fn hints_that_nobody_took_are_one_hint() {
     for number in 1..=20 {
         writer.add_key(&key(number, "acme"), None).await.unwrap();
     }
-    while next_told(&mut listener).await != "control 20" {}
+    while next_told(&mut listener).await != "keys 20" {}
     // All were told by now; that some come late is possible, that as many come is not.
     let mut times = 0;
     while tokio::time::timeout(Duration::from_millis(500), hints.changed()).await.is_ok() {
@@ -97,7 +97,7 @@ async fn what_was_rolled_back_and_what_changes_no_counter_is_not_told() {
     writer.record_key_use(&[(key(1, "acme").id, at(1))]).await.unwrap();
     // Notifications come in the order of the commits: were there one before this, it would come first.
     writer.add_key(&key(1, "acme"), None).await.unwrap();
-    assert_eq!(next_told(&mut listener).await, "control 1");
+    assert_eq!(next_told(&mut listener).await, "keys 1");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,7 +114,7 @@ async fn a_block_wakes_whoever_reads_the_chain() {
     // That it was looked at again is no news.
     graph.verified(at(1)).await.unwrap();
     writer.add_key(&key(1, "acme"), None).await.unwrap();
-    assert_eq!(next_told(&mut listener).await, "control 1");
+    assert_eq!(next_told(&mut listener).await, "keys 1");
     graph.roll_back(1).await.unwrap();
     assert_eq!(next_told(&mut listener).await, moved);
 }

@@ -194,6 +194,18 @@ async fn manifests_resolved_on_one_state_are_stored_once() {
     }
 }
 
+#[tokio::test]
+async fn a_change_by_an_older_program_moves_both_revisions() {
+    let url = Server::of_this_process().database().await;
+    let store = open_or_create(&url).await.unwrap();
+    store.add_key(&key(1), None).await.unwrap();
+    let before = store.revisions().await.unwrap();
+    let mut older = PgConnection::connect(&url).await.unwrap();
+    older.execute("UPDATE installation SET control_revision = control_revision + 1").await.unwrap();
+    let after = store.revisions().await.unwrap();
+    assert_eq!((after.manifests, after.keys), (before.manifests + 1, before.keys + 1));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn labels_imported_by_two_programs_end_as_those_of_the_last() {
     let stores = two().await;
