@@ -9,7 +9,7 @@ use assay_engine::{
 use clap::Args;
 use serde::Serialize;
 
-use super::{Done, Failure, Output, output};
+use super::{Done, Failure, Output, output, terminal::output_row};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,8 +75,14 @@ fn print(output: &mut Output, args: &AddressArgs, text: &str) -> Result<bool, Fa
         writeln!(output, "{line}")?;
     } else {
         match &read {
-            Ok(address) => writeln!(output, "{address}  {}", address.kind().as_str())?,
-            Err(error) => writeln!(output, "{}  not valid: {error}", printable(text))?,
+            Ok(address) => {
+                let text = format!("{address}  {}", address.kind().as_str());
+                write!(output, "{}", output_row(&text))?;
+            }
+            Err(error) => {
+                let text = format!("{}  not valid: {error}", printable(text));
+                write!(output, "{}", output_row(&text))?;
+            }
         }
     }
     Ok(read.is_ok())

@@ -12,6 +12,7 @@ use assay_store::{ControlStore, SqliteStore, Store};
 use clap::Args;
 
 use super::{Context, Done, Failure, output, serve};
+use crate::render::counted;
 
 /// Write a copy of the embedded database to a file, also while a server uses it
 ///
@@ -105,14 +106,16 @@ pub(super) async fn reconcile(
 ) -> Result<(), Failure> {
     if list.is_there() {
         let revoked = list.enforce(store, now).await?;
-        writeln!(output, "{revoked} keys revoked by the list of revoked keys")?;
+        let keys = counted(revoked, "key", "keys");
+        writeln!(output, "{keys} revoked by the list of revoked keys")?;
     } else if trust_keys {
         writeln!(output, "there is no list of revoked keys: the keys are trusted")?;
     } else {
         let revoked = revocations::revoke_all(store, now).await?;
         writeln!(
             output,
-            "there is no list of revoked keys: {revoked} keys revoked, because any may have been"
+            "there is no list of revoked keys: {} revoked as a precaution",
+            counted(revoked, "key", "keys")
         )?;
     }
     Ok(())

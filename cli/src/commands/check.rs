@@ -26,7 +26,7 @@ use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, output};
+use super::{Context, Done, Failure, output, terminal::text_width};
 use crate::render;
 
 const EXAMPLES: &str = "\
@@ -100,7 +100,8 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
         let text = serde_json::to_string_pretty(&answer).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
     } else {
-        write!(output, "{}", render::check(&subject, &assessment, args.as_of, now))?;
+        let text = render::check(&subject, &assessment, args.as_of, now, text_width());
+        write!(output, "{text}")?;
     }
     Ok(match (args.exit_code, assessment.verdict) {
         (false, _) | (true, Verdict::Allow) => Done::Well,

@@ -25,6 +25,7 @@ use super::{
     ingest_chain::{self, ChainArgs},
     output,
     progress::Progress,
+    terminal::text_width,
 };
 use crate::render::import_outcome;
 
@@ -173,7 +174,7 @@ async fn ingest(request: &ImportRequest, json: bool, context: &Context) -> Resul
         let text = serde_json::to_string_pretty(&outcome).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
     } else {
-        write!(output, "{}", import_outcome(&request.source, &outcome))?;
+        write!(output, "{}", import_outcome(&request.source, &outcome, text_width()))?;
     }
     Ok(Done::Well)
 }

@@ -21,6 +21,7 @@ use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Context, Done, Failure, output, progress::Progress};
+use crate::render::counted;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -179,11 +180,13 @@ fn summary(chain: ChainId, report: &IngestReport) -> String {
         None => "nothing recorded".to_owned(),
     };
     let mut text = format!(
-        "{chain}: {} blocks with {} transactions, {tip}",
-        report.blocks, report.transactions
+        "{chain}: {} with {}, {tip}",
+        counted(report.blocks, "block", "blocks"),
+        counted(report.transactions, "transaction", "transactions")
     );
     for (height, gone) in &report.reorganisations {
-        let _ = write!(text, "\n  {gone} blocks above {height} were taken back");
+        let blocks = counted(*gone, "block", "blocks");
+        let _ = write!(text, "\n  reorganization: {blocks} above {height} removed");
     }
     text
 }

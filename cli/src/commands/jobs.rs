@@ -7,7 +7,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, output};
+use super::{Context, Done, Failure, output, terminal::output_width};
 use crate::render::{ago, table};
 
 /// List background jobs: fetches of sources and histories, and purges
@@ -15,7 +15,7 @@ use crate::render::{ago, table};
 /// Servers run them, each job once for all servers. A job that failed is retried after a delay that grows.
 #[derive(Debug, Args)]
 pub(super) struct JobsArgs {
-    /// Only jobs of one kind, such as `fetch_source`
+    /// Restrict to one kind of jobs, such as `fetch_source`
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
     /// Print JSON
@@ -51,7 +51,7 @@ pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Fail
         ]
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
-    write!(output, "{}", table(&rows))?;
+    write!(output, "{}", table(&rows, output_width()))?;
     Ok(Done::Well)
 }
 

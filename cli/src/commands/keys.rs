@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, backup::reconcile, output};
+use super::{Context, Done, Failure, backup::reconcile, output, terminal::output_width};
 use crate::render::{ago, table};
 
 #[derive(Debug, Subcommand)]
@@ -248,7 +248,7 @@ async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Resu
         ]
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
-    write!(output, "{}", table(&rows))?;
+    write!(output, "{}", table(&rows, output_width()))?;
     Ok(Done::Well)
 }
 

@@ -9,8 +9,8 @@ use assay_store::intel::Suppression;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, output};
-use crate::render::table;
+use super::{Context, Done, Failure, output, terminal::output_width};
+use crate::render::{counted, table};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum LabelsCommand {
@@ -91,7 +91,7 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
             };
             let withdrawn = store.suppress_labels(&suppression).await?;
             let none = if withdrawn == 0 { " (there is none now)" } else { "" };
-            writeln!(output(), "{withdrawn} labels withdrawn{none}")?;
+            writeln!(output(), "{} withdrawn{none}", counted(withdrawn, "label", "labels"))?;
         }
         LabelsCommand::Restore(args) => {
             let address = parse(args.chain, &args.address)?;
@@ -102,7 +102,8 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
                     args.source
                 )));
             }
-            writeln!(output(), "{lifted} withdrawals taken back")?;
+            let withdrawals = counted(lifted, "withdrawal", "withdrawals");
+            writeln!(output(), "{withdrawals} taken back")?;
         }
         LabelsCommand::Suppressed(args) => list(&store.suppressions().await?, args.json)?,
     }
@@ -151,6 +152,6 @@ fn list(suppressions: &[Suppression], json: bool) -> Result<(), Failure> {
         ]
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
-    write!(output, "{}", table(&rows))?;
+    write!(output, "{}", table(&rows, output_width()))?;
     Ok(())
 }

@@ -7,6 +7,7 @@ mod backup;
 mod check;
 mod export;
 mod export_transfers;
+mod flags;
 mod ingest;
 mod ingest_chain;
 mod jobs;
@@ -22,6 +23,7 @@ mod rows;
 mod screen;
 mod serve;
 mod sources;
+mod terminal;
 mod trace;
 mod tx;
 mod usage;
@@ -50,85 +52,36 @@ use assay_service::{
 use assay_store::{PostgresStore, SqliteStore, Store, StoreError};
 use assay_system::Clock;
 use assay_telemetry::{otlp::Collector, stage};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use tracing::Instrument;
 
+use self::flags::CommonFlags;
 use crate::settings::{Layers, Settings, read_file};
 
-/// What the exit codes mean; shown in the help.
+/// The exit codes and the order of the settings, at the end of the long help.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0   done
-  1   failed: the database, the network or a file
-  2   wrong usage or settings
-  3   wrong input: a list, a manifest or an address
-  4   refused to protect the data: a list that is older or implausible
-With --exit-code, `check` ends with 10 for review, 11 for block and 12 for
-indeterminate, and `address` with 3 where any address is not valid.
+  0   success
+  1   failure of the database, the network or a file
+  2   invalid usage or settings
+  3   invalid input: a list, a manifest or an address
+  4   refused to protect stored data: a list is older or implausible
+With --exit-code, `check` exits with 10 for review, 11 for block and 12 for
+indeterminate, and `address` with 3 if an address is invalid.
 
-Settings come from flags, then ASSAY_... variables, then assay.toml (or
---config FILE), in that order. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and
-SSL_CERT_FILE say how lists, nodes, explorers and a collector are reached.";
+Settings are taken from flags, then ASSAY_... environment variables, then
+assay.toml (or --config FILE). HTTPS_PROXY, HTTP_PROXY, NO_PROXY and
+SSL_CERT_FILE apply to requests for lists, nodes, explorers and collectors.";
 
-/// Assay: how risky is this blockchain address?
+/// Blockchain address risk: checks, imports, tenants and the API server
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, after_long_help = EXIT_CODES, max_term_width = 100)]
-#[command(
-    after_help = "`assay help` tells what the exit codes mean; `assay help COMMAND` shows examples."
-)]
+#[command(after_help = "`assay help` lists the exit codes, `assay help COMMAND` has examples.")]
 pub struct Cli {
     #[command(flatten)]
     common: CommonFlags,
     #[command(subcommand)]
     command: Command,
-}
-
-#[derive(Debug, Args)]
-struct CommonFlags {
-    /// Where the embedded database lives [default: assay-data; with --sample assay-sample]
-    #[arg(long, global = true, value_name = "DIR")]
-    data_dir: Option<String>,
-    /// A PostgreSQL database to use instead of the embedded one; better set by `ASSAY_DATABASE_URL`,
-    /// because other users of the machine see what flags say
-    #[arg(long, global = true, value_name = "URL")]
-    database_url: Option<String>,
-    /// A file with that URL, which is read again as it changes
-    #[arg(long, global = true, value_name = "FILE")]
-    database_url_file: Option<String>,
-    /// A file with the password for that URL, which is read again as it changes
-    #[arg(long, global = true, value_name = "FILE")]
-    database_password_file: Option<String>,
-    /// Where revoked keys are noted too, outside the database [default: revoked-keys.jsonl in the data
-    /// directory]
-    #[arg(long, global = true, value_name = "FILE")]
-    revocations: Option<String>,
-    /// A Redis that servers share: redis://, redis+sentinel://, redis+cluster://; rediss for TLS
-    #[arg(long, global = true, value_name = "URL")]
-    redis_url: Option<String>,
-    /// A file with that URL, read when the program starts
-    #[arg(long, global = true, value_name = "FILE")]
-    redis_url_file: Option<String>,
-    /// A file that holds the password for Redis
-    #[arg(long, global = true, value_name = "FILE")]
-    redis_password_file: Option<String>,
-    /// Whom to trust where Redis is reached over TLS, in PEM
-    #[arg(long, global = true, value_name = "FILE")]
-    redis_ca_file: Option<String>,
-    /// What names in Redis begin with: one for each installation [default: assay]
-    #[arg(long, global = true, value_name = "TEXT")]
-    redis_prefix: Option<String>,
-    /// Use the made-up world for trying Assay out
-    #[arg(long, global = true)]
-    sample: bool,
-    /// A file with settings [default: assay.toml, where it is there]
-    #[arg(long, global = true, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Which log lines are written: off, error, warn, info, debug [default: info]
-    #[arg(long, global = true, value_name = "LEVEL")]
-    log_level: Option<String>,
-    /// How log lines are written: text or json [default: text]
-    #[arg(long, global = true, value_name = "FORMAT")]
-    log_format: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -139,24 +92,24 @@ enum Command {
     Trace(trace::TraceArgs),
     Tx(tx::TxArgs),
     Address(address::AddressArgs),
-    /// Import lists, labels and chains
+    /// Import sanctions lists, labels and blocks
     #[command(subcommand)]
     Ingest(ingest::IngestCommand),
-    /// Write out what is stored
+    /// Export listings, labels and transactions
     #[command(subcommand)]
     Export(export::ExportCommand),
     Sources(sources::SourcesArgs),
-    /// Withdraw labels by hand, and take that back
+    /// Withdraw labels and restore them
     #[command(subcommand)]
     Labels(labels::LabelsCommand),
     Apply(apply::ApplyArgs),
     Migrate(migrate::MigrateArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
-    /// Make, list, rotate and revoke API keys
+    /// Create, list, rotate and revoke API keys
     #[command(subcommand)]
     Keys(keys::KeysCommand),
-    /// Tell what a change of risk policy would change
+    /// Compare risk policies
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
     Usage(usage::UsageArgs),
@@ -164,9 +117,9 @@ enum Command {
     Purge(usage::PurgeArgs),
     Openapi(openapi::OpenapiArgs),
     Probe(probe::ProbeArgs),
-    /// Print what a shell needs to complete commands
+    /// Print the completion script of a shell
     Completions {
-        /// The shell
+        /// Shell
         shell: clap_complete::Shell,
     },
 }
@@ -322,7 +275,7 @@ fn output() -> Output {
 /// Reads the command line, runs the command, and says how it ended.
 #[must_use]
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = flags::parse();
     let outcome = settings(&cli).and_then(|settings| {
         if matches!(cli.command, Command::Serve(_) | Command::Ingest(_)) {
             EgressSettings::from_environment().check()?;
@@ -344,7 +297,9 @@ pub fn run() -> ExitCode {
         Err(failure) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
             // Where even this cannot be written, the exit code says enough.
-            let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {failure}");
+            let text = format!("{style}error:{style:#} {failure}");
+            let text = terminal::wrapped(terminal::error_width(), &text);
+            let _ = write!(anstream::stderr(), "{text}");
             ExitCode::from(failure.code())
         }
     }
@@ -389,7 +344,7 @@ async fn execute(
         Command::Probe(args) => probe::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "assay", &mut script);
+            clap_complete::generate(shell, &mut flags::command(), "assay", &mut script);
             output().write_all(&script)?;
             Ok(Done::Well)
         }
@@ -476,18 +431,7 @@ fn in_files(directory: &Path, store: SqliteStore) -> Databases {
 fn settings(cli: &Cli) -> Result<Settings, Failure> {
     let mut layers = Layers::default();
     let common = &cli.common;
-    layers.flag("data-dir", common.data_dir.clone());
-    layers.flag("database-url", common.database_url.clone());
-    layers.flag("database-url-file", common.database_url_file.clone());
-    layers.flag("database-password-file", common.database_password_file.clone());
-    layers.flag("revocations", common.revocations.clone());
-    layers.flag("redis-url", common.redis_url.clone());
-    layers.flag("redis-url-file", common.redis_url_file.clone());
-    layers.flag("redis-password-file", common.redis_password_file.clone());
-    layers.flag("redis-ca-file", common.redis_ca_file.clone());
-    layers.flag("redis-prefix", common.redis_prefix.clone());
-    layers.flag("log-level", common.log_level.clone());
-    layers.flag("log-format", common.log_format.clone());
+    common.flags(&mut layers);
     if let Command::Serve(args) = &cli.command {
         args.flags(&mut layers);
     }
@@ -516,16 +460,4 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
     })?;
     settings.read_redis_url().map_err(Failure::Usage)?;
     Ok(settings)
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 }

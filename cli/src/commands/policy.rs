@@ -17,6 +17,7 @@ use super::{
     progress::Progress,
     rows::{RowFormat, RowReader},
     screen::screen_all,
+    terminal::output_row,
 };
 
 /// Rows that are screened together.
@@ -62,7 +63,7 @@ pub(super) async fn run(command: PolicyCommand, context: &Context) -> Result<Don
     let (before, after) =
         (policy(&*store, Some(&args.before)).await?, policy(&*store, Some(&args.after)).await?);
     let now = context.clock.now();
-    let format = args.format.unwrap_or_else(|| RowFormat::of(&args.file));
+    let format = args.format.or_else(|| RowFormat::of(&args.file)).unwrap_or(RowFormat::Csv);
     let mut reader = RowReader::open(&args.file, format)?;
     let progress = Progress::new("rows", true);
     let mut output = output();
@@ -92,15 +93,15 @@ pub(super) async fn run(command: PolicyCommand, context: &Context) -> Result<Don
                 });
                 writeln!(output, "{line}")?;
             } else {
-                writeln!(
-                    output,
+                let text = format!(
                     "{blockchain} {address}  {} {} -> {} {}  {}",
                     old.verdict.as_str(),
                     old.risk_score,
                     new.verdict.as_str(),
                     new.risk_score,
                     new.reason
-                )?;
+                );
+                write!(output, "{}", output_row(&text))?;
             }
         }
         progress.add(rows.len() as u64);

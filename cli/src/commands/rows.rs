@@ -25,12 +25,13 @@ pub(super) enum RowFormat {
 }
 
 impl RowFormat {
-    /// The format that a file's name tells.
-    pub(super) fn of(path: &Path) -> Self {
-        let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    /// The format that a file's extension names.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
         match extension.as_str() {
-            "jsonl" | "ndjson" => Self::Jsonl,
-            _ => Self::Csv,
+            "jsonl" | "ndjson" => Some(Self::Jsonl),
+            "csv" => Some(Self::Csv),
+            _ => None,
         }
     }
 }
@@ -68,6 +69,8 @@ pub(super) struct RowReader {
     line: u64,
     rows: Rows,
     columns: Vec<String>,
+    /// A row that was read ahead.
+    ahead: Option<InputRow>,
     name: String,
 }
 
@@ -89,7 +92,8 @@ impl RowReader {
             )
         };
         let input = BufReader::new(input);
-        let mut reader = Self { input, line: 0, rows: Rows::Jsonl, columns: Vec::new(), name };
+        let mut reader =
+            Self { input, line: 0, rows: Rows::Jsonl, columns: Vec::new(), ahead: None, name };
         if format == RowFormat::Csv {
             reader.read_header()?;
         }
@@ -116,9 +120,20 @@ impl RowReader {
         Ok(())
     }
 
-    /// The columns of a CSV file; none for JSON lines.
-    pub(super) fn columns(&self) -> &[String] {
-        &self.columns
+    /// The columns of a CSV file, else the fields of the next row, which is not taken.
+    pub(super) fn columns(&mut self) -> Result<Vec<String>, Failure> {
+        if matches!(self.rows, Rows::Csv { .. }) {
+            return Ok(self.columns.clone());
+        }
+        if self.ahead.is_none() {
+            self.ahead = self.next()?;
+        }
+        Ok(match &self.ahead {
+            Some(InputRow { content: Content::Object(object), .. }) => {
+                object.keys().cloned().collect()
+            }
+            _ => ["blockchain", "address"].map(str::to_owned).to_vec(),
+        })
     }
 
     /// Leaves out rows.
@@ -145,6 +160,9 @@ impl RowReader {
     }
 
     fn next(&mut self) -> Result<Option<InputRow>, Failure> {
+        if let Some(row) = self.ahead.take() {
+            return Ok(Some(row));
+        }
         let Some(line) = self.next_line()? else { return Ok(None) };
         Ok(Some(match self.rows {
             Rows::Csv { blockchain, address } => {
@@ -269,7 +287,7 @@ fn json_row(Line { text, too_long }: &Line, line: u64) -> InputRow {
     InputRow { content: Content::Object(object), asked }
 }
 
-/// A row with what it gained.
+/// A row with the fields that it gained.
 pub(super) struct OutputRow<'a> {
     /// The row as it was read.
     pub(super) input: &'a InputRow,
@@ -277,79 +295,103 @@ pub(super) struct OutputRow<'a> {
     pub(super) added: Vec<(&'static str, Value)>,
 }
 
+impl OutputRow<'_> {
+    fn cells(&self, columns: &[String]) -> Vec<String> {
+        let mut cells: Vec<String> = match &self.input.content {
+            Content::Cells(cells) => cells.clone(),
+            // A row is one line, so that a run can be continued.
+            Content::Object(object) => columns
+                .iter()
+                .map(|column| object.get(column).map(cell_of).unwrap_or_default())
+                .map(|cell| cell.replace(['\n', '\r'], " "))
+                .collect(),
+            Content::Nothing => Vec::new(),
+        };
+        // The output stays a table whatever the input was.
+        cells.resize(columns.len(), String::new());
+        cells.extend(self.added.iter().map(|(_, value)| cell_of(value)));
+        cells
+    }
+
+    fn object(&self, columns: &[String]) -> Map<String, Value> {
+        let mut object = match &self.input.content {
+            Content::Object(object) => object.clone(),
+            Content::Cells(cells) => {
+                let values = cells.iter().map(|cell| Value::from(cell.as_str()));
+                columns.iter().cloned().zip(values).collect()
+            }
+            Content::Nothing => Map::new(),
+        };
+        for (name, value) in &self.added {
+            object.insert((*name).to_owned(), value.clone());
+        }
+        object
+    }
+}
+
 /// Writes rows.
-pub(super) enum RowWriter {
-    /// As CSV.
+pub(super) struct RowWriter {
+    target: Target,
+    /// Columns of the input; none where both files are JSON lines.
+    columns: Vec<String>,
+}
+
+enum Target {
     Csv(Box<csv::Writer<Box<dyn Write>>>),
-    /// As JSON lines.
     Jsonl(BufWriter<Box<dyn Write>>),
 }
 
 impl RowWriter {
-    /// A writer of rows with these columns; the header is written where asked for.
+    /// A writer of rows with the columns of the input and the added ones; writes the header of CSV where
+    /// `header`.
     pub(super) fn new(
         target: Box<dyn Write>,
         format: RowFormat,
-        columns: &[String],
+        columns: Vec<String>,
+        added: &[&str],
         header: bool,
     ) -> Result<Self, Failure> {
-        if let Some(twice) = columns
+        let all: Vec<&str> =
+            columns.iter().map(String::as_str).chain(added.iter().copied()).collect();
+        let repeated = all
             .iter()
             .enumerate()
-            .find(|(at, column)| columns.iter().take(*at).any(|other| other == *column))
-        {
+            .find(|(index, column)| all.iter().take(*index).any(|earlier| earlier == *column));
+        if let Some((_, column)) = repeated {
             return Err(Failure::Input(format!(
-                "the column `{}` would be there twice: remove it from the input",
-                twice.1
+                "the output would have the column `{column}` twice: remove it from the input"
             )));
         }
-        Ok(match format {
-            RowFormat::Jsonl => Self::Jsonl(BufWriter::new(target)),
+        let target = match format {
+            RowFormat::Jsonl => Target::Jsonl(BufWriter::new(target)),
             RowFormat::Csv => {
                 let mut csv = csv::Writer::from_writer(target);
                 if header {
-                    csv.write_record(columns).map_err(csv_failure)?;
+                    csv.write_record(&all).map_err(csv_failure)?;
                 }
-                Self::Csv(Box::new(csv))
+                Target::Csv(Box::new(csv))
             }
-        })
+        };
+        Ok(Self { target, columns })
     }
 
     /// Writes a row.
     pub(super) fn write(&mut self, row: &OutputRow<'_>) -> Result<(), Failure> {
-        match self {
-            Self::Csv(csv) => {
-                let cells = match &row.input.content {
-                    Content::Cells(cells) => cells.as_slice(),
-                    Content::Object(_) | Content::Nothing => &[],
-                };
-                for cell in cells {
-                    csv.write_field(cell).map_err(csv_failure)?;
-                }
-                for (_, value) in &row.added {
-                    csv.write_field(cell_of(value)).map_err(csv_failure)?;
-                }
-                csv.write_record(None::<&[u8]>).map_err(csv_failure)
-            }
-            Self::Jsonl(target) => {
-                let mut object = match &row.input.content {
-                    Content::Object(object) => object.clone(),
-                    Content::Cells(_) | Content::Nothing => Map::new(),
-                };
-                for (name, value) in &row.added {
-                    object.insert((*name).to_owned(), value.clone());
-                }
-                serde_json::to_writer(&mut *target, &object).map_err(io::Error::from)?;
+        match &mut self.target {
+            Target::Csv(csv) => csv.write_record(row.cells(&self.columns)).map_err(csv_failure),
+            Target::Jsonl(target) => {
+                serde_json::to_writer(&mut *target, &row.object(&self.columns))
+                    .map_err(io::Error::from)?;
                 Ok(target.write_all(b"\n")?)
             }
         }
     }
 
-    /// Writes what is buffered.
+    /// Writes the rows that are buffered.
     pub(super) fn finish(self) -> Result<(), Failure> {
-        match self {
-            Self::Csv(mut csv) => Ok(csv.flush()?),
-            Self::Jsonl(mut target) => Ok(target.flush()?),
+        match self.target {
+            Target::Csv(mut csv) => Ok(csv.flush()?),
+            Target::Jsonl(mut target) => Ok(target.flush()?),
         }
     }
 }

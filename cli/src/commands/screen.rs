@@ -27,34 +27,46 @@ const BATCH: usize = 8192;
 const EXAMPLES: &str = "\
 Examples:
   assay screen customers.csv -o screened.csv
-  assay screen customers.jsonl -o screened.jsonl --format jsonl
+  assay screen customers.csv -o screened.jsonl
+  assay screen - --input-format jsonl --output-format csv < customers.jsonl
   assay screen customers.csv -o screened.csv --resume";
 
-/// Screen a file of addresses by lists and labels
+/// Screen a file of addresses against lists and labels
 ///
-/// The file has the columns `blockchain` and `address`, and any others, which are kept. Each row gains
-/// `risk_score, risk_level, verdict, categories, sanctioned, error, reason`. A row that is wrong says so
-/// in `error`; it never stops the rest.
+/// The file has the fields `blockchain` and `address`; other fields are kept. Each row gains
+/// `risk_score, risk_level, verdict, categories, sanctioned, error, reason`. An invalid row has a text in
+/// `error` and does not stop the run. A CSV output of JSON lines has the columns of the first row; further
+/// fields of other rows are omitted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ScreenArgs {
-    /// The file; - is standard input
+    /// File to read; - is standard input
     file: PathBuf,
-    /// The file to write; standard output where left out
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The format of both files [default: by the file's name, else csv]
-    #[arg(long, value_enum)]
+    /// Format of the input [default: by the file's extension, else csv]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    input_format: Option<RowFormat>,
+    /// Format of the output [default: by the output's extension, else the format of the input]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    output_format: Option<RowFormat>,
+    /// Former option for both formats.
+    #[arg(long, hide = true, value_parser = replaced)]
     format: Option<RowFormat>,
-    /// The risk policy [default: default; with --sample sample]
+    /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// Go on where an earlier run stopped: rows that are in the output already are left out
+    /// Continue an earlier run: skip the rows that the output already has
     #[arg(long, requires = "output")]
     resume: bool,
 }
 
-/// What came of a row.
+fn replaced(_: &str) -> Result<RowFormat, &'static str> {
+    Err("this option was replaced by --input-format and --output-format")
+}
+
+/// The result of a row, or why it has none.
 pub(super) type Outcome = Result<Screened, String>;
 
 pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Failure> {
@@ -62,7 +74,9 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
     let intel = IntelSnapshot::load(&*store, None).await?;
     let policy = policy(&*store, args.policy.as_deref()).await?;
     let now = context.clock.now();
-    let format = args.format.unwrap_or_else(|| RowFormat::of(&args.file));
+    let format = args.input_format.or_else(|| RowFormat::of(&args.file)).unwrap_or(RowFormat::Csv);
+    let by_extension = || args.output.as_deref().and_then(RowFormat::of);
+    let output_format = args.output_format.or_else(by_extension).unwrap_or(format);
     let mut reader = RowReader::open(&args.file, format)?;
     if let Some(output) = &args.output
         && fs::canonicalize(output)
@@ -70,10 +84,12 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
     {
         return Err(Failure::Usage("the output is the input: write to another file".into()));
     }
-    let Target { file, rows: done, is_new } = target(args, format)?;
-    let columns: Vec<String> =
-        reader.columns().iter().cloned().chain(ADDED.map(str::to_owned)).collect();
-    let mut writer = RowWriter::new(file, format, &columns, is_new)?;
+    let Target { file, rows: done, is_new } = target(args, output_format)?;
+    let columns = match (format, output_format) {
+        (RowFormat::Jsonl, RowFormat::Jsonl) => Vec::new(),
+        _ => reader.columns()?,
+    };
+    let mut writer = RowWriter::new(file, output_format, columns, &ADDED, is_new)?;
     let progress = Progress::new("rows", args.output.is_some());
     reader.skip(done)?;
     progress.add(done);

@@ -10,6 +10,7 @@ use super::{
     Context, Done, Failure,
     check::{directory, policy},
     output,
+    terminal::output_width,
 };
 use crate::render::{ago, table};
 
@@ -65,7 +66,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
         ]
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
-    write!(output, "{}", table(&rows))?;
+    write!(output, "{}", table(&rows, output_width()))?;
     Ok(Done::Well)
 }
 

@@ -13,8 +13,8 @@ use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, Output, check::policy, graph, output};
-use crate::render::coins;
+use super::{Context, Done, Failure, check::policy, graph, output, terminal::text_width};
+use crate::render::{self, Side, SideRow, coins};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,7 +90,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
         let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
     } else {
-        print(&mut output, args.chain, &transaction, &shown)?;
+        write!(output, "{}", draw(args.chain, &transaction, &shown))?;
     }
     Ok(Done::Well)
 }
@@ -152,59 +152,42 @@ fn shown_entry(names: &Names, entry: &SideEntry) -> ShownEntry {
     }
 }
 
-fn print(
-    output: &mut Output,
-    chain: ChainId,
-    transaction: &TransactionView,
-    shown: &Shown,
-) -> Result<(), Failure> {
+fn draw(chain: ChainId, transaction: &TransactionView, shown: &Shown) -> String {
     let info = chain.info();
     let kind = shown
         .coinjoin
         .map_or_else(|| shown.kind.to_owned(), |coinjoin| format!("{} ({coinjoin})", shown.kind));
-    writeln!(
-        output,
-        "{}  {}\nblock {}  {}  {kind}  fee {}",
-        shown.txid,
-        info.name,
-        shown.height,
-        shown.time,
-        shown
-            .fee
-            .as_ref()
-            .map_or_else(|| "not known".to_owned(), |_| coins(info, transaction.fee()))
-    )?;
-    for (title, side, all, unknown) in [
-        ("Inputs", &transaction.inputs, &shown.inputs, shown.inputs_unknown_count),
-        ("Outputs", &transaction.outputs, &shown.outputs, 0),
-    ] {
-        let bound = if unknown > 0 { "at least " } else { "" };
-        writeln!(output, "\n{title}  {}  {bound}{}", side.count, coins(info, side.total))?;
-        for entry in all {
-            let who = match (&entry.entity, entry.category) {
-                (Some(entity), Some(category)) => format!("  {entity} ({category})"),
-                (None, Some(category)) => format!("  {category}"),
-                _ => String::new(),
-            };
-            let value = entry.value.parse().unwrap_or_default();
-            writeln!(
-                output,
-                "  {:>5}  {:<64} {:>24}{who}",
-                entry.index,
-                entry.address.as_deref().unwrap_or("(no address)"),
-                coins(info, value)
-            )?;
-        }
-        if unknown > 0 {
-            let least = format!("at least {}", coins(info, side.unknown));
-            let from = format!("({unknown} not known, from before the first block)");
-            writeln!(output, "  {:>5}  {from:<64} {least:>24}", "")?;
-        }
-        let listed = u64::try_from(all.len()).unwrap_or(u64::MAX);
-        let rest = side.count.saturating_sub(unknown).saturating_sub(listed);
-        if rest > 0 {
-            writeln!(output, "  and {rest} more: --most shows them")?;
-        }
-    }
-    Ok(())
+    let fee = match shown.fee {
+        Some(_) => coins(info, transaction.fee()),
+        None => "unknown".to_owned(),
+    };
+    let head = [
+        format!("{}  {}", shown.txid, info.name),
+        format!("block {}  {}  {kind}  fee {fee}", shown.height, shown.time),
+    ];
+    let unknown = (shown.inputs_unknown_count, transaction.inputs.unknown);
+    let sides = [
+        side("Inputs", &transaction.inputs, &shown.inputs, unknown),
+        side("Outputs", &transaction.outputs, &shown.outputs, (0, 0)),
+    ];
+    render::transaction(info, &head, &sides, text_width())
+}
+
+fn side<'a>(
+    title: &'static str,
+    all: &TransactionSide,
+    shown: &'a [ShownEntry],
+    unknown: (u64, u128),
+) -> Side<'a> {
+    let row = |entry: &'a ShownEntry| SideRow {
+        index: entry.index,
+        value: entry.value.parse().unwrap_or_default(),
+        address: entry.address.as_deref(),
+        owner: match (&entry.entity, entry.category) {
+            (Some(entity), Some(category)) => Some(format!("{entity} ({category})")),
+            (_, category) => category.map(str::to_owned),
+        },
+    };
+    let rows = shown.iter().map(row).collect();
+    Side { title, count: all.count, total: all.total, unknown, rows }
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, check::directory, output};
+use super::{Context, Done, Failure, check::directory, output, terminal::output_width};
 use crate::render::table;
 
 /// Days that are shown where nothing is said.
@@ -80,7 +80,7 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, F
         ]
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
-    write!(output, "{}", table(&rows))?;
+    write!(output, "{}", table(&rows, output_width()))?;
     Ok(Done::Well)
 }
 

@@ -1,224 +1,208 @@
-//! An assessment as it is drawn for people: the score, what it is made of as a waterfall, and everything
-//! it rests on.
-
-use std::fmt::{self, Write};
+//! An assessment for the terminal: verdict, reasons, scoring components, flows, evidence and coverage.
 
 use anstyle::{AnsiColor, Style};
 use assay_engine::{
     address::CanonicalAddress,
     assessment::{
-        Amount, AssessedLabel, AssessedListing, Assessment, ComponentKind, CoverageBlock,
-        CoverageStatus, LabelStatus, ScoringComponent,
+        Amount, AssessedLabel, AssessedListing, AssessedSource, Assessment, ComponentKind,
+        CoverageBlock, CoverageStatus, LabelStatus, ScoringComponent,
     },
     chain::Chain,
     evidence::ListingStatus,
+    facts::Environment,
     policy::ListEffect,
     score::{RiskLevel, Score, Verdict},
 };
 use jiff::{Timestamp, civil::Date};
 
-use super::{ago, coins, flows};
+use super::{
+    flows,
+    page::Page,
+    text::{ago, coins, counted},
+};
 
-/// Columns of the waterfall: two points of the score each.
-const BAR_COLUMNS: usize = 50;
-/// Columns for what a component is about.
-const DETAIL_COLUMNS: usize = 58;
+/// Tenths of a point of the highest score.
+const HIGHEST: usize = 1_000;
+/// Largest number of components without points that are named.
+const MAX_WITHOUT_POINTS: usize = 3;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// Draws an assessment.
+/// Draws an assessment, in lines of at most `width` columns.
 pub(crate) fn check(
     subject: &CanonicalAddress,
     assessment: &Assessment,
     as_of: Option<Date>,
     now: Timestamp,
+    width: usize,
 ) -> String {
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = draw(&mut text, subject, assessment, as_of, now);
-    text
-}
-
-fn draw(
-    text: &mut String,
-    subject: &CanonicalAddress,
-    assessment: &Assessment,
-    as_of: Option<Date>,
-    now: Timestamp,
-) -> fmt::Result {
+    let mut page = Page::new(width);
     let chain = subject.chain().info();
-    writeln!(text, "{BOLD}{subject}{BOLD:#}  {} ({})", chain.name, subject.kind().as_str())?;
+    page.line(format!("{BOLD}{subject}{BOLD:#}  {} ({})", chain.name, subject.kind().as_str()));
     if let Some(entity) = &assessment.entity {
-        writeln!(text, "{}  {DIM}{}{DIM:#}", entity.name, entity.category)?;
+        page.line(format!("{}  {DIM}{}{DIM:#}", entity.name, entity.category));
     }
     if let Some(day) = as_of {
-        writeln!(text, "as of {day}")?;
+        page.line(format!("as of {day}"));
     }
-    writeln!(text)?;
-    headline(text, assessment)?;
+    page.gap();
+    page.line(headline(assessment));
 
-    section(text, "Why")?;
+    page.section("Why");
     for reason in &assessment.reasons {
-        writeln!(text, "  - {}", reason.message)?;
+        page.item(&reason.message);
     }
     if !assessment.scoring_components.is_empty() {
-        section(text, "Score")?;
-        waterfall(text, assessment)?;
+        page.section("Score");
+        waterfall(&mut page, assessment);
     }
-    flows::draw(text, chain, assessment)?;
-    activity(text, chain, assessment)?;
+    flows::draw(&mut page, chain, assessment);
+    activity(&mut page, chain, assessment);
     if !assessment.sanctions.is_empty() {
-        section(text, "Sanctions lists")?;
+        page.section("Sanctions lists");
         for listing in &assessment.sanctions {
-            draw_listing(text, listing)?;
+            draw_listing(&mut page, listing);
         }
     }
     if !assessment.labels.is_empty() {
-        section(text, "Labels")?;
+        page.section("Labels");
         for label in &assessment.labels {
-            draw_label(text, label)?;
+            page.hanging("  ", "    ", label_line(label));
         }
     }
     if !assessment.associated_wallets.is_empty() {
-        section(text, "Associated")?;
+        page.section("Associated addresses");
         for wallet in &assessment.associated_wallets {
             let listed = if wallet.listed { ", listed" } else { "" };
             let entity =
                 wallet.entity.as_deref().map(|name| format!(": {name}")).unwrap_or_default();
-            writeln!(
-                text,
-                "  {} {}  {}{listed}{entity}",
+            let text = format!(
+                "{} {}  {}{listed}{entity}",
                 wallet.blockchain, wallet.address, wallet.heuristic
-            )?;
+            );
+            page.hanging("  ", "    ", text);
         }
     }
     if !assessment.warnings.is_empty() {
-        section(text, "Mind")?;
+        page.section("Warnings");
         for warning in &assessment.warnings {
-            writeln!(text, "  - {}", warning.message)?;
+            page.item(&warning.message);
         }
     }
-    looked_at(text, assessment, now)?;
-    writeln!(
-        text,
-        "\n{DIM}data {}  policy {}  model {}\n{}{DIM:#}",
-        assessment.data_revision,
-        assessment.policy_revision,
-        assessment.model_version,
-        assessment.digest()
-    )
+    coverage(&mut page, assessment, now);
+    page.gap();
+    page.line(format!(
+        "{DIM}data {}  policy {}  model {}{DIM:#}",
+        assessment.data_revision, assessment.policy_revision, assessment.model_version
+    ));
+    page.line(format!("{DIM}{}{DIM:#}", assessment.digest()));
+    page.finish()
 }
 
-fn activity(text: &mut String, chain: &Chain, assessment: &Assessment) -> fmt::Result {
+fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {
     let activity = &assessment.activity;
     let (Some(first), Some(last), Some(counts)) =
         (activity.first_seen, activity.last_seen, activity.counts)
     else {
-        return Ok(());
+        return;
     };
-    section(text, "Activity")?;
-    writeln!(text, "  first {first}, last {last}")?;
+    page.section("Activity");
     let sum = |amounts: &[Amount]| {
-        amounts.first().and_then(|amount| amount.value.parse().ok()).unwrap_or_default()
+        let amount = amounts.first().and_then(|amount| amount.value.parse().ok());
+        coins(chain, amount.unwrap_or_default())
     };
-    writeln!(
-        text,
-        "  received {} in {} transactions, sent {} in {}, holds {}",
-        coins(chain, sum(&activity.r#in)),
-        counts.transfers_in,
-        coins(chain, sum(&activity.out)),
-        counts.transfers_out,
-        coins(chain, sum(&activity.balance))
-    )
+    let transactions = |count| counted(count, "transaction", "transactions");
+    page.field(2, 10, "seen", format!("first {first}, last {last}"));
+    let (received, sent) = (transactions(counts.transfers_in), transactions(counts.transfers_out));
+    page.field(2, 10, "received", format!("{} in {received}", sum(&activity.r#in)));
+    page.field(2, 10, "sent", format!("{} in {sent}", sum(&activity.out)));
+    page.field(2, 10, "balance", sum(&activity.balance));
 }
 
-fn section(text: &mut String, title: &str) -> fmt::Result {
-    writeln!(text, "\n{BOLD}{title}{BOLD:#}")
-}
-
-const fn colour(level: RiskLevel) -> Style {
-    let colour = match level {
+const fn color(level: RiskLevel) -> Style {
+    let color = match level {
         RiskLevel::Unknown => AnsiColor::Magenta,
         RiskLevel::Low => AnsiColor::Green,
         RiskLevel::Medium => AnsiColor::Cyan,
         RiskLevel::High => AnsiColor::Yellow,
         RiskLevel::Severe => AnsiColor::Red,
     };
-    colour.on_default().bold()
+    color.on_default().bold()
 }
 
-fn headline(text: &mut String, assessment: &Assessment) -> fmt::Result {
-    let style = colour(assessment.risk_level);
+fn headline(assessment: &Assessment) -> String {
+    let style = color(assessment.risk_level);
     let verdict = match assessment.verdict {
         Verdict::Allow => "ALLOW",
         Verdict::Indeterminate => "INDETERMINATE",
         Verdict::Review => "REVIEW",
         Verdict::Block => "BLOCK",
     };
-    let standing =
+    let complete =
         if assessment.complete { "complete" } else { "incomplete: mandatory data is missing" };
     let environment = match assessment.environment {
-        assay_engine::facts::Environment::Production => "",
-        assay_engine::facts::Environment::Sample => "  demo data set",
+        Environment::Production => "",
+        Environment::Sample => "  demo data set",
     };
-    writeln!(
-        text,
-        "{style}{} of 100  {}  {verdict}{style:#}  {standing}{environment}",
+    format!(
+        "{style}{} of 100  {}  {verdict}{style:#}  {complete}{environment}",
         assessment.risk_score,
         assessment.risk_level.as_str(),
     )
 }
 
-/// Each component's bar begins where the one before it ended.
-fn waterfall(text: &mut String, assessment: &Assessment) -> fmt::Result {
-    let style = colour(assessment.risk_level);
-    let column = |tenths: u16| usize::from(tenths) * BAR_COLUMNS / 1000;
+/// Draws the components that have points, each with a bar that starts where the one before it ended, and
+/// names the others together.
+fn waterfall(page: &mut Page, assessment: &Assessment) {
+    let style = color(assessment.risk_level);
+    let bar = page.width() / 4;
+    let column = |tenths: u16| usize::from(tenths) * bar / HIGHEST;
+    let (scored, without): (Vec<_>, Vec<_>) =
+        assessment.scoring_components.iter().partition(|part| part.contribution.tenths() > 0);
+    let further = " ".repeat(bar + 14);
     let mut reached = 0;
-    for component in &assessment.scoring_components {
-        let contribution = component.contribution.tenths();
-        let (start, end) = (column(reached), column(reached + contribution));
-        reached += contribution;
-        let length = if contribution > 0 { (end - start).max(1) } else { 0 };
-        let about = shorten(&about(component), DETAIL_COLUMNS);
-        writeln!(
-            text,
-            "  {about:<DETAIL_COLUMNS$} {:>6}  {DIM}|{DIM:#}{}{style}{}{style:#}",
+    for component in scored {
+        let start = column(reached).min(bar.saturating_sub(1));
+        reached += component.contribution.tenths();
+        let length = column(reached).saturating_sub(start).max(1);
+        let first = format!(
+            "  {:>6}  {}{style}{}{style:#}{}  ",
             format!("+{}", component.contribution),
             " ".repeat(start),
             "#".repeat(length),
-        )?;
+            " ".repeat(bar.saturating_sub(start + length)),
+        );
+        page.hanging(&first, &further, about(component));
     }
-    let sum = Score::from_tenths(reached);
-    let width = BAR_COLUMNS;
-    writeln!(text, "  {:<DETAIL_COLUMNS$} {:>6}  {DIM}|{:>width$}|{DIM:#}", "", sum.to_string(), "")
+    page.hanging("  ", "  ", format!("{:>6}  of 100", Score::from_tenths(reached).to_string()));
+    let named: Vec<&str> =
+        without.iter().take(MAX_WITHOUT_POINTS).map(|part| part.detail.as_str()).collect();
+    if !named.is_empty() {
+        let more = without.len() - named.len();
+        let more = if more > 0 { format!("; {more} more (--json)") } else { String::new() };
+        page.hanging("  ", "    ", format!("without points: {}{more}", named.join("; ")));
+    }
 }
 
 fn about(component: &ScoringComponent) -> String {
     let kind = match component.kind {
-        ComponentKind::Sanctions => "listed",
+        ComponentKind::Sanctions => "listing",
         ComponentKind::Ownership => "label",
-        ComponentKind::Association => "associated",
-        ComponentKind::Exposure => "flow",
+        ComponentKind::Association => "association",
+        ComponentKind::Exposure => "exposure",
         ComponentKind::Behavior => "behavior",
-        ComponentKind::MinimumScoreRule => "floor",
+        ComponentKind::MinimumScoreRule => "minimum",
         ComponentKind::Incomplete => "incomplete",
     };
-    format!("{kind:<11}{}", component.detail)
+    format!("{kind}: {}", component.detail)
 }
 
-fn shorten(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(columns.saturating_sub(3)).collect();
-    format!("{}...", kept.trim_end())
-}
-
-fn draw_listing(text: &mut String, listing: &AssessedListing) -> fmt::Result {
+fn draw_listing(page: &mut Page, listing: &AssessedListing) {
+    const NAMES: usize = 12;
     let (status, style) = match listing.status {
-        ListingStatus::Active => ("active", colour(RiskLevel::Severe)),
-        ListingStatus::RecentlyExpired => ("expired lately", colour(RiskLevel::High)),
+        ListingStatus::Active => ("active", color(RiskLevel::Severe)),
+        ListingStatus::RecentlyExpired => ("recently expired", color(RiskLevel::High)),
         ListingStatus::Expired => ("expired", DIM),
         ListingStatus::Delisted => ("delisted", DIM),
         ListingStatus::NotYetListed => ("not yet in force", DIM),
@@ -227,32 +211,33 @@ fn draw_listing(text: &mut String, listing: &AssessedListing) -> fmt::Result {
         ListEffect::Blocking => "blocking",
         ListEffect::Advisory => "advisory",
     };
-    writeln!(text, "  {} ({effect})  {style}{status}{style:#}", listing.list_name)?;
-    writeln!(text, "    entity      {} ({})", listing.entity, listing.entity_id)?;
+    let title = format!("{} ({effect})  {style}{status}{style:#}", listing.list_name);
+    page.hanging("  ", "    ", title);
+    page.field(4, NAMES, "entity", format!("{} ({})", listing.entity, listing.entity_id));
     if !listing.aliases.is_empty() {
         let names: Vec<&str> = listing.aliases.iter().map(|alias| alias.name.as_str()).collect();
-        writeln!(text, "    also        {}", names.join("; "))?;
+        page.field(4, NAMES, "aliases", names.join("; "));
     }
     if !listing.programs.is_empty() {
-        writeln!(text, "    programs    {}", listing.programs.join(", "))?;
+        page.field(4, NAMES, "programs", listing.programs.join(", "));
     }
     let day = |day: Option<Date>| day.map_or_else(|| "unknown".to_owned(), |day| day.to_string());
-    let address = listing.listed_on.map_or_else(
-        || "before the first publication known here".to_owned(),
-        |day| day.to_string(),
-    );
-    writeln!(text, "    since       entity {}; address {address}", day(listing.entity_listed_on))?;
+    let address = listing
+        .listed_on
+        .map_or_else(|| "before the first imported publication".to_owned(), |day| day.to_string());
+    let since = format!("entity {}; address {address}", day(listing.entity_listed_on));
+    page.field(4, NAMES, "listed", since);
     if let Some(ended) = listing.delisted_on {
-        writeln!(text, "    until       {ended}, the first publication without it")?;
+        page.field(4, NAMES, "delisted", format!("{ended}, the first publication without it"));
     }
-    writeln!(text, "    published   {} {}", listing.asset_code, listing.address_as_published)?;
-    match &listing.remarks {
-        Some(remarks) => writeln!(text, "    remarks     {remarks}"),
-        None => Ok(()),
+    let published = format!("{} {}", listing.asset_code, listing.address_as_published);
+    page.field(4, NAMES, "published", published);
+    if let Some(remarks) = &listing.remarks {
+        page.field(4, NAMES, "remarks", remarks);
     }
 }
 
-fn draw_label(text: &mut String, label: &AssessedLabel) -> fmt::Result {
+fn label_line(label: &AssessedLabel) -> String {
     let status = match label.status {
         LabelStatus::InForce => "",
         LabelStatus::Duplicate => "  (repeats another)",
@@ -260,9 +245,8 @@ fn draw_label(text: &mut String, label: &AssessedLabel) -> fmt::Result {
         LabelStatus::ContradictedByList => "  (its list does not name the address)",
         LabelStatus::NotInForce => "  (out of force)",
     };
-    writeln!(
-        text,
-        "  {}  {}  {} %, {}, {} ({}){status}",
+    format!(
+        "{}  {}  {} %, {}, {} ({}){status}",
         label.category,
         label.entity.as_deref().unwrap_or("no name"),
         label.confidence.percent(),
@@ -272,8 +256,9 @@ fn draw_label(text: &mut String, label: &AssessedLabel) -> fmt::Result {
     )
 }
 
-fn looked_at(text: &mut String, assessment: &Assessment, now: Timestamp) -> fmt::Result {
-    section(text, "Looked at")?;
+fn coverage(page: &mut Page, assessment: &Assessment, now: Timestamp) {
+    const NAMES: usize = 13;
+    page.section("Coverage");
     let coverage = &assessment.coverage;
     for (name, block) in [
         ("sanctions", &coverage.sanctions),
@@ -282,23 +267,28 @@ fn looked_at(text: &mut String, assessment: &Assessment, now: Timestamp) -> fmt:
         ("exposure", &coverage.exposure),
         ("behavior", &coverage.behavior),
     ] {
-        draw_block(text, name, block)?;
+        page.field(2, NAMES, name, block_line(block));
     }
-    for source in &assessment.sources {
-        let stale = if source.stale { ", stale" } else { "" };
-        let published = source.published_at.map(|day| day.to_string()).unwrap_or_default();
-        writeln!(
-            text,
-            "  {:<12} source {} of {published}, verified {}{stale}",
-            "",
-            source.id,
-            ago(source.fetched_at, now)
-        )?;
+    let sources: Vec<String> = assessment.sources.iter().map(source).collect();
+    if !sources.is_empty() {
+        page.field(2, NAMES, "sources", sources.join(", "));
     }
-    Ok(())
+    let verified = assessment.sources.iter().map(|source| source.fetched_at);
+    if let (Some(first), Some(last)) = (verified.clone().min(), verified.max()) {
+        let (first, last) = (ago(first, now), ago(last, now));
+        let between = if first == last { last } else { format!("{first} to {last}") };
+        page.field(2, NAMES, "verified", between);
+    }
 }
 
-fn draw_block(text: &mut String, name: &str, block: &CoverageBlock) -> fmt::Result {
+/// A source with the date of its publication.
+fn source(source: &AssessedSource) -> String {
+    let published = source.published_at.map(|day| format!(" of {day}")).unwrap_or_default();
+    let stale = if source.stale { " (stale)" } else { "" };
+    format!("{}{published}{stale}", source.id)
+}
+
+fn block_line(block: &CoverageBlock) -> String {
     let status = match block.status {
         CoverageStatus::Assessed => "assessed",
         CoverageStatus::Partial => "partial",
@@ -306,5 +296,5 @@ fn draw_block(text: &mut String, name: &str, block: &CoverageBlock) -> fmt::Resu
         CoverageStatus::Unavailable => "unavailable",
         CoverageStatus::NotApplicable => "not applicable",
     };
-    writeln!(text, "  {name:<12} {status}: {}", block.detail)
+    format!("{status}: {}", block.detail)
 }

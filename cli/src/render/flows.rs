@@ -1,6 +1,4 @@
-//! Flows of money as a tree from left to right: the address, whom the money passed, where it ended.
-
-use std::fmt::{self, Write};
+//! Flows of funds as a tree: the subject, the addresses that the funds passed, the endpoints.
 
 use anstyle::{AnsiColor, Style};
 use assay_engine::{
@@ -10,19 +8,27 @@ use assay_engine::{
     fixed::apportion,
 };
 
+use super::{
+    page::Page,
+    text::{coins, hops, percent, short},
+};
+
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
-/// Characters of an address on the way that are shown at either end.
-const ADDRESS_ENDS: usize = 8;
-/// Whom money passed that took none of the paths that are shown.
+/// Name of the branch for paths that are not among those of an exposure.
 const FURTHER: &str = "further paths";
 
+/// Title of a direction.
+pub(super) const fn title(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Source => "Source of funds",
+        Direction::Destination => "Destination of funds",
+    }
+}
+
 /// Draws both directions; nothing where no flow is known.
-pub(super) fn draw(text: &mut String, chain: &Chain, assessment: &Assessment) -> fmt::Result {
-    for (direction, title) in [
-        (Direction::Source, "Where the money came from"),
-        (Direction::Destination, "Where the money went"),
-    ] {
+pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment) {
+    for direction in [Direction::Source, Direction::Destination] {
         let lines: Vec<&Exposure> =
             assessment.exposure.iter().filter(|line| line.direction == direction).collect();
         if lines.is_empty() {
@@ -30,18 +36,18 @@ pub(super) fn draw(text: &mut String, chain: &Chain, assessment: &Assessment) ->
         }
         let whole: u128 =
             lines.iter().filter_map(|line| line.amount.value.parse::<u128>().ok()).sum();
-        writeln!(text, "\n{BOLD}{title}{BOLD:#}  {}", coins(chain, whole))?;
+        page.gap();
+        page.line(format!("{BOLD}{}{BOLD:#}  {}", title(direction), coins(chain, whole)));
         let mut root = Node::default();
         for piece in lines.into_iter().flat_map(pieces) {
             root.add(&piece, piece.way());
         }
-        root.draw(text, chain, "  ")?;
+        root.draw(page, chain, "");
     }
-    Ok(())
 }
 
-/// An amount split over its paths, the largest first, and what took none of them. What is missing by no
-/// more than a base unit a path is what rounding took from them: the largest has it.
+/// Splits an amount over its paths, the largest first; the second value is the amount that took none of
+/// them. A rest of at most one base unit a path comes from rounding and goes to the largest path.
 pub(crate) fn over_paths(amount: u128, paths: &[u128]) -> (Vec<u128>, u128) {
     let mut left = amount;
     let mut taken: Vec<u128> = Vec::with_capacity(paths.len());
@@ -59,35 +65,28 @@ pub(crate) fn over_paths(amount: u128, paths: &[u128]) -> (Vec<u128>, u128) {
     (taken, left)
 }
 
-/// An amount in whole coins.
-pub(crate) fn coins(chain: &Chain, amount: u128) -> String {
-    let unit = 10_u128.saturating_pow(chain.decimals.into()).max(1);
-    let decimals = usize::from(chain.decimals);
-    format!("{}.{:0decimals$} {}", amount / unit, amount % unit, chain.asset)
-}
-
-/// What of a line took one way.
+/// The part of an exposure that took one way.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     line: &'a Exposure,
     amount: u128,
-    /// Millionths of all money of the direction.
+    /// Millionths of all funds of the direction.
     share: u64,
     way: Way<'a>,
 }
 
-/// The way that money took.
+/// The way that funds took.
 #[derive(Clone, Copy)]
 enum Way<'a> {
-    /// Through nobody in between, or nobody who is known: all of a line, or all but its paths.
+    /// Without a known address in between.
     Straight,
-    /// One of the line's paths.
+    /// One of the exposure's paths.
     Path(&'a [PathStep]),
-    /// Through others than the line's paths, which are its largest only.
+    /// Another path than those of the exposure, which are its largest only.
     Further,
 }
 
-/// A line by the ways that its money took. They sum to its amount and to its share.
+/// Splits an exposure by the ways that its funds took. The pieces sum to its amount and to its share.
 fn pieces(line: &Exposure) -> Vec<Piece<'_>> {
     let amount = |value: &str| value.parse::<u128>().unwrap_or_default();
     let of_paths: Vec<u128> = line.paths.iter().map(|path| amount(&path.amount.value)).collect();
@@ -106,7 +105,7 @@ fn pieces(line: &Exposure) -> Vec<Piece<'_>> {
 }
 
 impl<'a> Piece<'a> {
-    /// Whom it passed; the last step of a path leads to the end itself.
+    /// The steps between the subject and the endpoint; the last step of a path leads to the endpoint itself.
     fn way(&self) -> &'a [PathStep] {
         match self.way {
             Way::Path(steps) => steps.split_last().map_or(&[], |(_, between)| between),
@@ -114,7 +113,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Fewest hops to the end.
+    /// Fewest hops to the endpoint.
     fn hops(&self) -> usize {
         match self.way {
             Way::Path(steps) => steps.len(),
@@ -122,7 +121,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// A transaction that shows it.
+    /// The transaction next to the subject.
     fn transaction(&self) -> Option<&'a str> {
         match self.way {
             Way::Path(steps) => steps.first().map(|step| step.transaction.as_str()),
@@ -132,16 +131,16 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Somebody on the way, and what passed there.
+/// An address on the way, with the funds that passed it.
 #[derive(Default)]
 struct Node<'a> {
-    /// The address; where there is none, the transaction.
+    /// The address, else the transaction.
     key: &'a str,
     name: String,
-    /// Millionths of all money of the direction.
+    /// Millionths of all funds of the direction.
     share: u64,
     amount: u128,
-    /// What ended here.
+    /// Funds that ended here.
     ends: Vec<Piece<'a>>,
     next: Vec<Self>,
 }
@@ -170,17 +169,17 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Somebody behind this one.
+    /// The node behind this one with a key, added where it is missing.
     fn next(&mut self, key: &'a str, name: impl FnOnce() -> String) -> Option<&mut Self> {
         let known = self.next.iter().position(|node| node.key == key);
-        let place = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             self.next.push(Node { key, name: name(), ..Node::default() });
             self.next.len() - 1
         });
-        self.next.get_mut(place)
+        self.next.get_mut(index)
     }
 
-    /// Adds what ends here; of one line it is one end.
+    /// Adds funds that end here, to the endpoint of the same exposure where there is one.
     fn end(&mut self, piece: &Piece<'a>) {
         match self.ends.iter_mut().find(|end| std::ptr::eq(end.line, piece.line)) {
             Some(end) => {
@@ -191,23 +190,27 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn draw(&self, text: &mut String, chain: &Chain, indent: &str) -> fmt::Result {
+    /// Draws the branches, each behind `trunk`.
+    fn draw(&self, page: &mut Page, chain: &Chain, trunk: &str) {
         let mut branches: Vec<Branch<'_, 'a>> = self.ends.iter().map(Branch::End).collect();
         branches.extend(self.next.iter().map(Branch::Node));
         branches.sort_by_key(|branch| std::cmp::Reverse(branch.share()));
         let last = branches.len().saturating_sub(1);
         for (index, branch) in branches.iter().enumerate() {
             let (joint, below) = if index == last { ("`-", "  ") } else { ("|-", "| ") };
-            write!(text, "{DIM}{indent}{joint}{DIM:#} {:>7}  ", percent(branch.share()))?;
+            let first = format!("  {:>7}  {DIM}{trunk}{joint}{DIM:#} ", percent(branch.share()));
+            let below = format!("{trunk}{below}");
+            let further = format!("  {:7}  {DIM}{below}{DIM:#}   ", "");
             match branch {
-                Branch::End(piece) => end(text, chain, piece)?,
+                Branch::End(piece) => page.hanging(&first, &further, endpoint(chain, piece)),
                 Branch::Node(node) => {
-                    writeln!(text, "{}  {DIM}{}{DIM:#}", node.name, coins(chain, node.amount))?;
-                    node.draw(text, chain, &format!("{indent}{below}        "))?;
+                    let amount = coins(chain, node.amount);
+                    let text = format!("{}  {DIM}{amount}{DIM:#}", node.name);
+                    page.hanging(&first, &further, text);
+                    node.draw(page, chain, &below);
                 }
             }
         }
-        Ok(())
     }
 }
 
@@ -225,7 +228,8 @@ impl Branch<'_, '_> {
     }
 }
 
-fn end(text: &mut String, chain: &Chain, piece: &Piece<'_>) -> fmt::Result {
+/// An endpoint: its name, the labels on the way, the distance, the amount and a transaction.
+fn endpoint(chain: &Chain, piece: &Piece<'_>) -> String {
     let line = piece.line;
     let style = match (line.listed, line.category) {
         (true, _) => AnsiColor::Red.on_default().bold(),
@@ -241,51 +245,27 @@ fn end(text: &mut String, chain: &Chain, piece: &Piece<'_>) -> fmt::Result {
         }
         (None, None) => line.endpoint_type.to_owned(),
     };
-    write!(text, "{style}{name}{style:#}")?;
-    if let Some(category) = line.category.filter(|category| category.as_str() != line.endpoint_type)
-        && !matches!(line.endpoint_type, "mining" | "coinjoin" | "bridge")
-    {
-        write!(text, " through {category}")?;
-    }
+    let via = line.category.filter(|category| category.as_str() != line.endpoint_type);
+    let via = via.filter(|_| !matches!(line.endpoint_type, "mining" | "coinjoin" | "bridge"));
+    let via = via.map(|category| format!(" via an address labelled {category}"));
+    let mut remarks = vec![format!("{style}{name}{style:#}{}", via.unwrap_or_default())];
     if piece.hops() > 1 {
-        write!(text, ", {} hops", piece.hops())?;
+        remarks.push(hops(piece.hops()));
     }
     if line.listed {
-        write!(text, ", listed")?;
+        remarks.push("listed".to_owned());
     }
     if !line.solicited {
-        write!(text, ", unasked for")?;
+        remarks.push("unsolicited".to_owned());
     }
-    write!(text, "  {DIM}{}{DIM:#}", coins(chain, piece.amount))?;
-    if let Some(transaction) = piece.transaction() {
-        write!(text, "  {DIM}tx {}{DIM:#}", short(Some(transaction)))?;
-    }
-    writeln!(text)
-}
-
-/// An identifier by its two ends.
-fn short(text: Option<&str>) -> String {
-    let Some(text) = text else { return "(no address)".to_owned() };
-    let (length, ends) = (text.chars().count(), ADDRESS_ENDS);
-    if length <= 2 * ends + 3 {
-        return text.to_owned();
-    }
-    let first: String = text.chars().take(ends).collect();
-    let last: String = text.chars().skip(length - ends).collect();
-    format!("{first}...{last}")
+    let amount = coins(chain, piece.amount);
+    let transaction = piece.transaction().map(|transaction| short(Some(transaction)));
+    let transaction = transaction.map(|transaction| format!("  {DIM}tx:{transaction}{DIM:#}"));
+    format!("{}  {DIM}{amount}{DIM:#}{}", remarks.join(", "), transaction.unwrap_or_default())
 }
 
 fn millionths(share: &str) -> u64 {
     share.replace('.', "").parse().unwrap_or_default()
-}
-
-fn percent(millionths: u64) -> String {
-    // Rounded to a tenth of a per cent.
-    let tenths = (millionths + 500) / 1_000;
-    if tenths == 0 && millionths > 0 {
-        return "<0.1 %".to_owned();
-    }
-    format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
@@ -299,18 +279,5 @@ mod tests {
         assert_eq!(over_paths(34, &[10, 10, 10]), (vec![10, 10, 10], 4));
         assert_eq!(over_paths(15, &[10, 10]), (vec![10, 5], 0), "never more than there is");
         assert_eq!(over_paths(1, &[]), (vec![], 1));
-    }
-
-    #[test]
-    fn amounts_and_shares_are_written_for_people() {
-        let bitcoin = assay_engine::chain::ChainId::BTC.info();
-        assert_eq!(coins(bitcoin, 123_456_789), "1.23456789 BTC");
-        assert_eq!(coins(bitcoin, 5), "0.00000005 BTC");
-        assert_eq!(percent(millionths("0.123456")), "12.3 %");
-        assert_eq!(percent(millionths("1.000000")), "100.0 %");
-        assert_eq!(percent(1), "<0.1 %");
-        assert_eq!(percent(0), "0.0 %");
-        assert_eq!(short(Some("bc1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp25")), "bc1qft5p...pjaqlp25");
-        assert_eq!(short(None), "(no address)");
     }
 }

@@ -9,76 +9,81 @@ use assay_intel::{
     plan::{ImportReport, ReportedEntry},
 };
 
-use super::wrap::{WIDTH, wrapped};
+use super::{page::Page, text::counted};
 
 /// Largest number of rows of one kind that are printed one by one.
 const MAX_ROWS: usize = 10;
 
-/// The report of an import: numbers first, then the first rows of each kind.
-pub(crate) fn import_outcome(source: &SourceId, outcome: &ImportOutcome) -> String {
+/// The report of an import, in lines of at most `width` columns: numbers, then the first rows of each kind.
+pub(crate) fn import_outcome(source: &SourceId, outcome: &ImportOutcome, width: usize) -> String {
+    let mut page = Page::new(width);
     match outcome {
         ImportOutcome::NotModified => {
-            format!("{source}: the server has nothing newer; counted as verified\n")
+            page.line(format!("{source}: the server has nothing newer; counted as verified"));
         }
         ImportOutcome::Unchanged { verified: true, .. } => {
-            format!("{source}: unchanged; counted as verified\n")
+            page.line(format!("{source}: unchanged; counted as verified"));
         }
         ImportOutcome::Unchanged { verified: false, .. } => {
-            format!("{source}: this publication is known; nothing changed\n")
+            page.line(format!("{source}: this publication is known; nothing changed"));
         }
-        ImportOutcome::Imported(Imported::Listings(imported)) => listings(source, imported),
-        ImportOutcome::Imported(Imported::Labels(imported)) => labels(source, imported),
+        ImportOutcome::Imported(Imported::Listings(imported)) => {
+            listings(&mut page, source, imported);
+        }
+        ImportOutcome::Imported(Imported::Labels(imported)) => labels(&mut page, source, imported),
     }
+    page.finish()
 }
 
-fn listings(source: &SourceId, imported: &ImportedListings) -> String {
+fn listings(page: &mut Page, source: &SourceId, imported: &ImportedListings) {
     let ImportedListings { digest, file_digest, published_on, parties, addresses, history, report } =
         imported;
     let filed = if *history { ", filed in the past" } else { "" };
     let ImportReport { added, removed, updated, unchanged, rejected, invalid, unsupported } =
         report;
-    let mut text = wrapped(
-        0,
+    page.line(format!(
+        "{source}: publication of {published_on}{filed}: {} of {}",
+        counted(*addresses, "address", "addresses"),
+        counted(*parties, "party", "parties"),
+    ));
+    indented(
+        page,
         &format!(
-            "{source}: publication of {published_on}{filed}: {} of {}",
-            counted(*addresses, "address", "addresses"),
-            counted(*parties, "party", "parties"),
+            "{} added, {} removed, {updated} updated, {unchanged} unchanged, {} rejected",
+            added.len(),
+            removed.len(),
+            rejected.len()
         ),
-    );
-    let _ = writeln!(
-        text,
-        "  {} added, {} removed, {updated} updated, {unchanged} unchanged, {} rejected",
-        added.len(),
-        removed.len(),
-        rejected.len()
     );
     for (sign, entries) in [('+', added), ('-', removed)] {
         // A first import adds every address: its list says no more than the number.
         if entries.len() <= MAX_ROWS {
-            text.extend(entries.iter().map(|entry| wrapped(2, &format!("{sign} {}", line(entry)))));
+            for entry in entries {
+                indented(page, &format!("{sign} {}", line(entry)));
+            }
         }
     }
-    text.push_str(&rejections(rejected));
+    rejections(page, rejected);
     let invalid: Vec<_> = invalid
         .iter()
         .map(|invalid| {
             format!("kept, but not a valid address: {}: {}", line(&invalid.entry), invalid.reason)
         })
         .collect();
-    text.push_str(&rows(&invalid, "kept, but not valid"));
+    rows(page, &invalid, "kept, but not valid");
     let unsupported_total = total(unsupported);
-    text.push_str(&counts(unsupported, |kinds| {
+    counts(page, unsupported, |kinds| {
         format!(
             "{}, kept as published: {} not supported",
             counted(unsupported_total, "address", "addresses"),
             counted(kinds, "asset code is", "asset codes are"),
         )
-    }));
-    let _ = writeln!(text, "  content {digest}\n  file    {file_digest}");
-    text
+    });
+    indented(page, &format!("content {digest}"));
+    indented(page, &format!("file    {file_digest}"));
 }
 
-fn labels(source: &SourceId, imported: &ImportedLabels) -> String {
+fn labels(page: &mut Page, source: &SourceId, imported: &ImportedLabels) {
     let ImportedLabels {
         digest,
         files,
@@ -91,38 +96,38 @@ fn labels(source: &SourceId, imported: &ImportedLabels) -> String {
     } = imported;
     let labels = counted(u64::try_from(*labels).unwrap_or(u64::MAX), "label", "labels");
     let files = counted(u64::try_from(*files).unwrap_or(u64::MAX), "file", "files");
-    let mut text = wrapped(0, &format!("{source}: {labels} of {published_on} from {files}"));
-    let _ = writeln!(
-        text,
-        "  {} added, {} removed, {} unchanged, {} rejected",
-        change.added,
-        change.removed,
-        change.unchanged,
-        rejected.len()
+    page.line(format!("{source}: {labels} of {published_on} from {files}"));
+    indented(
+        page,
+        &format!(
+            "{} added, {} removed, {} unchanged, {} rejected",
+            change.added,
+            change.removed,
+            change.unchanged,
+            rejected.len()
+        ),
     );
-    text.push_str(&rejections(rejected));
+    rejections(page, rejected);
     let (uses, left_out) = (total(unknown_terms), total(unsupported));
-    text.push_str(&counts(unknown_terms, |terms| {
+    counts(page, unknown_terms, |terms| {
         format!(
             "{}, kept with their labels ({})",
             counted(terms, "unknown term", "unknown terms"),
             counted(uses, "use", "uses"),
         )
-    }));
-    text.push_str(&counts(unsupported, |chains| {
+    });
+    counts(page, unsupported, |chains| {
         format!(
             "{} left out: {} not supported",
             counted(left_out, "label", "labels"),
             counted(chains, "blockchain is", "blockchains are"),
         )
-    }));
-    let _ = writeln!(text, "  content {digest}");
-    text
+    });
+    indented(page, &format!("content {digest}"));
 }
 
-/// A number with its noun.
-fn counted(number: u64, one: &str, several: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { several })
+fn indented(page: &mut Page, text: &str) {
+    page.hanging("  ", "    ", text);
 }
 
 fn total(counts: &BTreeMap<String, u64>) -> u64 {
@@ -134,30 +139,31 @@ fn line(entry: &ReportedEntry) -> String {
     format!("{asset_code} {address} {entity} ({list} {entity_id})")
 }
 
-fn rejections(rejected: &[Rejected]) -> String {
+fn rejections(page: &mut Page, rejected: &[Rejected]) {
     let lines: Vec<_> = rejected
         .iter()
         .map(|rejected| format!("rejected {}: {}", rejected.place, rejected.reason))
         .collect();
-    rows(&lines, "rejected")
+    rows(page, &lines, "rejected");
 }
 
-/// The first rows, and the number of the others.
-fn rows(lines: &[String], subject: &str) -> String {
-    let mut text: String = lines.iter().take(MAX_ROWS).map(|line| wrapped(2, line)).collect();
-    if let Some(more) = lines.len().checked_sub(MAX_ROWS).filter(|more| *more > 0) {
-        let _ = writeln!(text, "  and {more} more {subject}: --json lists all");
+/// Adds the first rows, and the number of the others.
+fn rows(page: &mut Page, lines: &[String], subject: &str) {
+    for line in lines.iter().take(MAX_ROWS) {
+        indented(page, line);
     }
-    text
+    if let Some(more) = lines.len().checked_sub(MAX_ROWS).filter(|more| *more > 0) {
+        indented(page, &format!("and {more} more {subject}: --json lists all"));
+    }
 }
 
-/// A line with the number of `counts`, and the most frequent ones on the next line.
-fn counts(counts: &BTreeMap<String, u64>, headline: impl Fn(u64) -> String) -> String {
+/// Adds a line with the number of `counts`, and the most frequent ones on the next line.
+fn counts(page: &mut Page, counts: &BTreeMap<String, u64>, headline: impl Fn(u64) -> String) {
     let number = u64::try_from(counts.len()).unwrap_or(u64::MAX);
     if number == 0 {
-        return String::new();
+        return;
     }
-    let mut text = wrapped(2, &format!("{}:", headline(number)));
+    indented(page, &format!("{}:", headline(number)));
     let mut sorted: Vec<_> = counts.iter().collect();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let mut line = String::new();
@@ -165,7 +171,7 @@ fn counts(counts: &BTreeMap<String, u64>, headline: impl Fn(u64) -> String) -> S
     for (name, count) in sorted {
         let next = format!("{name} {count}");
         let rest = " and 00000 more (--json lists all)".len();
-        if shown > 0 && 4 + line.chars().count() + 2 + next.chars().count() + rest > WIDTH {
+        if shown > 0 && 4 + line.chars().count() + 2 + next.chars().count() + rest > page.width() {
             break;
         }
         if shown > 0 {
@@ -178,8 +184,7 @@ fn counts(counts: &BTreeMap<String, u64>, headline: impl Fn(u64) -> String) -> S
     if more > 0 {
         let _ = write!(line, " and {more} more (--json lists all)");
     }
-    text.push_str(&wrapped(4, &line));
-    text
+    page.hanging("    ", "      ", line);
 }
 
 #[cfg(test)]
@@ -192,6 +197,8 @@ mod tests {
     fn source() -> SourceId {
         "explorers".parse().unwrap()
     }
+
+    const WIDTH: usize = 80;
 
     fn fits(text: &str) {
         for line in text.lines() {
@@ -222,7 +229,7 @@ mod tests {
         };
         let outcome = ImportOutcome::Imported(Imported::Labels(imported));
         // Then the report is short and fits a terminal.
-        let text = import_outcome(&source(), &outcome);
+        let text = import_outcome(&source(), &outcome, WIDTH);
         fits(&text);
         assert!(text.starts_with("explorers: 42620 labels of 2026-11-21 from 5 files\n"));
         assert!(text.contains("  and 2 more rejected: --json lists all\n"), "{text}");
@@ -256,11 +263,11 @@ mod tests {
             report,
         };
         let outcome = ImportOutcome::Imported(Imported::Listings(imported));
-        let text = import_outcome(&source(), &outcome);
+        let text = import_outcome(&source(), &outcome, WIDTH);
         fits(&text);
         let head = "explorers: publication of 2026-11-21: 2 addresses of 1 party\n  1 added, 0 removed, \
                     0 updated, 0 unchanged, 0 rejected\n  + XBT 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h \
-                    EXAMPLE LIMITED LIABILITY\n    COMPANY OF A LONG NAME (ofac-sdn 26684)\n";
+                    EXAMPLE LIMITED LIABILITY COMPANY OF\n    A LONG NAME (ofac-sdn 26684)\n";
         assert!(text.starts_with(head), "{text}");
     }
 }

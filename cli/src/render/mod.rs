@@ -1,13 +1,20 @@
-//! Drawing for the terminal. Pure: values in, text out; colours are removed further on where nobody would
-//! see them.
+//! Texts for the terminal. Pure: values and a width in, text out; `anstream` removes colours where the
+//! output is no terminal.
 
 mod check;
 mod flows;
 mod import;
+mod page;
 mod table;
-mod wrap;
+mod text;
+mod trace;
+mod tx;
 
 pub(crate) use check::check;
-pub(crate) use flows::{coins, over_paths};
+pub(crate) use flows::over_paths;
 pub(crate) use import::import_outcome;
-pub(crate) use table::{ago, table};
+pub(crate) use page::Page;
+pub(crate) use table::table;
+pub(crate) use text::{ago, coins, counted};
+pub(crate) use trace::{TracedDirection, TracedEnd, TracedPath, trace};
+pub(crate) use tx::{Side, SideRow, transaction};

@@ -1,19 +1,34 @@
-//! Plain tables and spans of time.
+//! Plain tables.
 
-use jiff::Timestamp;
+use textwrap::core::display_width;
 
-/// Rows with their columns aligned; the last column is not padded.
-pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+use super::page::Page;
+
+/// Rows with their columns aligned, the first of them the header. A table that is wider than `width`
+/// becomes one block a row, with a line a column; without a width, a row is always one line.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]], width: Option<usize>) -> String {
+    let lines = aligned(rows);
+    let Some(width) = width else { return lines };
+    match rows.split_first() {
+        Some((header, rows)) if lines.lines().any(|line| display_width(line) > width) => {
+            blocks(header, rows, width)
+        }
+        _ => lines,
+    }
+}
+
+fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
+            *width = display_width(cell).max(*width);
         }
     }
     let mut text = String::new();
     for row in rows {
-        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-            if column + 1 == N { cell.clone() } else { format!("{cell:<width$}") }
+        let cells = row.iter().zip(widths).map(|(cell, width)| {
+            let padding = width.saturating_sub(display_width(cell));
+            format!("{cell}{:padding$}", "")
         });
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
@@ -21,40 +36,43 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     text
 }
 
-/// How long ago something was, in its largest unit.
-pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.duration_since(then).as_secs();
-    match seconds {
-        ..0 => "in the future".to_owned(),
-        0..60 => "just now".to_owned(),
-        60..3600 => format!("{} min ago", seconds / 60),
-        3600..172_800 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86_400),
+fn blocks<const N: usize>(header: &[String; N], rows: &[[String; N]], width: usize) -> String {
+    let names = header.iter().map(|name| display_width(name)).max().unwrap_or_default() + 2;
+    let mut page = Page::new(width);
+    for (index, row) in rows.iter().enumerate() {
+        if index > 0 {
+            page.gap();
+        }
+        for (name, cell) in header.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
+            page.field(0, names, name, cell);
+        }
     }
+    page.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn columns_line_up() {
-        let row = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
-        assert_eq!(table(&[row("ID", "NAME"), row("äöüß", "x")]), "ID    NAME\näöüß  x\n");
+    fn row(a: &str, b: &str) -> [String; 2] {
+        [a.to_owned(), b.to_owned()]
     }
 
     #[test]
-    fn time_is_told_in_its_largest_unit() {
-        let now = Timestamp::from_second(1_000_000).unwrap();
-        for (seconds, told) in [
-            (0, "just now"),
-            (90, "1 min ago"),
-            (7200, "2 h ago"),
-            (200_000, "2 days ago"),
-            (-5, "in the future"),
-        ] {
-            let then = Timestamp::from_second(1_000_000 - seconds).unwrap();
-            assert_eq!(ago(then, now), told);
-        }
+    fn columns_line_up() {
+        let rows = [row("ID", "NAME"), row("äöüß", "x")];
+        assert_eq!(table(&rows, None), "ID    NAME\näöüß  x\n");
+        assert_eq!(table(&rows, Some(80)), table(&rows, None));
+    }
+
+    #[test]
+    fn a_table_that_does_not_fit_becomes_blocks() {
+        let long = "word ".repeat(10);
+        let rows = [row("ID", "NAME"), row("1", long.trim()), row("2", "x")];
+        assert_eq!(
+            table(&rows, Some(40)),
+            "ID    1\nNAME  word word word word word word word\n      word word word\n\nID    2\nNAME  x\n"
+        );
+        assert_eq!(table(&rows, None).lines().count(), 3);
     }
 }

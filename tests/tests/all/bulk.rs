@@ -326,13 +326,49 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
 
     for (input, message) in [
         ("chain,address\n", "no column `blockchain` in the header: it has chain, address"),
-        ("blockchain,address,verdict\n", "the column `verdict` would be there twice"),
+        ("blockchain,address,verdict\n", "the output would have the column `verdict` twice"),
     ] {
         fs::write(directory.path().join("wrong.csv"), input).unwrap();
         let run = assay(directory.path(), ["--sample", "screen", "wrong.csv"]);
         assert_eq!(run.code, 3);
         assert!(run.stderr.contains(message), "{}", run.stderr);
     }
+}
+
+#[test]
+fn input_and_output_of_screen_have_a_format_each() {
+    let (server, ..) = sample();
+    let directory = server.directory();
+    let csv = format!("id,blockchain,address\n1,btc,{LISTED}\n2,btc\n");
+    let output = screen_file(directory.path(), "f.csv", &csv, &["--output-format", "jsonl"]);
+    let rows: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&rows[0]["id"], &rows[0]["verdict"]), (&json!("1"), &json!("block")));
+    assert_eq!(rows[1]["error"], "line 3: 2 cells where the header has 3");
+
+    // A CSV output has the fields of the first row, one line a row.
+    let lines = format!(
+        "{{\"note\":\"a\\nb\",\"blockchain\":\"btc\",\"address\":\"{LISTED}\"}}\n\
+         {{\"blockchain\":\"btc\",\"address\":\"{LISTED}\",\"more\":1}}\n[1]\n"
+    );
+    let csv = ["--output-format", "csv"];
+    let output = screen_file(directory.path(), "f.jsonl", &lines, &csv);
+    let rows: Vec<&str> = output.lines().collect();
+    assert!(rows[0].starts_with("note,blockchain,address,risk_score,"), "{output}");
+    assert!(rows[1].starts_with(&format!("a b,btc,{LISTED},100,")), "{output}");
+    assert!(rows[2].starts_with(&format!(",btc,{LISTED},100,")), "{output}");
+    assert!(rows[3].contains("line 3: expected a JSON object"), "{output}");
+    let end = output.len() - 5;
+    fs::write(directory.path().join("out"), &output.as_bytes()[..end]).unwrap();
+    let resumed = ["--output-format", "csv", "--resume"];
+    assert_eq!(screen_file(directory.path(), "f.jsonl", &lines, &resumed), output);
+
+    let run = assay(directory.path(), ["--sample", "screen", "f.jsonl", "--format", "jsonl"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("replaced by --input-format and --output-format"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

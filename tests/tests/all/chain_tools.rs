@@ -78,9 +78,9 @@ fn what_is_not_known_of_inputs_is_not_made_up() {
         |json: &Value| (json["inputs_count"].clone(), json["inputs_unknown_count"].clone());
     assert_eq!(counts(&json), (1.into(), 1.into()));
     assert_eq!(json["inputs_unknown"], "700000000");
-    assert!(text.contains("fee not known"), "{text}");
+    assert!(text.contains("fee unknown"), "{text}");
     assert!(text.contains("Inputs  1  at least 7.00000000 BTC"), "{text}");
-    assert!(text.contains("(1 not known, from before the first block)"), "{text}");
+    assert!(text.contains("1 of unknown value, from before the first block"), "{text}");
 
     let (json, text) = shown(4);
     assert_eq!(json["fee"], Value::Null);
@@ -89,15 +89,15 @@ fn what_is_not_known_of_inputs_is_not_made_up() {
         (&json["inputs_total"], &json["inputs_unknown"]),
         (&"5000000000".into(), &"0".into())
     );
-    assert!(text.contains("fee not known"), "{text}");
-    assert!(text.contains("(1 not known, from before the first block)"), "{text}");
-    assert!(!text.contains("--most shows them"), "{text}");
+    assert!(text.contains("fee unknown"), "{text}");
+    assert!(text.contains("1 of unknown value, from before the first block"), "{text}");
+    assert!(!text.contains("raise --most"), "{text}");
 
     // What is known in full has its fee, and what is left out can be shown.
     let coinbase = shown(1).0;
     assert_eq!((&coinbase["fee"], &coinbase["inputs_unknown_count"]), (&"0".into(), &0.into()));
     let text = printed(directory.path(), &["tx", "btc", &txid(4), "--most", "0"]);
-    assert_eq!(text.matches("and 1 more: --most shows them").count(), 2, "{text}");
+    assert_eq!(text.matches("1 more: raise --most to show").count(), 2, "{text}");
 }
 
 /// A chain on which the subject pays ten coins to each of ten people, who pay them on to an exchange, and
@@ -133,7 +133,7 @@ fn the_tree_of_a_check_shows_with_everybody_what_passed_there() {
     let directory = through_ten();
     let text = printed(directory.path(), &["check", "btc", &of("subject")]);
     let tree: Vec<&str> =
-        text.lines().skip_while(|line| !line.contains("Where the money went")).collect();
+        text.lines().skip_while(|line| !line.contains("Destination of funds")).collect();
     assert!(tree[0].contains("100.00000000 BTC"), "{text}");
     // Of the ten, those with the largest paths are named, each with what it saw...
     let between: Vec<String> =
@@ -183,14 +183,28 @@ fn a_trace_loses_no_part_of_the_whole() {
     };
     // ...then the shares of thirds sum to one...
     let answer: Value = serde_json::from_str(&trace("source", &["--json"])).unwrap();
-    let shares: Vec<u64> = answer["endpoints"]
+    let shares: Vec<u64> = answer["directions"][0]["endpoints"]
         .as_array()
         .unwrap()
         .iter()
         .map(|end| end["share"].as_str().unwrap().replace('.', "").parse().unwrap())
         .collect();
     assert_eq!(shares, [333_334, 333_333, 333_333], "{answer}");
-    assert!(trace("source", &[]).contains("\n0.333334  "));
+    let drawn = trace("source", &[]);
+    assert_eq!(drawn.matches("\n   33.3 %  ").count(), 3, "{drawn}");
+    // ...each transaction has its date...
+    assert!(drawn.contains(&format!("\n    2026-05-28  {}\n", txid(2))), "{drawn}");
+    // ...without a direction, both are shown...
+    let both: Value = serde_json::from_str(&printed(
+        directory.path(),
+        &["trace", "btc", &of("subject"), "--json"],
+    ))
+    .unwrap();
+    assert_eq!(both["directions"][0], answer["directions"][0]);
+    assert_eq!(both["directions"][1]["direction"], "destination");
+    let drawn = printed(directory.path(), &["trace", "btc", &of("subject")]);
+    assert!(drawn.contains("Source of funds  3.00000000 BTC"), "{drawn}");
+    assert!(drawn.contains("Destination of funds  3.00000000 BTC"), "{drawn}");
     // ...and a drawing has all of the money leave the subject, what it holds too.
     let drawn = trace("destination", &["--dot"]);
     let subject = format!("\"{}\" -> ", of("subject"));

@@ -9,17 +9,107 @@ fn text(directory: &Path, arguments: &[&str]) -> String {
     assay(directory, arguments).ok().stdout
 }
 
+const RANSOMWARE: &str = "bc1qhvtssjxl5wgt3xex44t6qc0mjum9mp8uue9tc3";
+const PAID_BY_RANSOMWARE: &str = "bc1qc2u5ra7sma77sgtsmugvc8ge0n76055vrr5z7x";
+
+/// What a command prints on a terminal of a width.
+fn drawn(directory: &Path, columns: usize, arguments: &[&str]) -> String {
+    let mut command = Command::new(assay_tests::binary());
+    command.env_clear().env("COLUMNS", columns.to_string()).env("ASSAY_DATA_DIR", directory);
+    let run = command.args(arguments).current_dir(directory).output().unwrap();
+    assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// The text without the values that differ from run to run.
+fn without(text: &str, fields: &[&str]) -> String {
+    let lines = text.lines().map(|line| {
+        let name = fields.iter().find(|name| line.trim_start().starts_with(**name));
+        name.map_or_else(|| line.to_owned(), |name| format!("{name} ..."))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn fits(text: &str, columns: usize, command: &str) {
+    for line in text.lines() {
+        // An identifier that is wider stands alone on its line.
+        let is_one_word = line.split_whitespace().count() == 1;
+        assert!(line.chars().count() <= columns || is_one_word, "{command}: {line}");
+    }
+}
+
 #[test]
-fn check_draws_what_the_score_is_made_of() {
+fn texts_for_the_terminal_look_like_this_at_80_columns() {
     let (server, ..) = sample();
-    let drawn = server
-        .assay(&["check", "--sample", "btc", "bc1qhvtssjxl5wgt3xex44t6qc0mjum9mp8uue9tc3"])
-        .ok()
-        .stdout;
-    // What was verified when differs from run to run.
-    let steady: Vec<&str> =
-        drawn.lines().map(|line| line.split(", verified").next().unwrap()).collect();
-    insta::assert_snapshot!("drawn_check", steady.join("\n"));
+    let of_sample = |arguments: &[&str]| drawn(server.directory().path(), 80, arguments);
+    let check = of_sample(&["check", "--sample", "btc", RANSOMWARE]);
+    insta::assert_snapshot!("drawn_check", without(&check, &["verified", "data ", "sha256:"]));
+    let trace = of_sample(&["trace", "--sample", "btc", PAID_BY_RANSOMWARE]);
+    let txid = trace.split_whitespace().find(|word| word.len() == 64).unwrap().to_owned();
+    insta::assert_snapshot!("drawn_trace", trace);
+    insta::assert_snapshot!("drawn_tx", of_sample(&["tx", "--sample", "btc", &txid]));
+    let keys = of_sample(&["keys", "list", "--sample"]);
+    insta::assert_snapshot!("drawn_keys", without(&keys, &["ID", "CREATED", "LAST USED"]));
+    let rows = format!("blockchain,address\nbtc,{RANSOMWARE}\nbtc,nonsense\n");
+    fs::write(server.directory().path().join("rows.csv"), rows).unwrap();
+    insta::assert_snapshot!("drawn_screen", of_sample(&["screen", "--sample", "rows.csv"]));
+
+    let directory = tempfile::tempdir().unwrap();
+    let labels: Vec<String> = (0..60)
+        .map(|number| format!("btc,{RANSOMWARE},term-{number},Name {number},50,community,J\n"))
+        .collect();
+    let labels = labels.concat();
+    let header = "blockchain,address,category,entity,confidence,tier,author\n";
+    fs::write(
+        directory.path().join("own.csv"),
+        format!("{header}{labels}btc,nonsense,a,b,50,community,J\n"),
+    )
+    .unwrap();
+    let import = ["ingest", "labels", "own.csv", "--format", "csv", "--source", "own"];
+    let import = drawn(directory.path(), 80, &import);
+    insta::assert_snapshot!("drawn_import", import.replace(&import[18..28], "DATE"));
+    fits(&import, 80, "import");
+}
+
+#[test]
+fn no_line_of_a_text_for_the_terminal_is_longer_than_the_terminal_is_wide() {
+    let (server, ..) = sample();
+    let examples: Vec<Vec<&str>> = server
+        .greeting()
+        .lines()
+        .skip_while(|line| !line.starts_with("Other addresses"))
+        .skip(1)
+        .map(|line| line.split_whitespace().take(2).collect::<Vec<_>>())
+        .filter(|words| words.len() == 2)
+        .collect();
+    assert!(examples.len() > 10);
+    for columns in [80, 100] {
+        let of_sample = |arguments: &[&str]| drawn(server.directory().path(), columns, arguments);
+        for example in &examples {
+            fits(
+                &of_sample(&[&["check", "--sample"], example.as_slice()].concat()),
+                columns,
+                "check",
+            );
+            if example[0] == "btc" {
+                let trace = of_sample(&[&["trace", "--sample"], example.as_slice()].concat());
+                fits(&trace, columns, "trace");
+                let txid = trace.split_whitespace().find(|word| word.len() == 64);
+                if let Some(txid) = txid {
+                    fits(&of_sample(&["tx", "--sample", "btc", txid]), columns, "tx");
+                }
+            }
+        }
+        for arguments in [
+            ["sources", "--sample"].as_slice(),
+            &["keys", "list", "--sample"],
+            &["usage", "--sample"],
+            &["labels", "suppressed", "--sample"],
+            &["address", "btc", "nonsense", "and more nonsense that is no address of any kind"],
+        ] {
+            fits(&of_sample(arguments), columns, arguments[0]);
+        }
+    }
 }
 
 #[test]
@@ -214,7 +304,10 @@ fn the_sample_does_not_mix_with_real_data() {
 fn help_teaches() {
     let directory = tempfile::tempdir().unwrap();
     let help = text(directory.path(), &["--help"]);
-    assert!(help.contains("Exit codes:") && help.contains("refused to protect the data"), "{help}");
+    assert!(
+        help.contains("Exit codes:") && help.contains("refused to protect stored data"),
+        "{help}"
+    );
     for command in [
         vec!["serve"],
         vec!["check"],

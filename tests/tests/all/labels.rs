@@ -117,7 +117,7 @@ fn a_label_can_be_withdrawn_and_restored_while_the_server_runs() {
     let suppress = ["labels", "suppress", "btc", ADDRESS, "--source", "own", "--author", "Joe"];
     assert_eq!(server.assay(&suppress).code, 2, "a reason is needed");
     let run = server.assay(&[&suppress[..], &["--reason", "a mix-up"]].concat()).ok();
-    assert_eq!(run.stdout, "1 labels withdrawn\n");
+    assert_eq!(run.stdout, "1 label withdrawn\n");
     wait_until("it is gone", || verdict()["labels"] == json!([]));
     let withdrawn = server.assay(&["labels", "suppressed", "--json"]).ok().json();
     assert_eq!(

@@ -108,7 +108,7 @@ fn a_restored_database_does_not_revive_a_revoked_key() {
     drop(server);
     database.restore(&backup);
     let reconciled = run(&["keys", "reconcile"]);
-    assert_eq!(reconciled.stdout, "1 keys revoked by the list of revoked keys\n");
+    assert_eq!(reconciled.stdout, "1 key revoked by the list of revoked keys\n");
     let embedded_only = assay(directory.path(), ["backup", "copy"]);
     assert_eq!(embedded_only.code, 2);
     assert!(embedded_only.stderr.contains("assay keys reconcile"), "{}", embedded_only.stderr);

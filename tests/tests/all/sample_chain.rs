@@ -187,7 +187,7 @@ fn a_long_peel_chain_is_unresolved_until_somebody_follows_it_further() {
     let trace = ["trace", "--sample", "btc", &address, "--direction", "source", "--json", "--hops"];
     let ends = |hops: &str| {
         let run = server.assay(&[trace.as_slice(), &[hops]].concat()).ok().json();
-        let end = run["endpoints"][0].clone();
+        let end = run["directions"][0]["endpoints"][0].clone();
         (end["entity"].clone(), end["hops"].clone())
     };
     assert_eq!(ends("10").0, Value::Null);

@@ -5,7 +5,7 @@ use std::{io::Write, net::SocketAddr};
 use assay_sample::{self, SampleKey};
 use assay_store::ControlStore;
 
-use crate::commands::{Context, Failure, output};
+use crate::commands::{Context, Failure, output, terminal::output_row};
 
 /// Says where the server listens and, for the sample, what to try.
 pub(super) async fn greet(
@@ -49,7 +49,8 @@ pub(super) async fn greet(
     for example in examples {
         let chain = example.address.chain();
         let (address, verdict) = (example.address.as_str(), example.verdict.as_str());
-        writeln!(output, "  {chain:<4} {address:<44} {verdict:<7} {}", example.what)?;
+        let text = format!("  {chain:<4} {address:<44} {verdict:<7} {}", example.what);
+        write!(output, "{}", output_row(&text))?;
     }
     writeln!(output)?;
     output.flush()?;

@@ -1,0 +1,104 @@
+//! A trace as a graph for Graphviz.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write},
+};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    evidence::{Direction, FlowPart, FlowPath},
+};
+
+use super::{Traced, end_type, split};
+use crate::render::coins;
+
+/// A transfer: from, to, and the transaction.
+type Edge<'a> = (String, String, &'a str);
+
+/// The paths as a graph: addresses and endpoints as nodes, transactions with their amounts as edges.
+pub(super) fn graph(subject: &CanonicalAddress, directions: &[Traced<'_>]) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = draw(&mut text, subject, directions);
+    text
+}
+
+fn draw(text: &mut String, subject: &CanonicalAddress, directions: &[Traced<'_>]) -> fmt::Result {
+    let mut edges: BTreeMap<Edge<'_>, u128> = BTreeMap::new();
+    for Traced { direction, parts, .. } in directions {
+        for (part, _) in parts {
+            let (paths, other) = split(part);
+            for (path, amount) in paths {
+                add_path(&mut edges, *direction, subject, part, path, amount);
+            }
+            if other > 0 {
+                let from = subject.as_str().to_owned();
+                add(&mut edges, *direction, (from, end_name(part), "other"), other);
+            }
+        }
+    }
+    writeln!(text, "digraph flows {{\n  rankdir=LR;\n  node [shape=box];")?;
+    writeln!(text, "  {} [style=bold];", quoted(subject.as_str()))?;
+    let info = subject.chain().info();
+    for ((from, to, transaction), amount) in edges {
+        let label = format!("{}\\n{transaction}", coins(info, amount));
+        writeln!(text, "  {} -> {} [label=\"{label}\"];", quoted(&from), quoted(&to))?;
+    }
+    writeln!(text, "}}")
+}
+
+fn add_path<'a>(
+    edges: &mut BTreeMap<Edge<'a>, u128>,
+    direction: Direction,
+    subject: &CanonicalAddress,
+    part: &FlowPart,
+    path: &'a FlowPath,
+    amount: u128,
+) {
+    let mut from = subject.as_str().to_owned();
+    let last = path.steps.len().saturating_sub(1);
+    for (index, step) in path.steps.iter().enumerate() {
+        let address = step.address.clone().unwrap_or_default();
+        let to = if index == last { format!("{} {address}", end_name(part)) } else { address };
+        add(edges, direction, (from, to.clone(), step.transaction.as_str()), amount);
+        from = to;
+    }
+}
+
+/// Adds a transfer that leads away from the subject; its arrow points the way the funds went.
+fn add<'a>(
+    edges: &mut BTreeMap<Edge<'a>, u128>,
+    direction: Direction,
+    (near, far, transaction): Edge<'a>,
+    amount: u128,
+) {
+    let edge = match direction {
+        Direction::Source => (far, near, transaction),
+        Direction::Destination => (near, far, transaction),
+    };
+    *edges.entry(edge).or_default() += amount;
+}
+
+/// The endpoint of a part, with its entity.
+fn end_name(part: &FlowPart) -> String {
+    match &part.entity {
+        Some(entity) => format!("{entity} ({})", part.end.as_str(part.hops)),
+        None => end_type(part),
+    }
+}
+
+/// A name in the language of Graphviz.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.trim().replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_out_of_a_drawing() {
+        assert_eq!(quoted("a\"b\\c "), "\"a\\\"b\\\\c\"");
+    }
+}

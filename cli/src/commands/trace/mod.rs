@@ -1,0 +1,344 @@
+//! `assay trace`: the source and the destination of an address's funds, path by path.
+//!
+//! - [`dot`]: as a graph for Graphviz
+
+mod dot;
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    evidence::{ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, UnresolvedReason},
+    fixed::apportion,
+    utxo::Txid,
+};
+use assay_graph::GraphStore;
+use assay_intel::IntelSnapshot;
+use assay_service::chains::{
+    registry::Chains,
+    trace::{TraceView, trace},
+};
+use clap::{Args, ValueEnum};
+use jiff::{civil::Date, tz::TimeZone};
+use serde::Serialize;
+
+use super::{
+    Context, Done, Failure,
+    check::{directory, policy},
+    output,
+    terminal::text_width,
+};
+use crate::render::{self, TracedDirection, TracedEnd, TracedPath, over_paths};
+
+const EXAMPLES: &str = "\
+Examples:
+  assay trace btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h
+  assay trace btc ADDRESS --direction destination --hops 3 --min-share 0.01
+  assay trace btc ADDRESS --direction source --dot | dot -Tsvg > flows.svg";
+
+/// Trace an address's funds to their endpoints and show the paths
+///
+/// The source of funds is followed back, the destination forward, until a listed or labelled address, a
+/// miner, or a limit of the policy is reached. Shows both directions unless --direction names one.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct TraceArgs {
+    /// Blockchain, such as btc
+    chain: ChainId,
+    /// Address, in any form that the blockchain allows
+    address: String,
+    /// Direction to trace [default: both]
+    #[arg(long, value_enum)]
+    direction: Option<OneDirection>,
+    /// Largest number of hops to follow [default: the policy's]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=12))]
+    hops: Option<u8>,
+    /// Omit endpoints with a smaller share of the funds, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
+    min_share: u64,
+    /// Name of the risk policy [default: default; with --sample: sample]
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// Print JSON
+    #[arg(long, conflicts_with = "dot")]
+    json: bool,
+    /// Print a graph for Graphviz
+    #[arg(long)]
+    dot: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OneDirection {
+    /// Source of funds
+    Source,
+    /// Destination of funds
+    Destination,
+}
+
+/// Millionths of a share written as a decimal from 0 to 1.
+fn share(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no share: write a decimal from 0 to 1, such as 0.01");
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(decimals) || whole.is_empty() || decimals.len() > 6 {
+        return Err(wrong());
+    }
+    let value = format!("{whole}{decimals:0<6}").parse::<u64>().map_err(|_| wrong())?;
+    if value > 1_000_000 { Err(wrong()) } else { Ok(value) }
+}
+
+/// Shares are shown in millionths.
+const SHARE_WHOLE: u64 = 1_000_000;
+
+/// Largest number of paths that are kept of each endpoint.
+const PATHS: usize = 1_000;
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    blockchain: ChainId,
+    address: &'a str,
+    tip_height: u64,
+    complete: bool,
+    directions: Vec<ShownDirection<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownDirection<'a> {
+    direction: Direction,
+    /// All funds received, in base units: either direction sums to it.
+    total_amount: String,
+    endpoints: Vec<ShownEnd<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownEnd<'a> {
+    endpoint_type: &'static str,
+    unresolved_reason: Option<UnresolvedReason>,
+    entity: Option<&'a str>,
+    hops: u8,
+    amount: String,
+    share: String,
+    recent_amount: String,
+    listed: bool,
+    solicited: bool,
+    labels_on_path: Vec<&'static str>,
+    paths: Vec<ShownPath<'a>>,
+    /// Funds that took none of these paths.
+    other_paths_amount: String,
+}
+
+#[derive(Serialize)]
+struct ShownPath<'a> {
+    amount: String,
+    steps: &'a [PathStep],
+}
+
+/// One direction of a trace: the parts of the funds, the largest first, with their millionths.
+struct Traced<'a> {
+    direction: Direction,
+    whole: u128,
+    parts: Vec<(&'a FlowPart, u64)>,
+}
+
+pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Failure> {
+    let subject = CanonicalAddress::parse(args.chain, &args.address)
+        .map_err(|error| Failure::Input(format!("not a valid {} address: {error}", args.chain)))?;
+    let directions = match args.direction {
+        Some(OneDirection::Source) => vec![Direction::Source],
+        Some(OneDirection::Destination) => vec![Direction::Destination],
+        None => vec![Direction::Source, Direction::Destination],
+    };
+    let databases = context.open_databases().await?;
+    let store = &databases.store;
+    let policy = policy(&**store, args.policy.as_deref()).await?;
+    let snapshot = IntelSnapshot::load(&**store, None).await?;
+    let chains = Chains::of(&databases, &directory(&**store).await?).await?;
+    let view = TraceView { hops: args.hops, paths: Some(PATHS) };
+    let result = trace(&chains, &snapshot, &policy, &subject, view, context.clock.now()).await;
+    let facts = match result.state {
+        ChainState::Followed(facts) => facts,
+        ChainState::NotFollowed => {
+            return Err(Failure::Failed(format!(
+                "the {0} chain is not ingested: run `assay ingest chain {0}`",
+                args.chain
+            )));
+        }
+        ChainState::Unavailable(why) => {
+            return Err(Failure::Failed(format!(
+                "flows on the {} chain are unavailable: {}",
+                args.chain,
+                why.as_str()
+            )));
+        }
+    };
+    let traced: Vec<Traced<'_>> = directions
+        .into_iter()
+        .map(|direction| {
+            let ledgers = facts.flows.ledgers.iter();
+            let parts = ledgers.flat_map(|ledger| &ledger.direction(direction).parts).collect();
+            sorted(direction, parts, args.min_share)
+        })
+        .collect();
+    let mut output = output();
+    if args.dot {
+        write!(output, "{}", dot::graph(&subject, &traced))?;
+        return Ok(Done::Well);
+    }
+    if args.json {
+        let shown = Shown {
+            blockchain: args.chain,
+            address: subject.as_str(),
+            tip_height: facts.tip.height,
+            complete: facts.flows.complete,
+            directions: traced.iter().map(shown_direction).collect(),
+        };
+        let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+        return Ok(Done::Well);
+    }
+    let drawn: Vec<TracedDirection<'_>> = traced.iter().map(drawn_direction).collect();
+    let text = render::trace(
+        args.chain.info(),
+        subject.as_str(),
+        facts.tip.height,
+        facts.flows.complete,
+        &drawn,
+        &dates(&*databases.graphs, args.chain, &drawn).await?,
+        text_width(),
+    );
+    write!(output, "{text}")?;
+    Ok(Done::Well)
+}
+
+/// The parts of a direction with at least a share, the largest first.
+fn sorted(direction: Direction, mut parts: Vec<&FlowPart>, min_share: u64) -> Traced<'_> {
+    let whole: u128 = parts.iter().map(|part| part.amount).sum();
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.hops));
+    let amounts: Vec<u128> = parts.iter().map(|part| part.amount).collect();
+    // Shares of all parts, so that they sum to one unless some are omitted.
+    let shares = apportion(SHARE_WHOLE, &amounts);
+    let mut parts: Vec<(&FlowPart, u64)> = parts.into_iter().zip(shares).collect();
+    parts.retain(|(part, _)| {
+        part.amount.saturating_mul(SHARE_WHOLE.into()) >= whole.saturating_mul(min_share.into())
+    });
+    Traced { direction, whole, parts }
+}
+
+/// The days of the transactions that are drawn; empty where the chain is not ingested.
+async fn dates(
+    graphs: &dyn GraphStore,
+    chain: ChainId,
+    drawn: &[TracedDirection<'_>],
+) -> Result<BTreeMap<String, Date>, Failure> {
+    let Some(graph) = graphs.graph(chain).await? else { return Ok(BTreeMap::new()) };
+    let mut txids: Vec<Txid> = drawn
+        .iter()
+        .flat_map(TracedDirection::transactions)
+        .filter_map(|txid| txid.parse().ok())
+        .collect();
+    txids.sort_unstable();
+    txids.dedup();
+    let found = graph.origins(&txids, 1).await?.into_iter().flatten();
+    let day = |time: jiff::Timestamp| time.to_zoned(TimeZone::UTC).date();
+    Ok(found.map(|found| (found.txid.to_string(), day(found.time))).collect())
+}
+
+fn shown_direction<'a>(traced: &Traced<'a>) -> ShownDirection<'a> {
+    ShownDirection {
+        direction: traced.direction,
+        total_amount: traced.whole.to_string(),
+        endpoints: traced.parts.iter().map(|(part, share)| shown(part, *share)).collect(),
+    }
+}
+
+fn drawn_direction<'a>(traced: &Traced<'a>) -> TracedDirection<'a> {
+    let end = |(part, share): &(&'a FlowPart, u64)| {
+        let (paths, other) = split(part);
+        TracedEnd {
+            name: end_type(part),
+            entity: part.entity.as_deref(),
+            hops: part.hops,
+            amount: part.amount,
+            share: *share,
+            listed: part.listed,
+            solicited: part.solicited,
+            labels: part.carried.iter().map(|label| label.category.as_str()).collect(),
+            paths: paths.map(|(path, amount)| TracedPath { amount, steps: &path.steps }).collect(),
+            other,
+        }
+    };
+    TracedDirection {
+        direction: traced.direction,
+        whole: traced.whole,
+        ends: traced.parts.iter().map(end).collect(),
+    }
+}
+
+/// Type of an endpoint, with the reason where it is unresolved.
+fn end_type(part: &FlowPart) -> String {
+    let end = part.end.as_str(part.hops);
+    match part.end {
+        FlowEnd::Unresolved(reason) => {
+            let reason = serde_json::to_value(reason).ok();
+            let reason = reason.as_ref().and_then(|reason| reason.as_str()).unwrap_or_default();
+            format!("{end}: {}", reason.replace('_', " "))
+        }
+        _ => end.to_owned(),
+    }
+}
+
+fn shown(part: &FlowPart, share: u64) -> ShownEnd<'_> {
+    let (paths, other) = split(part);
+    ShownEnd {
+        endpoint_type: part.end.as_str(part.hops),
+        unresolved_reason: match part.end {
+            FlowEnd::Unresolved(reason) => Some(reason),
+            _ => None,
+        },
+        entity: part.entity.as_deref(),
+        hops: part.hops,
+        amount: part.amount.to_string(),
+        share: decimal(share),
+        recent_amount: part.recent.to_string(),
+        listed: part.listed,
+        solicited: part.solicited,
+        labels_on_path: part.carried.iter().map(|label| label.category.as_str()).collect(),
+        paths: paths
+            .map(|(path, amount)| ShownPath { amount: amount.to_string(), steps: &path.steps })
+            .collect(),
+        other_paths_amount: other.to_string(),
+    }
+}
+
+/// Splits a part over its paths; the second value is the amount that took none of them.
+fn split(part: &FlowPart) -> (impl Iterator<Item = (&FlowPath, u128)>, u128) {
+    let amounts: Vec<u128> = part.paths.iter().map(|path| path.amount).collect();
+    let (taken, other) = over_paths(part.amount, &amounts);
+    (part.paths.iter().zip(taken), other)
+}
+
+/// Millionths as a decimal.
+fn decimal(millionths: u64) -> String {
+    format!("{}.{:06}", millionths / SHARE_WHOLE, millionths % SHARE_WHOLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_decimals_from_0_to_1() {
+        for (text, millionths) in [("0", 0), ("1", 1_000_000), ("0.01", 10_000), ("0.000001", 1)] {
+            assert_eq!(share(text), Ok(millionths));
+        }
+        for wrong in ["", "1.1", "-1", "x", ".5", "0.0000001", "1e-3"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(decimal(333_333), "0.333333");
+        assert_eq!(decimal(SHARE_WHOLE), "1.000000");
+    }
+}
