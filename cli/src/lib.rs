@@ -1,8 +1,8 @@
-//! The `assay` command line, and the program that serves the API.
+//! The `assay` program: its commands, settings and texts for the terminal.
 //!
-//! - [`commands`]: one module a command
-//! - [`settings`]: flags, environment and file
-//! - `render`: texts for a terminal, from values
+//! - [`commands`]: one module for each command
+//! - [`settings`]: settings from flags, environment and file
+//! - `render`: texts for the terminal
 
 pub mod commands;
 mod render;

@@ -1,4 +1,4 @@
-//! `assay address`: is this an address, and which one?
+//! `assay address`: validation and canonical form of addresses.
 
 use std::io::{self, BufRead, Write};
 
@@ -16,19 +16,19 @@ Examples:
   assay address btc 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa
   assay address eth - --json < addresses.txt";
 
-/// Tell whether texts are addresses of a blockchain, what kind, and their canonical form
+/// Validate addresses and print their kind and canonical form
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddressArgs {
-    /// The blockchain, such as btc, eth or trx
+    /// Blockchain, such as btc, eth or trx
     chain: ChainId,
-    /// The texts; `-` reads them from standard input, one a line
+    /// Addresses to validate; `-` reads them from standard input, one a line
     #[arg(required = true, value_name = "ADDRESS")]
     addresses: Vec<String>,
     /// Print one JSON object a line: input, valid, kind, canonical, reason
     #[arg(long)]
     json: bool,
-    /// End with code 3 where any text is not an address
+    /// Exit with code 3 if an address is invalid
     #[arg(long)]
     exit_code: bool,
 }

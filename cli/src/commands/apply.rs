@@ -1,4 +1,4 @@
-//! `assay apply`: manifests from files into the store.
+//! `assay apply`: manifests from files, applied to the database.
 
 use std::{io::Write, path::PathBuf};
 
@@ -15,12 +15,12 @@ Examples:
 
 /// Apply manifests: plans, tenants, rate limits and risk policies
 ///
-/// All manifests together with what is stored must be right; otherwise nothing changes, and every
-/// problem is named.
+/// The manifests are validated together with the stored ones. If one is invalid, nothing changes and
+/// every problem is reported.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ApplyArgs {
-    /// A file, a folder, or `-` for standard input; may be given several times
+    /// File, folder, or `-` for standard input; repeatable
     #[arg(short = 'f', long = "file", required = true, value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
 }

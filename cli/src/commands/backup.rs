@@ -1,4 +1,4 @@
-//! `assay backup` and `assay restore`: the embedded database, while it is in use and when it is not.
+//! `assay backup` and `assay restore`: backups of the embedded database.
 
 use std::{
     fs,
@@ -14,26 +14,26 @@ use clap::Args;
 use super::{Context, Done, Failure, output, serve};
 use crate::render::counted;
 
-/// Write a copy of the embedded database to a file, also while a server uses it
+/// Back up the embedded database to a file
 ///
-/// Back PostgreSQL up with its own tools. The list of revoked keys (`revoked-keys.jsonl` in the data
-/// directory, or --revocations) is no part of the copy: keep it up to date elsewhere, so that it is newer
-/// than any backup.
+/// A server may use the database meanwhile. PostgreSQL is backed up with its own tools. The backup does
+/// not contain the list of revoked keys (`revoked-keys.jsonl` in the data directory, or --revocations):
+/// copy that list continuously, so that it is newer than any backup.
 #[derive(Debug, Args)]
 pub(super) struct BackupArgs {
-    /// The file to write; it must not be there yet
+    /// File to write, which must not exist
     file: PathBuf,
 }
 
-/// Put a backup in the place of the embedded database
+/// Replace the embedded database by a backup
 ///
-/// Keys that were revoked since the backup stay dead: the list of revoked keys says which. Where there is
-/// no list, every key of the backup is revoked, unless --trust-keys says that none was.
+/// Keys on the list of revoked keys (--revocations) are revoked again. Without a list, every key of the
+/// backup is revoked unless --trust-keys is given. No server may use the database.
 #[derive(Debug, Args)]
 pub(super) struct RestoreArgs {
-    /// The backup
+    /// Backup to restore
     file: PathBuf,
-    /// Without a list of revoked keys: let the backup's keys live
+    /// Without a list of revoked keys: keep the keys of the backup valid
     #[arg(long)]
     trust_keys: bool,
 }
@@ -51,8 +51,8 @@ fn embedded(context: &Context) -> Result<&Path, Failure> {
     match context.settings.database() {
         None => Ok(&context.settings.data_dir),
         Some(_) => Err(Failure::Usage(
-            "this is for the embedded database: back PostgreSQL up and restore it with its own tools, \
-             then run `assay keys reconcile`"
+            "this command is for the embedded database: back up and restore PostgreSQL with its own \
+             tools, then run `assay keys reconcile`"
                 .into(),
         )),
     }
@@ -61,7 +61,10 @@ fn embedded(context: &Context) -> Result<&Path, Failure> {
 pub(super) async fn backup(args: &BackupArgs, context: &Context) -> Result<Done, Failure> {
     let store = SqliteStore::open(embedded(context)?).await?;
     if args.file.exists() {
-        return Err(Failure::Usage(format!("{} is there already", args.file.display())));
+        return Err(Failure::Usage(format!(
+            "{} exists already: name another file",
+            args.file.display()
+        )));
     }
     store.back_up(&args.file).await?;
     store.close().await;
@@ -76,7 +79,7 @@ pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Don
         private_directory(directory)?;
     }
     let _lock = serve::lock(directory)?;
-    // Beside the database first: what is no backup must not take its place.
+    // First beside the database: an invalid backup must not replace it.
     let beside = directory.join("restoring");
     let _ = fs::remove_dir_all(&beside);
     let kept =
@@ -88,7 +91,7 @@ pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Don
     let list = context.revocations();
     let mut output = output();
     if let Some(kept) = kept {
-        writeln!(output, "what was there before is kept as {}", kept.display())?;
+        writeln!(output, "the previous database is kept as {}", kept.display())?;
     }
     reconcile(&store, &list, args.trust_keys, now, &mut output).await?;
     store.close().await;
@@ -96,7 +99,7 @@ pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Don
     Ok(Done::Well)
 }
 
-/// Lets no key live that is known, or may have been, revoked since the store was backed up.
+/// Revokes the keys that were, or may have been, revoked since the store was backed up.
 pub(super) async fn reconcile(
     store: &dyn ControlStore,
     list: &revocations::Revocations,

@@ -1,4 +1,4 @@
-//! `assay check`: the risk of one address, drawn in the terminal.
+//! `assay check`: the risk assessment of one address.
 
 use std::{
     io::{self, Write},
@@ -35,24 +35,26 @@ Examples:
   assay check eth 0x8589427373d6d84e98730d7795d8f6f8731fda16 --as-of 2025-03-01
   assay check btc ADDRESS --exit-code --json && echo allowed";
 
-/// Check one address against what is stored, without a server
+/// Assess the risk of one address
+///
+/// Reads the database directly: no server is needed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CheckArgs {
-    /// The blockchain, such as btc, eth or trx
+    /// Blockchain, such as btc, eth or trx
     chain: ChainId,
-    /// The address in any form that the blockchain allows
+    /// Address, in any form that the blockchain allows
     address: String,
-    /// The risk policy [default: default; with --sample sample]
+    /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// What was in force on a day, such as 2025-03-01
+    /// Assess the listings and labels in force on a past day, such as 2025-03-01
     #[arg(long, value_name = "DATE")]
     as_of: Option<Date>,
-    /// Print JSON, as the API answers
+    /// Print the JSON of the API
     #[arg(long)]
     json: bool,
-    /// End with code 10 for review, 11 for block and 12 for indeterminate
+    /// Exit with code 10 for review, 11 for block and 12 for indeterminate
     #[arg(long)]
     exit_code: bool,
 }
@@ -111,7 +113,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
     })
 }
 
-/// The last moment of a day: everything that came into force on it counts.
+/// The last moment of a day, so that everything that came into force on it counts.
 fn end_of_day(day: Date) -> Result<Timestamp, Failure> {
     day.at(23, 59, 59, 999_000_000)
         .to_zoned(TimeZone::UTC)
@@ -119,14 +121,14 @@ fn end_of_day(day: Date) -> Result<Timestamp, Failure> {
         .map_err(|error| Failure::Usage(format!("--as-of: {error}")))
 }
 
-/// What the stored manifests say together.
+/// The directory of the stored manifests.
 pub(super) async fn directory(store: &dyn ControlStore) -> Result<Directory<Policy>, Failure> {
     let control = store.control().await?;
     let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
     Ok(manifests::resolve(&documents).map_err(manifests::ApplyError::Problems)?.directory)
 }
 
-/// A stored risk policy; the usual one of the store where none is named.
+/// A stored risk policy; without a name, the default of the store.
 pub(super) async fn policy(store: &dyn Store, name: Option<&str>) -> Result<Arc<Policy>, Failure> {
     let name = match (name, store.environment().await?) {
         (Some(name), _) => name,
@@ -136,6 +138,6 @@ pub(super) async fn policy(store: &dyn Store, name: Option<&str>) -> Result<Arc<
     let directory = directory(store).await?;
     directory.policies.get(name).cloned().ok_or_else(|| {
         let known: Vec<&str> = directory.policies.keys().map(assay_tenancy::Name::as_str).collect();
-        Failure::Input(format!("there is no risk policy `{name}`: there is {}", known.join(", ")))
+        Failure::Input(format!("no such risk policy: `{name}` (known: {})", known.join(", ")))
     })
 }

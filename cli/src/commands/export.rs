@@ -1,4 +1,4 @@
-//! `assay export`: what is stored, for other programs.
+//! `assay export`: listings, labels and transactions as CSV or JSON lines.
 
 use std::{
     borrow::Cow,
@@ -39,44 +39,42 @@ Examples:
   assay export listings --format csv > listings.csv
   assay export listings --format jsonl --blockchain btc -o btc.jsonl";
 
-/// Write every listing, ended ones included
+/// Export all listings, including ended ones
 ///
-/// One row for each address. An address that a token's code lists on several blockchains has a row for
-/// each; one whose blockchain is not read yet has its row without one, as it was published.
+/// One row per address and blockchain. An address of an unsupported blockchain has a row without
+/// `blockchain`, as it was published.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListingsArgs {
-    /// The format
+    /// Format of the output
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     format: ExportFormat,
-    /// Only addresses of one blockchain
+    /// Restrict to one blockchain
     #[arg(long, value_name = "CHAIN")]
     blockchain: Option<ChainId>,
-    /// The file to write; standard output where left out
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// Write labels, as they can be imported again
+/// Export labels in a format that can be imported again
 ///
-/// A withdrawn label is still what its source says: it is written with the rest, and `assay labels
-/// suppressed` lists what is withdrawn. With --history, labels that no longer hold are written too, and
-/// from when to when each was recorded.
+/// Withdrawn labels are included; `assay labels suppressed` lists the withdrawals.
 #[derive(Debug, Args)]
 pub(super) struct LabelsArgs {
-    /// The format
+    /// Format of the output
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     format: ExportFormat,
-    /// Only one source
+    /// Restrict to one source
     #[arg(long, value_name = "NAME")]
     source: Option<SourceId>,
-    /// Only addresses of one blockchain
+    /// Restrict to one blockchain
     #[arg(long, value_name = "CHAIN")]
     blockchain: Option<ChainId>,
-    /// What no longer holds too
+    /// Include labels that are no longer in force, with the time span of each record
     #[arg(long)]
     history: bool,
-    /// The file to write; standard output where left out
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -123,7 +121,7 @@ pub(super) fn target(output: Option<&Path>) -> Result<BufWriter<Box<dyn Write + 
     Ok(BufWriter::new(target))
 }
 
-/// What is known of a label beyond what an import says.
+/// Columns of a label that an import does not have.
 const HISTORY_COLUMNS: [&str; 3] = ["source", "recorded_from", "recorded_to"];
 
 async fn labels(args: LabelsArgs, context: &Context) -> Result<Done, Failure> {
@@ -176,7 +174,7 @@ async fn labels(args: LabelsArgs, context: &Context) -> Result<Done, Failure> {
     failure.map_or(Ok(Done::Well), Err)
 }
 
-/// What a label says, in the columns' order.
+/// The values of a label, in the order of the columns.
 fn label_values(
     RecordedLabel { label: labelled, recorded_from, recorded_to }: &RecordedLabel,
 ) -> [String; 16] {
@@ -215,7 +213,7 @@ fn json_value(column: &str, value: String) -> serde_json::Value {
     }
 }
 
-/// A cell that no spreadsheet takes for a formula.
+/// A cell that a spreadsheet does not evaluate as a formula.
 fn harmless(value: &str) -> Cow<'_, str> {
     if formula_start(value).is_some() {
         Cow::Owned(format!("'{value}"))

@@ -1,4 +1,4 @@
-//! `assay export transfers`: an ingested chain, for other programs.
+//! `assay export transfers`: the transactions of an ingested chain.
 
 use std::{io::Write, path::PathBuf};
 
@@ -22,24 +22,24 @@ Examples:
   assay export transfers btc --format jsonl -o btc.jsonl
   assay export transfers btc --from 426884 --to 426884 > block.csv";
 
-/// Write the transactions of an ingested chain
+/// Export the transactions of an ingested chain
 ///
-/// As JSON lines they can be ingested again. As CSV, every input and output has a row.
+/// JSON lines can be ingested again. CSV has one row per input and output.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TransfersArgs {
-    /// The blockchain, such as btc
+    /// Blockchain, such as btc
     chain: ChainId,
-    /// The format
+    /// Format of the output
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     format: ExportFormat,
-    /// The first block [default: the first there is]
+    /// Height of the first block [default: the first recorded]
     #[arg(long, value_name = "HEIGHT")]
     from: Option<u64>,
-    /// The last block [default: the newest]
+    /// Height of the last block [default: the newest]
     #[arg(long, value_name = "HEIGHT")]
     to: Option<u64>,
-    /// The file to write; standard output where left out
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -49,7 +49,7 @@ pub(super) struct CommonFlags {
     /// File with the password of Redis
     #[arg(long, global = true, value_name = "FILE", help_heading = REDIS)]
     redis_password_file: Option<String>,
-    /// CA bundle (PEM) for Redis over TLS, used instead of the system roots
+    /// CA bundle (PEM) for Redis over TLS, used instead of the public CAs
     #[arg(long, global = true, value_name = "FILE", help_heading = REDIS)]
     redis_ca_file: Option<String>,
     /// Prefix of key names in Redis, one for each installation [default: assay]

@@ -1,4 +1,4 @@
-//! `assay ingest`: sanctions lists and labels into the store.
+//! `assay ingest`: the import of sanctions lists and labels.
 
 use std::{
     io::{self, Write},

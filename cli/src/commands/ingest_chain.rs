@@ -1,4 +1,4 @@
-//! `assay ingest chain`: blocks into a chain's graph.
+//! `assay ingest chain`: the recording of a chain's blocks.
 
 use std::{
     fmt::Write as _,
@@ -31,52 +31,51 @@ Examples:
   assay ingest chain doge --esplora https://esplora.example.org/api --from 5000000 --to 5000100
   assay ingest chain btc --jsonl transactions.jsonl";
 
-/// Ingest a chain's blocks, and follow it
+/// Ingest the blocks of a chain, so that funds can be traced
 ///
-/// Goes on where it stopped; it may be stopped at any time. Every block is checked: it must follow the
-/// one before it, hold the transactions it commits to, and add up. Where the chain is reorganised, what
-/// no longer belongs to it is taken back. Money from before the first block has no known origin.
+/// An interrupted run is continued by the next. Every block is validated: its parent, its Merkle root and
+/// its amounts. Blocks that a reorganization removed are removed here too. Funds from before the first
+/// ingested block have no known origin.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("from where").required(true))]
 pub(super) struct ChainArgs {
-    /// The blockchain: btc, ltc, bch, doge, dash, zec or another of the Bitcoin family
+    /// Blockchain of the Bitcoin family: btc, ltc, bch, doge, dash, zec and others
     chain: ChainId,
-    /// A node's JSON-RPC
+    /// Read blocks from the JSON-RPC of a node
     #[arg(long, value_name = "URL", group = "from where")]
     rpc: Option<String>,
-    /// The file with the node's cookie
+    /// Cookie file of the node, for authentication
     #[arg(long, value_name = "FILE", requires = "rpc", conflicts_with = "user")]
     cookie: Option<PathBuf>,
-    /// User and password of the node; better in a file, by --cookie, because other users of the
-    /// machine see what flags say
+    /// User and password of the node; prefer --cookie: other users of the machine can read flags
     #[arg(long, value_name = "USER:PASSWORD", requires = "rpc")]
     user: Option<String>,
-    /// Block files: blk*.dat, single raw blocks, or folders with them
+    /// Read block files: blk*.dat, raw blocks, or folders with them
     #[arg(long, value_name = "PATH", num_args = 1.., group = "from where")]
     blocks: Vec<PathBuf>,
-    /// An Esplora server
+    /// Read blocks from an Esplora server
     #[arg(long, value_name = "URL", group = "from where")]
     esplora: Option<String>,
-    /// A file of transactions as JSON lines
+    /// Read transactions from a file of JSON lines
     #[arg(long, value_name = "FILE", group = "from where")]
     jsonl: Option<PathBuf>,
-    /// The first block, for a chain that was not ingested yet [default: the first there is]
+    /// Height of the first block, for a chain without recorded blocks [default: the first available]
     #[arg(long, value_name = "HEIGHT")]
     from: Option<u64>,
-    /// The last block [default: the newest]
+    /// Height of the last block [default: the newest]
     #[arg(long, value_name = "HEIGHT")]
     to: Option<u64>,
-    /// Go on with every new block until stopped
+    /// Follow the chain: keep ingesting new blocks until stopped
     #[arg(long, conflicts_with = "to")]
     follow: bool,
-    /// How often to look for new blocks, in seconds
+    /// Interval between checks for new blocks, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 2, requires = "follow")]
     every: u64,
-    /// Let blocks of a test network stand for the chain's own; an installation with sample data does
+    /// Accept blocks of a test network; the demo data set always does
     #[arg(long)]
     test_network: bool,
-    /// Print what was ingested as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -118,7 +117,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
     let (chain, json) = (args.chain, args.json);
     if !chain.info().has_coins() {
         return Err(Failure::Usage(format!(
-            "{chain} is not read yet: Bitcoin and the chains like it are"
+            "blocks of {chain} are not supported: only chains of the Bitcoin family are"
         )));
     }
     if let (Some(from), Some(to)) = (args.from, args.to)
@@ -136,9 +135,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
     };
     let test_networks = TestNetworks::allowed_if(args.test_network || request.sample);
     let location = args.location().ok_or_else(|| {
-        Failure::Usage(
-            "name where the blocks come from: --rpc, --blocks, --esplora or --jsonl".into(),
-        )
+        Failure::Usage("no source of blocks: give --rpc, --blocks, --esplora or --jsonl".into())
     })?;
     let known = match databases.graphs.graph(chain).await? {
         Some(graph) => graph.tip().await?.map(|tip| tip.start),
@@ -155,7 +152,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
     let mut terminate = signal(SignalKind::terminate())?;
     let ingested = tokio::select! {
         ingested = ingest(&*databases.graphs, source, request, &context.clock, &shown) => ingested,
-        // What is recorded is whole at any time.
+        // Recorded batches are complete at any time.
         _ = tokio::signal::ctrl_c() => Err(assay_chain::SourceError::Stopped.into()),
         _ = terminate.recv() => Err(assay_chain::SourceError::Stopped.into()),
     };

@@ -1,4 +1,4 @@
-//! `assay keys`: API keys. A key is shown once, when it is made.
+//! `assay keys`: API keys. A key is shown once, when it is created.
 
 use std::io::{self, Write};
 
@@ -31,17 +31,17 @@ const EXAMPLES: &str = "\
 Examples:
   assay keys create --tenant acme --name 'payments back end' --expires-in 90d";
 
-/// Make a key for a tenant and show it, once
+/// Create an API key for a tenant and print it once
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CreateArgs {
-    /// The tenant
+    /// Tenant
     #[arg(long, value_name = "NAME")]
     tenant: Name,
-    /// What you call the key
+    /// Display name of the key
     #[arg(long, default_value = "")]
     name: String,
-    /// What it may be used for: check, screen, usage, admin:read
+    /// Scopes: check, screen, usage, admin:read
     #[arg(
         long,
         value_delimiter = ',',
@@ -49,7 +49,7 @@ pub(super) struct CreateArgs {
         value_name = "SCOPES"
     )]
     scopes: Vec<Scope>,
-    /// After what time it is refused by itself, such as 90d
+    /// Lifetime, such as 90d [default: no expiry]
     #[arg(long, value_name = "TIME")]
     expires_in: Option<Period>,
     /// Print JSON
@@ -57,10 +57,10 @@ pub(super) struct CreateArgs {
     json: bool,
 }
 
-/// List keys: what is known of them, never the keys themselves
+/// List API keys by id, without their secrets
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Only one tenant's
+    /// Restrict to one tenant
     #[arg(long, value_name = "NAME")]
     tenant: Option<Name>,
     /// Print JSON
@@ -68,15 +68,17 @@ pub(super) struct ListArgs {
     json: bool,
 }
 
-/// Make a successor of a key and show it, once; the old one stays good for the overlap
+/// Create a successor of an API key and print it once
+///
+/// The old key stays valid for the overlap.
 #[derive(Debug, Args)]
 pub(super) struct RotateArgs {
-    /// The old key's id
+    /// Id of the old key
     id: KeyId,
-    /// How long the old key stays good
+    /// Time for which the old key stays valid
     #[arg(long, default_value = "24h", value_name = "TIME")]
     overlap: Period,
-    /// After what time the successor is refused by itself [default: the old key's whole lifetime]
+    /// Lifetime of the successor [default: the lifetime of the old key]
     #[arg(long, value_name = "TIME")]
     expires_in: Option<Period>,
     /// Print JSON
@@ -84,25 +86,25 @@ pub(super) struct RotateArgs {
     json: bool,
 }
 
-/// Refuse a key from now on, for ever
+/// Revoke an API key at once and permanently
 #[derive(Debug, Args)]
 pub(super) struct RevokeArgs {
-    /// The key's id
+    /// Id of the key
     id: KeyId,
 }
 
-/// After a database was restored: revoke what was revoked since the backup
+/// Revoke again the keys that were revoked since a restored backup
 ///
-/// The list of revoked keys says which keys these are. Where there is no list, every key is revoked,
-/// unless --trust-keys says that none was.
+/// For a database that was restored with its own tools. The keys are those of the list of revoked keys
+/// (--revocations). Without a list, every key is revoked unless --trust-keys is given.
 #[derive(Debug, Args)]
 pub(super) struct ReconcileArgs {
-    /// Without a list: let the keys live
+    /// Without a list of revoked keys: keep all keys valid
     #[arg(long)]
     trust_keys: bool,
 }
 
-/// What is known of a key.
+/// An API key without its secret.
 #[derive(Serialize)]
 struct KeyView<'a> {
     id: &'a str,
@@ -147,7 +149,7 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
         }
         KeysCommand::Revoke(args) => {
             store.revoke_key(&args.id, now).await?;
-            // The key is dead already; where it cannot be noted, this must be known.
+            // The key is revoked already; a failure to record it must be reported.
             context.revocations().note(&args.id, now)?;
             if let Some((link, prefix)) = context.redis() {
                 dead_keys::tell(&link, &prefix, &args.id).await;
@@ -165,7 +167,7 @@ async fn create(args: &CreateArgs, store: &dyn Store, now: Timestamp) -> Result<
     };
     if control.manifests.iter().find(is_tenant).is_none() {
         return Err(Failure::Input(format!(
-            "there is no tenant `{}`: apply a Tenant manifest first",
+            "no such tenant: `{}` (apply a Tenant manifest first)",
             args.tenant
         )));
     }
@@ -191,10 +193,10 @@ async fn rotate(
         .keys
         .iter()
         .find(|record| record.id == args.id)
-        .ok_or_else(|| Failure::Input(format!("there is no key `{}`", args.id)))?;
+        .ok_or_else(|| Failure::Input(format!("no such key: `{}`", args.id)))?;
     if !old.is_active(now) {
         return Err(Failure::Input(format!(
-            "key `{}` is revoked or expired: make a new one with `assay keys create`",
+            "key `{}` is revoked or expired: create a new one with `assay keys create`",
             args.id
         )));
     }
@@ -204,7 +206,7 @@ async fn rotate(
         scopes: old.scopes.clone(),
         expires_at: match (args.expires_in, old.expires_at) {
             (Some(time), _) => Some(later(now, time)?),
-            // The successor lives as long as its predecessor was meant to.
+            // The successor has the lifetime of its predecessor.
             (None, Some(expires)) => {
                 now.checked_add(expires.duration_since(old.created_at)).ok().or(Some(expires))
             }
@@ -267,7 +269,7 @@ fn show(key: &ApiKey, record: &KeyRecord, json: bool, now: Timestamp) -> Result<
         writeln!(output, "{}", key.expose())?;
         writeln!(
             anstream::stderr(),
-            "key {} of tenant {}: keep it now, it is not shown again",
+            "key {} of tenant {}: store it now, it is not shown again",
             record.id,
             record.tenant
         )?;

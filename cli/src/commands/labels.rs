@@ -1,4 +1,4 @@
-//! `assay labels`: withdrawing labels by hand, and taking that back.
+//! `assay labels`: the withdrawal of labels, and their restoration.
 
 use std::io::{self, Write};
 
@@ -24,44 +24,44 @@ Examples:
   assay labels suppress eth 0x931546D9e66836AbF687d2bc64B30407bAc8C568 --source tagpacks \\
     --author jane@acme.example --reason 'confused with another address'";
 
-/// Withdraw what a source says about an address
+/// Withdraw a source's labels of an address
 ///
-/// The labels stay in the history, with who withdrew them and why. Later imports of the source do not
-/// bring them back; `assay labels restore` does. Listings cannot be withdrawn.
+/// The labels stay in the history, with the author and the reason of the withdrawal. They stay withdrawn
+/// in later imports until `assay labels restore`. Listings cannot be withdrawn.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SuppressArgs {
-    /// The blockchain
+    /// Blockchain
     chain: ChainId,
-    /// The address
+    /// Address
     address: String,
-    /// The source whose labels are withdrawn
+    /// Source whose labels are withdrawn
     #[arg(long, value_name = "NAME")]
     source: SourceId,
-    /// Only labels of one category
+    /// Restrict to one category
     #[arg(long, value_name = "CATEGORY")]
     category: Option<Category>,
-    /// Who withdraws them
+    /// Author of the withdrawal
     #[arg(long, value_name = "NAME")]
     author: String,
-    /// Why
+    /// Reason of the withdrawal
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-/// Take withdrawals of a source's labels about an address back
+/// Restore the withdrawn labels of an address
 #[derive(Debug, Args)]
 pub(super) struct RestoreArgs {
-    /// The blockchain
+    /// Blockchain
     chain: ChainId,
-    /// The address
+    /// Address
     address: String,
-    /// The source
+    /// Source whose labels are restored
     #[arg(long, value_name = "NAME")]
     source: SourceId,
 }
 
-/// List withdrawals, those taken back included
+/// List withdrawals, including those that were restored
 #[derive(Debug, Args)]
 pub(super) struct SuppressedArgs {
     /// Print JSON
@@ -77,7 +77,9 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
             let address = parse(args.chain, &args.address)?;
             for (name, text) in [("author", &args.author), ("reason", &args.reason)] {
                 if text.trim().is_empty() {
-                    return Err(Failure::Usage(format!("--{name} is empty: it is kept for ever")));
+                    return Err(Failure::Usage(format!(
+                        "--{name} is empty: it is kept permanently with the withdrawal"
+                    )));
                 }
             }
             let suppression = Suppression {
@@ -90,7 +92,11 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
                 lifted_at: None,
             };
             let withdrawn = store.suppress_labels(&suppression).await?;
-            let none = if withdrawn == 0 { " (there is none now)" } else { "" };
+            let none = if withdrawn == 0 {
+                " (no label matches now; later imports are affected)"
+            } else {
+                ""
+            };
             writeln!(output(), "{} withdrawn{none}", counted(withdrawn, "label", "labels"))?;
         }
         LabelsCommand::Restore(args) => {
@@ -98,12 +104,12 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
             let lifted = store.lift_suppressions(&args.source, &address, now).await?;
             if lifted == 0 {
                 return Err(Failure::Input(format!(
-                    "nothing that {} says about this address is withdrawn",
+                    "no label of {} on this address is withdrawn",
                     args.source
                 )));
             }
             let withdrawals = counted(lifted, "withdrawal", "withdrawals");
-            writeln!(output(), "{withdrawals} taken back")?;
+            writeln!(output(), "{withdrawals} restored")?;
         }
         LabelsCommand::Suppressed(args) => list(&store.suppressions().await?, args.json)?,
     }

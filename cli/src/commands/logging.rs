@@ -1,4 +1,4 @@
-//! Log lines on standard error, for people or as JSON, and the collector that telemetry goes to.
+//! Log lines on standard error, as text or JSON, and the collector of telemetry.
 
 use assay_telemetry::otlp::Collector;
 use tracing_subscriber::EnvFilter;
@@ -6,7 +6,7 @@ use tracing_subscriber::EnvFilter;
 use super::Failure;
 use crate::settings::Settings;
 
-/// The collector, where one is named.
+/// The collector, if one is set.
 pub(super) fn collector(settings: &Settings) -> Result<Option<Collector>, Failure> {
     let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
     let collector = Collector::new("assay", endpoint, assay_system::now);

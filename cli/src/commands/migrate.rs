@@ -1,4 +1,4 @@
-//! `assay migrate`: the database made, or its schema brought up to date.
+//! `assay migrate`: the schema of the database, created or upgraded.
 
 use std::{io::Write, time::Duration};
 
@@ -13,7 +13,7 @@ use tokio::time::{self, Instant};
 
 use super::{Context, Done, Failure, output};
 
-/// How soon a database that is not there yet is looked for again.
+/// Interval between connection attempts.
 const AGAIN: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
@@ -21,20 +21,18 @@ Examples:
   assay migrate --database-url-file /run/secrets/migrate-url
   assay migrate --print-roles | psql --set=ON_ERROR_STOP=1 \"$SUPERUSER_URL\"";
 
-/// Make the database, or bring its schema up to date
+/// Create the schema of the database, or upgrade it
 ///
-/// Other commands do so too; this one does nothing else, to be run before a new version serves. Several
-/// at once wait for each other. A database that a newer program wrote is used where that program says
-/// that older ones can, and refused otherwise. In PostgreSQL it makes roles for serving, ingesting,
-/// controlling and migrating, where it may make roles.
+/// Run it before a new version serves. Concurrent runs wait for each other. A schema of a newer version
+/// is refused unless that version declares it compatible. On PostgreSQL, also creates the roles for
+/// serving, ingesting, controlling and migrating if the login may create roles.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MigrateArgs {
-    /// Print the statements that make PostgreSQL's roles and give them their rights, for whoever may run
-    /// them, and do nothing
+    /// Print the SQL that creates and grants PostgreSQL's roles, and exit
     #[arg(long)]
     print_roles: bool,
-    /// How long to wait for a database that cannot be reached yet, such as 5m; none by default
+    /// Time to wait until the database is reachable, such as 5m
     #[arg(long, value_name = "TIME", default_value = "0s")]
     wait: Period,
 }
@@ -56,18 +54,18 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, F
         let roles = store.arrange_roles().await?;
         store.close().await;
         match roles {
-            Roles::Ready => writeln!(output(), "its roles have their rights")?,
+            Roles::Ready => writeln!(output(), "the roles exist and have their grants")?,
             Roles::Missing => writeln!(
                 output(),
-                "its roles are missing and this login may not make them: until somebody who may runs \
-                 what `assay migrate --print-roles` prints, every program has the rights of its login"
+                "the roles are missing and this login may not create them: run the output of `assay \
+                 migrate --print-roles` as a superuser; until then, programs have the rights of their logins"
             )?,
         }
     }
     Ok(Done::Well)
 }
 
-/// Waits until somebody answers as the database: it may begin together with this program.
+/// Waits until the database is reachable: it may start together with this program.
 async fn until_there(address: &DatabaseAddress, patience: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < patience {
@@ -77,7 +75,7 @@ async fn until_there(address: &DatabaseAddress, patience: Duration) {
                 store.close().await;
                 break;
             }
-            // There is one, and making it ready is what comes next.
+            // The database is reachable; the migration comes next.
             Err(_) => break,
         }
     }

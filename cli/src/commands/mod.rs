@@ -1,5 +1,5 @@
-//! The command line. Each command is one module; what it prints goes through [`Output`], so that a
-//! closed pipe ends the program quietly.
+//! The commands, one module each. They print through [`Output`], so that a closed pipe ends the program
+//! without an error.
 
 mod address;
 mod apply;
@@ -124,11 +124,11 @@ enum Command {
     },
 }
 
-/// How a command ended, where it did not fail.
+/// The result of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Done {
     Well,
-    /// With a code that says more.
+    /// Success with an exit code of its own.
     Code(u8),
 }
 
@@ -147,7 +147,7 @@ enum Failure {
     /// Exit code 4.
     #[error("{0}")]
     Refused(String),
-    /// The reader of our output went away: nothing to complain about.
+    /// The reader of the output closed it, which is no error.
     #[error("the output was closed")]
     OutputClosed,
 }
@@ -168,15 +168,15 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Missing(directory) => Self::Failed(format!(
-                "there is no database in {}: import a list with `assay ingest sanctions`, or try \
-                 `assay serve --sample`",
+                "there is no database in {}: import a list with `assay ingest sanctions`, or run `assay \
+                 serve --sample` for a demo",
                 directory.display()
             )),
             StoreError::Empty(place) => Self::Failed(format!(
-                "the database {place} holds nothing yet: run `assay migrate`, then import a list"
+                "the database {place} is empty: run `assay migrate`, then import a list"
             )),
             StoreError::Database(error) => error.into(),
-            StoreError::UnknownKey(id) => Self::Input(format!("there is no key `{id}`")),
+            StoreError::UnknownKey(id) => Self::Input(format!("no such key: `{id}`")),
             other => Self::Failed(other.to_string()),
         }
     }
@@ -265,14 +265,14 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Standard output; colours are left out where nobody would see them.
+/// Standard output, without colors where it is no terminal.
 type Output = anstream::AutoStream<io::StdoutLock<'static>>;
 
 fn output() -> Output {
     anstream::AutoStream::auto(io::stdout().lock())
 }
 
-/// Reads the command line, runs the command, and says how it ended.
+/// Parses the command line, runs the command and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
     let cli = flags::parse();
@@ -287,7 +287,7 @@ pub fn run() -> ExitCode {
         if let Some(collector) = collector {
             runtime.block_on(collector.finish());
         }
-        // A thread that waits for a server holds nobody up.
+        // A thread that waits for a server does not delay the exit.
         runtime.shutdown_background();
         done
     });
@@ -296,7 +296,7 @@ pub fn run() -> ExitCode {
         Ok(Done::Code(code)) => ExitCode::from(code),
         Err(failure) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
-            // Where even this cannot be written, the exit code says enough.
+            // If standard error fails too, the exit code remains.
             let text = format!("{style}error:{style:#} {failure}");
             let text = terminal::wrapped(terminal::error_width(), &text);
             let _ = write!(anstream::stderr(), "{text}");
@@ -305,7 +305,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Whether a command is one of those that run by themselves, and are looked at from afar.
+/// Long-running and scheduled commands send traces.
 const fn is_traced(command: &Command) -> bool {
     matches!(
         command,
@@ -356,17 +356,17 @@ async fn graph(graphs: &dyn GraphStore, chain: ChainId) -> Result<Arc<dyn Graph>
     let found = graphs.graph(chain).await?;
     found.ok_or_else(|| {
         Failure::Failed(format!(
-            "the {chain} chain was not ingested: `assay ingest chain {chain}` does that"
+            "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
         ))
     })
 }
 
-/// What every command has at hand.
+/// The environment of a command.
 struct Context {
     settings: Settings,
     sample: bool,
     clock: Clock,
-    /// Where traces are sent, and a server's metrics.
+    /// Collector of traces and metrics.
     collector: Option<Collector>,
 }
 
@@ -377,13 +377,13 @@ impl Context {
         Revocations::at(place.unwrap_or_else(|| usual_place(&self.settings.data_dir)))
     }
 
-    /// A way to the Redis that servers share, and what names there begin with.
+    /// Client of the Redis that servers share, and the prefix of key names there.
     fn redis(&self) -> Option<(RedisClient, String)> {
         let settings = self.settings.redis()?;
         Some((RedisClient::new(settings), self.settings.redis_prefix.clone()))
     }
 
-    /// The databases, for commands that only read.
+    /// Opens the databases, for commands that only read.
     async fn open_databases(&self) -> Result<Databases, Failure> {
         let directory = &self.settings.data_dir;
         Ok(match self.settings.database() {
@@ -392,17 +392,17 @@ impl Context {
         })
     }
 
-    /// The store alone, for commands that only read.
+    /// Opens the store, for commands that only read.
     async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
         Ok(self.open_databases().await?.store)
     }
 
-    /// The store alone, made where there is none, with its plans, policy and feeds.
+    /// Opens the store, created with its default manifests if it does not exist.
     async fn open_or_create(&self) -> Result<Arc<dyn Store>, Failure> {
         Ok(self.open_or_create_databases().await?.store)
     }
 
-    /// The databases, made where there are none, with plans, policy and feeds.
+    /// Opens the databases, created with default manifests if they do not exist.
     async fn open_or_create_databases(&self) -> Result<Databases, Failure> {
         let environment = if self.sample { Environment::Sample } else { Environment::Production };
         let directory = &self.settings.data_dir;
@@ -456,7 +456,7 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
     }
     let mut settings = Settings::resolve(&layers).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        Failure::Usage(format!("the settings are wrong:\n  {}", lines.join("\n  ")))
+        Failure::Usage(format!("invalid settings:\n  {}", lines.join("\n  ")))
     })?;
     settings.read_redis_url().map_err(Failure::Usage)?;
     Ok(settings)

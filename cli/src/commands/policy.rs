@@ -1,4 +1,4 @@
-//! `assay policy`: what a change of policy would change.
+//! `assay policy`: a comparison of risk policies.
 
 use std::{
     collections::BTreeMap,
@@ -33,22 +33,22 @@ Examples:
   assay apply -f stricter.yaml
   assay policy diff default stricter customers.csv";
 
-/// Tell which verdicts one risk policy gives and another does not
+/// Show the addresses whose verdicts differ between two risk policies
 ///
-/// Both are applied to every address of the file, by lists and labels. Rows whose verdicts are the same
-/// are counted and not shown.
+/// Both policies are applied to every address of the file, with lists and labels only. Rows with equal
+/// verdicts are counted on standard error.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DiffArgs {
-    /// A stored risk policy
+    /// Name of the first risk policy
     #[arg(value_name = "A")]
     before: String,
-    /// Another one
+    /// Name of the second risk policy
     #[arg(value_name = "B")]
     after: String,
-    /// Addresses, in the columns `blockchain` and `address`; - is standard input
+    /// File with the fields `blockchain` and `address`; - is standard input
     file: PathBuf,
-    /// The file's format [default: by its name, else csv]
+    /// Format of the file [default: by its extension, else csv]
     #[arg(long, value_enum)]
     format: Option<RowFormat>,
     /// Print one JSON object a line

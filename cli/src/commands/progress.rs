@@ -1,17 +1,17 @@
-//! How far long work has come: a line on standard error, where somebody looks at it.
+//! Progress of long work: a line on standard error, if it is a terminal.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often the line is drawn anew.
+/// Interval between updates of the line.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Shows how far work has come.
+/// A progress line.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Shows a count of `what` where `visible`; nothing is drawn where standard error is no terminal.
+    /// Shows a count of `what`, if `visible` and standard error is a terminal.
     pub(super) fn new(what: &'static str, visible: bool) -> Self {
         if !visible {
             return Self(ProgressBar::hidden());
@@ -25,7 +25,7 @@ impl Progress {
         Self(bar)
     }
 
-    /// Shows how many `what` of all are done, how many a second, and the time that is left.
+    /// Shows a count of `what` and the total, the rate and the remaining time.
     pub(super) fn towards(what: &'static str) -> Self {
         let bar = ProgressBar::new(0).with_message(what);
         let template =
@@ -37,23 +37,23 @@ impl Progress {
         Self(bar)
     }
 
-    /// So many of so many are done.
+    /// Sets the count and the total.
     pub(super) fn reached(&self, done: u64, all: u64) {
         self.0.set_length(all);
         self.0.set_position(done);
     }
 
-    /// Does something that writes to the terminal beside the line.
+    /// Runs a function that writes to the terminal beside the line.
     pub(super) fn aside(&self, write: impl FnOnce()) {
         self.0.suspend(write);
     }
 
-    /// More is done.
+    /// Adds to the count.
     pub(super) fn add(&self, count: u64) {
         self.0.inc(count);
     }
 
-    /// All is done.
+    /// Removes the line.
     pub(super) fn finish(&self) {
         self.0.finish_and_clear();
     }

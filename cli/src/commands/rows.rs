@@ -1,5 +1,5 @@
-//! Rows of addresses in files: CSV with a header, or one JSON object a line. What is wrong with a row is
-//! kept with the row, so that it never stops the rest.
+//! Rows of addresses in files: CSV with a header, or JSON lines. The problem of an invalid row stays with
+//! the row, so that it does not stop the run.
 
 use std::{
     fs::File,
@@ -40,7 +40,7 @@ impl RowFormat {
 #[derive(Clone, Debug)]
 pub(super) struct InputRow {
     content: Content,
-    /// The blockchain and the address, or what is wrong with the row.
+    /// The blockchain and the address, or the problem of the row.
     asked: Result<(String, String), String>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct InputRow {
 enum Content {
     Cells(Vec<String>),
     Object(Map<String, Value>),
-    /// Nothing that could be read.
+    /// An invalid row.
     Nothing,
 }
 
@@ -65,7 +65,7 @@ impl InputRow {
 /// Reads a file row by row.
 pub(super) struct RowReader {
     input: BufReader<Box<dyn Read>>,
-    /// Lines that were read.
+    /// Number of lines that were read.
     line: u64,
     rows: Rows,
     columns: Vec<String>,
@@ -136,7 +136,7 @@ impl RowReader {
         })
     }
 
-    /// Leaves out rows.
+    /// Skips rows.
     pub(super) fn skip(&mut self, rows: u64) -> Result<(), Failure> {
         for _ in 0..rows {
             if self.next()?.is_none() {
@@ -199,8 +199,8 @@ struct Line {
     too_long: bool,
 }
 
-/// The cells of one line. A row is one line: a quote that is opened and not closed would otherwise take
-/// the rows after it into its cell, and nobody would screen them.
+/// The cells of one line. A row is one line: otherwise, a quote without its end would hide the rows after
+/// it in its cell.
 fn cells_of(line: &Line) -> Result<Vec<String>, String> {
     if line.too_long {
         return Err(format!("longer than {LONGEST_LINE} bytes"));
@@ -218,7 +218,7 @@ fn cells_of(line: &Line) -> Result<Vec<String>, String> {
     Ok(record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
 }
 
-/// Reads one line, of which at most [`LONGEST_LINE`] bytes are kept; says how long it was.
+/// Reads one line, keeps at most [`LONGEST_LINE`] bytes of it and returns its length.
 fn read_line(input: &mut impl BufRead, kept: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {

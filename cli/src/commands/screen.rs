@@ -1,4 +1,4 @@
-//! `assay screen`: many addresses from a file, one row each.
+//! `assay screen`: risk screening of a file of addresses.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -173,12 +173,12 @@ fn outcome(row: &InputRow, intel: &IntelSnapshot, policy: &Policy, now: Timestam
     Ok(screen(intel, policy, &subject, now, false))
 }
 
-/// Where to write.
+/// The output of a run.
 struct Target {
     file: Box<dyn Write>,
-    /// How many rows stand there already.
+    /// Number of rows of an earlier run.
     rows: u64,
-    /// Whether nothing stands there yet, not even a header.
+    /// The output is empty: it has no header.
     is_new: bool,
 }
 
@@ -205,7 +205,8 @@ fn target(args: &ScreenArgs, format: RowFormat) -> Result<Target, Failure> {
     Ok(Target { file: Box::new(file), rows, is_new: end == 0 })
 }
 
-/// How many whole rows a file holds, and where they end: each is a line, the first of CSV the header.
+/// The number of complete rows of a file and the offset of their end. A row is a line; the first line of
+/// CSV is the header.
 fn whole_rows(file: &File, path: &Path, format: RowFormat) -> Result<(u64, u64), Failure> {
     let failed =
         |error: io::Error| Failure::Failed(format!("failed to read {}: {error}", path.display()));

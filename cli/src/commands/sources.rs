@@ -1,4 +1,4 @@
-//! `assay sources`: what answers rest on.
+//! `assay sources`: the sources of lists, labels and chains.
 
 use std::io::{self, Write};
 
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::render::{ago, table};
 
-/// List the sources: what they published, when that was verified, and whether it is still fresh
+/// List the sources with their publication, last verification and freshness
 #[derive(Debug, Args)]
 pub(super) struct SourcesArgs {
-    /// The risk policy that says what is mandatory [default: default; with --sample sample]
+    /// Risk policy that names the mandatory sources [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
     /// Print JSON
@@ -44,7 +44,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
         return Ok(Done::Well);
     }
     if sources.is_empty() {
-        writeln!(output, "no source yet: import a list with `assay ingest sanctions`")?;
+        writeln!(output, "no sources: import a list with `assay ingest sanctions`")?;
         return Ok(Done::Well);
     }
     let header = ["SOURCE", "LISTS", "PUBLISHED", "VERIFIED", "ENTRIES", "STATE", "DIGEST"]

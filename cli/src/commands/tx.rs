@@ -1,4 +1,4 @@
-//! `assay tx`: one transaction, as the chain's graph holds it.
+//! `assay tx`: one transaction of an ingested chain.
 
 use std::io::{self, Write};
 
@@ -21,15 +21,15 @@ Examples:
   assay tx btc f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16
   assay tx btc TXID --json | jq '.outputs[].address'";
 
-/// Show a transaction of an ingested chain: who paid whom, and who they are
+/// Show a transaction of an ingested chain: inputs, outputs and known entities
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TxArgs {
-    /// The blockchain, such as btc
+    /// Blockchain, such as btc
     chain: ChainId,
-    /// The transaction's identifier
+    /// Transaction id (hexadecimal)
     txid: Txid,
-    /// Most inputs and outputs to show, the largest ones
+    /// Largest number of inputs and of outputs to show, the largest first
     #[arg(long, value_name = "NUMBER", default_value_t = 50)]
     most: u32,
     /// Print JSON
@@ -95,7 +95,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
     Ok(Done::Well)
 }
 
-/// Says who somebody is.
+/// Looks up the entities of addresses.
 struct Names {
     chain: ChainId,
     snapshot: IntelSnapshot,

@@ -1,4 +1,4 @@
-//! `assay usage` and `assay purge`: what was charged, and forgetting what is older than it is kept.
+//! `assay usage` and `assay purge`: the charges of tenants, and the end of retention.
 
 use std::io::{self, Write};
 
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 use super::{Context, Done, Failure, check::directory, output, terminal::output_width};
 use crate::render::table;
 
-/// Days that are shown where nothing is said.
+/// Days that are shown by default.
 const USUAL_DAYS: i32 = 30;
 
-/// Show what tenants were charged, by day, key, plan, operation and verdict
+/// Show the usage charged to tenants, by day, key, plan, operation and verdict
 #[derive(Debug, Args)]
 pub(super) struct UsageArgs {
-    /// Only one tenant
+    /// Restrict to one tenant
     #[arg(long, value_name = "NAME")]
     tenant: Option<Name>,
-    /// First day (UTC) [default: 30 days before the last]
+    /// First day in UTC [default: 30 days before the last]
     #[arg(long, value_name = "DATE")]
     from: Option<Date>,
-    /// Last day (UTC) [default: today]
+    /// Last day in UTC [default: today]
     #[arg(long, value_name = "DATE")]
     to: Option<Date>,
     /// Print JSON
@@ -36,21 +36,21 @@ pub(super) struct UsageArgs {
 
 const PURGE_EXAMPLES: &str = "\
 Examples:
-  assay purge                     what is older than each plan keeps it
-  assay purge --tenant acme --all  everything recorded about acme's requests";
+  assay purge                      delete records whose retention has ended
+  assay purge --tenant acme --all  delete all records of acme's requests";
 
-/// Delete answers and usage that are older than the tenants' plans keep them
+/// Delete answers and usage whose retention has ended
 ///
-/// For all tenants, it also deletes what was fetched on demand and background jobs that ended more than 30
-/// days ago, and counters of limits whose windows ended long ago. Tenants that were deleted in a cluster are kept as long as what
-/// is recorded of them; then they are forgotten, and their keys are revoked.
+/// The plan of each tenant sets the retention. Without --tenant, also deletes responses of on-demand
+/// chain sources and ended background jobs older than 30 days, and expired rate limit counters. A tenant
+/// that was deleted in a cluster is deleted here with its last record, and its keys are revoked.
 #[derive(Debug, Args)]
 #[command(after_help = PURGE_EXAMPLES)]
 pub(super) struct PurgeArgs {
-    /// Only one tenant
+    /// Restrict to one tenant
     #[arg(long, value_name = "NAME")]
     tenant: Option<Name>,
-    /// Everything, however young
+    /// Delete all records of the tenant, whatever their age
     #[arg(long, requires = "tenant")]
     all: bool,
 }
@@ -112,7 +112,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
         writeln!(output, "{tenant}: {} answers, {} rows of usage", purged.checks, purged.usage)?;
         if directory.former_tenants.contains_key(tenant) {
             forget(tenant, &*store, &context.revocations(), now).await?;
-            writeln!(output, "{tenant}: forgotten")?;
+            writeln!(output, "{tenant}: deleted")?;
         }
         return Ok(Done::Well);
     }
@@ -120,7 +120,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
         directory.tenants.contains_key(*name) || directory.former_tenants.contains_key(*name)
     };
     if let Some(tenant) = args.tenant.as_ref().filter(|name| !is_known(name)) {
-        return Err(Failure::Input(format!("there is no tenant `{tenant}`")));
+        return Err(Failure::Input(format!("no such tenant: `{tenant}`")));
     }
     let only = args.tenant.as_ref();
     for purged in purge_tenants(&*store, &directory, only, &context.revocations(), now).await? {
@@ -131,13 +131,13 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
             purged.checks, retention.checks, purged.usage, retention.usage
         )?;
         if is_forgotten {
-            writeln!(output, "{tenant}: forgotten")?;
+            writeln!(output, "{tenant}: deleted")?;
         }
     }
     if args.tenant.is_none() {
         let CommonPurged { fetched, jobs } = purge_common(&*store, now).await?;
-        writeln!(output, "on demand: {fetched} fetched texts older than {COMMON_RETENTION}")?;
-        writeln!(output, "background: {jobs} ended jobs older than {COMMON_RETENTION}")?;
+        writeln!(output, "on-demand responses: {fetched} older than {COMMON_RETENTION}")?;
+        writeln!(output, "ended background jobs: {jobs} older than {COMMON_RETENTION}")?;
     }
     Ok(Done::Well)
 }

@@ -1,13 +1,13 @@
 //! The table of settings: names, defaults and meanings.
 
-/// A setting's name, default and meaning. Its flag is `--name`, its variable `ASSAY_NAME`.
+/// A setting: name, default and meaning. Its flag is `--name`, its variable `ASSAY_NAME`.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
     /// The name, as in flags and files.
     pub name: &'static str,
     /// The default.
     pub default: &'static str,
-    /// What it means.
+    /// The meaning.
     pub meaning: &'static str,
 }
 
@@ -21,120 +21,112 @@ const fn definition(
 
 /// Every setting.
 pub const DEFINITIONS: [Definition; 35] = [
-    definition("data-dir", "assay-data", "where the embedded database lives"),
+    definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
         "",
-        "a PostgreSQL database to use instead: postgres://user:password@host:port/database",
+        "PostgreSQL database to use instead of the embedded one: \
+         postgres://user:password@host:port/database",
     ),
-    definition("database-url-file", "", "a file with that URL, which is read again as it changes"),
+    definition(
+        "database-url-file",
+        "",
+        "file with that URL; changes take effect on new connections",
+    ),
     definition(
         "database-password-file",
         "",
-        "a file with the password for that URL, which is read again as it changes",
+        "file with the password for that URL; changes take effect on new connections",
     ),
     definition(
         "database-readers",
         "10",
-        "most connections to PostgreSQL that read chains for checks; everything else has five of its own",
+        "largest number of PostgreSQL connections that read chains for checks; five others serve all \
+         other queries",
     ),
     definition(
         "revocations",
         "",
-        "where revoked keys are noted too, outside the database; \
-         revoked-keys.jsonl in data-dir where left out",
+        "list of revoked keys beside the database; revoked-keys.jsonl in data-dir by default",
     ),
-    definition("log-level", "info", "which log lines are written: off, error, warn, info, debug"),
-    definition("log-format", "text", "how log lines are written: text or json"),
-    definition("listen", "127.0.0.1:8080", "where the API listens"),
-    definition("admin-listen", "127.0.0.1:9090", "where health and metrics listen"),
-    definition("request-timeout", "10s", "longest time until an answer"),
+    definition("log-level", "info", "lowest level of log lines: off, error, warn, info or debug"),
+    definition("log-format", "text", "format of log lines: text or json"),
+    definition("listen", "127.0.0.1:8080", "listening address of the API"),
+    definition("admin-listen", "127.0.0.1:9090", "listening address of health checks and metrics"),
+    definition("request-timeout", "10s", "timeout of a request"),
     definition(
         "drain-delay",
         "1s",
-        "how long to go on accepting after the signal to stop, while callers leave",
+        "time to keep accepting connections after the stop signal, for load balancers",
     ),
-    definition("shutdown-grace", "30s", "longest time for requests under way to finish"),
-    definition("max-connections", "4096", "most connections at once"),
-    definition("cache-bytes", "64MiB", "memory for answers that may be repeated"),
-    definition("refresh-interval", "250ms", "how often it is looked whether the data changed"),
     definition(
-        "feeds",
-        "on",
-        "whether intel sources are fetched on their schedule, and chains followed: on or off",
+        "shutdown-grace",
+        "30s",
+        "time for in-flight requests to finish after the stop signal",
     ),
+    definition("max-connections", "4096", "largest number of concurrent connections"),
+    definition("cache-bytes", "64MiB", "size of the response cache"),
+    definition("refresh-interval", "250ms", "interval between checks for changed data"),
+    definition("feeds", "on", "fetch sources on their schedules and follow chains: on or off"),
     definition(
         "redis-url",
         "",
-        "a Redis that servers share: redis://user:password@host:port, redis+sentinel://hosts/master, \
+        "Redis that servers share: redis://user:password@host:port, redis+sentinel://hosts/master, \
          redis+cluster://hosts; rediss for TLS",
     ),
-    definition("redis-url-file", "", "a file with that URL, read when the program starts"),
+    definition("redis-url-file", "", "file with that URL, read at the start"),
     definition(
         "redis-password-file",
         "",
-        "a file that holds the password for Redis; read for every new connection",
+        "file with the password of Redis, read for every new connection",
     ),
     definition(
         "redis-ca-file",
         "",
-        "whom to trust where Redis is reached over TLS, in PEM; the web's authorities where left out",
+        "CA bundle (PEM) for Redis over TLS, used instead of the public CAs",
     ),
-    definition(
-        "redis-prefix",
-        "assay",
-        "what names in Redis begin with: one for each installation",
-    ),
+    definition("redis-prefix", "assay", "prefix of key names in Redis, one for each installation"),
     definition(
         "max-key-data-age",
         "10m",
-        "how long it may go unconfirmed who may ask; beyond, nobody is let in",
+        "largest age of key data without confirmation; requests are refused beyond it",
     ),
     definition(
         "max-intel-age",
         "10m",
-        "how long lists and labels may go unconfirmed; beyond, nothing is allowed",
+        "largest age of lists and labels without confirmation; no address is allowed beyond it",
     ),
-    definition(
-        "header-timeout",
-        "20s",
-        "longest time for a connection to be agreed on, and for a request's head to arrive",
-    ),
-    definition("body-timeout", "5s", "longest time for the body of a check to arrive"),
+    definition("header-timeout", "20s", "timeout of the TLS handshake and of a request's headers"),
+    definition("body-timeout", "5s", "timeout of the body of a check"),
     definition(
         "stall-timeout",
         "30s",
-        "longest time for a bulk request's next row to arrive, and for answers not to be taken",
+        "timeout of the next row of a bulk request, and of a stalled response",
     ),
     definition(
         "max-requests",
         "1024",
-        "most requests under way at once; strangers may take half of them, bulk requests three \
-         quarters",
+        "largest number of concurrent requests; unauthenticated callers get at most half, bulk \
+         requests three quarters",
     ),
-    definition("tls-cert", "", "a certificate and those above it (PEM), to serve the API by TLS"),
-    definition("tls-key", "", "the certificate's private key (PEM)"),
+    definition("tls-cert", "", "certificate chain (PEM) for TLS; reloaded when the file changes"),
+    definition("tls-key", "", "private key (PEM) of the certificate"),
     definition(
         "cors-origin",
         "",
-        "origins of pages in browsers that may call the API, separated by commas",
+        "origins of web pages that may call the API (CORS), separated by commas",
     ),
-    definition(
-        "legacy-rate-limit-headers",
-        "off",
-        "whether limits are shown as X-RateLimit-* too: on or off",
-    ),
+    definition("legacy-rate-limit-headers", "off", "send X-RateLimit-* headers too: on or off"),
     definition(
         "otlp-endpoint",
         "",
-        "a collector to send traces and metrics to by OTLP over HTTP, such as \
-         http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_ENDPOINT where left out",
+        "URL of an OTLP/HTTP collector for traces and metrics, such as http://127.0.0.1:4318; \
+         OTEL_EXPORTER_OTLP_ENDPOINT by default",
     ),
-    definition("otlp-interval", "15s", "how often metrics are sent to the collector"),
+    definition("otlp-interval", "15s", "interval between exports of metrics"),
     definition(
         "log-hash-key-file",
         "",
-        "the key of the hashes that stand for addresses in logs; a new one at each start where \
-         left out",
+        "file with the key of the address hashes in logs; a random key at each start by default",
     ),
 ];

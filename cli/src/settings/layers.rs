@@ -1,15 +1,15 @@
-//! Where a setting can come from.
+//! The layers of the settings.
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
 use super::{DEFINITIONS, SettingProblem};
 
-/// Where a setting was found.
+/// The layer and name that set a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A flag of the command line.
     Flag(&'static str),
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(String),
     /// A key of the file.
     File {
@@ -18,7 +18,7 @@ pub enum Origin {
         /// The key.
         key: String,
     },
-    /// Nowhere: the default holds.
+    /// The default.
     Default(&'static str),
 }
 
@@ -33,10 +33,10 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Why the file could not be read.
+/// A failure to read the file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It cannot be read.
+    /// The file is not readable.
     #[error("failed to read the settings in {path}: {source}")]
     Io {
         /// The file.
@@ -45,7 +45,7 @@ pub enum ReadError {
         #[source]
         source: io::Error,
     },
-    /// It is not TOML.
+    /// The file is not TOML.
     #[error("{path} is not valid TOML: {detail}")]
     Toml {
         /// The file.
@@ -55,7 +55,7 @@ pub enum ReadError {
     },
 }
 
-/// The layers, each with what it sets.
+/// The layers with their values.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     flags: BTreeMap<&'static str, String>,
@@ -71,19 +71,19 @@ fn variable(name: &str) -> String {
 }
 
 impl Layers {
-    /// A flag, where it was given.
+    /// Adds a flag, if it was given.
     pub fn flag(&mut self, name: &'static str, value: Option<String>) {
         self.flags.extend(value.map(|value| (name, value)));
     }
 
-    /// The environment; variables that are no settings of ours are left alone.
+    /// Adds the environment; variables that name no setting are ignored.
     pub fn environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
         let ours: Vec<String> =
             DEFINITIONS.iter().map(|definition| variable(definition.name)).collect();
         self.variables.extend(variables.filter(|(name, _)| ours.contains(name)));
     }
 
-    /// The text of the file.
+    /// Adds the text of the file.
     ///
     /// # Errors
     ///
@@ -107,12 +107,12 @@ impl Layers {
         Ok(())
     }
 
-    /// Another default for one setting.
+    /// Replaces the default of a setting.
     pub fn default_of(&mut self, name: &'static str, value: &str) {
         self.defaults.insert(name, value.to_owned());
     }
 
-    /// Keys of the file that are no settings.
+    /// Unknown keys of the file.
     pub(super) fn unknown(&self) -> Vec<SettingProblem> {
         let known = |key: &str| DEFINITIONS.iter().any(|definition| definition.name == key);
         self.file

@@ -1,10 +1,10 @@
-//! Settings: a flag goes before the environment, the environment before the file, the file before the
-//! default. All that is wrong is said at once.
+//! Settings in layers: flags override the environment, the environment the file, the file the defaults.
+//! All problems are reported at once.
 //!
 //! - [`definitions`]: the table of settings
 //! - [`layers`]: flags, environment and file
-//! - [`value`]: reading one value
-//! - [`resolve`]: from layers to settings
+//! - [`value`]: parsing of values
+//! - [`resolve`]: settings from layers
 
 mod definitions;
 mod layers;
@@ -23,96 +23,96 @@ pub use definitions::{DEFINITIONS, Definition};
 pub use layers::{Layers, Origin, ReadError, read_file};
 pub use resolve::SettingProblem;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Where the embedded database lives.
+    /// Directory of the embedded database.
     pub data_dir: PathBuf,
-    /// A PostgreSQL database to use instead of the embedded one.
+    /// PostgreSQL database to use instead of the embedded one.
     pub database_url: Option<DatabaseUrl>,
-    /// A file that holds that URL.
+    /// File with that URL.
     pub database_url_file: Option<PathBuf>,
-    /// A file that holds the password for it.
+    /// File with the password for it.
     pub database_password_file: Option<PathBuf>,
-    /// Most connections to it that read chains.
+    /// Largest number of connections to it that read chains.
     pub database_readers: u32,
-    /// Where dead keys are noted outside the database; beside the embedded one where left out.
+    /// List of revoked keys; by default in the data directory.
     pub revocations: Option<PathBuf>,
-    /// Which log lines are written.
+    /// Lowest level of log lines.
     pub log_level: String,
-    /// How log lines are written.
+    /// Format of log lines.
     pub log_format: LogFormat,
-    /// Where the API listens.
+    /// Listening address of the API.
     pub listen: SocketAddr,
-    /// Where health and metrics listen.
+    /// Listening address of health checks and metrics.
     pub admin_listen: SocketAddr,
-    /// Longest time until an answer.
+    /// Timeout of a request.
     pub request_timeout: Duration,
-    /// How long to go on accepting after the signal to stop, while callers leave.
+    /// Time to keep accepting connections after the stop signal.
     pub drain_delay: Duration,
-    /// Longest time for requests under way to finish.
+    /// Time for in-flight requests to finish after the stop signal.
     pub shutdown_grace: Duration,
-    /// Most connections at once.
+    /// Largest number of concurrent connections.
     pub max_connections: usize,
-    /// Memory for answers that may be repeated.
+    /// Size of the response cache in bytes.
     pub cache_bytes: u64,
-    /// How often it is looked whether the data changed.
+    /// Interval between checks for changed data.
     pub refresh_interval: Duration,
-    /// Whether intel sources are fetched on their schedule, and chains followed.
+    /// Fetching of sources on their schedules and following of chains.
     pub feeds: Feeds,
-    /// A Redis that servers share.
+    /// Redis that servers share.
     pub redis_url: Option<RedisUrl>,
-    /// A file that holds that URL.
+    /// File with that URL.
     pub redis_url_file: Option<PathBuf>,
-    /// A file that holds the password for Redis.
+    /// File with the password of Redis.
     pub redis_password_file: Option<PathBuf>,
-    /// Whom to trust where Redis is reached over TLS.
+    /// CA bundle (PEM) for Redis over TLS.
     pub redis_ca_file: Option<PathBuf>,
-    /// What the names of keys and channels in Redis begin with.
+    /// Prefix of the names of keys and channels in Redis.
     pub redis_prefix: String,
-    /// How long who may ask may go unconfirmed.
+    /// Largest age of key data without confirmation.
     pub max_key_data_age: Duration,
-    /// How long lists and labels may go unconfirmed.
+    /// Largest age of lists and labels without confirmation.
     pub max_intel_age: Duration,
-    /// Longest time for a connection to be agreed on, and for a request's head to arrive.
+    /// Timeout of the TLS handshake and of a request's headers.
     pub header_timeout: Duration,
-    /// Longest time for the body of a check to arrive.
+    /// Timeout of the body of a check.
     pub body_timeout: Duration,
-    /// Longest time for a bulk request's next row to arrive, and for answers not to be taken.
+    /// Timeout of the next row of a bulk request, and of a stalled response.
     pub stall_timeout: Duration,
-    /// Most requests under way at once.
+    /// Largest number of concurrent requests.
     pub max_requests: usize,
-    /// The certificate for TLS; in plain text where left out.
+    /// Certificate chain for TLS; without it, the API is served in plain text.
     pub tls_cert: Option<PathBuf>,
-    /// Its private key.
+    /// Private key of the certificate.
     pub tls_key: Option<PathBuf>,
-    /// Origins of pages in browsers that may call.
+    /// Origins of web pages that may call the API.
     pub cors_origin: Vec<String>,
-    /// Whether limits are shown as `X-RateLimit-*` too.
+    /// Sending of `X-RateLimit-*` headers.
     pub legacy_rate_limit_headers: Switch,
-    /// Where traces and metrics are sent by OTLP over HTTP; nowhere where left out.
+    /// URL of an OTLP/HTTP collector for traces and metrics.
     pub otlp_endpoint: Option<String>,
-    /// How often metrics are sent there.
+    /// Interval between exports of metrics.
     pub otlp_interval: Duration,
-    /// The key of the hashes that stand for addresses in logs.
+    /// File with the key of the address hashes in logs.
     pub log_hash_key_file: Option<PathBuf>,
 }
 
-/// Whether something is done.
+/// An optional behavior.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// It is.
+    /// Enabled.
     On,
-    /// It is not.
+    /// Disabled.
     Off,
 }
 
-/// Where a PostgreSQL database is. It may hold a password, so that it is never shown.
+/// URL of a PostgreSQL database, which may hold a password: `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(String);
 
 impl DatabaseUrl {
-    /// The URL itself, to connect with.
+    /// The URL.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -125,21 +125,21 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// Whether intel sources are fetched on their schedule, and chains followed.
+/// Fetching of sources on their schedules and following of chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feeds {
-    /// They are.
+    /// By this server.
     On,
-    /// Somebody else sees to that.
+    /// Not by this server.
     Off,
 }
 
 impl Settings {
-    /// Reads where Redis is from the file that says so, where one does.
+    /// Reads the URL of Redis from its file, if one is set.
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or its URL, which the message never repeats.
+    /// The problem with the file or its URL. The message does not contain the URL.
     pub fn read_redis_url(&mut self) -> Result<(), String> {
         let Some(path) = &self.redis_url_file else { return Ok(()) };
         let wrong = |detail: &str| format!("redis-url-file {}: {detail}", path.display());
@@ -149,7 +149,7 @@ impl Settings {
         Ok(())
     }
 
-    /// How Redis is reached, where there is to be one.
+    /// Connection settings of Redis, if it is used.
     #[must_use]
     pub fn redis(&self) -> Option<RedisSettings> {
         let mut settings = RedisSettings::new(self.redis_url.clone()?);
@@ -158,7 +158,7 @@ impl Settings {
         Some(settings)
     }
 
-    /// Where the PostgreSQL database is; `None` where the embedded one is used.
+    /// Address of the PostgreSQL database; `None` for the embedded one.
     #[must_use]
     pub fn database(&self) -> Option<DatabaseAddress> {
         let address = match (&self.database_url, &self.database_url_file) {

@@ -1,4 +1,4 @@
-//! From layers to settings, or to all that is wrong with them.
+//! Settings from layers, or all problems of the layers.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -6,22 +6,22 @@ use assay_redis::RedisUrl;
 
 use super::{DatabaseUrl, Feeds, Layers, LogFormat, Origin, Settings, Switch, value};
 
-/// A setting that is wrong.
+/// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {message}")]
 pub struct SettingProblem {
-    /// Where it is set.
+    /// Layer that sets it.
     pub origin: Origin,
-    /// What is wrong and what would be right.
+    /// The problem and the expected form.
     pub message: String,
 }
 
 impl Settings {
-    /// Puts the layers together.
+    /// Resolves the layers.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong.
+    /// All invalid settings.
     pub fn resolve(layers: &Layers) -> Result<Self, Vec<SettingProblem>> {
         let mut problems = layers.unknown();
         let mut take = Taker { layers, problems: &mut problems };
@@ -100,14 +100,14 @@ impl Settings {
     }
 }
 
-/// Reads values and collects what is wrong with them.
+/// Parses values and collects their problems.
 struct Taker<'a> {
     layers: &'a Layers,
     problems: &'a mut Vec<SettingProblem>,
 }
 
 impl Taker<'_> {
-    /// The value of a setting; the default where what is set is wrong.
+    /// The value of a setting; the default if the value is invalid.
     fn value<T>(&mut self, name: &'static str, read: fn(&str) -> Result<T, String>) -> T
     where
         T: Fallback,
@@ -120,7 +120,7 @@ impl Taker<'_> {
     }
 }
 
-/// A value to go on with after something wrong was noted; it is never used.
+/// A placeholder after a problem was collected; it is not used.
 trait Fallback {
     fn fallback() -> Self;
 }

@@ -1,4 +1,4 @@
-//! Reading values of settings; errors say what would be right.
+//! Parsing of values of settings; errors name the expected form.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -16,7 +16,7 @@ pub(super) fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
-/// The message never repeats the text: it may hold a password.
+/// The message does not contain the text, which may hold a password.
 pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
     match text {
         "" => Ok(None),
@@ -27,7 +27,7 @@ pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
     }
 }
 
-/// The message never repeats the text: it may hold a password.
+/// The message does not contain the text, which may hold a password.
 pub(super) fn redis_url(text: &str) -> Result<Option<RedisUrl>, String> {
     match text {
         "" => Ok(None),
@@ -85,7 +85,7 @@ pub(super) fn origins(text: &str) -> Result<Vec<String>, String> {
     text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(origin).collect()
 }
 
-/// Reads an origin as browsers write it: scheme, host and port, nothing after them.
+/// Parses an origin as browsers send it: scheme, host and port.
 fn origin(text: &str) -> Result<String, String> {
     let error = || {
         format!(
@@ -100,7 +100,7 @@ fn origin(text: &str) -> Result<String, String> {
     if right { Ok(text.to_owned()) } else { Err(error()) }
 }
 
-/// The base of a collector's URLs. The message never repeats the text: it may hold a password.
+/// The base of a collector's URLs. The message does not contain the text, which may hold a password.
 pub(super) fn collector(text: &str) -> Result<Option<String>, String> {
     match text {
         "" => Ok(None),

@@ -219,7 +219,7 @@ fn hostile_lists_change_nothing_and_say_why() {
     }
     assert_eq!(
         assay(directory.path(), ["sources"]).ok().stdout,
-        "no source yet: import a list with `assay ingest sanctions`\n"
+        "no sources: import a list with `assay ingest sanctions`\n"
     );
 }
 

@@ -25,7 +25,7 @@ fn two_servers_on_one_database_show_the_same() {
     let made = assay(here.path(), ["migrate"]).ok();
     assert_eq!(
         made.stdout,
-        "the database is up to date (production data)\nits roles have their rights\n"
+        "the database is up to date (production data)\nthe roles exist and have their grants\n"
     );
 
     let acme = tenant("acme", "enterprise");
@@ -197,7 +197,7 @@ fn a_login_that_serves_and_migrates_forgets_too() {
     let url = database.url().replace("assay:secret@", "api:hush@");
     let _ = owner(&["migrate", "--database-url", &url]);
     let purged = owner(&["purge", "--database-url", &url]).stdout;
-    assert!(purged.contains("acme: 1 answers") && purged.contains("acme: forgotten"), "{purged}");
+    assert!(purged.contains("acme: 1 answers") && purged.contains("acme: deleted"), "{purged}");
     assert_eq!(database.query("SELECT count(*) FROM api_keys WHERE revoked_at IS NULL"), "0");
     assert_eq!(database.query("SELECT count(*) FROM manifests WHERE kind = 'FormerTenant'"), "0");
     // Keys that are dead are noted outside the database, so that no backup revives them.
@@ -242,7 +242,7 @@ fn the_roles_can_be_made_by_somebody_else() {
     };
     assert!(migrate(&[]).contains("`assay migrate --print-roles`"));
     database.script(&migrate(&["--print-roles"]));
-    assert!(migrate(&[]).contains("its roles have their rights"));
+    assert!(migrate(&[]).contains("the roles exist and have their grants"));
     let owner = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(database.query(owner), "assay_migrate");
 }

@@ -105,7 +105,7 @@ fn the_database_is_assays_alone_and_its_password_is_the_secrets() {
     let mut running = start(folder.path(), port);
     // As its pod and the migration's begin together.
     let said = run("before0123456789", &["migrate", "--wait=1m"]);
-    assert!(said.contains("its roles have their rights"), "{said}");
+    assert!(said.contains("the roles exist and have their grants"), "{said}");
     let rights = "SELECT rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user";
     assert_eq!(query(&login("assay", "before0123456789"), rights).unwrap(), "f|f");
     assert!(

@@ -8,7 +8,7 @@ fn a_probe_ends_well_where_the_server_is_ready_and_says_what_is_wrong_otherwise(
     let directory = tempfile::tempdir().unwrap();
     let probe =
         |path: &str| assay(directory.path(), ["probe", &format!("http://{}{path}", server.api)]);
-    assert!(probe("/readyz").ok().stdout.contains("answers 200"));
+    assert!(probe("/readyz").ok().stdout.contains("responds 200"));
     let refused = probe("/nothing");
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("404"), "{}", refused.stderr);

@@ -69,7 +69,7 @@ fn a_tenant_of_which_nothing_is_kept_any_more_is_another_one_when_it_comes() {
     let folder = tempfile::tempdir().unwrap();
     platform.postgres.used_by(folder.path());
     let purged = assay(folder.path(), ["purge"]).ok().stdout;
-    assert!(purged.contains("acme: forgotten"), "{purged}");
+    assert!(purged.contains("acme: deleted"), "{purged}");
     assert_eq!(usage(&platform), "0");
 
     platform.cluster.apply(&tenant("acme", "gold"));

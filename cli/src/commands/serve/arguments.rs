@@ -9,84 +9,84 @@ Examples:
   assay serve --sample
   assay serve --data-dir /var/lib/assay --listen 0.0.0.0:8080";
 
-/// Serve the API
+/// Run the API server
 ///
-/// With --sample it makes a database, loads a made-up world and prints keys to try: nothing else is
+/// With --sample, creates a database, loads the demo data set and prints API keys: no other setup is
 /// needed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::commands) struct ServeArgs {
-    /// Where the API listens [default: 127.0.0.1:8080]
+    /// Listening address of the API [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Where health and metrics listen [default: 127.0.0.1:9090]
+    /// Listening address of health checks and metrics [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS:PORT")]
     admin_listen: Option<String>,
-    /// Most connections to PostgreSQL that read chains for checks; everything else has five of its own
-    /// [default: 10]
+    /// Largest number of PostgreSQL connections that read chains for checks; five others serve all other
+    /// queries [default: 10]
     #[arg(long, value_name = "NUMBER")]
     database_readers: Option<String>,
-    /// Longest time until an answer [default: 10s]
+    /// Timeout of a request [default: 10s]
     #[arg(long, value_name = "TIME")]
     request_timeout: Option<String>,
-    /// How long to go on accepting after the signal to stop, while callers leave [default: 1s]
+    /// Time to keep accepting connections after the stop signal, for load balancers [default: 1s]
     #[arg(long, value_name = "TIME")]
     drain_delay: Option<String>,
-    /// Longest time for requests under way to finish [default: 30s]
+    /// Time for in-flight requests to finish after the stop signal [default: 30s]
     #[arg(long, value_name = "TIME")]
     shutdown_grace: Option<String>,
-    /// Most connections at once [default: 4096]
+    /// Largest number of concurrent connections [default: 4096]
     #[arg(long, value_name = "NUMBER")]
     max_connections: Option<String>,
-    /// Memory for answers that may be repeated [default: 64MiB]
+    /// Size of the response cache [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     cache_bytes: Option<String>,
-    /// How often it is looked whether the data changed [default: 250ms]
+    /// Interval between checks for changed data [default: 250ms]
     #[arg(long, value_name = "TIME")]
     refresh_interval: Option<String>,
-    /// Whether intel sources are fetched on their schedule, and chains followed: on or off [default: on]
+    /// Fetch sources on their schedules and follow chains: on or off [default: on]
     #[arg(long, value_name = "ON|OFF")]
     feeds: Option<String>,
-    /// How long it may go unconfirmed who may ask; beyond, nobody is let in [default: 10m]
+    /// Largest age of key data without confirmation; requests are refused beyond it [default: 10m]
     #[arg(long, value_name = "TIME")]
     max_key_data_age: Option<String>,
-    /// How long lists and labels may go unconfirmed; beyond, nothing is allowed [default: 10m]
+    /// Largest age of lists and labels without confirmation; no address is allowed beyond it
+    /// [default: 10m]
     #[arg(long, value_name = "TIME")]
     max_intel_age: Option<String>,
-    /// Longest time for a connection to be agreed on, and for a request's head to arrive [default: 20s]
+    /// Timeout of the TLS handshake and of a request's headers [default: 20s]
     #[arg(long, value_name = "TIME")]
     header_timeout: Option<String>,
-    /// Longest time for the body of a check to arrive [default: 5s]
+    /// Timeout of the body of a check [default: 5s]
     #[arg(long, value_name = "TIME")]
     body_timeout: Option<String>,
-    /// Longest time for a bulk request's next row to arrive, and for answers not to be taken
-    /// [default: 30s]
+    /// Timeout of the next row of a bulk request, and of a stalled response [default: 30s]
     #[arg(long, value_name = "TIME")]
     stall_timeout: Option<String>,
-    /// Most requests under way at once; strangers may take half of them, bulk requests three quarters
-    /// [default: 1024]
+    /// Largest number of concurrent requests; unauthenticated callers get at most half, bulk requests three
+    /// quarters [default: 1024]
     #[arg(long, value_name = "NUMBER")]
     max_requests: Option<String>,
-    /// A certificate and those above it (PEM), to serve the API by TLS; read again when it changes
+    /// Certificate chain (PEM) for TLS; reloaded when the file changes
     #[arg(long, value_name = "FILE")]
     tls_cert: Option<String>,
-    /// The certificate's private key (PEM)
+    /// Private key (PEM) of the certificate
     #[arg(long, value_name = "FILE")]
     tls_key: Option<String>,
-    /// An origin of pages in browsers that may call the API; may be given several times
+    /// Origin of web pages that may call the API (CORS); repeatable
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
-    /// Whether limits are shown as `X-RateLimit-*` too: on or off [default: off]
+    /// Send `X-RateLimit-*` headers too: on or off [default: off]
     #[arg(long, value_name = "ON|OFF", num_args = 0..=1, default_missing_value = "on")]
     legacy_rate_limit_headers: Option<String>,
-    /// A collector to send traces and metrics to by OTLP over HTTP, such as `http://127.0.0.1:4318`
+    /// URL of an OTLP/HTTP collector for traces and metrics, such as `http://127.0.0.1:4318`
     /// [default: `OTEL_EXPORTER_OTLP_ENDPOINT`]
     #[arg(long, value_name = "URL")]
     otlp_endpoint: Option<String>,
-    /// How often metrics are sent to the collector [default: 15s]
+    /// Interval between exports of metrics [default: 15s]
     #[arg(long, value_name = "TIME")]
     otlp_interval: Option<String>,
-    /// The key of the hashes that stand for addresses in logs [default: a new one at each start]
+    /// File with the key of the address hashes in logs [default: a random key at each start]
     #[arg(long, value_name = "FILE")]
     log_hash_key_file: Option<String>,
 }

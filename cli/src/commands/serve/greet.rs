@@ -1,4 +1,4 @@
-//! The first words of a server.
+//! The greeting of a server on standard output.
 
 use std::{io::Write, net::SocketAddr};
 
@@ -7,7 +7,7 @@ use assay_store::ControlStore;
 
 use crate::commands::{Context, Failure, output, terminal::output_row};
 
-/// Says where the server listens and, for the sample, what to try.
+/// Prints the listening addresses and, for the demo data set, keys and examples.
 pub(super) async fn greet(
     context: &Context,
     store: &dyn ControlStore,
@@ -23,13 +23,13 @@ pub(super) async fn greet(
         if store.control().await?.keys.is_empty() {
             writeln!(
                 output,
-                "There is no API key yet: apply a Tenant with `assay apply`, then `assay keys create`."
+                "There is no API key: apply a Tenant with `assay apply`, then run `assay keys create`."
             )?;
         }
         output.flush()?;
         return Ok(());
     }
-    writeln!(output, "\nThe sample world is made up. Its tenants' keys:")?;
+    writeln!(output, "\nThis is the demo data set. API keys of its tenants:")?;
     for key in keys {
         writeln!(output, "  {:<18} {}", key.tenant.as_str(), key.key.expose())?;
     }

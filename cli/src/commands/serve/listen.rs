@@ -1,4 +1,4 @@
-//! Listening, until the program is told to stop.
+//! Listening until a stop signal.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ const ADMIN_GRACE: Duration = Duration::from_secs(1);
 
 /// Serves until SIGTERM or SIGINT; a second signal ends at once.
 ///
-/// Health and metrics go last, so that whoever watches sees the end.
+/// Health checks and metrics stop last, so that monitoring sees the shutdown.
 pub(super) async fn serve_until_stopped(
     app: &Arc<App>,
     settings: &Settings,
@@ -80,9 +80,9 @@ pub(super) async fn serve_until_stopped(
     Ok(())
 }
 
-/// Over once something was sent.
+/// Completes once the channel has a value.
 async fn over(receiver: oneshot::Receiver<()>) {
-    // A sender that is gone without a word never happens: it lives where it is awaited.
+    // The sender outlives this future, so that an error cannot happen.
     let _ = receiver.await;
 }
 

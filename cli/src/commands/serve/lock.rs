@@ -1,4 +1,4 @@
-//! One server at a time in a data directory.
+//! The lock that admits one server at a time to a data directory.
 
 use std::{
     fs::{File, TryLockError},
@@ -7,10 +7,10 @@ use std::{
 
 use crate::commands::Failure;
 
-/// One server per data directory holds this file locked.
+/// Name of the lock file in the data directory.
 const LOCK_FILE: &str = "serve.lock";
 
-/// Two servers on one database would each count limits of their own.
+/// Locks a data directory for one server: two on one embedded database would count limits separately.
 pub(in crate::commands) fn lock(directory: &Path) -> Result<File, Failure> {
     let path = directory.join(LOCK_FILE);
     let failed = |error| Failure::Failed(format!("failed to lock {}: {error}", path.display()));

@@ -1,9 +1,9 @@
-//! `assay serve`: the API.
+//! `assay serve`: the API server.
 //!
 //! - [`arguments`]: its flags
-//! - [`lock`]: one server at a time in a data directory
-//! - [`greet`]: its first words
-//! - [`listen`]: listening, until it is told to stop
+//! - [`lock`]: the lock of a data directory
+//! - [`greet`]: its greeting
+//! - [`listen`]: listening until a stop signal
 
 mod arguments;
 mod greet;
@@ -124,7 +124,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     if let Some((link, prefix)) = redis {
         beside.spawn(dead_keys::hear(Arc::clone(&service), link, prefix));
     }
-    // The sample world needs nothing from outside.
+    // The demo data set has no sources to fetch or follow.
     let fetches_sources = settings.feeds == Feeds::On && !context.sample;
     let kinds = background::kinds(&service, context.revocations(), fetches_sources);
     beside.spawn(background::run(Arc::clone(&service), kinds));
