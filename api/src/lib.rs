@@ -5,10 +5,12 @@
 //! on them.
 
 mod connection;
+mod contract;
 mod metrics;
 pub mod openapi;
 mod operations;
 mod request;
+mod response;
 pub mod routes;
 
 use std::{sync::Arc, time::Duration};
@@ -87,7 +89,7 @@ pub fn api(app: &Arc<App>) -> Router {
     for operation in operations() {
         for path in operation.paths {
             let guard = from_fn_with_state((Arc::clone(app), operation.gate), gate::pass);
-            router = router.route(path, operation.handler.clone().route_layer(guard));
+            router = router.route(path, operation.endpoint.router.clone().route_layer(guard));
             paths.push(path);
         }
     }

@@ -10,6 +10,7 @@ use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::{
+    contract::{Content, Contract, Parameters},
     operations::{COMMON_PROBLEMS, Operation, operations},
     request::problem::PROBLEM_JSON,
     routes::health::Health,
@@ -29,7 +30,7 @@ pub fn document() -> Value {
     let mut paths = Map::new();
     for operation in operations() {
         for (index, path) in operation.paths.into_iter().enumerate() {
-            let method = operation.method.as_str().to_ascii_lowercase();
+            let method = operation.endpoint.method.as_str().to_ascii_lowercase();
             let described = describe(&operation, index > 0, &mut generator);
             paths.insert(path.into(), json!({ method: described }));
         }
@@ -69,7 +70,7 @@ pub fn document() -> Value {
 }
 
 fn describe(operation: &Operation, is_alias: bool, generator: &mut SchemaGenerator) -> Value {
-    let (response_schema, response_example) = &operation.response;
+    let Contract { parameters, request, response } = &operation.endpoint.contract;
     let id = if is_alias { format!("{}_alias", operation.id) } else { operation.id.to_owned() };
     let mut responses = problem_responses(operation.problems.iter().chain(COMMON_PROBLEMS));
     let limited = json!({
@@ -82,10 +83,7 @@ fn describe(operation: &Operation, is_alias: bool, generator: &mut SchemaGenerat
         json!({
             "description": operation.summary,
             "headers": limited,
-            "content": { operation.media_type: {
-                "schema": response_schema(generator),
-                "example": response_example,
-            } },
+            "content": content(response, Some(&operation.response_example), generator),
         }),
     );
     let mut described = json!({
@@ -94,41 +92,48 @@ fn describe(operation: &Operation, is_alias: bool, generator: &mut SchemaGenerat
         "description": operation.description,
         "responses": responses,
     });
-    let parameters: Vec<Value> = operation
-        .parameters
-        .iter()
-        .map(|parameter| {
-            let schema = match parameter.format {
-                Some(format) => json!({ "type": "string", "format": format }),
-                None => json!({ "type": "string" }),
-            };
-            json!({
-                "in": parameter.location,
-                "name": parameter.name,
-                "required": parameter.location == "path",
-                "description": parameter.description,
-                "schema": schema,
-                "example": parameter.example,
-            })
-        })
-        .collect();
+    let parameters: Vec<Value> =
+        parameters.iter().flat_map(|parameters| describe_parameters(*parameters)).collect();
     if let (false, Some(fields)) = (parameters.is_empty(), described.as_object_mut()) {
         fields.insert("parameters".into(), parameters.into());
     }
-    if let (Some((schema, example)), Some(fields)) = (&operation.request, described.as_object_mut())
-    {
-        fields.insert(
-            "requestBody".into(),
-            json!({
-                "required": true,
-                "content": { operation.media_type: {
-                    "schema": schema(generator),
-                    "example": example,
-                } },
-            }),
-        );
+    if let (Some(request), Some(fields)) = (request, described.as_object_mut()) {
+        let content = content(request, operation.request_example.as_ref(), generator);
+        fields.insert("requestBody".into(), json!({ "required": true, "content": content }));
     }
     described
+}
+
+/// Returns a body by its media type.
+fn content(content: &Content, example: Option<&Value>, generator: &mut SchemaGenerator) -> Value {
+    let Content { media_type, schema } = content;
+    json!({ *media_type: { "schema": schema(generator), "example": example } })
+}
+
+/// Returns the properties of an object as parameters.
+fn describe_parameters(Parameters { location, schema }: Parameters) -> Vec<Value> {
+    // No component of the document: a parameter has a schema of its own.
+    let object = schema(&mut SchemaGenerator::default());
+    let properties = object.get("properties").and_then(Value::as_object);
+    let described = |(name, property): (&String, &Value)| {
+        let kind = match property.get("type") {
+            Some(Value::Array(kinds)) => kinds.first(),
+            kind => kind,
+        };
+        let mut schema = json!({ "type": kind });
+        if let (Some(format), Some(schema)) = (property.get("format"), schema.as_object_mut()) {
+            schema.insert("format".into(), format.clone());
+        }
+        json!({
+            "in": location,
+            "name": name,
+            "required": location == "path",
+            "description": property.get("description"),
+            "schema": schema,
+            "example": property.pointer("/examples/0"),
+        })
+    };
+    properties.into_iter().flatten().map(described).collect()
 }
 
 /// Returns one response for each status of these problems, with its codes.

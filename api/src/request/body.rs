@@ -1,25 +1,80 @@
-//! Reading a JSON body, bounded in size and time.
+//! JSON bodies of one type, which the API's description names; read within limits of size and time.
 
-use std::time::Duration;
+use std::{convert::Infallible, marker::PhantomData, time::Duration};
 
 use assay_request::{
     json,
     problem::{Code, Problem},
+    row,
 };
 use axum::{
     body::Body,
+    extract::{FromRequest, Request},
     http::{HeaderMap, header},
 };
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-/// Reads and parses a JSON body of at most `limit` bytes that must arrive within `time`.
-///
-/// # Errors
-///
-/// A problem that says what is wrong with the body, and in which field.
-pub async fn read_json<T: DeserializeOwned>(
+/// Body of a request that is a `T` as JSON. [`read`](Self::read) reads it.
+#[derive(Debug)]
+pub struct JsonBody<T> {
+    headers: HeaderMap,
+    body: Body,
+    content: PhantomData<fn() -> T>,
+}
+
+impl<T, S: Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        let (parts, body) = request.into_parts();
+        Ok(Self { headers: parts.headers, body, content: PhantomData })
+    }
+}
+
+impl<T: DeserializeOwned> JsonBody<T> {
+    /// Reads and parses a body of at most `limit` bytes that must arrive within `time`.
+    ///
+    /// # Errors
+    ///
+    /// A problem that says what is wrong with the body, and in which field.
+    pub(crate) async fn read(self, limit: usize, time: Duration) -> Result<T, Problem> {
+        read_json(&self.headers, self.body, limit, time).await
+    }
+}
+
+/// Body of a request with a `T` on each line of JSON. [`open`](Self::open) gives its bytes, of which
+/// [`row`] reads the lines.
+#[derive(Debug)]
+pub struct JsonLinesBody<T> {
+    headers: HeaderMap,
+    body: Body,
+    content: PhantomData<fn() -> T>,
+}
+
+impl<T, S: Sync> FromRequest<S> for JsonLinesBody<T> {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        let (parts, body) = request.into_parts();
+        Ok(Self { headers: parts.headers, body, content: PhantomData })
+    }
+}
+
+impl<T> JsonLinesBody<T> {
+    /// Returns the body.
+    ///
+    /// # Errors
+    ///
+    /// A problem if the body is not JSON lines by its type.
+    pub(crate) fn open(self) -> Result<Body, Problem> {
+        row::require_type(&self.headers)?;
+        Ok(self.body)
+    }
+}
+
+async fn read_json<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
     limit: usize,

@@ -11,10 +11,8 @@ use assay_request::{
 use assay_service::{CacheStatus, Caller, CheckOutcome};
 use assay_store::usage::{KeptCheck, Operation};
 use axum::{
-    body::Body,
     extract::{Extension, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
-    response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -23,10 +21,11 @@ use serde::Serialize;
 use crate::{
     App,
     request::{
-        body::read_json,
+        body::JsonBody,
         frame::{Arrived, Subject},
         problem::Refusal,
     },
+    response::JsonText,
 };
 
 /// Largest body of a check in bytes.
@@ -70,10 +69,9 @@ pub async fn check_address(
     Extension(caller): Extension<Caller>,
     Extension(Arrived(arrived)): Extension<Arrived>,
     headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Refusal> {
-    let time = app.settings.body_timeout;
-    let request: CheckRequest = read_json(&headers, body, MAX_BODY_BYTES, time).await?;
+    body: JsonBody<CheckRequest>,
+) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
+    let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
     let subject = request.subject()?;
 
     let now = app.service.clock.now();
@@ -109,10 +107,10 @@ pub async fn check_address(
             answer: text.clone(),
         });
     }
-    let content_type = [(header::CONTENT_TYPE, "application/json")];
-    let mut response = with_cache_fields((content_type, text).into_response(), &outcome, now);
+    let mut response = JsonText::new(text);
+    set_cache_fields(response.parts_mut().headers_mut(), &outcome, now);
     if tracing::enabled!(tracing::Level::INFO) {
-        response.extensions_mut().insert(Subject(app.address_hasher.hash(&subject)));
+        response.parts_mut().extensions_mut().insert(Subject(app.address_hasher.hash(&subject)));
     }
     Ok(response)
 }
@@ -151,7 +149,7 @@ fn print(
 }
 
 /// Adds `Cache-Status` (RFC 9211) and `Age`.
-fn with_cache_fields(mut response: Response, outcome: &CheckOutcome, now: Timestamp) -> Response {
+fn set_cache_fields(headers: &mut HeaderMap, outcome: &CheckOutcome, now: Timestamp) {
     let seconds = outcome.time_to_live.as_secs();
     let status = match outcome.cache {
         CacheStatus::Hit => format!("assay; hit; ttl={seconds}"),
@@ -159,12 +157,10 @@ fn with_cache_fields(mut response: Response, outcome: &CheckOutcome, now: Timest
         CacheStatus::Bypass => format!("assay; fwd=request; stored; ttl={seconds}"),
     };
     let age = outcome.assessed.age(now).as_secs();
-    let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&status) {
         headers.insert(CACHE_STATUS, value);
     }
     headers.insert(header::AGE, HeaderValue::from(age));
-    response
 }
 
 /// Converts to milliseconds, rounded to the microsecond.

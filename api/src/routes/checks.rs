@@ -6,14 +6,21 @@ use assay_request::problem::{Code, Problem};
 use assay_service::Caller;
 use assay_store::usage::KeptCheck;
 use assay_telemetry::stage;
-use axum::{
-    extract::{Extension, Path, State},
-    http::header,
-    response::{IntoResponse, Response},
-};
+use axum::extract::{Extension, Path, State};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tracing::Instrument;
 
-use crate::{App, request::problem::Refusal};
+use super::check::CheckResponse;
+use crate::{App, request::problem::Refusal, response::JsonText};
+
+/// Parameters in the path.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct CheckPath {
+    /// The check's `check_id`.
+    #[schemars(example = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b")]
+    pub check_id: String,
+}
 
 /// Returns an earlier answer to the caller's tenant, byte for byte.
 ///
@@ -23,8 +30,8 @@ use crate::{App, request::problem::Refusal};
 pub async fn show_check(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Result<Response, Refusal> {
+    Path(CheckPath { check_id: id }): Path<CheckPath>,
+) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
     let tenant = &caller.tenant.name;
     let mut found = app.service.recorder.waiting(tenant, &id);
     if found.is_none() {
@@ -49,5 +56,5 @@ pub async fn show_check(
             ),
         )
     })?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], check.answer).into_response())
+    Ok(JsonText::new(check.answer))
 }

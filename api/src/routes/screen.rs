@@ -12,15 +12,13 @@ use assay_engine::{
     taxonomy::Category,
 };
 use assay_limiter::{Charge, StoreLossPolicy};
-use assay_request::row::{self, Line, ScreenRequest};
+use assay_request::row::{Line, ScreenRequest};
 use assay_service::{Caller, Screened, screen, screen_subject};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
-    body::{Body, Bytes},
+    body::Body,
     extract::{Extension, State},
-    http::{HeaderMap, header},
-    response::{IntoResponse, Response},
 };
 use http_body_util::BodyExt;
 use schemars::JsonSchema;
@@ -30,9 +28,11 @@ use tokio::time::{Instant, timeout_at};
 use crate::{
     App,
     request::{
+        body::JsonLinesBody,
         gate::{exhausted, uncounted},
         problem::Refusal,
     },
+    response::JsonLines,
 };
 
 /// Longest line of a request in bytes.
@@ -78,19 +78,17 @@ pub struct ScreenResponse {
 pub async fn screen_rows(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Refusal> {
-    row::require_type(&headers)?;
+    body: JsonLinesBody<ScreenRequest>,
+) -> Result<JsonLines<ScreenResponse>, Refusal> {
+    let body = body.open()?;
     let time = app.settings.row_timeout;
     let rows = RowReader { body, time, buffer: Vec::new(), body_ended: false, too_long: false };
     let state = ScreenStream { app, caller, rows, row: 0, ended: false };
     let answers = futures_util::stream::unfold(state, |mut state| async move {
-        let lines = state.next().await?;
-        Some((Ok::<Bytes, std::convert::Infallible>(lines), state))
+        let batch = state.next().await?;
+        Some((batch, state))
     });
-    let content_type = [(header::CONTENT_TYPE, "application/x-ndjson")];
-    Ok((content_type, Body::from_stream(answers)).into_response())
+    Ok(JsonLines::new(answers))
 }
 
 /// A bulk request in progress.
@@ -104,7 +102,7 @@ struct ScreenStream {
 
 impl ScreenStream {
     /// Returns the answers to the next rows; `None` after the last.
-    async fn next(&mut self) -> Option<Bytes> {
+    async fn next(&mut self) -> Option<Vec<ScreenResponse>> {
         if self.ended {
             return None;
         }
@@ -120,16 +118,7 @@ impl ScreenStream {
             // An empty answer would look like a list without findings.
             answers.push(error_row(1, None, "the body contains no row".into()));
         }
-        if answers.is_empty() {
-            return None;
-        }
-        let mut bytes = Vec::with_capacity(answers.len() * 256);
-        for answer in answers {
-            // Values of these types always serialize.
-            let _ = serde_json::to_writer(&mut bytes, &answer);
-            bytes.push(b'\n');
-        }
-        Some(bytes.into())
+        (!answers.is_empty()).then_some(answers)
     }
 
     async fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {

@@ -28,9 +28,11 @@ const DEFAULT_DAYS: i32 = 30;
 pub struct UsageQuery {
     /// First day (UTC). Default: 30 days before the last.
     #[serde(default)]
+    #[schemars(example = "2026-02-01")]
     pub from: Option<Date>,
     /// Last day (UTC). Default: today.
     #[serde(default)]
+    #[schemars(example = "2026-02-11")]
     pub to: Option<Date>,
 }
 

@@ -1,0 +1,170 @@
+//! The contract of an operation: its parameters and bodies, taken from the types of its handler's arguments
+//! and answer. A handler reads and answers nothing else than what the API's description states.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    handler::Handler,
+    http::{HeaderMap, Method},
+    routing::{self, MethodRouter},
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::{
+    App,
+    request::{
+        body::{JsonBody, JsonLinesBody},
+        problem::Refusal,
+    },
+    response::{JSON, JSON_LINES, JsonLines, JsonText},
+};
+
+/// Function that adds a type's schema to a document.
+pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// Media type and schema of a body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Content {
+    pub(super) media_type: &'static str,
+    pub(super) schema: SchemaOf,
+}
+
+impl Content {
+    const fn of<T: JsonSchema>(media_type: &'static str) -> Self {
+        Self { media_type, schema: SchemaGenerator::subschema_for::<T> }
+    }
+}
+
+/// Parameters of an operation: the properties of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parameters {
+    /// `path` or `query`.
+    pub(super) location: &'static str,
+    /// Schema of the object.
+    pub(super) schema: SchemaOf,
+}
+
+/// Parameters and bodies of an operation.
+#[derive(Clone, Debug)]
+pub(super) struct Contract {
+    /// Parameters in the path and in the query.
+    pub(super) parameters: Vec<Parameters>,
+    /// Body of a request; `None` if it has none.
+    pub(super) request: Option<Content>,
+    /// Body of a response with status 200.
+    pub(super) response: Content,
+}
+
+/// Handler of an operation with its method and its contract.
+#[derive(Clone, Debug)]
+pub(super) struct Endpoint {
+    pub(super) method: Method,
+    pub(super) router: MethodRouter<Arc<App>>,
+    pub(super) contract: Contract,
+}
+
+/// Returns the endpoint that answers `GET` by a handler.
+pub(super) fn get<H, T, A>(handler: H) -> Endpoint
+where
+    H: Handler<T, Arc<App>> + Described<A>,
+    T: 'static,
+{
+    Endpoint { method: Method::GET, router: routing::get(handler), contract: H::contract() }
+}
+
+/// Returns the endpoint that answers `POST` by a handler.
+pub(super) fn post<H, T, A>(handler: H) -> Endpoint
+where
+    H: Handler<T, Arc<App>> + Described<A>,
+    T: 'static,
+{
+    Endpoint { method: Method::POST, router: routing::post(handler), contract: H::contract() }
+}
+
+/// Handler whose arguments and answer state its contract. `A` is the tuple of its arguments.
+pub(super) trait Described<A> {
+    /// Returns the contract.
+    fn contract() -> Contract;
+}
+
+/// Argument of a handler.
+pub(super) trait Argument {
+    /// Adds what the argument states. Most arguments state nothing to callers.
+    fn describe(_contract: &mut Contract) {}
+}
+
+impl<T> Argument for State<T> {}
+impl<T> Argument for Extension<T> {}
+impl Argument for HeaderMap {}
+
+impl<T: JsonSchema> Argument for Path<T> {
+    fn describe(contract: &mut Contract) {
+        contract.parameters.push(Parameters { location: "path", schema: T::json_schema });
+    }
+}
+
+impl<T: JsonSchema> Argument for Result<Query<T>, QueryRejection> {
+    fn describe(contract: &mut Contract) {
+        contract.parameters.push(Parameters { location: "query", schema: T::json_schema });
+    }
+}
+
+impl<T: JsonSchema> Argument for JsonBody<T> {
+    fn describe(contract: &mut Contract) {
+        contract.request = Some(Content::of::<T>(JSON));
+    }
+}
+
+impl<T: JsonSchema> Argument for JsonLinesBody<T> {
+    fn describe(contract: &mut Contract) {
+        contract.request = Some(Content::of::<T>(JSON_LINES));
+    }
+}
+
+/// Answer of a handler.
+pub(super) trait Answer {
+    /// Media type and schema of the body.
+    const CONTENT: Content;
+}
+
+impl<T: JsonSchema> Answer for Json<T> {
+    const CONTENT: Content = Content::of::<T>(JSON);
+}
+
+impl<T: JsonSchema> Answer for JsonText<T> {
+    const CONTENT: Content = Content::of::<T>(JSON);
+}
+
+impl<T: JsonSchema> Answer for JsonLines<T> {
+    const CONTENT: Content = Content::of::<T>(JSON_LINES);
+}
+
+impl<A: Answer> Answer for Result<A, Refusal> {
+    const CONTENT: Content = A::CONTENT;
+}
+
+macro_rules! described {
+    ($($argument:ident),+) => {
+        impl<F, R, $($argument),+> Described<($($argument,)+)> for F
+        where
+            F: Fn($($argument),+) -> R,
+            R: Future<Output: Answer>,
+            $($argument: Argument),+
+        {
+            fn contract() -> Contract {
+                let (parameters, request) = (Vec::new(), None);
+                let mut contract = Contract { parameters, request, response: R::Output::CONTENT };
+                $($argument::describe(&mut contract);)+
+                contract
+            }
+        }
+    };
+}
+
+described!(A1);
+described!(A1, A2);
+described!(A1, A2, A3);
+described!(A1, A2, A3, A4);
+described!(A1, A2, A3, A4, A5);

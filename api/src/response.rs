@@ -1,0 +1,73 @@
+//! Responses with a body of one type, which the API's description names.
+
+use std::{convert::Infallible, marker::PhantomData};
+
+use axum::{
+    body::{Body, Bytes},
+    http::header,
+    response::{IntoResponse, Response},
+};
+use futures_util::{Stream, StreamExt};
+use serde::Serialize;
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const JSON_LINES: &str = "application/x-ndjson";
+
+/// Response whose body is a `T` as JSON, serialized before.
+#[derive(Debug)]
+pub struct JsonText<T> {
+    response: Response,
+    content: PhantomData<fn() -> T>,
+}
+
+impl<T> JsonText<T> {
+    /// Returns the response with a text that is the JSON of a `T`.
+    #[must_use]
+    pub(crate) fn new(text: String) -> Self {
+        let response = ([(header::CONTENT_TYPE, JSON)], text).into_response();
+        Self { response, content: PhantomData }
+    }
+
+    /// Returns header fields and extensions for changes.
+    pub(crate) const fn parts_mut(&mut self) -> &mut Response {
+        &mut self.response
+    }
+}
+
+impl<T> IntoResponse for JsonText<T> {
+    fn into_response(self) -> Response {
+        self.response
+    }
+}
+
+/// Response whose body is a stream of `T`s, each on a line of JSON.
+#[derive(Debug)]
+pub struct JsonLines<T> {
+    body: Body,
+    content: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize> JsonLines<T> {
+    /// Returns the response that writes each batch as soon as it is there.
+    #[must_use]
+    pub(crate) fn new(batches: impl Stream<Item = Vec<T>> + Send + 'static) -> Self {
+        let lines = batches.map(|batch| Ok::<Bytes, Infallible>(lines_of(&batch)));
+        Self { body: Body::from_stream(lines), content: PhantomData }
+    }
+}
+
+impl<T> IntoResponse for JsonLines<T> {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, JSON_LINES)], self.body).into_response()
+    }
+}
+
+fn lines_of<T: Serialize>(batch: &[T]) -> Bytes {
+    let mut bytes = Vec::with_capacity(batch.len() * 256);
+    for value in batch {
+        // Values of our own types always serialize.
+        let _ = serde_json::to_writer(&mut bytes, value);
+        bytes.push(b'\n');
+    }
+    bytes.into()
+}
