@@ -3,7 +3,7 @@
 default:
     @just --list
 
-# run the sample world on 127.0.0.1:8080
+# serve the demo data set on 127.0.0.1:8080
 sample:
     cargo run --release -- serve --sample
 

@@ -348,9 +348,9 @@ impl Metrics {
             self.redis_timeouts.inner().store(link.unanswered(), Ordering::Relaxed);
         }
         let monotonic = Instant::now();
-        self.key_data_age.set(service.confirmed.key_data_age(monotonic).as_secs_f64());
-        self.intel_age.set(service.confirmed.intel_age(monotonic).as_secs_f64());
-        for (chain, age) in service.confirmed.tip_ages(now) {
+        self.key_data_age.set(service.freshness.key_data_age(monotonic).as_secs_f64());
+        self.intel_age.set(service.freshness.intel_age(monotonic).as_secs_f64());
+        for (chain, age) in service.freshness.tip_ages(now) {
             let labels = ChainLabels { chain: chain.info().id };
             self.tip_ages.get_or_create(&labels).set(age.as_secs_f64());
         }

@@ -222,7 +222,7 @@ fn read_greeting(
     Some((greeting, api, admin))
 }
 
-/// A server of the sample world, and a caller for each of its tenants: Business, Enterprise.
+/// A server of the demo data set, and a caller for each of its tenants: Business, Enterprise.
 ///
 /// # Panics
 ///

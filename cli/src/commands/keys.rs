@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use assay_service::{
-    dead_keys,
     keys::{Grant, issue},
+    revoked_keys,
 };
 use assay_store::{ControlStore, Store, control::KeyRecord};
 use assay_tenancy::{
@@ -152,7 +152,7 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
             // The key is revoked already; a failure to record it must be reported.
             context.revocations().note(&args.id, now)?;
             if let Some((link, prefix)) = context.redis() {
-                dead_keys::tell(&link, &prefix, &args.id).await;
+                revoked_keys::publish(&link, &prefix, &args.id).await;
             }
             writeln!(output(), "{} revoked", args.id)?;
             Ok(Done::Well)

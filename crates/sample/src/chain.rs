@@ -1,8 +1,8 @@
-//! The sample world's Bitcoin chain: blocks made of the story, the same on every machine.
+//! Bitcoin chain of the demo data set: blocks built from the scenario, equal on every machine.
 //!
-//! Coins are chosen and change is made as a plain wallet would, so that everything adds up; identifiers
-//! are hashes of what they stand for, so that a story that changes gives other blocks. There are no more
-//! of them than a reorganisation may replace: a newer program's story takes the place of an older one's.
+//! Payments spend the payer's oldest outputs and return the change, so that all amounts add up. Identifiers
+//! are hashes of the content: a changed scenario gives other blocks. The chain is no longer than the longest
+//! reorganisation, so that the scenario of a newer program replaces that of an older one.
 
 use std::collections::BTreeMap;
 
@@ -18,80 +18,80 @@ use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use sha2::{Digest, Sha256};
 
 use super::{
-    story::{FIRST_DAY, LAST_DAY, MINED_BY_OTHERS, POOL, Payment, Purse, STORY},
+    scenario::{FIRST_DAY, LAST_DAY, MINED_BY_OTHERS, POOL, Payment, SCENARIO, Wallet},
     world,
 };
 
-/// New coins of a block, in base units.
+/// Block subsidy in base units.
 const SUBSIDY: u64 = 50_0000_0000;
-/// What every payment costs, in base units; who mines its block gets it.
+/// Fee of every payment in base units.
 const FEE: u64 = 1_0000;
 
-/// A line of the story that cannot be.
+/// Error in a payment of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StoryError {
-    /// A day without a block.
+pub enum ScenarioError {
+    /// The day has no block.
     #[error("`{0}` is not the day of a block: there is one each week")]
     Day(&'static str),
-    /// An amount that is none.
-    #[error("{day}: `{amount}` is no amount of bitcoin, and not `rest`")]
+    /// The amount cannot be parsed.
+    #[error("{day}: `{amount}` is neither an amount of bitcoin nor `rest`")]
     Amount {
         /// The day.
         day: &'static str,
         /// The amount.
         amount: &'static str,
     },
-    /// Somebody without an address.
+    /// A party has no address.
     #[error("{0} has no address")]
     Nobody(&'static str),
-    /// Somebody who pays more than they hold.
+    /// A payer has too little.
     #[error("{day}: {payer} pays {wanted} base units and holds {held}")]
     TooLittle {
         /// The day.
         day: &'static str,
-        /// Who pays.
+        /// The payer.
         payer: &'static str,
-        /// What they would pay, with the fee.
+        /// The payment with its fee, in base units.
         wanted: u64,
-        /// What they hold.
+        /// The payer's balance, in base units.
         held: u64,
     },
 }
 
-/// The made-up chain, to be read like any other.
+/// The demo chain, a block source like any other.
 #[derive(Clone, Debug)]
 pub struct SampleChain(Vec<Block>);
 
 impl SampleChain {
-    /// The chain, told from the story.
+    /// Builds the chain from the scenario.
     ///
     /// # Errors
     ///
-    /// Where the story does not add up.
-    pub fn new() -> Result<Self, StoryError> {
-        Self::telling(STORY)
+    /// If a payment of the scenario is impossible.
+    pub fn new() -> Result<Self, ScenarioError> {
+        Self::from_payments(SCENARIO)
     }
 
-    fn telling(story: &'static [Payment]) -> Result<Self, StoryError> {
-        let mut chapters: BTreeMap<Date, Vec<&Payment>> = BTreeMap::new();
-        for payment in story {
-            chapters.entry(day_of_block(payment.day)?).or_default().push(payment);
+    fn from_payments(scenario: &'static [Payment]) -> Result<Self, ScenarioError> {
+        let mut payments_by_day: BTreeMap<Date, Vec<&Payment>> = BTreeMap::new();
+        for payment in scenario {
+            payments_by_day.entry(day_of_block(payment.day)?).or_default().push(payment);
         }
         let mut miners = BTreeMap::new();
         for (day, miner) in MINED_BY_OTHERS {
             miners.insert(day_of_block(day)?, *miner);
         }
-        let mut purses = Purses::default();
+        let mut wallets = Wallets::default();
         let mut blocks: Vec<Block> = Vec::new();
         let days = FIRST_DAY.series(1.week()).take_while(|day| *day <= LAST_DAY);
         for (height, day) in (0..).zip(days) {
-            let payments = chapters.get(&day).into_iter().flatten();
+            let payments = payments_by_day.get(&day).into_iter().flatten();
             let mut transactions = payments
-                .map(|payment| purses.pay(height, payment))
+                .map(|payment| wallets.pay(height, payment))
                 .collect::<Result<Vec<_>, _>>()?;
             let fees = FEE * u64::try_from(transactions.len()).unwrap_or_default();
             let miner = miners.get(&day).copied().unwrap_or(POOL);
-            transactions.insert(0, purses.mine(height, miner, SUBSIDY + fees)?);
+            transactions.insert(0, wallets.mine(height, miner, SUBSIDY + fees)?);
             let parent = blocks.last().map_or([0; 32], |block| block.reference.hash);
             blocks.push(block(height, day, parent, transactions));
         }
@@ -126,25 +126,30 @@ impl BlockSource for SampleChain {
     }
 }
 
-/// The day that a text names, where it has a block.
-fn day_of_block(text: &'static str) -> Result<Date, StoryError> {
-    let day: Date = text.parse().map_err(|_| StoryError::Day(text))?;
+/// Parses a day that has a block.
+fn day_of_block(text: &'static str) -> Result<Date, ScenarioError> {
+    let day: Date = text.parse().map_err(|_| ScenarioError::Day(text))?;
     let has_block = (FIRST_DAY..=LAST_DAY).contains(&day) && day.weekday() == FIRST_DAY.weekday();
-    if has_block { Ok(day) } else { Err(StoryError::Day(text)) }
+    if has_block { Ok(day) } else { Err(ScenarioError::Day(text)) }
 }
 
-/// Unspent coins of everybody, the oldest first.
+/// Unspent outputs of each wallet, oldest first.
 #[derive(Debug, Default)]
-struct Purses(BTreeMap<Purse, Vec<(OutPoint, u64)>>);
+struct Wallets(BTreeMap<Wallet, Vec<(OutPoint, u64)>>);
 
-impl Purses {
-    /// Makes new coins.
-    fn mine(&mut self, height: u64, miner: Purse, value: u64) -> Result<Transaction, StoryError> {
+impl Wallets {
+    /// Mines the coinbase of a block.
+    fn mine(
+        &mut self,
+        height: u64,
+        miner: Wallet,
+        value: u64,
+    ) -> Result<Transaction, ScenarioError> {
         self.transaction(height, vec![], &[(miner, value)])
     }
 
-    /// Pays as a line of the story says.
-    fn pay(&mut self, height: u64, payment: &Payment) -> Result<Transaction, StoryError> {
+    /// Makes a payment of the scenario.
+    fn pay(&mut self, height: u64, payment: &Payment) -> Result<Transaction, ScenarioError> {
         let Payment { day, payer, others, payees } = payment;
         let named: Vec<Option<u64>> =
             payees.iter().map(|(_, text)| amount(day, text)).collect::<Result<_, _>>()?;
@@ -153,9 +158,9 @@ impl Purses {
         let payers = std::iter::once(payer).chain(*others);
         let (inputs, taken) = self.take(payers, if spends_all { u64::MAX } else { wanted });
         let Some(left) = taken.checked_sub(wanted) else {
-            return Err(StoryError::TooLittle { day, payer: payer.name, wanted, held: taken });
+            return Err(ScenarioError::TooLittle { day, payer: payer.name, wanted, held: taken });
         };
-        let mut outputs: Vec<(Purse, u64)> = payees
+        let mut outputs: Vec<(Wallet, u64)> = payees
             .iter()
             .zip(&named)
             .map(|((payee, _), value)| (*payee, value.unwrap_or(left)))
@@ -167,17 +172,17 @@ impl Purses {
         self.transaction(height, inputs, &outputs)
     }
 
-    /// The oldest coins of each, one payer after the other, until they are worth `wanted`.
+    /// Takes the oldest outputs of each payer in turn until they are worth `wanted`.
     fn take<'a>(
         &mut self,
-        payers: impl Iterator<Item = &'a Purse>,
+        payers: impl Iterator<Item = &'a Wallet>,
         wanted: u64,
     ) -> (Vec<OutPoint>, u64) {
         let (mut inputs, mut taken) = (Vec::new(), 0);
         for payer in payers {
-            let coins = self.0.entry(*payer).or_default();
-            while taken < wanted && !coins.is_empty() {
-                let (output, value) = coins.remove(0);
+            let unspent = self.0.entry(*payer).or_default();
+            while taken < wanted && !unspent.is_empty() {
+                let (output, value) = unspent.remove(0);
                 inputs.push(output);
                 taken += value;
             }
@@ -185,13 +190,13 @@ impl Purses {
         (inputs, taken)
     }
 
-    /// A transaction, whose outputs are in their owners' purses from then on.
+    /// Makes a transaction and adds its outputs to the wallets of their owners.
     fn transaction(
         &mut self,
         height: u64,
         inputs: Vec<OutPoint>,
-        outputs: &[(Purse, u64)],
-    ) -> Result<Transaction, StoryError> {
+        outputs: &[(Wallet, u64)],
+    ) -> Result<Transaction, ScenarioError> {
         let outs = outputs
             .iter()
             .map(|(owner, value)| Ok(TxOut { owner: script_owner(*owner)?, value: *value }))
@@ -207,8 +212,8 @@ impl Purses {
     }
 }
 
-/// Base units; `None` for the rest.
-fn amount(day: &'static str, text: &'static str) -> Result<Option<u64>, StoryError> {
+/// Parses an amount into base units; `None` for `rest`.
+fn amount(day: &'static str, text: &'static str) -> Result<Option<u64>, ScenarioError> {
     if text == "rest" {
         return Ok(None);
     }
@@ -216,12 +221,12 @@ fn amount(day: &'static str, text: &'static str) -> Result<Option<u64>, StoryErr
     base_units
         .and_then(|amount| u64::try_from(amount).ok())
         .map(Some)
-        .ok_or(StoryError::Amount { day, amount: text })
+        .ok_or(ScenarioError::Amount { day, amount: text })
 }
 
-fn script_owner(Purse { name, place }: Purse) -> Result<ScriptOwner, StoryError> {
-    let address = world::address(name, ChainId::BTC, place);
-    address.as_ref().and_then(ScriptOwner::from_address).ok_or(StoryError::Nobody(name))
+fn script_owner(Wallet { name, index }: Wallet) -> Result<ScriptOwner, ScenarioError> {
+    let address = world::address(name, ChainId::BTC, index);
+    address.as_ref().and_then(ScriptOwner::from_address).ok_or(ScenarioError::Nobody(name))
 }
 
 fn identifier(height: u64, inputs: &[OutPoint], outputs: &[TxOut]) -> Txid {
@@ -238,7 +243,7 @@ fn identifier(height: u64, inputs: &[OutPoint], outputs: &[TxOut]) -> Txid {
     Txid::from_bytes(hash.finalize().into())
 }
 
-/// A block, at noon.
+/// Builds a block of noon.
 fn block(height: u64, day: Date, parent: [u8; 32], transactions: Vec<Transaction>) -> Block {
     let mut hash = Sha256::new_with_prefix("assay sample world/block");
     hash.update(parent);

@@ -1,21 +1,21 @@
-//! Whom it is worth looking at.
+//! Addresses that show what Assay does.
 
 use assay_engine::{address::CanonicalAddress, chain::ChainId, score::Verdict};
 
 use super::world::{address, listed_address};
 
-/// An address worth trying, and what it shows.
+/// Address to try, with what it shows.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// What it is.
+    /// Description of the address.
     pub what: &'static str,
     /// The address.
     pub address: CanonicalAddress,
-    /// What a check by the sample's policy comes to.
+    /// Verdict under the policy of the demo data set.
     pub verdict: Verdict,
 }
 
-/// A few addresses worth trying.
+/// Returns addresses to try.
 #[must_use]
 pub fn examples() -> Vec<Example> {
     use Verdict::{Allow, Block, Review};

@@ -1,20 +1,20 @@
-//! The sample world: made up by us, small, the same everywhere. For trying Assay out without any list.
+//! The demo data set: small, fictitious and equal on every machine, to try Assay out without any list.
 //!
-//! Its addresses are hashes of names; nobody has their keys. Its list is nobody's list, its Bitcoin chain
-//! nobody's chain. Every answer from it says `environment: sample`.
+//! Its addresses are hashes of names, so that nobody has their keys. Its lists and its Bitcoin chain are
+//! fictitious too. Every answer from it states `environment: sample`.
 //!
-//! - `world`: who lives there, and what lists and labels say of them
-//! - `story`: who paid whom; `chain`: the blocks that come of it
-//! - `load`: all of that into a store
-//! - `examples`: whom it is worth looking at
+//! - `world`: parties, with their listings and labels
+//! - `scenario`: payments between them; `chain`: the blocks that hold these
+//! - `load`: loads all of it into a store
+//! - `examples`: addresses that show what Assay does
 
 mod chain;
 mod examples;
 mod load;
-mod story;
+mod scenario;
 mod world;
 
-pub use chain::{SampleChain, StoryError};
+pub use chain::{SampleChain, ScenarioError};
 pub use examples::{Example, examples};
 pub use load::{LoadError, SampleKey, load};
 pub use world::{SAMPLE_LIST, labels, publications};

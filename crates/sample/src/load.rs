@@ -1,4 +1,4 @@
-//! Putting the sample world into a store, and its tenants' keys.
+//! Loading of the demo data set into a store, and the keys of its tenants.
 
 use std::{
     fs::{self, OpenOptions},
@@ -28,16 +28,16 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::{
-    chain::{SampleChain, StoryError},
+    chain::{SampleChain, ScenarioError},
     world,
 };
 
-/// The sample's policy and tenants.
+/// Policy and tenants of the demo data set.
 const MANIFESTS: &str = include_str!("../manifests/sample.yaml");
-/// Where the keys of the sample's tenants are kept: they open nothing but made-up data.
+/// File with the keys of the demo tenants, which give access to demo data only.
 const KEYS_FILE: &str = "sample-keys";
 
-/// Why the sample world could not be loaded.
+/// Error of loading the demo data set.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The store holds real data.
@@ -57,24 +57,24 @@ pub enum LoadError {
     /// The manifests could not be applied.
     #[error(transparent)]
     Apply(#[from] ApplyError),
-    /// The story of the chain does not add up.
-    #[error("the sample's story: {0}")]
-    Story(#[from] StoryError),
+    /// A payment of the scenario is impossible.
+    #[error("failed to build the demo chain: {0}")]
+    Scenario(#[from] ScenarioError),
     /// The chain could not be ingested.
     #[error(transparent)]
     Chain(#[from] IngestError),
-    /// The keys could not be kept.
-    #[error("failed to keep the sample's keys in {path}: {source}")]
+    /// The keys could not be stored.
+    #[error("failed to store the demo tenants' keys in {path}: {source}")]
     Keys {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         #[source]
         source: io::Error,
     },
 }
 
-/// The key of one of the sample's tenants.
+/// API key of a demo tenant.
 #[derive(Clone, Debug)]
 pub struct SampleKey {
     /// The tenant.
@@ -83,12 +83,12 @@ pub struct SampleKey {
     pub key: ApiKey,
 }
 
-/// Loads the sample world into a store made for it; again, it changes nothing. The keys are random, made
-/// once and kept in the data directory.
+/// Loads the demo data set into a store created for it. A second call changes nothing. The keys are random;
+/// they are issued once and stored in the data directory.
 ///
 /// # Errors
 ///
-/// Where the store holds real data or fails.
+/// If the store holds real data or fails.
 pub async fn load(
     databases: &Databases,
     directory: &Path,
@@ -133,7 +133,7 @@ pub async fn load(
     keys(store, directory, now).await
 }
 
-/// Ingests the made-up chain like a real one.
+/// Ingests the demo chain like a real one.
 async fn chain(graphs: &dyn GraphStore, clock: &Clock) -> Result<(), LoadError> {
     let chain = ChainId::BTC;
     let request = IngestRequest { chain, from: None, to: None, follow: None, sample: true };
@@ -153,7 +153,7 @@ async fn chain(graphs: &dyn GraphStore, clock: &Clock) -> Result<(), LoadError> 
     }
 }
 
-/// Nobody waits for it.
+/// Observer that logs notices only.
 struct Unwatched;
 
 impl IngestObserver for Unwatched {
@@ -168,7 +168,7 @@ fn hex_digest(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
 
-/// The keys kept in the data directory, or new ones for tenants without.
+/// Returns the keys stored in the data directory, and issues keys for tenants without one.
 async fn keys(
     store: &dyn ControlStore,
     directory: &Path,

@@ -1,4 +1,4 @@
-//! Who lives in the sample world.
+//! Parties of the demo data set, with their listings and labels.
 
 use assay_engine::{
     address::{CanonicalAddress, Payload},
@@ -12,9 +12,9 @@ use assay_intel::listings::Publication;
 use jiff::civil::{Date, date};
 use sha2::{Digest, Sha256};
 
-/// The made-up sanctions list, binding in the sample's policy.
+/// Fictitious sanctions list; blocking under the policy of the demo data set.
 pub const SAMPLE_LIST: &str = "sample-sanctions";
-/// A made-up list that informs.
+/// Fictitious advisory list.
 const NOTICES: &str = "sample-notices";
 /// The source of all labels.
 const LABELS: &str = "sample-labels";
@@ -22,7 +22,7 @@ const LABELS: &str = "sample-labels";
 const FIRST: Date = date(2026, 1, 12);
 const SECOND: Date = date(2026, 2, 9);
 
-/// Somebody on a made-up list.
+/// Party on a fictitious list.
 struct Listed {
     id: &'static str,
     name: &'static str,
@@ -31,7 +31,7 @@ struct Listed {
     list: &'static str,
     /// Asset codes, with the number of addresses each.
     addresses: &'static [(&'static str, u8)],
-    /// Whether the second publication dropped it.
+    /// True if the second publication no longer has the party.
     dropped: bool,
 }
 
@@ -64,7 +64,7 @@ const LISTED: &[Listed] = &[
     },
 ];
 
-/// Somebody with a label.
+/// Party with a label.
 struct Labelled {
     name: &'static str,
     category: Category,
@@ -219,7 +219,7 @@ pub(super) fn listed_address(party: &str, code: &str, number: u8) -> Option<Cano
     address(party, ChainId::from_list_code(code).unwrap_or(ETH), number)
 }
 
-/// The address that a name's hash stands for. Nobody has its key.
+/// Returns the address whose payload is a hash of the name. Nobody has its key.
 pub(super) fn address(party: &str, chain: ChainId, number: u8) -> Option<CanonicalAddress> {
     let digest = Sha256::digest(format!("assay sample world/{party}/{chain}/{number}"));
     let hash: [u8; 20] = digest.get(..20)?.try_into().ok()?;

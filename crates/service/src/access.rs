@@ -1,4 +1,4 @@
-//! Who may ask: keys, tenants and plans.
+//! Key data: keys, tenants and plans, and the authentication of callers.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,30 +12,30 @@ use assay_tenancy::{
 };
 use jiff::Timestamp;
 
-/// Keys and tenants, as the store has them at two revisions.
+/// Key data of the store at a revision of its manifests and a revision of its keys.
 #[derive(Debug)]
 pub struct Access {
-    /// The revision of the store's manifests.
+    /// Revision of the manifests.
     pub manifests_revision: u64,
-    /// The revision of the store's keys.
+    /// Revision of the keys.
     pub keys_revision: u64,
-    /// Tenants with plan, policy and limits. A change of keys keeps it as it is.
+    /// Tenants with plan, policy and limits. A change of keys does not rebuild it.
     pub directory: Arc<Directory<Policy>>,
-    /// Keys by their visible part.
+    /// Keys by their public part.
     pub keys: HashMap<KeyId, KeyRecord>,
 }
 
-/// Who asks.
+/// Authenticated caller.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The key's visible part.
+    /// Public part of the key.
     pub key: KeyId,
-    /// The customer.
+    /// Tenant of the key.
     pub tenant: Arc<Tenant<Policy>>,
 }
 
 impl Caller {
-    /// Whose limits the caller's requests count against.
+    /// Returns the subject whose limits count the caller's requests.
     #[must_use]
     pub fn account(&self) -> Account<'_> {
         Account {
@@ -46,35 +46,35 @@ impl Caller {
     }
 }
 
-/// Why somebody may not ask.
+/// Reason for which a caller is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denied {
-    /// The key is malformed, unknown, revoked or expired; which of these stays unsaid.
+    /// The key is malformed, unknown, revoked or expired. Callers are not told which.
     InvalidKey,
     /// The tenant is suspended.
     TenantSuspended,
     /// The tenant's plan has no access to the API.
     NoApiAccess,
-    /// The key may not be used for this.
+    /// The key lacks the scope.
     InsufficientScope,
 }
 
 impl Access {
-    /// A caller as it is now: for what goes on longer than a request should trust one look at a key.
+    /// Authenticates a caller again, by current key data: for requests that take long.
     ///
     /// # Errors
     ///
-    /// Why the caller is denied by now.
+    /// The reason for which the caller is denied now.
     pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
         let record = self.keys.get(&caller.key).filter(|record| record.is_active(now));
         self.admit(record.ok_or(Denied::InvalidKey)?, scope)
     }
 
-    /// Who presents this key for something that needs `scope`.
+    /// Authenticates the caller that presents a key, for an operation that needs `scope`.
     ///
     /// # Errors
     ///
-    /// Why the caller is denied.
+    /// The reason for which the caller is denied.
     pub fn authenticate(
         &self,
         presented: &str,
@@ -92,7 +92,7 @@ impl Access {
         self.admit(record, scope)
     }
 
-    /// Whether the tenant of a good key may do what needs `scope`.
+    /// Says whether the tenant and scopes of an active key permit an operation that needs `scope`.
     fn admit(&self, record: &KeyRecord, scope: Scope) -> Result<Caller, Denied> {
         let tenant =
             self.directory.tenants.get(&record.tenant).cloned().ok_or(Denied::InvalidKey)?;

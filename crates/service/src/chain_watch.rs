@@ -1,4 +1,4 @@
-//! Watching the chains: new graphs, new blocks, and whom they touch.
+//! Observation of chain graphs: new graphs, new blocks, and the addresses in them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,26 +6,26 @@ use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::BlockRef};
 use assay_graph::Graph;
 use tokio::sync::Mutex;
 
-use super::{Service, chains::reader::ReadError, touched::Touched};
+use super::{Service, chains::reader::ReadError, invalidated_addresses::InvalidatedAddresses};
 
-/// The most addresses that are looked up for one step; where more were touched, nothing is repeated.
-const MOST_TOUCHED: u32 = 100_000;
+/// Largest number of addresses read for one step. With more, every address is invalidated.
+const MAX_ADDRESSES: u32 = 100_000;
 
-/// What was seen of every chain last.
+/// State of every chain at its last read.
 #[derive(Debug)]
 pub(super) struct ChainWatch {
     tips: Mutex<BTreeMap<ChainId, BlockRef>>,
-    /// The revision of the manifests that sources were read from.
+    /// Revision of the manifests that name the sources.
     manifests: Mutex<u64>,
 }
 
 impl ChainWatch {
-    /// Watches chains whose sources were read from manifests of this revision.
+    /// Starts with sources from manifests of this revision.
     pub(super) fn of(manifests: u64) -> Self {
         Self { tips: Mutex::default(), manifests: Mutex::new(manifests) }
     }
 
-    /// Takes note of what came in since the last time.
+    /// Reads the new blocks of all chains.
     pub(super) async fn refresh(&self, service: &Service) -> Result<(), ReadError> {
         let mut tips = self.tips.lock().await;
         let known = service.chains.load_full();
@@ -43,19 +43,19 @@ impl ChainWatch {
         };
         *manifests = access.manifests_revision;
         for (chain, graph) in chains.graphs() {
-            let seen = self.look(&mut tips, chain, graph, service).await;
-            if let Err(error) = seen {
-                // What came in is not known: nothing is repeated until it is.
+            let read = self.refresh_chain(&mut tips, chain, graph, service).await;
+            if let Err(error) = read {
+                // New blocks are unknown: no answer is repeated until they are read.
                 tips.remove(&chain);
-                change(service, |touched| touched.lose(chain));
+                change(service, |invalidated| invalidated.add_unknown(chain));
                 return Err(error);
             }
         }
         Ok(())
     }
 
-    /// Takes note of what came in on one chain.
-    async fn look(
+    /// Reads the new blocks of one chain.
+    async fn refresh_chain(
         &self,
         tips: &mut BTreeMap<ChainId, BlockRef>,
         chain: ChainId,
@@ -63,32 +63,32 @@ impl ChainWatch {
         service: &Service,
     ) -> Result<(), ReadError> {
         let Some(tip) = graph.tip().await? else { return Ok(()) };
-        service.confirmed.tip(chain, tip.block.time);
+        service.freshness.tip(chain, tip.block.time);
         if tips.get(&chain) == Some(&tip.block) {
             return Ok(());
         }
         let hash = hex::encode(tip.block.hash);
-        match whom(graph, chain, tips.get(&chain).copied()).await? {
+        match addresses_since(graph, chain, tips.get(&chain).copied()).await? {
             Some(addresses) => {
-                change(service, |touched| touched.add(chain, hash, addresses.iter()));
+                change(service, |invalidated| invalidated.add(chain, hash, addresses.iter()));
             }
-            None => change(service, |touched| touched.add_everything(chain, hash)),
+            None => change(service, |invalidated| invalidated.add_everything(chain, hash)),
         }
         tips.insert(chain, tip.block);
         Ok(())
     }
 }
 
-/// Swaps in what is known of the newest blocks. There is one writer.
-fn change(service: &Service, with: impl FnOnce(&mut Touched)) {
-    let mut touched = Touched::clone(&service.touched.load());
-    with(&mut touched);
-    service.touched.store(Arc::new(touched));
+/// Replaces the invalidated addresses by a changed copy. There is one writer.
+fn change(service: &Service, with: impl FnOnce(&mut InvalidatedAddresses)) {
+    let mut invalidated = InvalidatedAddresses::clone(&service.invalidated_addresses.load());
+    with(&mut invalidated);
+    service.invalidated_addresses.store(Arc::new(invalidated));
 }
 
-/// Whom the blocks since `before` touched; `None` where that is not known: it was not looked before,
-/// blocks were taken back, or there are too many.
-async fn whom(
+/// Reads the addresses in the blocks above `before`. `None` if they are unknown: the chain was not read
+/// before, blocks were rolled back, or there are too many.
+async fn addresses_since(
     graph: &dyn Graph,
     chain: ChainId,
     before: Option<BlockRef>,
@@ -98,8 +98,8 @@ async fn whom(
     if same.first() != Some(&before) {
         return Ok(None);
     }
-    let owners = graph.touched_above(before.height, MOST_TOUCHED).await?;
-    if owners.len() >= usize::try_from(MOST_TOUCHED).unwrap_or(usize::MAX) {
+    let owners = graph.touched_above(before.height, MAX_ADDRESSES).await?;
+    if owners.len() >= usize::try_from(MAX_ADDRESSES).unwrap_or(usize::MAX) {
         return Ok(None);
     }
     Ok(Some(owners.iter().filter_map(|owner| owner.address(chain)).collect()))

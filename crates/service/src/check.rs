@@ -7,7 +7,7 @@ use assay_telemetry::stage;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Assessed, CacheStatus, Caller, Freshness, Service,
+    AgeLimits, Assessed, CacheStatus, Caller, Service,
     cache::{CacheKey, Data},
 };
 use crate::chains;
@@ -40,7 +40,7 @@ impl Service {
         let tenant = &caller.tenant;
         let seconds = i64::try_from(tenant.plan.cache_lifetime.seconds()).unwrap_or(i64::MAX);
         let lifetime = SignedDuration::from_secs(seconds);
-        let freshness = Freshness { lifetime, caller_accepts };
+        let age_limits = AgeLimits { lifetime, caller_accepts };
         let (intel, chains) = (self.intel(), self.chains());
         let key = CacheKey {
             tenant: tenant.name.clone(),
@@ -49,16 +49,16 @@ impl Service {
             intel_stale: self.is_intel_stale(),
             address: subject.clone(),
         };
-        let touched = self.touched.load_full();
-        let data = Data::of(&intel, &touched);
-        let known = self.cache.known(&key, data, freshness, now);
+        let invalidated_addresses = self.invalidated_addresses.load_full();
+        let data = Data::of(&intel, &invalidated_addresses);
+        let known = self.cache.known(&key, data, age_limits, now);
         let (assessed, cache) = if let Some(known) = known {
             (known, CacheStatus::Hit)
         } else {
             let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
             let requester = Arc::clone(self);
             let assessing = async move {
-                let data = Data::of(&intel, &touched);
+                let data = Data::of(&intel, &invalidated_addresses);
                 let judge = async || {
                     let (policy, subject) = (&tenant.policy, &key.address);
                     let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
@@ -67,7 +67,7 @@ impl Service {
                     let assess = || assess(subject, &facts, policy, now);
                     Assessed::new(&stage!("assess").in_scope(assess), now, data.generation)
                 };
-                service.cache.get(&key, data, freshness, now, judge).await
+                service.cache.get(&key, data, age_limits, now, judge).await
             };
             self.detached_tasks.run(assessing).await?
         };

@@ -1,4 +1,4 @@
-//! When keys were last used: noted in memory, written in batches, off the path of a check.
+//! Times of the last use of keys: recorded in memory, written in batches, off the path of a check.
 
 use std::{
     collections::HashMap,
@@ -8,14 +8,14 @@ use std::{
 use assay_tenancy::key::KeyId;
 use jiff::Timestamp;
 
-/// Uses that were not written yet.
+/// Uses that are not written yet.
 #[derive(Debug, Default)]
 pub struct KeyUse {
     used: Mutex<HashMap<KeyId, Timestamp>>,
 }
 
 impl KeyUse {
-    /// Notes that a key was used.
+    /// Records a use of a key.
     pub fn note(&self, key: &KeyId, at: Timestamp) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         match used.get_mut(key) {
@@ -26,13 +26,13 @@ impl KeyUse {
         }
     }
 
-    /// When a key was last used, where that is not written yet.
+    /// Returns the last use of a key that is not written yet.
     pub fn unwritten(&self, key: &KeyId) -> Option<Timestamp> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.get(key).copied()
     }
 
-    /// What is to be written now; what then cannot be written is noted again.
+    /// Takes all uses for writing. The caller records those again that cannot be written.
     pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.drain().collect()

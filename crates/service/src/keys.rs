@@ -1,4 +1,4 @@
-//! Making API keys.
+//! Issuing of API keys.
 
 use assay_engine::facts::Environment;
 pub use assay_store::control::Grant;
@@ -6,7 +6,7 @@ use assay_store::control::{KeyRecord, key_environment};
 use assay_tenancy::key::ApiKey;
 use jiff::Timestamp;
 
-/// Makes a random key, and the record that is kept of it.
+/// Issues a random key, and returns it with the record for the store.
 #[must_use]
 pub fn issue(environment: Environment, grant: Grant, now: Timestamp) -> (ApiKey, KeyRecord) {
     let secret = [assay_system::random_u128(), assay_system::random_u128()];

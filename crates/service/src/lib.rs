@@ -1,7 +1,7 @@
-//! What a request needs, without HTTP: who may ask, what is known, and the answer.
+//! The application without HTTP: access, checks, the cache, and background work.
 //!
-//! Everything a check touches is in memory: [`Access`] and the intel snapshot are loaded at the start,
-//! reloaded when the store says that they changed, and swapped whole.
+//! Everything that a check reads is in memory: [`Access`] and the intel snapshot are loaded at the start,
+//! reloaded when the store announces a change, and replaced as a whole.
 
 mod access;
 pub mod background;
@@ -10,10 +10,10 @@ mod catalogue;
 mod chain_watch;
 pub mod chains;
 mod check;
-mod confirmed;
 mod databases;
-pub mod dead_keys;
 mod detached_tasks;
+mod freshness;
+mod invalidated_addresses;
 mod key_use;
 pub mod keys;
 mod limits;
@@ -21,8 +21,8 @@ pub mod manifests;
 mod record;
 mod refresh;
 pub mod revocations;
+pub mod revoked_keys;
 mod screen;
-mod touched;
 mod write;
 
 use std::{
@@ -42,11 +42,11 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 
 pub use access::{Access, Caller, Denied};
-pub use cache::{Assessed, CacheStatus, Freshness, SharedAnswers};
+pub use cache::{AgeLimits, Assessed, CacheStatus, SharedAnswers};
 pub use catalogue::{Catalogue, catalogue};
 pub use check::CheckOutcome;
-pub use confirmed::Confirmed;
 pub use databases::Databases;
+pub use freshness::Freshness;
 pub use key_use::KeyUse;
 pub use limits::SharedLimits;
 pub use record::{Backlog, Recorder};
@@ -58,26 +58,26 @@ use assay_system::Clock;
 
 use crate::chains::registry::Chains;
 
-/// The state that all requests share.
+/// State that all requests share.
 #[derive(Debug)]
 pub struct Service {
-    /// Tells the time.
+    /// Clock.
     pub clock: Clock,
-    /// How often each tenant may ask.
+    /// Rate limiter.
     pub limiter: Limiter,
-    /// When keys were last used, written now and then.
+    /// Times of the last use of keys, written every 30 s.
     pub key_use: KeyUse,
-    /// What was charged and answered, written twice a second.
+    /// Charges and kept answers, written twice a second.
     pub recorder: Recorder,
-    /// When what is in memory was last seen to be what the store holds.
-    pub confirmed: Confirmed,
-    /// What is asked for beyond checks: usage and kept answers; chains.
+    /// Freshness of data in memory.
+    pub freshness: Freshness,
+    /// Databases: the store and the chain graphs.
     pub databases: Databases,
-    /// Keys that somebody said are dead.
-    pub dead_keys: dead_keys::DeadKeys,
-    /// Asks for a look at the store before it is time for one.
-    pub look_again: Notify,
-    /// How old what is in memory may be.
+    /// Keys whose revocation was published.
+    pub revoked_keys: revoked_keys::RevokedKeys,
+    /// Signal to refresh before the interval is over.
+    pub refresh_requested: Notify,
+    /// Limits of the age of data in memory.
     pub bounds: Bounds,
     /// Requests for background work, and the number of jobs.
     pub background: background::runner::Background,
@@ -85,20 +85,20 @@ pub struct Service {
     access: ArcSwap<Access>,
     intel: ArcSwap<IntelSnapshot>,
     chains: ArcSwap<Chains>,
-    touched: ArcSwap<touched::Touched>,
+    invalidated_addresses: ArcSwap<invalidated_addresses::InvalidatedAddresses>,
     cache: cache::ResultCache,
     detached_tasks: detached_tasks::DetachedTasks,
     draining: AtomicBool,
-    /// Whether the store answered the last time it was asked.
+    /// True if the last request to the store succeeded.
     store_reachable: AtomicBool,
 }
 
-/// How old what is in memory may be, where it cannot be confirmed.
+/// Limits of the age of data in memory while the database cannot confirm it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Keys, tenants, plans, limits and policies: beyond, nobody is let in.
+    /// Age of keys, tenants, plans, limits and policies beyond which every request is refused.
     pub key_data_age: Duration,
-    /// Lists and labels: beyond, nothing is allowed.
+    /// Age of lists and labels beyond which no verdict is `allow`.
     pub intel_age: Duration,
 }
 
@@ -107,7 +107,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Where the store fails or its manifests do not resolve.
+    /// If the store fails or its manifests do not resolve.
     pub async fn load(
         databases: Databases,
         clock: Clock,
@@ -116,26 +116,26 @@ impl Service {
         redis: Option<(RedisClient, String)>,
         limiter: Limiter,
     ) -> Result<Arc<Self>, LoadError> {
-        let confirmed = Confirmed::at(Instant::now());
+        let freshness = Freshness::at(Instant::now());
         let access = refresh::load_access(&*databases.store).await?;
         let intel = IntelSnapshot::load(&*databases.store, None).await?;
         let chains = Chains::of(&databases, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
-            confirmed,
+            freshness,
             limiter,
             key_use: KeyUse::default(),
             recorder: Recorder::new(assay_system::random_u128()),
             databases,
-            dead_keys: dead_keys::DeadKeys::default(),
-            look_again: Notify::new(),
+            revoked_keys: revoked_keys::RevokedKeys::default(),
+            refresh_requested: Notify::new(),
             bounds,
             background: background::runner::Background::default(),
             redis: redis.as_ref().map(|(link, _)| link.clone()),
             access: ArcSwap::from_pointee(access),
             intel: ArcSwap::from_pointee(intel),
             chains: ArcSwap::from_pointee(chains),
-            touched: ArcSwap::default(),
+            invalidated_addresses: ArcSwap::default(),
             cache: cache::ResultCache::new(
                 cache_bytes,
                 redis.map(|(link, prefix)| SharedAnswers::new(link, prefix)),
@@ -146,74 +146,74 @@ impl Service {
         }))
     }
 
-    /// Who may ask, as it is now.
+    /// Returns the current key data.
     pub fn access(&self) -> Arc<Access> {
         self.access.load_full()
     }
 
-    /// Who presents a key for something that needs `scope`.
+    /// Authenticates the caller that presents a key, for an operation that needs `scope`.
     ///
     /// # Errors
     ///
-    /// Why they are denied.
+    /// The reason for which the caller is denied.
     pub fn authenticate(
         &self,
         presented: &str,
         scope: Scope,
         now: Timestamp,
     ) -> Result<Caller, Denied> {
-        self.alive(self.access.load().authenticate(presented, scope, now)?)
+        self.unless_revoked(self.access.load().authenticate(presented, scope, now)?)
     }
 
-    /// A caller as it is now: for what goes on longer than a request should trust one look at a key.
+    /// Authenticates a caller again, by current key data: for requests that take long.
     ///
     /// # Errors
     ///
-    /// Why the caller is denied by now.
+    /// The reason for which the caller is denied now.
     pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
-        self.alive(self.access.load().renew(caller, scope, now)?)
+        self.unless_revoked(self.access.load().renew(caller, scope, now)?)
     }
 
-    fn alive(&self, caller: Caller) -> Result<Caller, Denied> {
-        if self.dead_keys.contains(&caller.key) { Err(Denied::InvalidKey) } else { Ok(caller) }
+    fn unless_revoked(&self, caller: Caller) -> Result<Caller, Denied> {
+        if self.revoked_keys.contains(&caller.key) { Err(Denied::InvalidKey) } else { Ok(caller) }
     }
 
-    /// Whether it could not be confirmed for too long who may ask.
+    /// Says whether key data is older than its limit.
     pub fn is_key_data_stale(&self) -> bool {
-        self.confirmed.key_data_age(Instant::now()) > self.bounds.key_data_age
+        self.freshness.key_data_age(Instant::now()) > self.bounds.key_data_age
     }
 
-    /// Whether it could not be confirmed for too long what lists and labels say.
+    /// Says whether lists and labels are older than their limit.
     pub fn is_intel_stale(&self) -> bool {
-        self.confirmed.intel_age(Instant::now()) > self.bounds.intel_age
+        self.freshness.intel_age(Instant::now()) > self.bounds.intel_age
     }
 
-    /// What reaches Redis, where there is to be one.
+    /// Returns the client of Redis, if Redis is configured.
     pub const fn redis(&self) -> Option<&RedisClient> {
         self.redis.as_ref()
     }
 
-    /// What lists and labels say, as it is now.
+    /// Returns the current index of lists and labels.
     pub fn intel(&self) -> Arc<IntelSnapshot> {
         self.intel.load_full()
     }
 
-    /// The chains that can be read, as it is now.
+    /// Returns the chains that can be read now.
     pub fn chains(&self) -> Arc<Chains> {
         self.chains.load_full()
     }
 
-    /// Says that the program is about to stop: it is no longer ready.
+    /// Announces that the program is about to stop: it is no longer ready.
     pub fn start_draining(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the program is about to stop.
+    /// Says whether the program is about to stop.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// Whether the store answered the last time it was asked.
+    /// Says whether the last request to the store succeeded.
     pub fn store_reachable(&self) -> bool {
         self.store_reachable.load(Ordering::Relaxed)
     }

@@ -1,4 +1,5 @@
-//! Limits that several servers keep together: leases from Redis, quotas and seats from the database.
+//! Limits that several servers enforce together: leases of short windows from Redis, quotas of long windows
+//! and replica slots from the database.
 
 use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -21,13 +22,13 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-/// How often a seat is renewed and the others are looked at: often enough for draws to go by the view.
-const SEAT_INTERVAL: Duration = Duration::from_secs(2);
-/// How long a Redis that lost its memory stays silent beyond the windows in which it noticed, in
-/// microseconds: more than the clocks of a primary and its successor differ.
+/// Interval of renewing the slot and reading the others: short enough for a view to be fresh at every lease.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
+/// Time in microseconds for which a Redis that lost its counters grants nothing, beyond the windows that were
+/// open then: more than the difference between the clocks of a primary and its successor.
 const MARGIN: u64 = 2_000_000;
 
-/// Limits kept together with other servers, and what runs beside them.
+/// Limits that servers share, with their background tasks.
 pub struct SharedLimits {
     shared: SharedLimiter,
     coordination: Arc<dyn Coordination>,
@@ -42,53 +43,52 @@ impl fmt::Debug for SharedLimits {
 }
 
 impl SharedLimits {
-    /// Begins to keep limits together with others; `None` where the store is embedded and has one
-    /// server.
+    /// Starts to share limits. `None` if the store is embedded and has a single server.
     pub async fn begin(store: &dyn Store, client: RedisClient, prefix: &str) -> Option<Self> {
         let coordination = store.coordination()?;
         warn_of_eviction(&client).await;
         let scripts = Arc::new(RedisScripts::new(client, prefix));
         let short = RedisTokenStore::new(scripts, assay_system::random_u64(), MARGIN);
         if let Err(error) = short.open(&StoreEpochs(Arc::clone(&coordination))).await {
-            tracing::warn!(%error, "limits begin without Redis; they are drawn from it once it answers");
+            tracing::warn!(%error, "limits start without Redis; leases come from it as soon as it answers");
         }
         let long = DatabaseTokenStore(Arc::clone(&coordination));
         let shared =
             SharedLimiter::new(Arc::new(short), Arc::new(long), LimiterSettings::default());
         let holder =
             format!("{:016x}{:016x}", assay_system::random_u64(), assay_system::random_u64());
-        let seats = SlotHeartbeat {
+        let heartbeat = SlotHeartbeat {
             shared: shared.clone(),
             coordination: Arc::clone(&coordination),
             holder: holder.clone(),
         };
         let kept = shared.clone();
         let tasks = vec![
-            tokio::spawn(seats.run()),
+            tokio::spawn(heartbeat.run()),
             tokio::spawn(async move { kept.run_maintenance().await }),
         ];
         Some(Self { shared, coordination, holder, tasks })
     }
 
-    /// The limiter.
+    /// Returns the limiter.
     #[must_use]
     pub fn limiter(&self) -> Limiter {
         Limiter::Shared(self.shared.clone())
     }
 
-    /// Gives back what was drawn and not spent, and the seat: when no more requests are admitted.
+    /// Returns unspent tokens and releases the slot, once no more requests are admitted.
     pub async fn end(self) {
         for task in &self.tasks {
             task.abort();
         }
         self.shared.shutdown().await;
         if let Err(error) = self.coordination.release_slot(&self.holder).await {
-            tracing::warn!(%error, "failed to give the seat up; it ends by itself");
+            tracing::warn!(%error, "failed to release the replica slot; it expires");
         }
     }
 }
 
-/// Counters that Redis drops one by one would be given out twice.
+/// Warns of an eviction policy: tokens of evicted counters would be granted twice.
 async fn warn_of_eviction(client: &RedisClient) {
     let mut info = redis::cmd("INFO");
     info.arg("memory");
@@ -143,7 +143,7 @@ impl ScriptRunner for RedisScripts {
     }
 }
 
-/// The database remembers which counters in Redis there ever were.
+/// Record in the database of all buckets that Redis ever had counters for.
 struct StoreEpochs(Arc<dyn Coordination>);
 
 #[async_trait::async_trait]
@@ -153,7 +153,7 @@ impl EpochRegistry for StoreEpochs {
     }
 }
 
-/// Long windows, in the database.
+/// Token store of long windows, in the database.
 #[derive(Debug)]
 struct DatabaseTokenStore(Arc<dyn Coordination>);
 
@@ -205,12 +205,12 @@ impl TokenStore for DatabaseTokenStore {
             .iter()
             .zip(grants)
             .map(|(window, grant)| window_grant(window.newest_window, grant));
-        // A database that is kept has one life.
+        // A database loses no counter: there is one epoch.
         Ok(LeaseGrant { epoch: 0, windows: windows.collect() })
     }
 }
 
-/// What was given out for a window that is older than one that was seen is lost: the clock went back.
+/// Converts a grant. Tokens of a window before `newest` are void: the database's clock went back.
 fn window_grant(newest: u64, grant: QuotaGrant) -> WindowGrant {
     let QuotaGrant { granted, window_number, remaining, until_end } = grant;
     let granted = if window_number < newest { 0 } else { granted };
@@ -218,7 +218,7 @@ fn window_grant(newest: u64, grant: QuotaGrant) -> WindowGrant {
     WindowGrant { granted, window: window_number, ends_in, remaining, recovering: false }
 }
 
-/// Holds a seat, and looks at the others.
+/// Task that holds a replica slot and reads the others.
 struct SlotHeartbeat {
     shared: SharedLimiter,
     coordination: Arc<dyn Coordination>,
@@ -227,29 +227,29 @@ struct SlotHeartbeat {
 
 impl SlotHeartbeat {
     async fn run(self) {
-        let mut ticks = interval(SEAT_INTERVAL);
+        let mut ticks = interval(HEARTBEAT_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut own: Option<ReplicaSlot> = None;
-        let mut told = false;
+        let mut is_failure_logged = false;
         loop {
             ticks.tick().await;
-            match self.look(own).await {
+            match self.renew_or_claim(own).await {
                 Ok(view) => {
                     own = view.own;
-                    told = false;
+                    is_failure_logged = false;
                     self.shared.set_slots(view);
                 }
                 Err(error) => {
-                    if !std::mem::replace(&mut told, true) {
-                        tracing::warn!(%error, "failed to look at the seats of servers; trying on");
+                    if !std::mem::replace(&mut is_failure_logged, true) {
+                        tracing::warn!(%error, "failed to renew the replica slot; trying again");
                     }
                 }
             }
         }
     }
 
-    /// Renews the seat, or claims one.
-    async fn look(&self, own: Option<ReplicaSlot>) -> Result<SlotView, StoreError> {
+    /// Renews the slot, or claims one.
+    async fn renew_or_claim(&self, own: Option<ReplicaSlot>) -> Result<SlotView, StoreError> {
         let lease = Duration::from_micros(SLOT_TTL);
         let asked_at = self.shared.local_now();
         if own.is_some() {
@@ -273,7 +273,7 @@ impl SlotHeartbeat {
             }
         }
         let claimed_at = own.map_or_else(|| self.shared.local_now(), |own| own.claimed_at);
-        // A clock that runs slow by a thousandth takes the seat for held too long by as much.
+        // A clock that is slow by a thousandth would hold the slot for as much too long.
         let until = asked_at.saturating_add(SLOT_TTL - SLOT_TTL / 1000 - 1);
         let own = slot.is_held.then_some(ReplicaSlot { claimed_at, until });
         SlotView { total: slot.registry.total, held, ended, asked_at, own }

@@ -1,7 +1,6 @@
-//! What was charged and answered: noted in memory, written twice a second, off the path of a check.
+//! Charges and kept answers: recorded in memory, written twice a second, off the path of a check.
 //!
-//! A program that is killed loses at most what was noted since the last write; one that is stopped
-//! writes all.
+//! A killed program loses at most the records since the last write; a program that is stopped writes all.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -19,55 +18,55 @@ use tokio::sync::{RwLock, RwLockReadGuard};
 
 use super::Caller;
 
-/// Most answers that wait to be written, of a few kilobytes each. Where the store takes none for so
-/// long, later answers are still given and counted, and cannot be looked up.
+/// Largest number of pending answers, of a few kilobytes each. If the store fails for longer, later answers
+/// are given and charged, but cannot be read again.
 const MOST_WAITING: usize = 10_000;
-/// Answers that one transaction writes.
+/// Largest number of answers per transaction.
 const BATCH: usize = 500;
 
-/// What was not written yet.
+/// Records that are not written yet.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Names this program to the store.
+    /// Identifier of this program in the store.
     writer: u128,
     waiting: Mutex<Waiting>,
-    /// Held while usage is on its way to the store.
+    /// Lock that is held while charges are being written.
     writing: RwLock<()>,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     usage: HashMap<Charged, u64>,
-    /// What is on its way to the store. It is sent again, and unchanged, until the store says that it has
-    /// it: an answer may be lost.
+    /// Batch that is being written. It is sent again unchanged until the store confirms it, because the
+    /// confirmation may be lost.
     sent: Option<UsageBatch>,
-    /// How many batches there were.
+    /// Number of batches so far.
     batches: u64,
     checks: VecDeque<KeptCheck>,
-    /// Answers that could not be kept, ever, and those of them that were told.
+    /// Number of answers dropped so far, and the part of it that was reported.
     lost: u64,
     lost_told: u64,
 }
 
-/// How much waits to be written, and what never will be.
+/// Numbers of pending and dropped records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
-    /// Answers that were charged.
+    /// Pending charges.
     pub usage: u64,
-    /// Answers that are to be kept.
+    /// Pending answers.
     pub answers: u64,
-    /// Answers that were not kept since the program began: too many waited.
+    /// Answers dropped since the program started, because too many were pending.
     pub lost: u64,
 }
 
 impl Recorder {
-    /// A recorder that the store knows as `writer`, drawn for its life.
+    /// Returns a recorder with a random identifier, `writer`.
     #[must_use]
     pub fn new(writer: u128) -> Self {
         Self { writer, waiting: Mutex::default(), writing: RwLock::default() }
     }
 
-    /// Notes that one answer was charged, by its verdict.
+    /// Records the charge of one answer, by its verdict.
     pub fn charge(&self, caller: &Caller, operation: Operation, verdict: Verdict, now: Timestamp) {
         let charged = Charged {
             tenant: caller.tenant.name.clone(),
@@ -80,7 +79,7 @@ impl Recorder {
         *self.lock().usage.entry(charged).or_default() += 1;
     }
 
-    /// Notes an answer that is to be kept.
+    /// Records an answer to keep.
     pub fn keep(&self, check: KeptCheck) {
         let mut waiting = self.lock();
         if waiting.checks.len() < MOST_WAITING {
@@ -90,18 +89,18 @@ impl Recorder {
         }
     }
 
-    /// A tenant's answer that waits to be written.
+    /// Returns a tenant's answer that is still pending.
     pub fn waiting(&self, tenant: &Name, id: &str) -> Option<KeptCheck> {
         let waiting = self.lock();
         waiting.checks.iter().find(|check| check.id == id && check.tenant == *tenant).cloned()
     }
 
-    /// While this is held, all that was charged is either in the store or waits to be written.
+    /// Returns a guard: while it is held, every charge is either in the store or pending.
     pub async fn settled(&self) -> RwLockReadGuard<'_, ()> {
         self.writing.read().await
     }
 
-    /// What was charged to a tenant and waits to be written.
+    /// Returns the pending charges of a tenant.
     pub fn unwritten_usage(&self, tenant: &Name) -> Vec<UsageCount> {
         let waiting = self.lock();
         let sent = waiting.sent.iter().flat_map(|batch| &batch.counts).cloned();
@@ -111,7 +110,7 @@ impl Recorder {
         sent.chain(rest).filter(|count| count.charged.tenant == *tenant).collect()
     }
 
-    /// How much waits now.
+    /// Returns the numbers of pending and dropped records.
     pub fn backlog(&self) -> Backlog {
         let waiting = self.lock();
         let answers = u64::try_from(waiting.checks.len()).unwrap_or(u64::MAX);
@@ -120,12 +119,12 @@ impl Recorder {
         Backlog { usage, answers, lost: waiting.lost }
     }
 
-    /// Writes what waits, and says how many answers were lost since it last went well. What could not be
-    /// written waits on.
+    /// Writes pending records and returns the number of answers dropped since the last success. Records that
+    /// cannot be written stay pending.
     ///
     /// # Errors
     ///
-    /// Where the store fails.
+    /// If the store fails.
     pub async fn write(&self, store: &dyn UsageStore, now: Timestamp) -> Result<u64, StoreError> {
         let unsettled = self.writing.write().await;
         // What was sent before, if anything, and what came since.
@@ -149,7 +148,7 @@ impl Recorder {
         }
     }
 
-    /// What is to be sent.
+    /// Returns the batch to send.
     fn next_batch(&self, now: Timestamp) -> Option<UsageBatch> {
         let mut waiting = self.lock();
         if waiting.sent.is_none() && !waiting.usage.is_empty() {

@@ -1,4 +1,4 @@
-//! Keeping what is in memory up to date with the store.
+//! Refresh of data in memory from the store.
 
 use std::{
     collections::HashMap,
@@ -20,10 +20,10 @@ use tokio::{
 use super::{Access, Service, chain_watch::ChainWatch, chains::reader::ReadError};
 use crate::manifests;
 
-/// The shortest time between two looks: a storm of hints is no reason to do nothing else.
+/// Shortest time between two refreshes, so that a storm of notifications leaves time for requests.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Why the service could not be loaded.
+/// Error of loading the service.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The store failed.
@@ -57,7 +57,7 @@ fn by_id(keys: Vec<KeyRecord>) -> HashMap<KeyId, KeyRecord> {
     keys.into_iter().map(|key| (key.id.clone(), key)).collect()
 }
 
-/// Looks every so often, and as soon as it is asked to: with a pause after each look.
+/// Refreshes at every interval and at once on request, with a pause after each refresh.
 async fn look_repeatedly<F: Future<Output = ()>>(
     every: Duration,
     again: &Notify,
@@ -75,7 +75,7 @@ async fn look_repeatedly<F: Future<Output = ()>>(
     }
 }
 
-/// Watches the store and swaps in what changed.
+/// Task that reads the store's revisions and replaces data that changed.
 #[derive(Debug)]
 pub struct Refresher {
     service: Arc<Service>,
@@ -84,7 +84,7 @@ pub struct Refresher {
 }
 
 impl Refresher {
-    /// Looks at the service's store every so often.
+    /// Returns a task that refreshes a service at every interval.
     #[must_use]
     pub fn new(service: Arc<Service>, every: Duration) -> Self {
         // Chains were loaded with the directory, which nobody else swaps.
@@ -102,25 +102,25 @@ impl Refresher {
             let outcome = self.refresh().await;
             self.report(&outcome);
         };
-        look_repeatedly(self.every, &self.service.look_again, look).await;
+        look_repeatedly(self.every, &self.service.refresh_requested, look).await;
     }
 
-    /// Reloads whatever changed. A problem with one part does not hold up the other: a new listing
-    /// shows whatever is wrong with a manifest.
+    /// Reloads the parts that changed. A problem with one part does not delay the other: a new listing takes
+    /// effect even if a manifest is invalid.
     ///
     /// # Errors
     ///
-    /// Where the store fails or its manifests do not resolve; then the last good state stays.
+    /// If the store fails or its manifests do not resolve. The last valid state stays in effect.
     pub async fn refresh(&self) -> Result<(), LoadError> {
         let asked = Instant::now();
         let revisions = self.store().revisions().await?;
         let intel = self.refresh_intel(revisions.intel).await;
         if intel.is_ok() {
-            self.service.confirmed.intel(asked);
+            self.service.freshness.intel(asked);
         }
         let access = self.refresh_access(revisions).await;
         if access.is_ok() {
-            self.service.confirmed.directory(asked);
+            self.service.freshness.directory(asked);
         }
         let chains = self.chains.refresh(&self.service).await;
         intel.and(access).and(chains.map_err(LoadError::from))
@@ -140,7 +140,7 @@ impl Refresher {
         Ok(())
     }
 
-    /// Manifests are resolved again only if manifests changed.
+    /// Reloads key data. Manifests are resolved again only if manifests changed.
     async fn refresh_access(&self, revisions: Revisions) -> Result<(), LoadError> {
         let before = self.service.access();
         if revisions.manifests != before.manifests_revision {
@@ -160,7 +160,7 @@ impl Refresher {
         Ok(())
     }
 
-    /// Logs when the store stops answering and when it answers again, not every time.
+    /// Logs the first failure of the store and its recovery, not every failure.
     fn report(&self, outcome: &Result<(), LoadError>) {
         let reachable = outcome.is_ok();
         let before = self.service.store_reachable.swap(reachable, Ordering::Relaxed);
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::{Bounds, Databases};
 
-    /// Looks that are taken while somebody asks for one every millisecond, for a second.
+    /// Number of refreshes within a second in which one is requested every millisecond.
     #[tokio::test(start_paused = true)]
     async fn a_storm_of_hints_is_looked_at_with_pauses() {
         let (again, looks) = (Notify::new(), AtomicU32::new(0));

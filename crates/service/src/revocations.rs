@@ -1,5 +1,5 @@
-//! Keys that died, kept outside the database too: a database restored from an old backup does not know
-//! of them, and must not bring them back to life.
+//! Revoked keys in a file outside the database: a database restored from an old backup lacks their revocation
+//! and must not make them valid again.
 
 use std::{
     fs::{self, OpenOptions},
@@ -12,13 +12,13 @@ use assay_tenancy::key::KeyId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A list of dead keys in a file: one JSON object a line, only ever appended to.
+/// List of revoked keys in an append-only file with one JSON object per line.
 #[derive(Clone, Debug)]
 pub struct Revocations {
     path: PathBuf,
 }
 
-/// Why the list could not be read or written.
+/// Error of reading or writing the list.
 #[derive(Debug, thiserror::Error)]
 pub enum RevocationError {
     /// The file failed.
@@ -26,16 +26,16 @@ pub enum RevocationError {
     File {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         #[source]
         source: io::Error,
     },
-    /// A line is not what this program writes.
+    /// A line is malformed.
     #[error("{path}, line {line}, is no revoked key: repair it or put the right file there")]
     Line {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// Line number.
         line: usize,
     },
     /// The store failed.
@@ -51,23 +51,23 @@ struct Entry {
 }
 
 impl Revocations {
-    /// The list in a file, which need not be there yet.
+    /// Returns the list in a file, which need not exist yet.
     #[must_use]
     pub const fn at(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// Whether there is a list.
+    /// Says whether the file exists.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.path.is_file()
     }
 
-    /// Notes that a key is dead from a time on. It is on disk when this returns.
+    /// Records the revocation of a key from a time on. It is on disk when this returns.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn note(&self, key: &KeyId, dead_from: Timestamp) -> Result<(), RevocationError> {
         let entry = Entry { key: key.to_string(), dead_from };
         let write = || -> io::Result<()> {
@@ -83,14 +83,14 @@ impl Revocations {
         write().map_err(|source| self.failed(source))
     }
 
-    /// Revokes every key of the list that a store still takes for good, and says how many.
+    /// Revokes every key of the list that is active in a store, and returns their number.
     ///
-    /// A key that was replaced and whose overlap is not over is revoked too where the store does not
-    /// know of its end: it comes from a backup, and its successor may be lost as well.
+    /// A key that was rotated and whose overlap is not over is revoked too if the store does not know its end:
+    /// the store comes from a backup, which may lack the key's successor as well.
     ///
     /// # Errors
     ///
-    /// Where the list cannot be read or the store fails.
+    /// If the list cannot be read or the store fails.
     pub async fn enforce(
         &self,
         store: &dyn ControlStore,
@@ -134,12 +134,11 @@ impl Revocations {
     }
 }
 
-/// Revokes every key that a store takes for good: what is right where nothing is known of the keys that
-/// died since a backup.
+/// Revokes every active key of a store: the safe choice if the keys revoked since a backup are unknown.
 ///
 /// # Errors
 ///
-/// Where the store fails.
+/// If the store fails.
 pub async fn revoke_all(store: &dyn ControlStore, now: Timestamp) -> Result<u64, StoreError> {
     let mut revoked = 0;
     for record in store.control().await?.keys.iter().filter(|record| record.is_active(now)) {
@@ -149,7 +148,7 @@ pub async fn revoke_all(store: &dyn ControlStore, now: Timestamp) -> Result<u64,
     Ok(revoked)
 }
 
-/// The list's usual place: beside the embedded database, and not in it.
+/// Returns the default path of the list, beside the embedded database.
 #[must_use]
 pub fn usual_place(data_dir: &Path) -> PathBuf {
     data_dir.join("revoked-keys.jsonl")

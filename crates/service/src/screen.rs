@@ -1,5 +1,4 @@
-//! Screening: many addresses by lists and labels, one row each. The same for the API and the command
-//! line.
+//! Screening of many addresses by lists and labels, one row each, for the API and the command line.
 
 use std::collections::BTreeSet;
 
@@ -19,28 +18,28 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The risk of one address by lists and labels.
+/// Result of screening one address by lists and labels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Screened {
-    /// The risk, from 0 to 100.
+    /// Risk score, from 0 to 100.
     pub risk_score: Score,
-    /// The band that the score falls in.
+    /// Risk level of the score.
     pub risk_level: RiskLevel,
-    /// What the policy says to do.
+    /// Verdict of the policy.
     pub verdict: Verdict,
-    /// What the address is, or is tied to, riskiest first.
+    /// Categories of the address, or of what it is tied to, riskiest first.
     pub categories: Vec<Category>,
-    /// Whether a sanctions list names the address itself today.
+    /// True if a sanctions list names the address itself today.
     pub sanctioned: bool,
-    /// The weightiest reason, in words.
+    /// The most important reason, as a sentence.
     pub reason: String,
 }
 
-/// Reads a row's address.
+/// Parses the address of a row.
 ///
 /// # Errors
 ///
-/// What is wrong with it, in words.
+/// A sentence that says what is wrong with the address.
 pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, String> {
     let chain: ChainId =
         blockchain.trim().parse().map_err(|error: assay_engine::chain::UnsupportedChain| {
@@ -51,8 +50,8 @@ pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, Stri
         .map_err(|error| format!("not a valid {chain} address: {error}"))
 }
 
-/// Screens one address. Flows of money are not looked at: where the policy requires them, nothing is
-/// allowed; nor is it where it could not be confirmed lately that `intel` is what the store knows.
+/// Screens one address. Flows of money are not traced. If the policy requires them, or if `intel` is stale,
+/// the verdict is not `allow`.
 #[must_use]
 pub fn screen(
     intel: &IntelSnapshot,
@@ -81,7 +80,7 @@ pub fn screen(
     }
 }
 
-/// Categories that labels in force state and that the score rests on.
+/// Returns the categories of labels in force that the score rests on.
 fn categories(assessment: &Assessment) -> Vec<Category> {
     let labelled = assessment
         .labels

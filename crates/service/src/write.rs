@@ -1,7 +1,7 @@
-//! Writing what requests left in memory: usage and answers, and when keys were last used.
+//! Writing of records that requests left in memory: charges, kept answers, and uses of keys.
 //!
-//! By itself, so that a store which is slow to say what changed does not hold up what was charged. It is
-//! told to stop and never broken off: counts that are on their way to the store are in nobody's memory.
+//! It is a task of its own, so that a slow refresh does not delay charges. It is stopped by a signal and never
+//! aborted: counts on their way to the database are no longer in memory.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,12 +12,12 @@ use tokio::{
 
 use super::Service;
 
-/// How often usage and answers are written: what a program that is killed loses is less than a second.
+/// Interval of writing charges and answers: a killed program loses less than a second of them.
 const RECORD_INTERVAL: Duration = Duration::from_millis(500);
-/// How often uses of keys are written.
+/// Interval of writing uses of keys.
 const KEY_USE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Writes regularly until it is told to stop, and then all that is left.
+/// Writes regularly until it is stopped, and then the rest.
 pub async fn write_regularly(service: Arc<Service>, mut stop: oneshot::Receiver<()>) {
     let mut ticks = interval(RECORD_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -38,30 +38,29 @@ pub async fn write_regularly(service: Arc<Service>, mut stop: oneshot::Receiver<
     write_key_use(&service).await;
 }
 
-/// Writes what was charged and answered and was not written yet. Logs when that begins to fail and when it
-/// works again, not every time.
+/// Writes pending charges and answers. Logs the first failure and the recovery, not every failure.
 async fn write_records(service: &Service, failing: &mut bool) {
     let before = *failing;
     match service.recorder.write(&*service.databases.store, service.clock.now()).await {
         Err(error) => {
             *failing = true;
             if !before {
-                tracing::warn!(%error, "failed to write usage and answers; they wait");
+                tracing::warn!(%error, "failed to write charges and answers; they stay in memory");
             }
         }
         Ok(lost) => {
             *failing = false;
             if before {
-                tracing::info!("usage and answers are written again");
+                tracing::info!("charges and answers are written again");
             }
             if lost > 0 {
-                tracing::warn!(lost, "answers were not kept: too many waited to be written");
+                tracing::warn!(lost, "answers were dropped: too many were pending");
             }
         }
     }
 }
 
-/// Writes uses of keys that were not written yet.
+/// Writes pending uses of keys.
 async fn write_key_use(service: &Service) {
     let used = service.key_use.take();
     if used.is_empty() {
@@ -71,6 +70,6 @@ async fn write_key_use(service: &Service) {
         for (key, at) in &used {
             service.key_use.note(key, *at);
         }
-        tracing::warn!(%error, "failed to note when keys were used; it waits");
+        tracing::warn!(%error, "failed to write uses of keys; they stay in memory");
     }
 }

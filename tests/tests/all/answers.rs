@@ -1,4 +1,4 @@
-//! Given the sample world, then these are its answers, whole.
+//! Given the demo data set, then these are its answers in full.
 
 use std::io::Write;
 

@@ -14,7 +14,7 @@ use crate::wire::{LONG, http2, request2};
 const PATH: &str = "/api/v1/check/address";
 const BODY: &str = r#"{"blockchain":"btc","address":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}"#;
 
-/// A server of the sample world with further arguments, and a caller on Enterprise.
+/// A server of the demo data set with further arguments, and a caller on Enterprise.
 fn start_in(directory: Arc<TempDir>, arguments: &[&str]) -> (Server, Caller) {
     let all: Vec<&str> = ["--sample"].iter().chain(arguments).copied().collect();
     let server = Server::start(directory, &all);

@@ -1,4 +1,4 @@
-//! The sample world's Bitcoin chain: what its story says is what answers say, to the last unit.
+//! The Bitcoin chain of the demo data set: answers state what its scenario states, to the last unit.
 
 use std::{fs, sync::Arc};
 

@@ -19,7 +19,7 @@ const PARENT: &str = "b7ad6b7169203331";
 const BTC: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 const LISTED: &str = "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn";
 
-/// A server of the sample world with further arguments, and a caller on Enterprise.
+/// A server of the demo data set with further arguments, and a caller on Enterprise.
 fn sample_with(arguments: &[&str]) -> (Server, Caller) {
     let directory = Arc::new(tempfile::tempdir().unwrap());
     let all: Vec<&str> = ["--sample"].iter().chain(arguments).copied().collect();

@@ -21,8 +21,8 @@ use assay_api::{
     TlsFiles,
 };
 use assay_service::{
-    Bounds, LoadError, Refresher, Service, SharedLimits, background, chains::follower, dead_keys,
-    write_regularly,
+    Bounds, LoadError, Refresher, Service, SharedLimits, background, chains::follower,
+    revoked_keys, write_regularly,
 };
 
 use self::{
@@ -122,7 +122,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         beside.spawn(refresh_on_change(Arc::clone(&service), changes));
     }
     if let Some((link, prefix)) = redis {
-        beside.spawn(dead_keys::hear(Arc::clone(&service), link, prefix));
+        beside.spawn(revoked_keys::subscribe(Arc::clone(&service), link, prefix));
     }
     // The demo data set has no sources to fetch or follow.
     let fetches_sources = settings.feeds == Feeds::On && !context.sample;
@@ -163,7 +163,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
 async fn refresh_on_change(service: Arc<Service>, mut changes: ChangeSubscription) {
     loop {
         changes.changed().await;
-        service.look_again.notify_one();
+        service.refresh_requested.notify_one();
     }
 }
 

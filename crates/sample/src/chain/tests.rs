@@ -4,8 +4,8 @@ use assay_engine::address::CanonicalAddress;
 
 use super::*;
 
-/// Everybody in the story of whom no list or label speaks.
-const STRANGERS: &str = "Ada, Bram, Copper Vault, Evi, Finch, Greenfield Haulage, Ines, Jory, \
+/// Parties of the scenario without a listing or label.
+const OTHERS: &str = "Ada, Bram, Copper Vault, Evi, Finch, Greenfield Haulage, Ines, Jory, \
                          Lindqvist Optics, Lux, Marta, Millpond Dental Practice, Milo, Nell, Otto, Piet, \
                          Rook, Ruben, Sable, Tess, Town of Eastmere, Vera, Wim";
 
@@ -24,11 +24,11 @@ fn the_chain_is_a_hundred_blocks_and_the_same_everywhere() {
     let tip = hex::encode(blocks[99].reference.hash);
     assert_eq!(tip, "c854b3b75a863eb99b47ed631aa70787faba4ccc27cf4cea1563dd3ff579e0fb");
     let payments: usize = blocks.iter().map(|block| block.transactions.len() - 1).sum();
-    assert_eq!(payments, STORY.len(), "nothing of the story got lost");
+    assert_eq!(payments, SCENARIO.len(), "every payment is in a block");
 }
 
 #[test]
-fn nothing_is_made_or_lost_but_by_miners() {
+fn only_miners_create_money_and_none_is_lost() {
     // Given every coin that was ever made, less those that were spent...
     let mut unspent: HashMap<OutPoint, u64> = HashMap::new();
     for block in blocks() {
@@ -45,38 +45,38 @@ fn nothing_is_made_or_lost_but_by_miners() {
 }
 
 #[test]
-fn everybody_in_the_story_is_known_or_meant_to_be_a_stranger() {
+fn every_party_of_the_scenario_is_listed_or_labeled_or_meant_to_be_neither() {
     let (_, _, labels) = world::labels().unwrap();
     let mut known: BTreeSet<_> = labels.into_iter().map(|label| label.address).collect();
     for (_, publication) in world::publications() {
         let published = publication.entries.iter().map(|entry| &entry.address_as_published);
         known.extend(published.filter_map(|text| CanonicalAddress::parse(ChainId::BTC, text).ok()));
     }
-    let mut strangers = BTreeSet::new();
-    for payment in STORY {
+    let mut others = BTreeSet::new();
+    for payment in SCENARIO {
         let paid = payment.payees.iter().map(|(payee, _)| payee);
         let payers = std::iter::once(&payment.payer).chain(payment.others);
-        for Purse { name, place } in payers.chain(paid) {
-            let address = world::address(name, ChainId::BTC, *place).unwrap();
+        for Wallet { name, index } in payers.chain(paid) {
+            let address = world::address(name, ChainId::BTC, *index).unwrap();
             if !known.contains(&address) {
-                strangers.insert(*name);
+                others.insert(*name);
             }
         }
     }
-    assert_eq!(strangers.into_iter().collect::<Vec<_>>().join(", "), STRANGERS);
+    assert_eq!(others.into_iter().collect::<Vec<_>>().join(", "), OTHERS);
 }
 
 #[test]
-fn a_story_that_does_not_add_up_says_where() {
-    let purse = |name| Purse { name, place: 0 };
+fn an_impossible_payment_is_named_in_the_error() {
+    let wallet = |name| Wallet { name, index: 0 };
     let told = |day, payer, amount| {
         let payment = Payment {
             day,
-            payer: purse(payer),
+            payer: wallet(payer),
             others: &[],
-            payees: Box::leak(Box::new([(purse("Ada"), amount)])),
+            payees: Box::leak(Box::new([(wallet("Ada"), amount)])),
         };
-        SampleChain::telling(Box::leak(Box::new([payment]))).unwrap_err().to_string()
+        SampleChain::from_payments(Box::leak(Box::new([payment]))).unwrap_err().to_string()
     };
     assert_eq!(
         told("2024-04-02", "Oldmill Mining Pool", "1"),
@@ -84,7 +84,7 @@ fn a_story_that_does_not_add_up_says_where() {
     );
     assert_eq!(
         told("2024-04-08", "Oldmill Mining Pool", "1,5"),
-        "2024-04-08: `1,5` is no amount of bitcoin, and not `rest`"
+        "2024-04-08: `1,5` is neither an amount of bitcoin nor `rest`"
     );
     // The pool's only coins by then are those of the first block.
     assert_eq!(

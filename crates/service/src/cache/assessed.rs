@@ -1,34 +1,34 @@
-//! An assessment as it is answered, and what decides whether it may be repeated.
+//! Assessments as they are cached, with the facts that decide whether they may be repeated.
 
 use assay_engine::{assessment::Assessment, score::Verdict};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// An assessment, when it was made, and its digest.
+/// Assessment with its time and digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessed {
-    /// The assessment in JSON: an object, printed once however often it is answered.
+    /// The assessment as a JSON object, serialized once.
     pub text: String,
-    /// Its digest.
+    /// Digest of the assessment.
     pub digest: String,
-    /// Its verdict.
+    /// Verdict.
     pub verdict: Verdict,
-    /// When it was made.
+    /// Time of the assessment.
     pub assessed_at: Timestamp,
-    /// From when on time alone would change it.
+    /// Time from which on the assessment would differ without any new data.
     pub valid_until: Option<Timestamp>,
-    /// The generation of the lists and labels it was made from.
+    /// Generation of the lists and labels that it rests on.
     pub(super) generation: u64,
-    /// Its chain's newest block then, by its hash; `None` where the chain was not looked at.
+    /// Hash of the chain's latest block at that time; `None` if the chain was not read.
     pub(super) tip: Option<String>,
 }
 
 impl Assessed {
-    /// Takes note of an assessment made at `assessed_at` from lists and labels of `generation`.
+    /// Serializes an assessment made at `assessed_at` from lists and labels of `generation`.
     ///
     /// # Errors
     ///
-    /// Where it cannot be printed, which never happens.
+    /// If it cannot be serialized, which never happens.
     pub fn new(
         assessment: &Assessment,
         assessed_at: Timestamp,
@@ -46,7 +46,7 @@ impl Assessed {
         })
     }
 
-    /// How old it is.
+    /// Returns the age of the assessment.
     #[must_use]
     pub fn age(&self, now: Timestamp) -> SignedDuration {
         now.duration_since(self.assessed_at).max(SignedDuration::ZERO)

@@ -1,5 +1,5 @@
-//! Answers that may be repeated: remembered by each server, bounded by bytes; kept for the others; and
-//! made once however many ask at once.
+//! Cache of answers: in the memory of each server, bounded by bytes, and in Redis for all servers. Requests
+//! for the same answer that arrive together are computed once.
 
 mod assessed;
 mod shared;
@@ -15,35 +15,35 @@ use quick_cache::{Weighter, sync::Cache};
 pub use assessed::Assessed;
 pub use shared::SharedAnswers;
 
-use super::touched::Touched;
+use super::invalidated_addresses::InvalidatedAddresses;
 use shared::Claim;
 
-/// How an answer came about.
+/// Source of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheStatus {
-    /// It is repeated.
+    /// A cached answer.
     Hit,
-    /// It is new: nothing was there that could be repeated.
+    /// A new answer: none was cached that could be repeated.
     Miss,
-    /// It is new: the caller asked for that.
+    /// A new answer, because the caller asked for one.
     Bypass,
 }
 
-/// How far the clock of whoever made an answer may be ahead. One that seems to come from further in the
-/// future was made before a clock was set back: how old it is nobody knows.
+/// Largest lead of the clock of the server that made an answer. An answer from further in the future was made
+/// before a clock was set back, so that its age is unknown.
 const AHEAD: SignedDuration = SignedDuration::from_secs(60);
 
-/// How fresh an answer must be to be repeated.
+/// Limits of the age of an answer that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Freshness {
-    /// Longest time for which the plan lets an answer be repeated.
+pub struct AgeLimits {
+    /// Limit of the plan.
     pub lifetime: SignedDuration,
-    /// Longest time that the caller accepts; zero asks for a new answer.
+    /// Limit of the caller; zero asks for a new answer.
     pub caller_accepts: Option<SignedDuration>,
 }
 
-impl Freshness {
-    /// Whether the caller wants a new answer whatever is there.
+impl AgeLimits {
+    /// Says whether the caller asks for a new answer.
     fn wants_new(self) -> bool {
         self.caller_accepts.is_some_and(|accepts| accepts.is_zero())
     }
@@ -56,17 +56,17 @@ impl Freshness {
     }
 }
 
-/// What an answer depends on besides the data.
+/// Key of a cached answer: everything that the answer depends on besides the data.
 ///
-/// The tenant is part of it although two tenants with one policy get equal answers: otherwise an answer's
-/// age would tell one of them that the other asked.
+/// The tenant is part of it although two tenants with one policy get equal answers: otherwise the age of an
+/// answer would disclose to one of them that the other asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CacheKey {
     pub(super) tenant: Name,
     pub(super) policy_revision: Arc<str>,
-    /// Names the chains that are followed, and how.
+    /// Revision of the chains and of how they are read.
     pub(super) chains_revision: Arc<str>,
-    /// Whether it could not be confirmed lately that lists and labels are those of the store.
+    /// True if lists and labels are stale.
     pub(super) intel_stale: bool,
     pub(super) address: CanonicalAddress,
 }
@@ -82,38 +82,45 @@ impl Weighter<CacheKey, Arc<Assessed>> for ByBytes {
     }
 }
 
-/// What is known now: an answer from other data is not repeated.
+/// Data that is current now. An answer from other data is not repeated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data<'a> {
-    /// How often lists and labels changed.
+    /// Generation of lists and labels.
     pub(super) generation: u64,
-    /// Names what they say.
+    /// Revision of their content.
     pub(super) revision: &'a str,
-    /// Whom the newest blocks touched.
-    pub(super) touched: &'a Touched,
+    /// Addresses in the latest blocks.
+    pub(super) invalidated_addresses: &'a InvalidatedAddresses,
 }
 
 impl<'a> Data<'a> {
-    pub(super) fn of(intel: &'a IntelSnapshot, touched: &'a Touched) -> Self {
-        Self { generation: intel.generation(), revision: intel.data_revision(), touched }
+    pub(super) fn of(
+        intel: &'a IntelSnapshot,
+        invalidated_addresses: &'a InvalidatedAddresses,
+    ) -> Self {
+        Self {
+            generation: intel.generation(),
+            revision: intel.data_revision(),
+            invalidated_addresses,
+        }
     }
 
-    /// Whether an answer may be repeated now.
+    /// Says whether an answer may be repeated now.
     fn allows(
         &self,
         known: &Assessed,
         address: &CanonicalAddress,
-        freshness: Freshness,
+        age_limits: AgeLimits,
         now: Timestamp,
     ) -> bool {
         known.generation == self.generation
-            && self.touched.holds(address, known.tip.as_deref())
+            && self.invalidated_addresses.is_valid(address, known.tip.as_deref())
             && known.valid_until.is_none_or(|until| now < until)
-            && freshness.allows(known, now)
+            && age_limits.allows(known, now)
     }
 }
 
-/// The cache of one process, and what it shares with others.
+/// Cache of one server, and its share of the cache in Redis.
 #[derive(Debug)]
 pub(super) struct ResultCache {
     cache: Cache<CacheKey, Arc<Assessed>, ByBytes>,
@@ -127,35 +134,36 @@ impl ResultCache {
         Self { cache: Cache::with_weighter(items, bytes, ByBytes), shared }
     }
 
-    /// An answer of ours that may be repeated. Nobody is asked and nothing waited for.
+    /// Returns an answer in memory that may be repeated, without waiting.
     pub(super) fn known(
         &self,
         key: &CacheKey,
         data: Data<'_>,
-        freshness: Freshness,
+        age_limits: AgeLimits,
         now: Timestamp,
     ) -> Option<Arc<Assessed>> {
-        let known = self.cache.get(key).filter(|_| !freshness.wants_new())?;
-        data.allows(&known, &key.address, freshness, now).then_some(known)
+        let known = self.cache.get(key).filter(|_| !age_limits.wants_new())?;
+        data.allows(&known, &key.address, age_limits, now).then_some(known)
     }
 
-    /// An answer that may be repeated, or a new one. Of many who ask at once, one makes it.
+    /// Returns an answer that may be repeated, or a new one. Of requests that arrive together, one computes
+    /// it.
     ///
     /// # Errors
     ///
-    /// Where a new one cannot be made; those who waited for it make their own.
+    /// If a new answer cannot be made. Waiting requests then make their own.
     pub(super) async fn get<E, F: Future<Output = Result<Assessed, E>>>(
         &self,
         key: &CacheKey,
         data: Data<'_>,
-        freshness: Freshness,
+        age_limits: AgeLimits,
         now: Timestamp,
         assess: impl Fn() -> F,
     ) -> Result<(Arc<Assessed>, CacheStatus), E> {
-        let repeatable = |known: &Assessed| data.allows(known, &key.address, freshness, now);
-        if freshness.wants_new() {
+        let repeatable = |known: &Assessed| data.allows(known, &key.address, age_limits, now);
+        if age_limits.wants_new() {
             let assessed = Arc::new(assess().await?);
-            self.share(key, data, &assessed, freshness, now).await;
+            self.share(key, data, &assessed, age_limits, now).await;
             self.cache.insert(key.clone(), Arc::clone(&assessed));
             return Ok((assessed, CacheStatus::Bypass));
         }
@@ -170,7 +178,7 @@ impl ResultCache {
                         Ok(known) => (Arc::new(known), CacheStatus::Hit),
                         Err(claim) => {
                             let assessed = Arc::new(assess().await?);
-                            self.share(key, data, &assessed, freshness, now).await;
+                            self.share(key, data, &assessed, age_limits, now).await;
                             drop(claim);
                             (assessed, CacheStatus::Miss)
                         }
@@ -183,8 +191,8 @@ impl ResultCache {
         }
     }
 
-    /// What another server made. Where there is nothing it is on us to make it, and meanwhile to hold the
-    /// claim to it, if we could make one.
+    /// Returns an answer of another server. If there is none, this server makes it, and holds the claim to it
+    /// meanwhile if it got one.
     async fn of_others(
         &self,
         key: &CacheKey,
@@ -198,18 +206,18 @@ impl ResultCache {
         shared.claim(key, data, repeatable).await
     }
 
-    /// Lets other servers repeat an answer for as long as it may be.
+    /// Stores an answer for other servers, for as long as it may be repeated.
     async fn share(
         &self,
         key: &CacheKey,
         data: Data<'_>,
         assessed: &Assessed,
-        freshness: Freshness,
+        age_limits: AgeLimits,
         now: Timestamp,
     ) {
         let Some(shared) = &self.shared else { return };
         let holds = assessed.valid_until.map(|until| until.duration_since(now));
-        let lifetime = holds.map_or(freshness.lifetime, |holds| holds.min(freshness.lifetime));
+        let lifetime = holds.map_or(age_limits.lifetime, |holds| holds.min(age_limits.lifetime));
         shared.keep(key, data, assessed, Duration::try_from(lifetime).unwrap_or_default()).await;
     }
 }
@@ -247,20 +255,21 @@ mod tests {
         Assessed::new(&assessment, now, generation).unwrap()
     }
 
-    const PLAN: Freshness =
-        Freshness { lifetime: SignedDuration::from_secs(300), caller_accepts: None };
+    const PLAN: AgeLimits =
+        AgeLimits { lifetime: SignedDuration::from_secs(300), caller_accepts: None };
 
     async fn status(
         cache: &ResultCache,
         tenant: &str,
         generation: u64,
-        freshness: Freshness,
+        age_limits: AgeLimits,
         now: Timestamp,
     ) -> CacheStatus {
-        let touched = Touched::default();
-        let data = Data { generation, revision: "1-0", touched: &touched };
+        let invalidated_addresses = InvalidatedAddresses::default();
+        let data =
+            Data { generation, revision: "1-0", invalidated_addresses: &invalidated_addresses };
         let assess = async || Ok::<_, ()>(assessed(generation, now));
-        cache.get(&key(tenant), data, freshness, now, assess).await.unwrap().1
+        cache.get(&key(tenant), data, age_limits, now, assess).await.unwrap().1
     }
 
     #[tokio::test]
@@ -283,7 +292,7 @@ mod tests {
     #[tokio::test]
     async fn the_caller_may_ask_for_something_fresher() {
         let cache = ResultCache::new(1 << 20, None);
-        let accepts = |seconds| Freshness {
+        let accepts = |seconds| AgeLimits {
             caller_accepts: Some(SignedDuration::from_secs(seconds)),
             ..PLAN
         };
@@ -306,8 +315,12 @@ mod tests {
                         made.fetch_add(1, Ordering::Relaxed);
                         Ok::<_, ()>(assessed(1, at(0)))
                     };
-                    let touched = Touched::default();
-                    let data = Data { generation: 1, revision: "1-0", touched: &touched };
+                    let invalidated_addresses = InvalidatedAddresses::default();
+                    let data = Data {
+                        generation: 1,
+                        revision: "1-0",
+                        invalidated_addresses: &invalidated_addresses,
+                    };
                     cache.get(&key("a"), data, PLAN, at(0), assess).await.unwrap().0.digest.clone()
                 })
             })
@@ -325,8 +338,9 @@ mod tests {
         let redis = Redis::start();
         let link = RedisClient::new(RedisSettings::new(redis.url().parse().unwrap()));
         let shared = SharedAnswers::new(link, "test".into());
-        let touched = Touched::default();
-        let data = Data { generation: 1, revision: "1-0", touched: &touched };
+        let invalidated_addresses = InvalidatedAddresses::default();
+        let data =
+            Data { generation: 1, revision: "1-0", invalidated_addresses: &invalidated_addresses };
         assert_eq!(shared.find(&key("a"), data).await, None);
         // when another one makes the answer before the claim is asked for,
         let claim = shared.claim(&key("a"), data, |_| true).await.unwrap_err();

@@ -1,9 +1,8 @@
-//! Answers that servers share, in Redis: what one assessed the others may repeat.
+//! Answers that servers share in Redis.
 //!
-//! Nothing here decides anything: what is found is judged like what a server remembers itself, and where
-//! Redis is away or slow, servers assess for themselves. A key names everything that an answer depends
-//! on, the tenant and the state of lists and labels included, so that what changed is never found, nor what
-//! another installation knows.
+//! An answer from Redis is checked like one in memory, and while Redis is slow or unavailable, servers assess
+//! by themselves. A key covers everything that an answer depends on, the tenant and the revision of lists and
+//! labels included, so that neither outdated answers nor those of another installation are found.
 
 use std::time::Duration;
 
@@ -17,24 +16,24 @@ use tokio::{
 
 use super::{Assessed, CacheKey, Data};
 
-/// Longest time that an answer from Redis is waited for.
+/// Timeout of reading an answer from Redis.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// For how long a server may assess before another one does the same.
+/// Time after which another server may take over a claimed assessment.
 const CLAIM: Duration = Duration::from_secs(3);
-/// How often it is looked whether somebody else has assessed.
+/// Interval of polling for another server's answer.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// What the layout of kept answers is called: another layout is another key.
+/// Version of the layout of stored answers; a part of their keys.
 const LAYOUT: &str = concat!("2/", env!("CARGO_PKG_VERSION"));
 
-/// Answers in Redis.
+/// Store of answers in Redis.
 #[derive(Clone, Debug)]
 pub struct SharedAnswers {
     client: RedisClient,
     prefix: String,
 }
 
-/// The claim to an answer that others wait for. It is given up when this is dropped: also where nothing
-/// came of it.
+/// Claim to an answer that other servers wait for. Dropping it releases the claim, also if no answer was
+/// made.
 #[derive(Debug)]
 pub(super) struct Claim {
     client: RedisClient,
@@ -53,7 +52,7 @@ impl Drop for Claim {
 }
 
 impl SharedAnswers {
-    /// Answers whose keys begin with `prefix`.
+    /// Returns the store of answers whose keys begin with `prefix`.
     #[must_use]
     pub const fn new(client: RedisClient, prefix: String) -> Self {
         Self { client, prefix }
@@ -86,7 +85,7 @@ impl SharedAnswers {
         timeout(PATIENCE, self.client.run(command)).await.ok()?.ok()
     }
 
-    /// What was kept; `None` where there is nothing, or Redis does not say.
+    /// Returns a stored answer; `None` if there is none, or Redis does not answer.
     pub(super) async fn find(&self, key: &CacheKey, data: Data<'_>) -> Option<Assessed> {
         let mut get = cmd("GET");
         get.arg(self.key(key, data));
@@ -94,9 +93,9 @@ impl SharedAnswers {
         serde_json::from_slice(&kept?).ok()
     }
 
-    /// Sees to it that of several servers one assesses: gives what another one made meanwhile (where
-    /// `repeatable` says that it may be repeated), or leaves it to us. There is no claim where Redis is
-    /// away, or another one takes too long.
+    /// Lets one of several servers assess: returns the answer of another server, if `repeatable` accepts it,
+    /// or leaves the assessment to this server, with a claim unless Redis is unavailable or the other server
+    /// takes too long.
     pub(super) async fn claim(
         &self,
         key: &CacheKey,
@@ -122,7 +121,7 @@ impl SharedAnswers {
         }
     }
 
-    /// Keeps an answer for others, for as long as `lifetime`.
+    /// Stores an answer for the other servers for `lifetime`.
     pub(super) async fn keep(
         &self,
         key: &CacheKey,

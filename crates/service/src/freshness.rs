@@ -1,4 +1,4 @@
-//! How long ago what is in memory was last known to be what the store says.
+//! Freshness of data in memory: the time since the database last confirmed it.
 
 use std::{
     collections::BTreeMap,
@@ -12,19 +12,19 @@ use std::{
 use assay_engine::chain::ChainId;
 use jiff::{SignedDuration, Timestamp};
 
-/// When each part was last confirmed, by a clock that nobody sets; and the newest blocks, by theirs.
+/// Times of the last confirmation of each part, by the monotonic clock, and times of the latest blocks.
 #[derive(Debug)]
-pub struct Confirmed {
+pub struct Freshness {
     directory: Mark,
     intel: Mark,
     tips: Mutex<BTreeMap<ChainId, Timestamp>>,
 }
 
-/// A moment that only moves forward.
+/// Point in time that only moves forward.
 #[derive(Debug)]
 struct Mark {
     begun: Instant,
-    /// Milliseconds since then.
+    /// Milliseconds since `begun`.
     at: AtomicU64,
 }
 
@@ -44,43 +44,43 @@ impl Mark {
     }
 }
 
-impl Confirmed {
-    /// Everything was loaded by questions that were asked at `now`.
+impl Freshness {
+    /// Freshness of data that was requested from the database at `now`.
     #[must_use]
     pub fn at(now: Instant) -> Self {
         Self { directory: Mark::at(now), intel: Mark::at(now), tips: Mutex::default() }
     }
 
-    /// Keys, tenants and plans are those of the store, by an answer to what was asked at `asked`: what
-    /// changed while the answer was under way may not be in it.
+    /// Records that keys, tenants and plans equal the database's as of a request sent at `asked`. A change
+    /// made after the request was sent may be missing from its answer.
     pub fn directory(&self, asked: Instant) {
         self.directory.advance(asked);
     }
 
-    /// Listings and labels are those of the store, by an answer to what was asked at `asked`.
+    /// Records that listings and labels equal the database's as of a request sent at `asked`.
     pub fn intel(&self, asked: Instant) {
         self.intel.advance(asked);
     }
 
-    /// The newest known block of a chain is from this time.
+    /// Records the time of the latest known block of a chain.
     pub fn tip(&self, chain: ChainId, time: Timestamp) {
-        // Whoever panicked here left whole values.
+        // A panic while the lock was held leaves whole values.
         self.tips.lock().unwrap_or_else(PoisonError::into_inner).insert(chain, time);
     }
 
-    /// How long before `now` the directory was confirmed.
+    /// Returns the age of keys, tenants and plans.
     #[must_use]
     pub fn key_data_age(&self, now: Instant) -> Duration {
         self.directory.age(now)
     }
 
-    /// How long before `now` listings and labels were confirmed.
+    /// Returns the age of listings and labels.
     #[must_use]
     pub fn intel_age(&self, now: Instant) -> Duration {
         self.intel.age(now)
     }
 
-    /// Time since the newest known block of each chain, by the block's own time.
+    /// Returns the time since the latest known block of each chain, by the block's timestamp.
     #[must_use]
     pub fn tip_ages(&self, now: Timestamp) -> Vec<(ChainId, SignedDuration)> {
         let tips = self.tips.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,25 +94,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_is_as_old_as_the_question_that_confirmed_it() {
+    fn each_part_is_as_old_as_the_request_that_confirmed_it() {
         let begun = Instant::now();
         let after = |seconds| begun + Duration::from_secs(seconds);
-        let confirmed = Confirmed::at(begun);
-        assert_eq!(confirmed.key_data_age(after(10)), Duration::from_secs(10));
-        confirmed.directory(after(10));
-        assert_eq!(confirmed.key_data_age(after(13)), Duration::from_secs(3));
-        assert_eq!(confirmed.intel_age(after(13)), Duration::from_secs(13));
+        let freshness = Freshness::at(begun);
+        assert_eq!(freshness.key_data_age(after(10)), Duration::from_secs(10));
+        freshness.directory(after(10));
+        assert_eq!(freshness.key_data_age(after(13)), Duration::from_secs(3));
+        assert_eq!(freshness.intel_age(after(13)), Duration::from_secs(13));
         // An answer that was overtaken by a later one changes nothing.
-        confirmed.directory(after(5));
-        assert_eq!(confirmed.key_data_age(after(13)), Duration::from_secs(3));
+        freshness.directory(after(5));
+        assert_eq!(freshness.key_data_age(after(13)), Duration::from_secs(3));
     }
 
     #[test]
-    fn a_chain_is_as_old_as_its_newest_block_and_never_younger_than_now() {
+    fn a_chain_is_as_old_as_its_latest_block_and_never_younger_than_now() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let confirmed = Confirmed::at(Instant::now());
-        confirmed.tip(ChainId::BTC, at(90));
-        assert_eq!(confirmed.tip_ages(at(140)), [(ChainId::BTC, SignedDuration::from_secs(50))]);
-        assert_eq!(confirmed.tip_ages(at(5)), [(ChainId::BTC, SignedDuration::ZERO)]);
+        let freshness = Freshness::at(Instant::now());
+        freshness.tip(ChainId::BTC, at(90));
+        assert_eq!(freshness.tip_ages(at(140)), [(ChainId::BTC, SignedDuration::from_secs(50))]);
+        assert_eq!(freshness.tip_ages(at(5)), [(ChainId::BTC, SignedDuration::ZERO)]);
     }
 }

@@ -1,64 +1,64 @@
-//! Who paid whom on the sample world's Bitcoin chain, told person by person.
+//! Payments on the Bitcoin chain of the demo data set, party by party.
 //!
-//! A line is a transaction, with the day of its block. Amounts are in bitcoin; `rest` is all that the
-//! payers hold, less what the others get and the fee. Without it the payer's oldest coins pay, and the
-//! change goes back. `"name"/1` is another address of the same person.
+//! A line is a transaction with the day of its block. Amounts are in bitcoin; `rest` is the whole balance
+//! of the payers, less the other amounts and the fee. Without it the payer's oldest outputs are spent and
+//! the change returns to the payer. `"name"/1` is another address of the same party.
 //!
-//! Nobody here exists. Who is listed or labelled stands in `world.rs`; everybody else is a stranger.
+//! No party exists. `world.rs` says which parties are listed or labeled; the others have no entry anywhere.
 
 use jiff::civil::{Date, date};
 
-/// The day of the first block; one follows each week.
+/// Day of the first block; another block follows each week.
 pub(super) const FIRST_DAY: Date = date(2024, 4, 1);
-/// The day of the newest block.
+/// Day of the latest block.
 pub(super) const LAST_DAY: Date = date(2026, 2, 23);
 
-/// Somebody's coins: whose, and at which of their addresses.
+/// One address of a party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Purse {
+pub(super) struct Wallet {
     pub(super) name: &'static str,
-    pub(super) place: u8,
+    pub(super) index: u8,
 }
 
-/// A transaction. Day and amounts are as they are written below.
+/// Transaction; day and amounts are texts of the table below.
 #[derive(Debug)]
 pub(super) struct Payment {
     pub(super) day: &'static str,
-    /// Who pays, and gets the change.
-    pub(super) payer: Purse,
-    /// Who pays with them.
-    pub(super) others: &'static [Purse],
-    pub(super) payees: &'static [(Purse, &'static str)],
+    /// Payer, who also receives the change.
+    pub(super) payer: Wallet,
+    /// Other payers of a joint transaction.
+    pub(super) others: &'static [Wallet],
+    pub(super) payees: &'static [(Wallet, &'static str)],
 }
 
-macro_rules! purse {
+macro_rules! wallet {
     ($name:literal) => {
-        Purse { name: $name, place: 0 }
+        Wallet { name: $name, index: 0 }
     };
-    ($name:literal / $place:literal) => {
-        Purse { name: $name, place: $place }
+    ($name:literal / $index:literal) => {
+        Wallet { name: $name, index: $index }
     };
 }
 
-macro_rules! story {
+macro_rules! scenario {
     ($($day:literal $payer:literal $(/ $from:literal)? $(and $other:literal $(/ $with:literal)?)*
        pays $($amount:tt to $payee:literal $(/ $to:literal)?),+;)+) => {
         &[$(Payment {
             day: $day,
-            payer: purse!($payer $(/ $from)?),
-            others: &[$(purse!($other $(/ $with)?)),*],
-            payees: &[$((purse!($payee $(/ $to)?), stringify!($amount))),+],
+            payer: wallet!($payer $(/ $from)?),
+            others: &[$(wallet!($other $(/ $with)?)),*],
+            payees: &[$((wallet!($payee $(/ $to)?), stringify!($amount))),+],
         }),+]
     };
 }
 
-/// Who mines the blocks that nobody else mines.
-pub(super) const POOL: Purse = purse!("Oldmill Mining Pool");
-/// Blocks of others.
-pub(super) const MINED_BY_OTHERS: &[(&str, Purse)] = &[("2024-05-20", purse!("Ines"))];
+/// Miner of all blocks but those of [`MINED_BY_OTHERS`].
+pub(super) const POOL: Wallet = wallet!("Oldmill Mining Pool");
+/// Days of blocks with another miner.
+pub(super) const MINED_BY_OTHERS: &[(&str, Wallet)] = &[("2024-05-20", wallet!("Ines"))];
 
-/// Everything that happens. Within a day, what stands first happens first.
-pub(super) const STORY: &[Payment] = story! {
+/// All payments. Payments of one day are in the order of the table.
+pub(super) const SCENARIO: &[Payment] = scenario! {
     // The pool sells what it mined, and pays a member.
     "2024-04-29" "Oldmill Mining Pool" pays 120 to "Harbor Lane Exchange", 60 to "Meridian Square Exchange";
     "2024-05-13" "Oldmill Mining Pool" pays 25 to "Quickstone Instant Swap";

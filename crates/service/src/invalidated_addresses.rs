@@ -1,0 +1,148 @@
+//! Addresses that the latest blocks pay or spend from: their cached answers are no longer repeated.
+
+use std::{
+    collections::{BTreeMap, HashSet, VecDeque},
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+};
+
+use assay_engine::{address::CanonicalAddress, chain::ChainId};
+
+/// Largest number of steps in memory for a chain: with a step per block, more than the lifetime of an
+/// answer.
+const MAX_STEPS: usize = 256;
+
+/// Addresses of the blocks of each chain since the program started.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InvalidatedAddresses {
+    chains: BTreeMap<ChainId, VecDeque<Step>>,
+}
+
+/// Blocks of a chain between two reads of it.
+#[derive(Clone, Debug)]
+struct Step {
+    /// Hash of the latest block at the end of the step. Answers name the latest block that they rest on; if
+    /// that block ends no step, blocks may have been added or rolled back since.
+    tip: String,
+    /// Hashes of the addresses in the blocks. A collision costs a needless computation, never a stale
+    /// answer.
+    addresses: HashSet<u64>,
+}
+
+impl InvalidatedAddresses {
+    /// Adds the addresses of blocks up to the one whose hash is `tip`.
+    pub(super) fn add<'a>(
+        &mut self,
+        chain: ChainId,
+        tip: String,
+        addresses: impl Iterator<Item = &'a CanonicalAddress>,
+    ) {
+        let steps = self.chains.entry(chain).or_default();
+        steps.push_back(Step { tip, addresses: addresses.map(hash).collect() });
+        if steps.len() > MAX_STEPS {
+            steps.pop_front();
+        }
+    }
+
+    /// Invalidates every address of a chain: blocks were rolled back, or there are too many new ones.
+    pub(super) fn add_everything(&mut self, chain: ChainId, tip: String) {
+        self.chains.insert(chain, VecDeque::from([Step { tip, addresses: HashSet::new() }]));
+    }
+
+    /// Invalidates every address of a chain until it can be read again.
+    pub(super) fn add_unknown(&mut self, chain: ChainId) {
+        self.chains.insert(chain, VecDeque::new());
+    }
+
+    /// Says whether an answer about `address` that rests on the latest block `tip` is still valid.
+    pub(super) fn is_valid(&self, address: &CanonicalAddress, tip: Option<&str>) -> bool {
+        let Some(steps) = self.chains.get(&address.chain()) else {
+            return true;
+        };
+        // An answer without a block is from before the chain was read.
+        let Some(made_at) = tip.and_then(|tip| steps.iter().rposition(|step| step.tip == tip))
+        else {
+            return false;
+        };
+        let wanted = hash(address);
+        !steps.iter().skip(made_at + 1).any(|step| step.addresses.contains(&wanted))
+    }
+}
+
+fn hash(address: &CanonicalAddress) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> CanonicalAddress {
+        CanonicalAddress::parse(ChainId::BTC, text).unwrap()
+    }
+
+    #[test]
+    fn a_block_invalidates_the_addresses_in_it_and_no_others() {
+        let (one, other) = addresses();
+        let mut invalidated = InvalidatedAddresses::default();
+        assert!(invalidated.is_valid(&one, Some("5")), "nothing came in yet");
+        invalidated.add_everything(ChainId::BTC, "10".into());
+        assert!(!invalidated.is_valid(&one, Some("9")) && invalidated.is_valid(&one, Some("10")));
+        assert!(!invalidated.is_valid(&one, None), "the chain had not been read");
+        invalidated.add(ChainId::BTC, "12".into(), [&one].into_iter());
+        assert!(
+            !invalidated.is_valid(&one, Some("10")) && invalidated.is_valid(&other, Some("10"))
+        );
+        assert!(invalidated.is_valid(&one, Some("12")));
+        assert!(
+            !invalidated.is_valid(&other, Some("11")),
+            "between two reads: later blocks are unknown"
+        );
+    }
+
+    #[test]
+    fn answers_of_another_branch_are_invalid_at_any_height() {
+        let (one, _) = addresses();
+        let mut invalidated = InvalidatedAddresses::default();
+        invalidated.add_everything(ChainId::BTC, "142 of the old branch".into());
+        assert!(invalidated.is_valid(&one, Some("142 of the old branch")));
+        // Given a reorganisation seen half way, and then blocks above the old tip.
+        invalidated.add_everything(ChainId::BTC, "130".into());
+        invalidated.add(ChainId::BTC, "136".into(), std::iter::empty());
+        invalidated.add(ChainId::BTC, "143".into(), std::iter::empty());
+        assert!(!invalidated.is_valid(&one, Some("142 of the old branch")));
+        assert!(invalidated.is_valid(&one, Some("130")) && invalidated.is_valid(&one, Some("143")));
+        // Given a switch to a block of the same height.
+        invalidated.add_everything(ChainId::BTC, "143 of a third branch".into());
+        assert!(!invalidated.is_valid(&one, Some("143")));
+    }
+
+    #[test]
+    fn while_a_chain_cannot_be_read_no_answer_is_valid() {
+        let (one, _) = addresses();
+        let mut invalidated = InvalidatedAddresses::default();
+        invalidated.add_everything(ChainId::BTC, "10".into());
+        invalidated.add_unknown(ChainId::BTC);
+        assert!(!invalidated.is_valid(&one, Some("10")));
+        invalidated.add_everything(ChainId::BTC, "11".into());
+        assert!(invalidated.is_valid(&one, Some("11")) && !invalidated.is_valid(&one, Some("10")));
+    }
+
+    #[test]
+    fn answers_older_than_the_steps_in_memory_are_invalid() {
+        let (one, _) = addresses();
+        let mut invalidated = InvalidatedAddresses::default();
+        for height in 0..MAX_STEPS {
+            invalidated.add(ChainId::BTC, height.to_string(), std::iter::empty());
+        }
+        assert!(invalidated.is_valid(&one, Some("0")));
+        invalidated.add(ChainId::BTC, "1000".into(), std::iter::empty());
+        assert!(!invalidated.is_valid(&one, Some("0")) && invalidated.is_valid(&one, Some("1")));
+    }
+
+    fn addresses() -> (CanonicalAddress, CanonicalAddress) {
+        (
+            address("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+            address("12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"),
+        )
+    }
+}
