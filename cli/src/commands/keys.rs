@@ -57,7 +57,7 @@ pub(super) struct CreateArgs {
     json: bool,
 }
 
-/// List API keys by id, without their secrets
+/// List API keys by tenant, without their secrets
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// Restrict to one tenant
@@ -222,12 +222,18 @@ async fn rotate(
 
 async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Result<Done, Failure> {
     let control = store.control().await?;
-    let chosen: Vec<KeyView<'_>> = control
-        .keys
-        .iter()
-        .filter(|record| args.tenant.as_ref().is_none_or(|tenant| record.tenant == *tenant))
-        .map(|record| view(record, None, now))
-        .collect();
+    let of_tenant =
+        |record: &&KeyRecord| args.tenant.as_ref().is_none_or(|tenant| record.tenant == *tenant);
+    let mut records: Vec<&KeyRecord> = control.keys.iter().filter(of_tenant).collect();
+    records.sort_by(|one, other| {
+        (&one.tenant, one.created_at, &one.name).cmp(&(
+            &other.tenant,
+            other.created_at,
+            &other.name,
+        ))
+    });
+    let chosen: Vec<KeyView<'_>> =
+        records.into_iter().map(|record| view(record, None, now)).collect();
     let mut output = output();
     if args.json {
         let text = serde_json::to_string_pretty(&chosen).map_err(io::Error::from)?;
