@@ -92,7 +92,7 @@ fn a_label_that_cites_a_list_follows_it() {
     let cited = answer["labels"].as_array().unwrap().iter();
     let cited: Vec<_> = cited.filter(|label| label["category"] == "sanctions").collect();
     assert!(!cited.is_empty());
-    assert!(cited.iter().all(|label| label["status"] == "not_listed"), "{cited:?}");
+    assert!(cited.iter().all(|label| label["status"] == "contradicted_by_list"), "{cited:?}");
     assert_ne!(answer["verdict"], "block");
 }
 
