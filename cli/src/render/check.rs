@@ -4,8 +4,8 @@ use anstyle::{AnsiColor, Style};
 use assay_engine::{
     address::CanonicalAddress,
     assessment::{
-        Amount, AssessedLabel, AssessedListing, AssessedSource, Assessment, ComponentKind,
-        CoverageBlock, CoverageStatus, LabelStatus, ScoringComponent,
+        Amount, AssessedLabel, AssessedListing, AssessedSource, Assessment, CoverageBlock,
+        CoverageStatus, LabelStatus,
     },
     chain::Chain,
     evidence::ListingStatus,
@@ -173,7 +173,7 @@ fn waterfall(page: &mut Page, assessment: &Assessment) {
             "#".repeat(length),
             " ".repeat(bar.saturating_sub(start + length)),
         );
-        page.hanging(&first, &further, about(component));
+        page.hanging(&first, &further, component.detail.clone());
     }
     page.hanging("  ", "  ", format!("{:>6}  of 100", Score::from_tenths(reached).to_string()));
     let named: Vec<&str> =
@@ -183,19 +183,6 @@ fn waterfall(page: &mut Page, assessment: &Assessment) {
         let more = if more > 0 { format!("; {more} more (--json)") } else { String::new() };
         page.hanging("  ", "    ", format!("without points: {}{more}", named.join("; ")));
     }
-}
-
-fn about(component: &ScoringComponent) -> String {
-    let kind = match component.kind {
-        ComponentKind::Sanctions => "listing",
-        ComponentKind::Ownership => "label",
-        ComponentKind::Association => "association",
-        ComponentKind::Exposure => "exposure",
-        ComponentKind::Behavior => "behavior",
-        ComponentKind::MinimumScoreRule => "minimum",
-        ComponentKind::Incomplete => "incomplete",
-    };
-    format!("{kind}: {}", component.detail)
 }
 
 fn draw_listing(page: &mut Page, listing: &AssessedListing) {

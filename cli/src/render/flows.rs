@@ -237,13 +237,13 @@ fn endpoint(chain: &Chain, piece: &Piece<'_>) -> String {
         (false, None) => Style::new(),
     };
     let name = match (&line.entity, line.unresolved_reason) {
-        (Some(entity), _) => format!("{} ({})", entity, line.endpoint_type),
+        (Some(entity), _) => format!("{} ({})", entity, line.endpoint_type.replace('_', " ")),
         (None, Some(reason)) => {
             let reason = serde_json::to_value(reason).ok();
             let reason = reason.as_ref().and_then(|reason| reason.as_str()).unwrap_or_default();
             format!("unresolved: {}", reason.replace('_', " "))
         }
-        (None, None) => line.endpoint_type.to_owned(),
+        (None, None) => line.endpoint_type.replace('_', " "),
     };
     let via = line.category.filter(|category| category.as_str() != line.endpoint_type);
     let via = via.filter(|_| !matches!(line.endpoint_type, "mining" | "coinjoin" | "bridge"));
