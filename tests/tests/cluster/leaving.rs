@@ -66,6 +66,9 @@ fn a_tenant_of_which_nothing_is_kept_any_more_is_another_one_when_it_comes() {
     platform.wait_for_answer(&first, 401);
     let good = "SELECT count(*) FROM api_keys WHERE revoked_at IS NULL";
     wait_until("its keys are revoked", || platform.postgres.query(good) == "0");
+    // What it was charged last is in the database, not on its way there.
+    let pending = r#"assay_records_pending{record="usage"}"#;
+    wait_until("its charges are written", || platform.server.metric::<u64>(pending) == 0);
     let folder = tempfile::tempdir().unwrap();
     platform.postgres.used_by(folder.path());
     let purged = assay(folder.path(), ["purge"]).ok().stdout;

@@ -13,6 +13,9 @@ use assay_tests::{Caller, platform::Platform, wait_until};
 
 use crate::support::{ADDRESSES, is_ready, roomy};
 
+/// Pause of a caller between two requests.
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// Whom requests are sent to: what a load balancer knows, which learns of a server that goes only after
 /// it was told to go.
 #[derive(Debug, Default)]
@@ -52,6 +55,8 @@ fn a_rolling_restart_loses_no_request() {
                         Ok(answer) => lost.push(format!("{}: {}", answer.status, answer.text)),
                         Err(error) => lost.push(format!("{error:?}")),
                     }
+                    // A load that keeps no server from its limits, however few cores there are.
+                    thread::sleep(PAUSE);
                 }
                 lost
             })
