@@ -149,6 +149,7 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     let mut wired = Wired::start();
     wired.until_known();
     wired.postgres.cut();
+    assert_eq!(wired.status(ADDRESSES[0]), 200);
     wired.redis.cut();
     let _ = wired.status(ADDRESSES[0]);
     wired.server.signal("TERM");
@@ -161,6 +162,7 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     assert_eq!(wired.server.wait(), Some(0), "{}", wired.server.log());
     eprintln!("cut off from everything, it stopped after {:.1} s", took.as_secs_f64());
     let log = wired.server.log();
+    assert!(log.contains("charges and answers that could not be written are lost"), "{log}");
     assert!(log.contains("stopped"), "{log}");
 }
 

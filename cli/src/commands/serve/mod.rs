@@ -10,7 +10,7 @@ mod greet;
 mod listen;
 mod lock;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use assay_database::ChangeSubscription;
 use tokio::{sync::oneshot, task::JoinSet};
@@ -21,7 +21,7 @@ use assay_api::{
     TlsFiles,
 };
 use assay_service::{
-    Bounds, LoadError, Refresher, Service, SharedLimits, background, chains::follower,
+    Backlog, Bounds, LoadError, Refresher, Service, SharedLimits, background, chains::follower,
     revoked_keys, write_regularly,
 };
 
@@ -31,6 +31,10 @@ use self::{
 };
 use super::{Context, Done, Failure};
 use crate::settings::{Feeds, Settings, Switch};
+
+/// Longest time after the last request for writing charges, returning tokens and closing connections. A pod
+/// of the operator has as long for it before it is killed.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
@@ -146,12 +150,24 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
             limits.end().await;
         }
     };
-    // Side by side: each waits for a while where the network is cut.
-    let (written, ()) = tokio::join!(writing, giving_back);
-    if let Err(error) = written {
-        tracing::error!(%error, "failed to write what was left");
+    let flush = async {
+        // Side by side: each waits for a while where the network is cut.
+        let (written, ()) = tokio::join!(writing, giving_back);
+        if let Err(error) = written {
+            tracing::error!(%error, "failed to write what was left");
+        }
+        databases.close().await;
+    };
+    if tokio::time::timeout(FLUSH_TIMEOUT, flush).await.is_err() {
+        tracing::error!(
+            seconds = FLUSH_TIMEOUT.as_secs(),
+            "the last writes took too long and were given up"
+        );
     }
-    databases.close().await;
+    let Backlog { usage, answers, .. } = service.recorder.backlog();
+    if usage > 0 || answers > 0 {
+        tracing::error!(usage, answers, "charges and answers that could not be written are lost");
+    }
     tracing::info!("stopped");
     if let Some(collector) = &context.collector {
         collector.send_last_metrics(print()).await;
