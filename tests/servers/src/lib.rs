@@ -12,4 +12,4 @@ pub mod redis;
 pub use certificates::{Authority, Certified};
 pub use listener::Listener;
 pub use port::free_port;
-pub use postgres::{Postgres, Starting};
+pub use postgres::{Postgres, PostgresServer, Starting};

@@ -1,5 +1,7 @@
 //! PostgreSQL for tests: a server of a test's own, or a database on one that the tests of a process share.
 
+mod databases;
+
 use std::{
     env, fs,
     io::{BufRead, BufReader, Read, Write},
@@ -13,6 +15,7 @@ use std::{
 };
 
 use crate::free_port;
+pub use databases::PostgresServer;
 
 /// Where Debian keeps the programs of each version.
 const VERSIONS: &str = "/usr/lib/postgresql";

@@ -1,16 +1,11 @@
 //! Fresh graphs of every backend.
 
-#[expect(dead_code, reason = "shared with the tests of the stores")]
-#[path = "../../../store/tests/all/backends/server.rs"]
-pub(crate) mod server;
-
 use std::{path::Path, sync::Arc};
 
 use assay_database::postgres::PostgresDatabase;
 use assay_graph::{GraphStore, PostgresGraphs, SqliteGraphs};
+use assay_test_servers::PostgresServer;
 use tempfile::TempDir;
-
-use server::Server;
 
 /// Graphs in a folder of their own.
 pub(crate) fn sqlite() -> (Arc<dyn GraphStore>, TempDir) {
@@ -24,7 +19,7 @@ pub(crate) fn in_folder(folder: &Path) -> SqliteGraphs {
 
 /// Graphs in a database of their own.
 pub(crate) async fn postgres() -> (Arc<dyn GraphStore>, ()) {
-    let url = Server::of_this_process().owned_database().await;
+    let url = PostgresServer::of_this_process().owned_database();
     (Arc::new(in_database(&url).await), ())
 }
 

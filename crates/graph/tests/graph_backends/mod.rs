@@ -7,9 +7,10 @@ use assay_graph::{
     Graph, GraphError, GraphStore,
     conformance::{CHAIN, TestChain, append, at, graph, options, reference, writer},
 };
+use assay_test_servers::PostgresServer;
 use sqlx::{Connection, Executor, PgConnection, Row, SqliteConnection};
 
-use crate::backends::{in_database, in_folder, server::Server};
+use crate::backends::{in_database, in_folder};
 
 #[tokio::test]
 async fn a_graph_is_a_file_in_a_private_folder() {
@@ -66,7 +67,7 @@ async fn a_file_of_a_newer_program_is_refused() {
 
 #[tokio::test]
 async fn a_schema_of_a_newer_program_is_refused() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let store = in_database(&url).await;
     drop(writer(&store, 0).await);
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -89,7 +90,7 @@ async fn a_schema_of_a_newer_program_is_refused() {
 
 #[tokio::test]
 async fn two_programs_share_the_graphs_of_a_database() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let (one, other) = (in_database(&url).await, in_database(&url).await);
     let chain = TestChain::generate(3, 0, 5);
     let mut writer = writer(&one, 0).await;
@@ -98,13 +99,13 @@ async fn two_programs_share_the_graphs_of_a_database() {
     append(&mut *writer, &chain.blocks, 2).await;
     let right = reference(&chain).fingerprint().await.unwrap();
     assert_eq!(graph(&other).await.fingerprint().await.unwrap(), right);
-    let elsewhere = in_database(&Server::of_this_process().database().await).await;
+    let elsewhere = in_database(&PostgresServer::of_this_process().database()).await;
     assert!(elsewhere.writer(CHAIN, options(0)).await.is_ok(), "another database");
 }
 
 #[tokio::test]
 async fn who_loses_the_connection_writes_no_more() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let store = in_database(&url).await;
     let chain = TestChain::generate(4, 0, 6);
     let mut lost = writer(&store, 0).await;
@@ -128,7 +129,7 @@ async fn who_loses_the_connection_writes_no_more() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_read_while_blocks_come_and_go_is_of_one_state() {
     let directory = tempfile::tempdir().unwrap();
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let stores: [Arc<dyn GraphStore>; 2] =
         [Arc::new(in_folder(directory.path())), Arc::new(in_database(&url).await)];
     for store in stores {

@@ -1,14 +1,11 @@
 //! Fresh stores of every backend.
 
-pub(crate) mod server;
-
 use std::sync::Arc;
 
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, SqliteStore, Store};
+use assay_test_servers::PostgresServer;
 use tempfile::TempDir;
-
-use server::Server;
 
 /// A store of its own, and what must outlive it.
 pub(crate) struct Backend {
@@ -23,7 +20,7 @@ pub(crate) async fn sqlite() -> Backend {
 }
 
 pub(crate) async fn postgres() -> Backend {
-    let url = Server::of_this_process().owned_database().await;
+    let url = PostgresServer::of_this_process().owned_database();
     let store = PostgresStore::open_or_create(&url, Environment::Production).await;
     Backend { store: Arc::new(store.unwrap()), _directory: None }
 }

@@ -3,10 +3,9 @@
 use assay_engine::{evidence::Tier, facts::Environment};
 use assay_store::{PostgresStore, SqliteStore, Store, intel::LabelFilter};
 use assay_tenancy::manifest::{API_VERSION, Document};
+use assay_test_servers::PostgresServer;
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
-
-use crate::backends::server::Server;
 
 #[tokio::test]
 async fn an_embedded_database_of_before_is_read_in_the_new_words() {
@@ -22,7 +21,7 @@ async fn an_embedded_database_of_before_is_read_in_the_new_words() {
 
 #[tokio::test]
 async fn a_shared_database_of_before_is_read_in_the_new_words() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let mut connection = PgConnection::connect(&url).await.unwrap();
     connection.execute(include_str!("postgres.sql")).await.unwrap();
     connection.close().await.unwrap();

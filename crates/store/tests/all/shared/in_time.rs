@@ -8,13 +8,14 @@ use assay_engine::{chain::ChainId, facts::Environment};
 use assay_store::{
     ControlStore, FetchedStore, PostgresStore, Store, StoreError, fetched::FetchedKind,
 };
+use assay_test_servers::PostgresServer;
 use sqlx::{Connection, Executor, PgConnection, Row};
 
-use super::{PATIENCE, backends::server::Server};
+use super::PATIENCE;
 
 /// A store whose tables somebody else can lock.
 async fn lockable(readers: u32) -> (String, Arc<PostgresStore>, PgConnection) {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let address = DatabaseAddress::at(&url).with_readers(readers);
     let store = PostgresStore::open_or_create(address, Environment::Production).await.unwrap();
     let other = PgConnection::connect(&url).await.unwrap();

@@ -19,10 +19,11 @@ use assay_tenancy::{
     Name,
     key::{KeyId, Scope},
 };
+use assay_test_servers::PostgresServer;
 use jiff::civil::date;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-use super::{PATIENCE, at, backends::server::Server, graphs, key};
+use super::{PATIENCE, at, graphs, key};
 
 /// How many probes are made where nothing else is said; `ASSAY_PROBES` says otherwise.
 const PROBES: usize = 2_000;
@@ -50,14 +51,14 @@ struct Database {
 
 impl Database {
     async fn new() -> Self {
-        let server = Server::of_this_process();
-        let superuser = server.database().await;
+        let server = PostgresServer::of_this_process();
+        let superuser = server.database();
         open_or_create(&superuser).await.close().await;
         let (_, name) = superuser.rsplit_once('/').unwrap();
         let mut logins = BTreeMap::new();
         for role in ["serve", "ingest", "control", "migrate"] {
             let options = format!("IN ROLE assay_{role}");
-            let login = server.login(&superuser, &format!("{role}_{name}"), &options).await;
+            let login = server.login(&superuser, &format!("{role}_{name}"), &options);
             logins.insert(role, login);
         }
         Self { superuser, logins }
@@ -346,8 +347,8 @@ async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it()
     let database = Database::new().await;
     let (_, name) = database.superuser.rsplit_once('/').unwrap();
     let second = format!("second_{name}");
-    let server = Server::of_this_process();
-    let second = server.login(&database.superuser, &second, "IN ROLE assay_ingest").await;
+    let server = PostgresServer::of_this_process();
+    let second = server.login(&database.superuser, &second, "IN ROLE assay_ingest");
     let chain = TestChain::generate(1, 0, 4);
     let (begun, rest) = chain.blocks.split_at(2);
     let options = WriterOptions { start: 0, sample: false, backfill: true };
@@ -496,8 +497,8 @@ async fn the_tables_are_the_migrating_groups_and_bind_it_too() {
 #[tokio::test]
 async fn whoever_may_not_make_roles_is_told_so_and_works_without() {
     // A server that has none yet.
-    let server = Server::start();
-    let owner = server.owned_database().await;
+    let server = PostgresServer::start();
+    let owner = server.owned_database();
     let store = open_or_create(&owner).await;
     assert_eq!(store.arrange_roles().await.unwrap(), Roles::Missing);
     store.add_key(&key(1, "acme"), None).await.unwrap();
@@ -511,7 +512,7 @@ async fn whoever_may_not_make_roles_is_told_so_and_works_without() {
     let mut superuser = PgConnection::connect(&server.url(name)).await.unwrap();
     let statements = assay_store::postgres::roles_sql();
     superuser.execute(AssertSqlSafe(statements)).await.unwrap();
-    let serve = server.login(&server.url(name), "y", "IN ROLE assay_serve").await;
+    let serve = server.login(&server.url(name), "y", "IN ROLE assay_serve");
     let serve = PostgresStore::open(&serve).await.unwrap();
     assert_eq!(serve.control().await.unwrap().keys.len(), 1);
     assert!(serve.add_key(&key(2, "acme"), None).await.is_err());
@@ -520,10 +521,10 @@ async fn whoever_may_not_make_roles_is_told_so_and_works_without() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
     // Given a chain that was ingested where there were no roles yet, by a login that may make none.
-    let server = Server::start();
-    let superuser = server.database().await;
+    let server = PostgresServer::start();
+    let superuser = server.database();
     let (_, name) = superuser.rsplit_once('/').unwrap();
-    let plain = server.login(&superuser, "plain", "").await;
+    let plain = server.login(&superuser, "plain", "");
     let mut connection = PgConnection::connect(&superuser).await.unwrap();
     let give = format!("ALTER DATABASE {name} OWNER TO plain; ALTER SCHEMA public OWNER TO plain");
     connection.execute(AssertSqlSafe(give)).await.unwrap();
@@ -541,7 +542,7 @@ async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
     assert_eq!(store_of_superuser.arrange_roles().await.unwrap(), Roles::Ready);
 
     // Then any member of the ingesting role goes on, the one who began included; others read.
-    let ingest = server.login(&superuser, "ingests", "IN ROLE assay_ingest").await;
+    let ingest = server.login(&superuser, "ingests", "IN ROLE assay_ingest");
     let ingest = PostgresStore::open(&ingest).await.unwrap();
     let mut graph = graphs(&ingest).writer(chain.id, options).await.unwrap();
     graph.append(rest, 0, at(0)).await.unwrap();
@@ -551,7 +552,7 @@ async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
     graph.verified(at(1)).await.unwrap();
     drop(graph);
     for role in ["serve", "control"] {
-        let login = server.login(&superuser, role, &format!("IN ROLE assay_{role}")).await;
+        let login = server.login(&superuser, role, &format!("IN ROLE assay_{role}"));
         let store = PostgresStore::open(&login).await.unwrap();
         let read = graphs(&store).graph(chain.id).await.unwrap().unwrap();
         assert_eq!(read.tip().await.unwrap().unwrap().block.height, 3, "{role}");

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 use assay_store::{ControlStore, PostgresStore, Store, StoreError};
+use assay_test_servers::PostgresServer;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tokio::sync::Barrier;
 
-use super::{PATIENCE, backends::server::Server, key};
+use super::{PATIENCE, key};
 
 async fn open_or_create(url: &str) -> Result<PostgresStore, StoreError> {
     PostgresStore::open_or_create(url, Environment::Production).await
@@ -37,8 +38,8 @@ async fn newest(url: &str) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_replicas_that_start_at_once_make_one_store() {
     for url in [
-        Server::of_this_process().database().await,
-        Server::of_this_process().owned_database().await,
+        PostgresServer::of_this_process().database(),
+        PostgresServer::of_this_process().owned_database(),
     ] {
         let together = Arc::new(Barrier::new(10));
         let tasks: Vec<_> = (0..10)
@@ -62,7 +63,7 @@ async fn ten_replicas_that_start_at_once_make_one_store() {
 
 #[tokio::test]
 async fn every_migration_says_what_it_means_for_older_programs() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     open_or_create(&url).await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
     let silent = "SELECT count(*) FROM _sqlx_migrations FULL JOIN schema_versions USING (version)
@@ -72,7 +73,7 @@ async fn every_migration_says_what_it_means_for_older_programs() {
 
 #[tokio::test]
 async fn a_newer_schema_that_only_expands_is_used() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     open_or_create(&url).await.unwrap().close().await;
     let known = newest(&url).await;
     migrate_to_the_future(&url, known + 1, Some(("expand", known))).await;
@@ -87,7 +88,7 @@ async fn a_newer_schema_that_only_expands_is_used() {
 #[tokio::test]
 async fn a_newer_schema_that_takes_something_away_is_refused() {
     for says in [Some("contract"), None] {
-        let url = Server::of_this_process().database().await;
+        let url = PostgresServer::of_this_process().database();
         open_or_create(&url).await.unwrap().close().await;
         let known = newest(&url).await;
         migrate_to_the_future(&url, known + 1, Some(("expand", known))).await;
@@ -106,10 +107,10 @@ async fn a_newer_schema_that_takes_something_away_is_refused() {
 
 #[tokio::test]
 async fn a_program_that_may_not_migrate_says_who_should() {
-    let server = Server::of_this_process();
-    let url = server.database().await;
+    let server = PostgresServer::of_this_process();
+    let url = server.database();
     let (_, name) = url.rsplit_once('/').unwrap();
-    let login = server.login(&url, &format!("nobody_{name}"), "").await;
+    let login = server.login(&url, &format!("nobody_{name}"), "");
     let error = open_or_create(&login).await.unwrap_err();
     assert!(matches!(error, StoreError::Database(DatabaseError::MayNotMigrate)), "{error}");
     assert!(error.to_string().contains("assay migrate"), "{error}");
@@ -117,8 +118,8 @@ async fn a_program_that_may_not_migrate_says_who_should() {
 
 #[tokio::test]
 async fn members_of_the_migrating_group_take_over_from_each_other() {
-    let server = Server::of_this_process();
-    let url = server.database().await;
+    let server = PostgresServer::of_this_process();
+    let url = server.database();
     open_or_create(&url).await.unwrap().close().await;
     // As if the newest migrations had not been made.
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -139,7 +140,7 @@ async fn members_of_the_migrating_group_take_over_from_each_other() {
         .unwrap();
     let (_, name) = url.rsplit_once('/').unwrap();
     let login = format!("member_{name}");
-    let member = server.login(&url, &login, "IN ROLE assay_migrate").await;
+    let member = server.login(&url, &login, "IN ROLE assay_migrate");
     open_or_create(&member).await.unwrap().close().await;
     let owners = "SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'public'";
     let rows = connection.fetch_all(owners).await.unwrap();

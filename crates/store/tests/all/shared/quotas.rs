@@ -8,9 +8,10 @@ use assay_store::{
     PostgresStore, QuotaStore,
     coordination::quotas::{QuotaCounter, QuotaRequest, QuotaReturn},
 };
+use assay_test_servers::PostgresServer;
 use sqlx::{Connection, Executor, PgConnection, Row};
 
-use super::{PATIENCE, backends::server::Server};
+use super::PATIENCE;
 
 /// A window that does not end while a test runs, unless it began before 2033.
 const LONG: u32 = 2_000_000_000;
@@ -28,7 +29,7 @@ fn request(subject: &str, allowed: u64, wanted: u64) -> QuotaRequest {
 }
 
 async fn stores(number: usize) -> (String, Vec<Arc<PostgresStore>>) {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let mut stores = Vec::new();
     for _ in 0..number {
         let store = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();

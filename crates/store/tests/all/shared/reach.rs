@@ -6,6 +6,7 @@ use assay_database::DatabaseError;
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
 use assay_store::{ControlStore, PostgresStore, Store, StoreError};
+use assay_test_servers::PostgresServer;
 use futures_util::future::{Either, join_all, select};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tempfile::TempDir;
@@ -15,11 +16,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{
-    PATIENCE,
-    backends::server::{PASSWORD, Server},
-    key,
-};
+use super::{PATIENCE, key};
 
 async fn open_or_create(address: impl Into<DatabaseAddress>) -> Result<PostgresStore, StoreError> {
     PostgresStore::open_or_create(address, Environment::Production).await
@@ -70,17 +67,17 @@ struct Login {
 
 impl Login {
     async fn new() -> Self {
-        let server = Server::of_this_process();
-        let superuser = server.database().await;
+        let server = PostgresServer::of_this_process();
+        let superuser = server.database();
         open_or_create(&superuser).await.unwrap().close().await;
         let (before, database) = superuser.rsplit_once('/').unwrap();
         let (_, host) = before.rsplit_once('@').unwrap();
         let name = format!("rotated_{database}");
-        server.login(&superuser, &name, "IN ROLE assay_control").await;
+        let _ = server.login(&superuser, &name, "IN ROLE assay_control");
         let without_password = format!("postgres://{name}@{host}/{database}");
         let folder = tempfile::tempdir().unwrap();
         let login = Self { superuser, name, without_password, folder };
-        login.write(PASSWORD);
+        login.write(PostgresServer::PASSWORD);
         login
     }
 
@@ -132,7 +129,7 @@ async fn a_password_that_is_written_late_is_found_when_it_is_there() {
     let error = store.revisions().await.unwrap_err();
     let text = format!("{error} {error:?}");
     assert!(text.contains("password authentication failed"), "{text}");
-    assert!(!text.contains(PASSWORD), "{text}");
+    assert!(!text.contains(PostgresServer::PASSWORD), "{text}");
     login.write("another");
     store.revisions().await.expect("the first call after it was written");
 }
@@ -145,9 +142,9 @@ async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
     let with = |name: &str| {
         login.without_password.replacen(&format!("//{}@", login.name), &format!("//{name}@"), 1)
     };
-    let server = Server::of_this_process();
+    let server = PostgresServer::of_this_process();
     let second = format!("second_{}", login.name);
-    server.login(&login.superuser, &second, "IN ROLE assay_control").await;
+    let _ = server.login(&login.superuser, &second, "IN ROLE assay_control");
     fs::write(&url, with(&login.name)).unwrap();
     let address = DatabaseAddress::in_file(&url)
         .with_password_file(&login.file())
@@ -174,7 +171,7 @@ async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_replaced_after_their_lifetime() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let address = DatabaseAddress::at(&url).with_lifetime(Duration::from_millis(50));
     let store = open_or_create(address).await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -214,15 +211,15 @@ async fn what_is_wrong_with_a_file_of_credentials_is_said_without_what_is_in_it(
     let store = PostgresStore::open(login.address()).await.unwrap();
     let hints = store.subscribe().unwrap();
     let shown = format!("{error} {error:?} {store:?} {hints:?} {:?}", login.address());
-    for secret in [PASSWORD, "s3", "cr@t"] {
+    for secret in [PostgresServer::PASSWORD, "s3", "cr@t"] {
         assert!(!shown.contains(secret), "{shown}");
     }
 }
 
 #[tokio::test]
 async fn a_server_that_takes_no_writes_is_not_used() {
-    let server = Server::start();
-    let url = server.database().await;
+    let server = PostgresServer::start();
+    let url = server.database();
     open_or_create(&url).await.unwrap().close().await;
     run(&url, "ALTER SYSTEM SET default_transaction_read_only = on").await;
     run(&url, "SELECT pg_reload_conf()").await;
@@ -245,8 +242,8 @@ async fn a_server_that_takes_no_writes_is_not_used() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_primary_is_found_again_after_a_failover() {
-    let primary = Server::start();
-    let url = primary.database().await;
+    let primary = PostgresServer::start();
+    let url = primary.database();
     open_or_create(&url).await.unwrap().close().await;
     let standby = primary.standby();
     let (_, name) = url.rsplit_once('/').unwrap();
@@ -280,7 +277,7 @@ async fn the_primary_is_found_again_after_a_failover() {
         }
     };
     let error = tokio::time::timeout(PATIENCE, gone).await.expect("the primary is gone");
-    assert!(!format!("{error} {error:?}").contains(PASSWORD), "{error}");
+    assert!(!format!("{error} {error:?}").contains(PostgresServer::PASSWORD), "{error}");
     connection.execute("SELECT pg_promote()").await.unwrap();
     in_the_end(async || store.add_key(&key(2, "acme"), None).await).await;
     assert_eq!(store.control().await.unwrap().keys.len(), 2, "nothing that was there is lost");
@@ -298,8 +295,8 @@ async fn the_primary_is_found_again_after_a_failover() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_demoted_while_connected_is_left() {
     // Both hold the same; the second one is no standby, so that it can take writes at once.
-    let (first, second) = (Server::start(), Server::start());
-    let (one, other) = (first.database().await, second.database().await);
+    let (first, second) = (PostgresServer::start(), PostgresServer::start());
+    let (one, other) = (first.database(), second.database());
     assert_eq!(one.rsplit_once('/').unwrap().1, other.rsplit_once('/').unwrap().1);
     open_or_create(&other).await.unwrap().close().await;
     let store = open_or_create(&at_hosts(&one, &[&first.host(), &second.host()])).await.unwrap();
@@ -324,7 +321,7 @@ struct Wire {
 }
 
 impl Wire {
-    async fn to(server: &Server) -> Self {
+    async fn to(server: &PostgresServer) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
         let (silent, is_silent) = watch::channel(false);
@@ -350,8 +347,8 @@ impl Wire {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_falls_silent_is_left() {
-    let (first, second) = (Server::start(), Server::start());
-    let (one, other) = (first.database().await, second.database().await);
+    let (first, second) = (PostgresServer::start(), PostgresServer::start());
+    let (one, other) = (first.database(), second.database());
     open_or_create(&other).await.unwrap().close().await;
     let wire = Wire::to(&first).await;
     let store = open_or_create(&at_hosts(&one, &[&wire.host, &second.host()])).await.unwrap();

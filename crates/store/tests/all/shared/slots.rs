@@ -4,10 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, SlotStore};
+use assay_test_servers::PostgresServer;
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-use super::backends::{self, server::Server};
+use super::backends;
 
 const LONG: Duration = Duration::from_hours(1);
 /// Practically expired when the answer arrives.
@@ -21,7 +22,7 @@ struct SlotTable {
 
 impl SlotTable {
     async fn new() -> Self {
-        let url = Server::of_this_process().database().await;
+        let url = PostgresServer::of_this_process().database();
         let store = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
         let connection = PgConnection::connect(&url).await.unwrap();
         Self { store: Arc::new(store), connection }

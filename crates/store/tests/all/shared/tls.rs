@@ -10,11 +10,11 @@ use std::{
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError};
-use assay_test_servers::Authority;
+use assay_test_servers::{Authority, PostgresServer};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tempfile::TempDir;
 
-use super::{PATIENCE, backends::server::Server};
+use super::PATIENCE;
 
 /// Certificates of a made-up authority: of a server called `localhost`, and of a client. The authority
 /// `other` has none.
@@ -46,7 +46,7 @@ impl Certificates {
 
 /// A server with TLS that lets a login `certified` in by certificate alone, and nobody without TLS.
 struct Secured {
-    server: Server,
+    server: PostgresServer,
     certificates: Certificates,
     /// Of a store that is there, at `localhost`.
     url: String,
@@ -54,10 +54,10 @@ struct Secured {
 
 impl Secured {
     async fn new() -> Self {
-        let (server, certificates) = (Server::start(), Certificates::new());
-        let url = server.database().await;
+        let (server, certificates) = (PostgresServer::start(), Certificates::new());
+        let url = server.database();
         open(&url).await.unwrap().close().await;
-        server.login(&url, "certified", "IN ROLE assay_serve").await;
+        let _ = server.login(&url, "certified", "IN ROLE assay_serve");
         let mut connection = PgConnection::connect(&url).await.unwrap();
         let file = |name: &str| certificates.path(name).display().to_string();
         for (setting, value) in [

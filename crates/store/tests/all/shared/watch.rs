@@ -6,13 +6,10 @@ use assay_database::ChangeSubscription;
 use assay_engine::facts::Environment;
 use assay_graph::{GraphStore, WriterOptions, conformance::TestChain};
 use assay_store::{ControlStore, IntelStore, PostgresStore, Store};
+use assay_test_servers::PostgresServer;
 use sqlx::{Connection, Executor, PgConnection, Row, postgres::PgListener};
 
-use super::{
-    PATIENCE, at,
-    backends::{self, server::Server},
-    graphs, key,
-};
+use super::{PATIENCE, at, backends, graphs, key};
 
 async fn next(hints: &mut ChangeSubscription) {
     tokio::time::timeout(PATIENCE, hints.changed()).await.expect("a hint");
@@ -20,7 +17,7 @@ async fn next(hints: &mut ChangeSubscription) {
 
 /// Two programs with a store each, and what the second one hears.
 async fn two() -> (String, Arc<PostgresStore>, ChangeSubscription) {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let writer = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
     let reader = PostgresStore::open(&url).await.unwrap();
     let mut hints = reader.subscribe().expect("a shared store gives hints");
@@ -131,8 +128,8 @@ async fn a_lost_connection_is_made_again_and_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_restarts_is_listened_to_again() {
-    let server = Server::start();
-    let url = server.database().await;
+    let server = PostgresServer::start();
+    let url = server.database();
     let store = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
     let mut hints = store.subscribe().unwrap();
     next(&mut hints).await;

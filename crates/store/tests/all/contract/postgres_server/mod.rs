@@ -15,6 +15,7 @@ use assay_store::{
     intel::{LabelChange, LabelReading},
     usage::UsageCount,
 };
+use assay_test_servers::PostgresServer;
 use jiff::civil::date;
 use sqlx::{Connection, Executor, PgConnection, Row};
 
@@ -22,7 +23,6 @@ use super::{
     at, batch, charged, import, import_first, key, label, labels, labels_of, ofac, plan, read,
     reference,
 };
-use crate::backends::server::{PASSWORD, Server};
 
 async fn open_or_create(url: &str) -> Result<PostgresStore, StoreError> {
     PostgresStore::open_or_create(url, Environment::Production).await
@@ -30,7 +30,7 @@ async fn open_or_create(url: &str) -> Result<PostgresStore, StoreError> {
 
 /// Two programs with a store each, on one new database.
 async fn two() -> [Arc<PostgresStore>; 2] {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     [
         Arc::new(open_or_create(&url).await.unwrap()),
         Arc::new(PostgresStore::open(&url).await.unwrap()),
@@ -46,7 +46,7 @@ async fn is_empty(url: &str) -> bool {
 
 #[tokio::test]
 async fn reading_does_not_make_a_store() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let error = PostgresStore::open(&url).await.unwrap_err();
     assert!(matches!(error, StoreError::Empty(_)), "{error}");
     assert!(is_empty(&url).await);
@@ -54,7 +54,7 @@ async fn reading_does_not_make_a_store() {
 
 #[tokio::test]
 async fn a_store_stays_what_it_was_made_as() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let store = PostgresStore::open_or_create(&url, Environment::Sample).await.unwrap();
     store.close().await;
     let store = open_or_create(&url).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_store_stays_what_it_was_made_as() {
 
 #[tokio::test]
 async fn a_schema_newer_than_the_program_is_refused() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     open_or_create(&url).await.unwrap().close().await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
     connection
@@ -86,7 +86,7 @@ async fn a_schema_newer_than_the_program_is_refused() {
 #[tokio::test]
 async fn a_database_that_cannot_hold_every_name_is_refused() {
     let options = "ENCODING 'LATIN1' LOCALE 'C'";
-    let url = Server::of_this_process().database_with(options).await;
+    let url = PostgresServer::of_this_process().database_with(options);
     let error = open_or_create(&url).await.unwrap_err();
     assert!(matches!(error, StoreError::Database(DatabaseError::Unsuitable { .. })), "{error}");
     assert!(error.to_string().contains("LATIN1"));
@@ -95,8 +95,8 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
 
 #[tokio::test]
 async fn no_error_tells_the_password() {
-    let server = Server::of_this_process();
-    let good = server.database().await;
+    let server = PostgresServer::of_this_process();
+    let good = server.database();
     let store = open_or_create(&good).await.unwrap();
     let (credentials, _) = good.rsplit_once('@').unwrap();
     let mut told = vec![format!("{store:?}")];
@@ -115,7 +115,7 @@ async fn no_error_tells_the_password() {
     assert!(matches!(error, StoreError::Database(DatabaseError::InvalidUrl(_))), "{error}");
     told.extend([error.to_string(), format!("{error:?}")]);
     for text in told {
-        for secret in [PASSWORD, "s3", "cr@t", "cr%40t"] {
+        for secret in [PostgresServer::PASSWORD, "s3", "cr@t", "cr%40t"] {
             assert!(!text.contains(secret), "{text}");
         }
     }
@@ -123,7 +123,7 @@ async fn no_error_tells_the_password() {
 
 #[tokio::test]
 async fn an_error_names_the_server_and_the_database() {
-    let url = Server::of_this_process().url("no-such-database");
+    let url = PostgresServer::of_this_process().url("no-such-database");
     let text = open_or_create(&url).await.unwrap_err().to_string();
     assert!(text.contains("127.0.0.1:") && text.contains("/no-such-database"), "{text}");
     assert!(text.contains("does not exist"), "{text}");
@@ -131,7 +131,7 @@ async fn an_error_names_the_server_and_the_database() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_that_start_at_once_make_one_store() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let url = url.clone();
@@ -196,7 +196,7 @@ async fn manifests_resolved_on_one_state_are_stored_once() {
 
 #[tokio::test]
 async fn a_change_by_an_older_program_moves_both_revisions() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let store = open_or_create(&url).await.unwrap();
     store.add_key(&key(1), None).await.unwrap();
     let before = store.revisions().await.unwrap();
@@ -273,7 +273,7 @@ async fn what_programs_count_adds_up_whatever_their_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_counted_does_not_wait_for_an_import() {
-    let url = Server::of_this_process().database().await;
+    let url = PostgresServer::of_this_process().database();
     let store = open_or_create(&url).await.unwrap();
     store.add_key(&key(1), None).await.unwrap();
     // Another program in the middle of a change.
@@ -323,8 +323,8 @@ async fn what_is_read_at_once_is_of_one_state() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_of_the_server_is_survived() {
-    let server = Server::start();
-    let url = server.database().await;
+    let server = PostgresServer::start();
+    let url = server.database();
     let store = open_or_create(&url).await.unwrap();
     import_first(&store).await;
     let before = store.revisions().await.unwrap();

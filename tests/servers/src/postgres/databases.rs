@@ -1,0 +1,137 @@
+//! A PostgreSQL server with as many databases and logins as tests want.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use super::{Postgres, Starting};
+
+/// A PostgreSQL server with databases and logins of its tests. It stops when it is dropped.
+#[derive(Debug)]
+pub struct PostgresServer {
+    /// The database `postgres`, by the superuser.
+    administration: Postgres,
+    databases: AtomicUsize,
+}
+
+impl PostgresServer {
+    /// The password of every login. Its characters mean something in a URL.
+    pub const PASSWORD: &str = "s3/cr@t";
+
+    /// The server that the tests of this process share.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    #[must_use]
+    pub fn of_this_process() -> &'static Self {
+        static SERVER: OnceLock<PostgresServer> = OnceLock::new();
+        SERVER.get_or_init(Self::start)
+    }
+
+    /// Starts a server for one test, which may restart it.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::start_as("")
+    }
+
+    /// Starts a standby of this server.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    #[must_use]
+    pub fn standby(&self) -> Self {
+        Self::start_as(&self.url("postgres"))
+    }
+
+    fn start_as(primary: &str) -> Self {
+        let starting = Starting { password: Self::PASSWORD, primary, ..Starting::default() };
+        Self { administration: starting.start(), databases: AtomicUsize::new(0) }
+    }
+
+    /// Stops the server, with all connections to it, and starts it again on the same port.
+    ///
+    /// # Panics
+    ///
+    /// If it does not stop or start.
+    pub fn restart(&self) {
+        self.administration.restart();
+    }
+
+    /// The URL of a new and empty database that belongs to a login of its own. The login is no superuser, so
+    /// that row-level security binds it.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses.
+    #[must_use]
+    pub fn owned_database(&self) -> String {
+        let name = self.create_database(OTHER_ORDER);
+        let login = format!("owner_of_{name}");
+        let url = self.login(&self.url(&name), &login, "");
+        self.run(&format!("ALTER DATABASE {name} OWNER TO {login}"));
+        url
+    }
+
+    /// The URL of a database for a new login, created with `options`.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses.
+    #[must_use]
+    pub fn login(&self, url: &str, name: &str, options: &str) -> String {
+        self.run(&format!("CREATE ROLE {name} LOGIN PASSWORD '{}' {options}", Self::PASSWORD));
+        url.replacen("//assay:", &format!("//{name}:"), 1)
+    }
+
+    /// The URL of a new and empty database. Its order of texts is not that of their bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses.
+    #[must_use]
+    pub fn database(&self) -> String {
+        self.database_with(OTHER_ORDER)
+    }
+
+    /// The URL of a new and empty database, created with `options`.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses.
+    #[must_use]
+    pub fn database_with(&self, options: &str) -> String {
+        self.url(&self.create_database(options))
+    }
+
+    fn create_database(&self, options: &str) -> String {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.run(&format!("CREATE DATABASE {name} TEMPLATE template0 {options}"));
+        name
+    }
+
+    fn run(&self, statement: &str) {
+        let _ = self.administration.query(statement);
+    }
+
+    /// Host and port of the server.
+    #[must_use]
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.administration.port())
+    }
+
+    /// The URL of the database called `name`.
+    #[must_use]
+    pub fn url(&self, name: &str) -> String {
+        self.administration.url_of(name)
+    }
+}
+
+/// Options of a database whose order of texts is not that of their bytes.
+const OTHER_ORDER: &str = "ENCODING 'UTF8' LOCALE 'C.UTF-8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";
