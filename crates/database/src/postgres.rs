@@ -4,10 +4,12 @@ mod address;
 mod connections;
 mod server;
 mod subscribe;
+mod suitability;
 
 pub use address::DatabaseAddress;
 pub use connections::Connections;
 use sqlx::{Connection, PgConnection};
+pub use suitability::expect_suitable;
 
 use crate::{ChangeSubscription, DatabaseError};
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use assay_database::{
     ChangeSubscription,
-    postgres::{DatabaseAddress, PostgresDatabase, READ, WRITE},
+    postgres::{DatabaseAddress, PostgresDatabase, READ, WRITE, expect_suitable},
 };
 use assay_engine::facts::Environment;
 use async_trait::async_trait;
@@ -136,7 +136,7 @@ async fn prepare(
     place: &str,
     create: Option<Environment>,
 ) -> Result<(), StoreError> {
-    schema::expect_suitable(connection, place).await?;
+    expect_suitable(connection, place).await?;
     let there = schema::is_there(connection).await?;
     if create.is_none() && !there {
         return Err(StoreError::Empty(place.to_owned()));

@@ -9,8 +9,6 @@ use sqlx::{
 use super::roles;
 use crate::StoreError;
 
-/// The oldest server that is tested against, as it numbers itself.
-const OLDEST_SERVER: i32 = 150_000;
 /// The server's code for what a login may not do.
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
@@ -68,32 +66,6 @@ fn standing(newest: i64, applied: &[Applied]) -> Result<Standing, StoreError> {
     }
     let has = |version| applied.iter().any(|migration| migration.version == version);
     Ok(if (1..=newest).all(has) { Standing::Ready } else { Standing::Behind })
-}
-
-/// Refuses a database in which not every name could be kept, or whose server is too old.
-pub(super) async fn expect_suitable(
-    connection: &mut PgConnection,
-    server: &str,
-) -> Result<(), StoreError> {
-    let row = sqlx::query(
-        "SELECT current_setting('server_version_num')::integer AS version,
-                current_setting('server_version') AS version_text,
-                current_setting('server_encoding') AS encoding",
-    )
-    .fetch_one(connection)
-    .await?;
-    let unsuitable =
-        |reason| StoreError::from(DatabaseError::Unsuitable { server: server.to_owned(), reason });
-    if row.try_get::<i32, _>("version")? < OLDEST_SERVER {
-        let version: &str = row.try_get("version_text")?;
-        return Err(unsuitable(format!(
-            "its server is PostgreSQL {version}, 15 or newer is needed"
-        )));
-    }
-    match row.try_get("encoding")? {
-        "UTF8" => Ok(()),
-        other => Err(unsuitable(format!("its encoding is {other}, UTF8 is needed"))),
-    }
 }
 
 /// Whether the database holds an installation.
