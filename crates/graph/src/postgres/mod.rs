@@ -13,12 +13,12 @@ mod write;
 use std::sync::Arc;
 
 use assay_database::{
-    ChangeSubscription,
-    postgres::{Connections, PostgresDatabase},
+    ChangeSubscription, DatabaseError,
+    postgres::{Connections, DatabaseAddress, PostgresDatabase, expect_suitable},
 };
 use assay_engine::chain::ChainId;
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, Row, SqlSafeStr, SqlStr};
+use sqlx::{AssertSqlSafe, Connection, Row, SqlSafeStr, SqlStr};
 
 use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions};
 
@@ -62,6 +62,26 @@ impl PostgresGraphs {
     #[must_use]
     pub const fn new(database: PostgresDatabase) -> Self {
         Self(database)
+    }
+
+    /// The graphs in the database at `address`, which may hold nothing yet. A writer creates the schema of its
+    /// chain.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be reached or is not suitable. No error holds the password.
+    pub async fn open(address: DatabaseAddress) -> Result<Self, DatabaseError> {
+        let (database, mut connection) = PostgresDatabase::connect_to_migrate(address).await?;
+        let server = database.control.server_name();
+        let checked = expect_suitable(&mut connection, &server).await;
+        let _closed = connection.close().await;
+        checked.map(|()| Self(database))
+    }
+
+    /// The database that the graphs are in.
+    #[must_use]
+    pub const fn database(&self) -> &PostgresDatabase {
+        &self.0
     }
 }
 
