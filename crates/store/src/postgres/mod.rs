@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
 use crate::{Coordination, Revisions, Store, StoreError, row};
-pub use roles::{Roles, sql as roles_sql};
+pub use roles::{Roles, arrange_for_graphs, graphs_sql as graph_roles_sql, sql as roles_sql};
 use scope::Scope;
 
 /// The columns that the revisions are computed from.
