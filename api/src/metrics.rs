@@ -111,6 +111,8 @@ impl LimiterOutcome {
 pub enum Part {
     /// The database.
     Store,
+    /// The database of chain graphs, if they have one of their own.
+    Graphs,
     /// Redis or Valkey.
     Redis,
 }
@@ -119,6 +121,7 @@ impl Part {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Store => "database",
+            Self::Graphs => "graph_database",
             Self::Redis => "redis",
         }
     }
@@ -220,7 +223,7 @@ impl Metrics {
         registry.register("ready", "1 if the server is ready, else 0", self.ready.clone());
         registry.register(
             "dependency_reachable",
-            "1 if the database or Redis answered the last request to it, else 0",
+            "1 if the database, that of chain graphs or Redis answered the last request to it, else 0",
             self.reachable.clone(),
         );
         registry.register(
@@ -342,6 +345,9 @@ impl Metrics {
         let (intel, now) = (service.intel(), service.clock.now());
         self.ready.set(i64::from(!service.is_draining() && !service.is_key_data_stale()));
         self.reachable(Part::Store, service.store_reachable());
+        if let Some(answered) = service.graph_database_reachable() {
+            self.reachable(Part::Graphs, answered);
+        }
         if let Some(link) = service.redis() {
             self.reachable(Part::Redis, link.is_connected());
             self.redis_commands.inner().store(link.commands(), Ordering::Relaxed);

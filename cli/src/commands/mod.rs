@@ -420,12 +420,12 @@ impl Context {
 /// The store and the graphs in one `PostgreSQL` database.
 fn on_postgres(store: PostgresStore) -> Databases {
     let graphs = PostgresGraphs::new(store.database().clone());
-    Databases { store: Arc::new(store), graphs: Arc::new(graphs) }
+    Databases::together(Arc::new(store), Arc::new(graphs))
 }
 
 /// The store and the graphs in one data directory.
 fn in_files(directory: &Path, store: SqliteStore) -> Databases {
-    Databases { store: Arc::new(store), graphs: Arc::new(SqliteGraphs::new(directory)) }
+    Databases::together(Arc::new(store), Arc::new(SqliteGraphs::new(directory)))
 }
 
 fn settings(cli: &Cli) -> Result<Settings, Failure> {

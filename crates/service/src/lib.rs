@@ -91,6 +91,8 @@ pub struct Service {
     draining: AtomicBool,
     /// True if the last request to the store succeeded.
     store_reachable: AtomicBool,
+    /// True if the last request to the chain graphs succeeded.
+    graphs_reachable: AtomicBool,
 }
 
 /// Limits of the age of data in memory while the database cannot confirm it.
@@ -143,6 +145,7 @@ impl Service {
             detached_tasks: detached_tasks::DetachedTasks::default(),
             draining: AtomicBool::new(false),
             store_reachable: AtomicBool::new(true),
+            graphs_reachable: AtomicBool::new(true),
         }))
     }
 
@@ -213,8 +216,19 @@ impl Service {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// Says whether the last request to the store succeeded.
+    /// Says whether the last request to the store's database succeeded. The graphs count too if they are in it.
     pub fn store_reachable(&self) -> bool {
         self.store_reachable.load(Ordering::Relaxed)
+            && (self.databases.has_graph_database || self.graphs_reachable())
+    }
+
+    /// Says whether the last request to the database of the graphs succeeded. `None` if they have no database
+    /// of their own.
+    pub fn graph_database_reachable(&self) -> Option<bool> {
+        self.databases.has_graph_database.then(|| self.graphs_reachable())
+    }
+
+    fn graphs_reachable(&self) -> bool {
+        self.graphs_reachable.load(Ordering::Relaxed)
     }
 }

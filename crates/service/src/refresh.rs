@@ -75,12 +75,22 @@ async fn look_repeatedly<F: Future<Output = ()>>(
     }
 }
 
+/// A part of the data in memory that is refreshed by itself.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// Keys, manifests, lists and labels.
+    Store,
+    /// Chain graphs and the sources of chains.
+    Graphs,
+}
+
 /// Task that reads the store's revisions and replaces data that changed.
 #[derive(Debug)]
 pub struct Refresher {
     service: Arc<Service>,
     every: Duration,
     chains: ChainWatch,
+    chains_due: Notify,
 }
 
 impl Refresher {
@@ -89,29 +99,48 @@ impl Refresher {
     pub fn new(service: Arc<Service>, every: Duration) -> Self {
         // Chains were loaded with the directory, which nobody else swaps.
         let chains = ChainWatch::of(service.access().manifests_revision);
-        Self { service, every, chains }
+        Self { service, every, chains, chains_due: Notify::new() }
     }
 
     fn store(&self) -> &dyn Store {
         &*self.service.databases.store
     }
 
-    /// Runs until it is dropped.
+    /// Runs until it is dropped. Chains are read beside the store: a database of graphs that does not answer
+    /// delays neither keys nor lists.
     pub async fn run(self) {
         let look = || async {
-            let outcome = self.refresh().await;
-            self.report(&outcome);
+            let outcome = self.refresh_store().await;
+            self.report(Part::Store, outcome.as_ref());
+            self.chains_due.notify_one();
         };
-        look_repeatedly(self.every, &self.service.refresh_requested, look).await;
+        let chains = async {
+            loop {
+                self.chains_due.notified().await;
+                let outcome = self.refresh_chains().await;
+                self.report(Part::Graphs, outcome.as_ref());
+            }
+        };
+        tokio::join!(look_repeatedly(self.every, &self.service.refresh_requested, look), chains);
     }
 
-    /// Reloads the parts that changed. A problem with one part does not delay the other: a new listing takes
-    /// effect even if a manifest is invalid.
+    /// Reloads the parts that changed, those of the store first.
     ///
     /// # Errors
     ///
-    /// If the store fails or its manifests do not resolve. The last valid state stays in effect.
+    /// If a database fails or the manifests do not resolve. The last valid state stays in effect.
     pub async fn refresh(&self) -> Result<(), LoadError> {
+        let store = self.refresh_store().await;
+        store.and(self.refresh_chains().await)
+    }
+
+    async fn refresh_chains(&self) -> Result<(), LoadError> {
+        Ok(self.chains.refresh(&self.service).await?)
+    }
+
+    /// Reloads the parts of the store that changed. A problem with one part does not delay the other: a new
+    /// listing takes effect even if a manifest is invalid.
+    async fn refresh_store(&self) -> Result<(), LoadError> {
         let asked = Instant::now();
         let revisions = self.store().revisions().await?;
         let intel = self.refresh_intel(revisions.intel).await;
@@ -122,8 +151,7 @@ impl Refresher {
         if access.is_ok() {
             self.service.freshness.directory(asked);
         }
-        let chains = self.chains.refresh(&self.service).await;
-        intel.and(access).and(chains.map_err(LoadError::from))
+        intel.and(access)
     }
 
     async fn refresh_intel(&self, generation: u64) -> Result<(), LoadError> {
@@ -160,15 +188,18 @@ impl Refresher {
         Ok(())
     }
 
-    /// Logs the first failure of the store and its recovery, not every failure.
-    fn report(&self, outcome: &Result<(), LoadError>) {
-        let reachable = outcome.is_ok();
-        let before = self.service.store_reachable.swap(reachable, Ordering::Relaxed);
+    /// Logs the first failure of a part and its recovery, not every failure.
+    fn report(&self, part: Part, outcome: Result<&(), &LoadError>) {
+        let (flag, name) = match part {
+            Part::Store => (&self.service.store_reachable, "keys, manifests and lists"),
+            Part::Graphs => (&self.service.graphs_reachable, "chains"),
+        };
+        let before = flag.swap(outcome.is_ok(), Ordering::Relaxed);
         match outcome {
             Err(error) if before => {
-                tracing::error!(%error, "failed to reload; serving what was loaded before");
+                tracing::error!(%error, "failed to reload {name}; serving what was loaded before");
             }
-            Ok(()) if !before => tracing::info!("reloading works again"),
+            Ok(()) if !before => tracing::info!("reloading {name} works again"),
             _ => {}
         }
     }
@@ -228,8 +259,7 @@ mod tests {
         let bounds = Bounds { key_data_age: age, intel_age: age };
         let clock = assay_system::Clock::new(|| Timestamp::UNIX_EPOCH);
         let limiter = Limiter::default();
-        let databases =
-            Databases { store: Arc::clone(store), graphs: Arc::new(SqliteGraphs::new(folder)) };
+        let databases = Databases::together(Arc::clone(store), Arc::new(SqliteGraphs::new(folder)));
         Service::load(databases, clock, 1 << 20, bounds, None, limiter).await.unwrap()
     }
 
