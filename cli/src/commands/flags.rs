@@ -34,6 +34,18 @@ pub(super) struct CommonFlags {
     /// File with the password of the PostgreSQL database; changes take effect on new connections
     #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
     database_password_file: Option<String>,
+    /// URL of a PostgreSQL database for chain graphs [default: they are beside keys and lists]
+    ///
+    /// Prefer `ASSAY_GRAPH_DATABASE_URL` or --graph-database-url-file: other users of the machine can read
+    /// flags.
+    #[arg(long, global = true, value_name = "URL", help_heading = DATABASE)]
+    graph_database_url: Option<String>,
+    /// File with the URL of the database for chain graphs; changes take effect on new connections
+    #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
+    graph_database_url_file: Option<String>,
+    /// File with the password of the database for chain graphs; changes take effect on new connections
+    #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
+    graph_database_password_file: Option<String>,
     /// List of revoked keys beside the database [default: revoked-keys.jsonl in the data directory]
     #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
     revocations: Option<String>,
@@ -72,6 +84,9 @@ impl CommonFlags {
         layers.flag("database-url", self.database_url.clone());
         layers.flag("database-url-file", self.database_url_file.clone());
         layers.flag("database-password-file", self.database_password_file.clone());
+        layers.flag("graph-database-url", self.graph_database_url.clone());
+        layers.flag("graph-database-url-file", self.graph_database_url_file.clone());
+        layers.flag("graph-database-password-file", self.graph_database_password_file.clone());
         layers.flag("revocations", self.revocations.clone());
         layers.flag("redis-url", self.redis_url.clone());
         layers.flag("redis-url-file", self.redis_url_file.clone());

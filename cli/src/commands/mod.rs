@@ -164,6 +164,20 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// The same failure, with the setting or the object that it is about in front.
+    fn about(self, subject: &str) -> Self {
+        let with = |text| format!("{subject}: {text}");
+        match self {
+            Self::Failed(text) => Self::Failed(with(text)),
+            Self::Usage(text) => Self::Usage(with(text)),
+            Self::Input(text) => Self::Input(with(text)),
+            Self::Refused(text) => Self::Refused(with(text)),
+            Self::OutputClosed => Self::OutputClosed,
+        }
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
@@ -385,6 +399,41 @@ impl Context {
 
     /// Opens the databases, for commands that only read.
     async fn open_databases(&self) -> Result<Databases, Failure> {
+        self.with_graph_database(self.open_together().await?).await
+    }
+
+    /// Opens the store, for commands that only read.
+    async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
+        Ok(self.open_together().await?.store)
+    }
+
+    /// Opens the store, created with its default manifests if it does not exist.
+    async fn open_or_create(&self) -> Result<Arc<dyn Store>, Failure> {
+        Ok(self.open_or_create_together().await?.store)
+    }
+
+    /// Opens the databases, created with default manifests if they do not exist.
+    async fn open_or_create_databases(&self) -> Result<Databases, Failure> {
+        self.with_graph_database(self.open_or_create_together().await?).await
+    }
+
+    /// Replaces the graphs by those of the graph database, if one is set.
+    async fn with_graph_database(&self, databases: Databases) -> Result<Databases, Failure> {
+        Ok(match self.open_graph_database().await? {
+            Some(graphs) => databases.with_graph_database(Arc::new(graphs)),
+            None => databases,
+        })
+    }
+
+    /// Opens the graphs in their own database, if one is set.
+    async fn open_graph_database(&self) -> Result<Option<PostgresGraphs>, Failure> {
+        let Some(address) = self.settings.graph_database() else { return Ok(None) };
+        let opened = PostgresGraphs::open(address).await;
+        opened.map(Some).map_err(|error| Failure::from(error).about("graph-database-url"))
+    }
+
+    /// Opens the store and the graphs beside it, for commands that only read.
+    async fn open_together(&self) -> Result<Databases, Failure> {
         let directory = &self.settings.data_dir;
         Ok(match self.settings.database() {
             Some(address) => on_postgres(PostgresStore::open(address).await?),
@@ -392,18 +441,8 @@ impl Context {
         })
     }
 
-    /// Opens the store, for commands that only read.
-    async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
-        Ok(self.open_databases().await?.store)
-    }
-
-    /// Opens the store, created with its default manifests if it does not exist.
-    async fn open_or_create(&self) -> Result<Arc<dyn Store>, Failure> {
-        Ok(self.open_or_create_databases().await?.store)
-    }
-
-    /// Opens the databases, created with default manifests if they do not exist.
-    async fn open_or_create_databases(&self) -> Result<Databases, Failure> {
+    /// Opens the store and the graphs beside it, created with default manifests if they do not exist.
+    async fn open_or_create_together(&self) -> Result<Databases, Failure> {
         let environment = if self.sample { Environment::Sample } else { Environment::Production };
         let directory = &self.settings.data_dir;
         let databases = match self.settings.database() {

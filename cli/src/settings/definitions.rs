@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 35] = [
+pub const DEFINITIONS: [Definition; 38] = [
     definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
@@ -43,6 +43,22 @@ pub const DEFINITIONS: [Definition; 35] = [
         "10",
         "largest number of PostgreSQL connections that read chains for checks; five others serve all \
          other queries",
+    ),
+    definition(
+        "graph-database-url",
+        "",
+        "PostgreSQL database for chain graphs: postgres://user:password@host:port/database; they are \
+         beside keys and lists by default",
+    ),
+    definition(
+        "graph-database-url-file",
+        "",
+        "file with that URL; changes take effect on new connections",
+    ),
+    definition(
+        "graph-database-password-file",
+        "",
+        "file with the password for that URL; changes take effect on new connections",
     ),
     definition(
         "revocations",

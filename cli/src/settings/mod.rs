@@ -13,7 +13,12 @@ mod resolve;
 mod tests;
 mod value;
 
-use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    fmt,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use assay_database::postgres::DatabaseAddress;
 use assay_redis::{RedisSettings, RedisUrl};
@@ -36,6 +41,12 @@ pub struct Settings {
     pub database_password_file: Option<PathBuf>,
     /// Largest number of connections to it that read chains.
     pub database_readers: u32,
+    /// PostgreSQL database for chain graphs, instead of the store's.
+    pub graph_database_url: Option<DatabaseUrl>,
+    /// File with that URL.
+    pub graph_database_url_file: Option<PathBuf>,
+    /// File with the password for it.
+    pub graph_database_password_file: Option<PathBuf>,
     /// List of revoked keys; by default in the data directory.
     pub revocations: Option<PathBuf>,
     /// Lowest level of log lines.
@@ -161,13 +172,37 @@ impl Settings {
     /// Address of the PostgreSQL database; `None` for the embedded one.
     #[must_use]
     pub fn database(&self) -> Option<DatabaseAddress> {
-        let address = match (&self.database_url, &self.database_url_file) {
+        self.address(
+            self.database_url.as_ref(),
+            self.database_url_file.as_deref(),
+            self.database_password_file.as_deref(),
+        )
+    }
+
+    /// Address of the PostgreSQL database of chain graphs; `None` if they are in the database of the store.
+    #[must_use]
+    pub fn graph_database(&self) -> Option<DatabaseAddress> {
+        self.address(
+            self.graph_database_url.as_ref(),
+            self.graph_database_url_file.as_deref(),
+            self.graph_database_password_file.as_deref(),
+        )
+    }
+
+    /// The address of a database from its three settings; `None` if neither URL nor file is set.
+    fn address(
+        &self,
+        url: Option<&DatabaseUrl>,
+        url_file: Option<&Path>,
+        password_file: Option<&Path>,
+    ) -> Option<DatabaseAddress> {
+        let address = match (url, url_file) {
             (Some(url), _) => DatabaseAddress::at(url.expose()),
             (None, Some(file)) => DatabaseAddress::in_file(file),
             (None, None) => return None,
         };
         let address = address.with_readers(self.database_readers);
-        Some(match &self.database_password_file {
+        Some(match password_file {
             Some(file) => address.with_password_file(file),
             None => address,
         })

@@ -31,6 +31,10 @@ impl Settings {
             database_url_file: take.value("database-url-file", value::optional_path),
             database_password_file: take.value("database-password-file", value::optional_path),
             database_readers: take.value("database-readers", value::connections),
+            graph_database_url: take.value("graph-database-url", value::database_url),
+            graph_database_url_file: take.value("graph-database-url-file", value::optional_path),
+            graph_database_password_file: take
+                .value("graph-database-password-file", value::optional_path),
             revocations: take.value("revocations", value::optional_path),
             log_level: take.value("log-level", value::log_level),
             log_format: take.value("log-format", value::log_format),
@@ -84,6 +88,15 @@ impl Settings {
                     .into(),
             });
         }
+        if settings.graph_database_url.is_some() && settings.graph_database_url_file.is_some() {
+            problems.push(SettingProblem {
+                origin: layers.origin("graph-database-url-file"),
+                message:
+                    "graph-database-url names the database of the graphs already: leave one of \
+                          them out"
+                        .into(),
+            });
+        }
         if settings.redis_url.is_some() && settings.redis_url_file.is_some() {
             problems.push(SettingProblem {
                 origin: layers.origin("redis-url-file"),
@@ -94,6 +107,13 @@ impl Settings {
             problems.push(SettingProblem {
                 origin: layers.origin("database-password-file"),
                 message: "there is no database-url or database-url-file to go with it".into(),
+            });
+        }
+        if settings.graph_database_password_file.is_some() && settings.graph_database().is_none() {
+            problems.push(SettingProblem {
+                origin: layers.origin("graph-database-password-file"),
+                message: "there is no graph-database-url or graph-database-url-file to go with it"
+                    .into(),
             });
         }
         if problems.is_empty() { Ok(settings) } else { Err(problems) }

@@ -96,6 +96,30 @@ fn the_database_is_said_once() {
 }
 
 #[test]
+fn the_database_of_the_graphs_is_set_once_and_apart_from_the_stores() {
+    let resolve = |flags: &[(&'static str, &str)]| Settings::resolve(&layers(flags, &[], ""));
+    let (url, url_file) =
+        (("graph-database-url", "postgres://x/y"), ("graph-database-url-file", "/url"));
+    let password = ("graph-database-password-file", "/password");
+    let settings = resolve(&[url]).unwrap();
+    assert!(settings.graph_database().is_some() && settings.database().is_none());
+    let settings = resolve(&[("database-url", "postgres://x/y")]).unwrap();
+    assert!(settings.graph_database().is_none() && settings.database().is_some());
+    assert!(resolve(&[url_file, password]).unwrap().graph_database().is_some());
+    let problems = |flags: &[(&'static str, &str)]| resolve(flags).unwrap_err()[0].to_string();
+    assert_eq!(
+        problems(&[url, url_file]),
+        "--graph-database-url-file: graph-database-url names the database of the graphs already: \
+         leave one of them out"
+    );
+    assert_eq!(
+        problems(&[password]),
+        "--graph-database-password-file: there is no graph-database-url or graph-database-url-file \
+         to go with it"
+    );
+}
+
+#[test]
 fn origins_are_a_list_wherever_they_are_set() {
     let origins = |layers: &Layers| Settings::resolve(layers).unwrap().cors_origin;
     let two = ["https://a.example", "http://localhost:3000"];
