@@ -10,7 +10,7 @@ use tempfile::TempDir;
 const COIN: u64 = 100_000_000;
 
 /// Somebody's address.
-fn of(person: &str) -> String {
+pub(crate) fn of(person: &str) -> String {
     address(ChainId::BTC, person).as_str().to_owned()
 }
 
@@ -20,7 +20,7 @@ fn txid(number: u8) -> String {
 }
 
 /// A line of a chain: a transaction in a block, paying whole coins.
-fn line(height: u8, number: u8, inputs: &Value, pays: &[(&str, u64)]) -> String {
+pub(crate) fn line(height: u8, number: u8, inputs: &Value, pays: &[(&str, u64)]) -> String {
     let hash = |height: u8| hex::encode([0xb0, height].repeat(16));
     let outputs =
         pays.iter().map(|(who, coins)| json!({"address": of(who), "value": coins * COIN}));

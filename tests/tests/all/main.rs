@@ -24,6 +24,7 @@ mod edge;
 mod feeds;
 mod flows;
 mod generated;
+mod graph_database;
 mod hostile;
 mod imports;
 mod labels;

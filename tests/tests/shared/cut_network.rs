@@ -16,7 +16,7 @@ use assay_tests::{
     wait_at_most,
 };
 
-use crate::support::{ADDRESSES, PATIENCE, charged, health, rest_on_labels, roomy};
+use crate::support::{ADDRESSES, PATIENCE, charged, checked, health, rest_on_labels, roomy};
 
 /// Longest that anybody who stops a server waits for it before it is killed, beyond what it is given.
 const STOP: Duration = Duration::from_mins(1);
@@ -164,6 +164,45 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     let log = wired.server.log();
     assert!(log.contains("charges and answers that could not be written are lost"), "{log}");
     assert!(log.contains("stopped"), "{log}");
+}
+
+#[test]
+fn a_graph_database_that_is_cut_off_is_reported_and_delays_no_key() {
+    // Given graphs in a database of their own, and a server that reads one.
+    let (platform, graphs) = (Platform::start(), Postgres::shared(None));
+    rest_on_labels(&platform);
+    let file = platform.file("chain.jsonl");
+    BigChain::new(Shape { seed: 1, blocks: 20, transactions: 5, hub: None }).write(&file).unwrap();
+    let url = graphs.url();
+    let ingest = ["ingest", "chain", "btc", "--jsonl", "chain.jsonl"];
+    let _ = platform.assay(&[&ingest[..], &["--graph-database-url", &url]].concat()).ok();
+    let wire = Wire::to(graphs.port());
+    let server = platform.server(&["--graph-database-url", &graphs.url_by(wire.port())]);
+    let degraded = || health(&server).1["degraded"].clone();
+    assert_eq!(degraded(), serde_json::json!([]));
+
+    // When its network is cut, then the server says so, of that database only, and remains ready.
+    wire.cut();
+    let _ = wait_at_most(PATIENCE, "it is reported", || {
+        degraded() == serde_json::json!(["graph_database_unreachable"])
+    });
+    assert_eq!(health(&server).0, 200, "degraded is not unready");
+    let reachable = |name: &str| {
+        server.metric::<u8>(&format!("assay_dependency_reachable{{dependency=\"{name}\"}}"))
+    };
+    assert_eq!((reachable("database"), reachable("graph_database")), (1, 0));
+    // Keys begin and end as before, and checks are answered without the chain.
+    let caller = server.caller(&platform.key());
+    let _ = wait_at_most(PATIENCE, "a new key", || caller.get("/api/v1/usage").status == 200);
+    let answer = checked(&caller, "btc", ADDRESSES[0]);
+    assert_eq!(answer["verdict"], "indeterminate", "{answer}");
+    assert!(answer.to_string().contains("the chain source could not be read"), "{answer}");
+    revoke_quietly(&platform, &caller.key);
+    let _ = wait_at_most(PATIENCE, "it is dead", || caller.get("/api/v1/usage").status == 401);
+
+    // When it heals, then all is well again.
+    wire.heal();
+    let _ = wait_at_most(PATIENCE, "it heals", || degraded() == serde_json::json!([]));
 }
 
 /// Somebody who holds locks until this is dropped.
