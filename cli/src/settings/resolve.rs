@@ -31,7 +31,7 @@ impl Settings {
             database_url_file: take.value("database-url-file", value::optional_path),
             database_password_file: take.value("database-password-file", value::optional_path),
             database_readers: take.value("database-readers", value::connections),
-            graph_database_url: take.value("graph-database-url", value::database_url),
+            graph_database_url: take.value("graph-database-url", value::graph_database_url),
             graph_database_url_file: take.value("graph-database-url-file", value::optional_path),
             graph_database_password_file: take
                 .value("graph-database-password-file", value::optional_path),

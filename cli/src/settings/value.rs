@@ -16,14 +16,22 @@ pub(super) fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
-/// The message does not contain the text, which may hold a password.
 pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
+    postgres_url(text, "the embedded database needs --data-dir only")
+}
+
+pub(super) fn graph_database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
+    postgres_url(text, "without it, chain graphs are beside keys and lists")
+}
+
+/// The message does not contain the text, which may hold a password. It ends with `instead`.
+fn postgres_url(text: &str, instead: &str) -> Result<Option<DatabaseUrl>, String> {
     match text {
         "" => Ok(None),
         url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
             Ok(Some(DatabaseUrl(url.to_owned())))
         }
-        _ => Err("must begin with postgres://; the embedded database needs --data-dir only".into()),
+        _ => Err(format!("must begin with postgres://; {instead}")),
     }
 }
 
