@@ -216,7 +216,7 @@ pub async fn apply(
         if changed.is_empty() {
             return Ok(records);
         }
-        match store.put_manifests(&changed, &[], control.revision, now).await {
+        match store.put_manifests(&changed, &[], control.manifests_revision, now).await {
             Ok(()) => return Ok(records),
             // Somebody else changed something: look again.
             Err(StoreError::Conflict) => {}

@@ -280,7 +280,7 @@ mod tests {
         assert!(second.keys.contains_key(key.id()));
         assert!(Arc::ptr_eq(&first.directory, &second.directory), "manifests are not read again");
         let source = source("btc", "http://127.0.0.1:1/");
-        store.put_manifests(&[source], &[], 1, Timestamp::UNIX_EPOCH).await.unwrap();
+        store.put_manifests(&[source], &[], 0, Timestamp::UNIX_EPOCH).await.unwrap();
         refresher.refresh().await.unwrap();
         let third = service.access();
         assert!(!Arc::ptr_eq(&second.directory, &third.directory));

@@ -25,7 +25,8 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Conflict`] if the control revision is no longer `expected`: resolve the manifests again.
+    /// [`StoreError::Conflict`] if the revision of the manifests is no longer `expected`: resolve them again.
+    /// A change of keys is no conflict.
     async fn put_manifests(
         &self,
         manifests: &[ManifestRecord],
@@ -73,8 +74,6 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
 /// All manifests and keys.
 #[derive(Clone, Debug)]
 pub struct Control {
-    /// The revision of manifests and keys together.
-    pub revision: u64,
     /// The revision of the manifests.
     pub manifests_revision: u64,
     /// The revision of the keys.

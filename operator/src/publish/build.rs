@@ -8,10 +8,10 @@ use assay_store::{
 
 use super::fetch::ObjectKey;
 
-/// The content of the store at a revision.
+/// The manifests and keys in the store.
 #[derive(Debug)]
 pub(super) struct Stored {
-    /// The revision.
+    /// The revision of the manifests.
     pub(super) revision: u64,
     /// The manifests.
     pub(super) specs: Specs,
@@ -25,7 +25,7 @@ impl Stored {
         let control = store.control().await?;
         let spec = |record: ManifestRecord| ((record.kind, record.name), record.spec);
         Ok(Self {
-            revision: control.revision,
+            revision: control.manifests_revision,
             specs: control.manifests.into_iter().map(spec).collect(),
             keys: control.keys,
         })

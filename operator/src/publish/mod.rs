@@ -203,24 +203,10 @@ impl Publisher {
         stored: &build::Stored,
     ) -> Result<(), RoundError> {
         let build::Changes { put, removed } = changes;
-        let mut expected = stored.revision;
-        loop {
-            if !self.writer.may_write() {
-                return Err(RoundError::NotLeader);
-            }
-            match self.store.put_manifests(put, removed, expected, system::now()).await {
-                Ok(()) => break,
-                // Keys change the revision too: the result stays valid while the manifests are the same.
-                Err(StoreError::Conflict) => {
-                    let current = build::Stored::read(&*self.store).await?;
-                    if current.specs != stored.specs {
-                        return Err(StoreError::Conflict.into());
-                    }
-                    expected = current.revision;
-                }
-                Err(error) => return Err(error.into()),
-            }
+        if !self.writer.may_write() {
+            return Err(RoundError::NotLeader);
         }
+        self.store.put_manifests(put, removed, stored.revision, system::now()).await?;
         self.health.metrics.wrote("store");
         tracing::info!(put = put.len(), removed = removed.len(), "published");
         Ok(())

@@ -199,13 +199,17 @@ pub async fn forget(
             return Ok(());
         }
         let is_active = |key: &&KeyRecord| key.tenant == *name && key.is_active(now);
-        for key in control.keys.iter().filter(is_active) {
+        let active: Vec<&KeyRecord> = control.keys.iter().filter(is_active).collect();
+        for key in &active {
             store.revoke_key(&key.id, now).await?;
             revocations.note(&key.id, now)?;
         }
-        let revision = store.control().await?.revision;
+        if !active.is_empty() {
+            // A key may have been added meanwhile: the manifest goes once there is no active one.
+            continue;
+        }
         let former = [(Kind::FormerTenant, name.clone())];
-        match store.put_manifests(&[], &former, revision, now).await {
+        match store.put_manifests(&[], &former, control.manifests_revision, now).await {
             Err(StoreError::Conflict) => {}
             done => return Ok(done?),
         }

@@ -162,9 +162,9 @@ async fn keys_named(read: &mut PgConnection, name: &str) -> Result<Vec<KeyRecord
     row::control::keys(&keys)
 }
 
-async fn revision(read: &mut PgConnection) -> Result<u64, StoreError> {
-    let row = sqlx::query("SELECT control_revision FROM installation").fetch_one(read).await?;
-    row::control::revision(&row)
+async fn manifests_revision(read: &mut PgConnection) -> Result<u64, StoreError> {
+    let revisions = sqlx::query(REVISIONS).fetch_one(read).await?;
+    Ok(row::control::revisions(&revisions)?.manifests)
 }
 
 async fn put_manifests(
@@ -174,7 +174,7 @@ async fn put_manifests(
     expected: u64,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    if revision(write).await? != expected {
+    if manifests_revision(write).await? != expected {
         return Err(StoreError::Conflict);
     }
     // One by one: a later manifest of the same name replaces an earlier one.

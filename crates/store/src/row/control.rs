@@ -26,7 +26,7 @@ pub(crate) fn revisions(row: &impl Columns) -> Result<Revisions, StoreError> {
     })
 }
 
-pub(crate) fn revision(row: &impl Columns) -> Result<u64, StoreError> {
+fn revision(row: &impl Columns) -> Result<u64, StoreError> {
     Ok(value::unsigned("installation.control_revision", row.integer("control_revision")?)?)
 }
 
@@ -42,7 +42,6 @@ pub(crate) fn control<R: Columns>(
     keys: &[R],
 ) -> Result<Control, StoreError> {
     Ok(Control {
-        revision: revision(revisions)?,
         manifests_revision: revision_without(revisions, "key_changes")?,
         keys_revision: revision_without(revisions, "manifest_changes")?,
         manifests: manifests.iter().map(manifest).collect::<Result<_, _>>()?,

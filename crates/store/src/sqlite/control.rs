@@ -127,10 +127,9 @@ async fn keys_named(read: &mut Write<'_>, name: &str) -> Result<Vec<KeyRecord>, 
     row::control::keys(&keys)
 }
 
-async fn revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
-    let row =
-        sqlx::query("SELECT control_revision FROM installation").fetch_one(&mut **read).await?;
-    row::control::revision(&row)
+async fn manifests_revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
+    let revisions = sqlx::query(REVISIONS).fetch_one(&mut **read).await?;
+    Ok(row::control::revisions(&revisions)?.manifests)
 }
 
 async fn put_manifests(
@@ -140,7 +139,7 @@ async fn put_manifests(
     expected: u64,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    if revision(write).await? != expected {
+    if manifests_revision(write).await? != expected {
         return Err(StoreError::Conflict);
     }
     for manifest in manifests {

@@ -138,7 +138,7 @@ async fn a_new_store_is_empty(store: Arc<dyn Store>) {
             && labels_of(&*store).await.is_empty()
     );
     let control = store.control().await.unwrap();
-    assert!(control.revision == 0 && control.manifests.is_empty() && control.keys.is_empty());
+    assert!(control.manifests_revision == 0 && control.manifests.is_empty() && control.keys.is_empty());
 }
 
 async fn a_publication_reads_back_as_it_was_recorded(store: Arc<dyn Store>) {
@@ -318,7 +318,7 @@ async fn manifests_are_replaced_by_kind_and_name(store: Arc<dyn Store>) {
     store.put_manifests(&[plan("a", "blue")], &[], 1, at(1)).await.unwrap();
     let control = store.control().await.unwrap();
     assert_eq!(control.manifests, [plan("a", "blue"), plan("b", "green")]);
-    assert_eq!(control.revision, 2);
+    assert_eq!(control.manifests_revision, 2);
     let late = store.put_manifests(&[plan("a", "black")], &[], 1, at(2)).await.unwrap_err();
     assert!(matches!(late, StoreError::Conflict));
     assert_eq!(store.control().await.unwrap().manifests[0], plan("a", "blue"));
@@ -327,7 +327,7 @@ async fn manifests_are_replaced_by_kind_and_name(store: Arc<dyn Store>) {
     store.put_manifests(&[plan("c", "red")], &removed, 2, at(3)).await.unwrap();
     let control = store.control().await.unwrap();
     assert_eq!(control.manifests, [plan("b", "green"), plan("c", "red")]);
-    assert_eq!(control.revision, 3, "one change");
+    assert_eq!(control.manifests_revision, 3, "one change");
 }
 
 fn key(id: u64) -> KeyRecord {
@@ -389,7 +389,7 @@ async fn manifests_and_keys_have_revisions_of_their_own(store: Arc<dyn Store>) {
     store.add_key(&key(1), None).await.unwrap();
     let after_key = store.revisions().await.unwrap();
     assert_eq!((after_key.manifests, after_key.keys), (before.manifests, before.keys + 1));
-    store.put_manifests(&[plan("a", "red")], &[], after_key.control, at(0)).await.unwrap();
+    store.put_manifests(&[plan("a", "red")], &[], after_key.manifests, at(0)).await.unwrap();
     let after_manifest = store.revisions().await.unwrap();
     assert_eq!(
         (after_manifest.manifests, after_manifest.keys),
@@ -397,10 +397,20 @@ async fn manifests_and_keys_have_revisions_of_their_own(store: Arc<dyn Store>) {
     );
     assert_eq!(after_manifest.control, before.control + 2);
     let (control, keys) = (store.control().await.unwrap(), store.keys().await.unwrap());
-    let read = (control.revision, control.manifests_revision, control.keys_revision);
-    let told = (after_manifest.control, after_manifest.manifests, after_manifest.keys);
-    assert_eq!(read, told);
+    let read = (control.manifests_revision, control.keys_revision);
+    assert_eq!(read, (after_manifest.manifests, after_manifest.keys));
     assert_eq!((keys.revision, keys.keys), (after_manifest.keys, control.keys));
+}
+
+async fn a_change_of_keys_does_not_conflict_with_a_change_of_manifests(store: Arc<dyn Store>) {
+    store.put_manifests(&[plan("a", "red")], &[], 0, at(0)).await.unwrap();
+    let read = store.control().await.unwrap().manifests_revision;
+    store.add_key(&key(1), None).await.unwrap();
+    store.revoke_key(&key(1).id, at(1)).await.unwrap();
+    store.put_manifests(&[plan("a", "blue")], &[], read, at(2)).await.unwrap();
+    let late = store.put_manifests(&[plan("a", "black")], &[], read, at(3)).await.unwrap_err();
+    assert!(matches!(late, StoreError::Conflict), "a manifest changed in between");
+    assert_eq!(store.control().await.unwrap().manifests, [plan("a", "blue")]);
 }
 
 async fn a_rotated_key_overlaps_its_successor(store: Arc<dyn Store>) {
@@ -427,7 +437,7 @@ async fn concurrent_writers_do_not_lose_each_others_changes(store: Arc<dyn Store
         task.await.unwrap().unwrap();
     }
     let control = store.control().await.unwrap();
-    assert_eq!((control.keys.len(), control.revision), (20, 20));
+    assert_eq!((control.keys.len(), control.keys_revision), (20, 20));
 }
 
 async fn a_snapshot_answers_for_every_form_and_key(store: Arc<dyn Store>) {
@@ -526,6 +536,7 @@ macro_rules! contract {
             keys_are_added_used_and_revoked,
             a_rotated_key_overlaps_its_successor,
             manifests_and_keys_have_revisions_of_their_own,
+            a_change_of_keys_does_not_conflict_with_a_change_of_manifests,
             concurrent_writers_do_not_lose_each_others_changes,
             a_snapshot_answers_for_every_form_and_key,
             rows_come_in_the_order_of_their_bytes,

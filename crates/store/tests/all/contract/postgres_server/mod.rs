@@ -189,7 +189,7 @@ async fn manifests_resolved_on_one_state_are_stored_once() {
             }
         }
         let control = stores[0].control().await.unwrap();
-        assert_eq!((successes, control.revision), (1, revision + 1));
+        assert_eq!((successes, control.manifests_revision), (1, revision + 1));
         assert_eq!(control.manifests[0].spec, control.manifests[1].spec, "of one writer");
     }
 }
