@@ -18,6 +18,9 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     /// All manifests and keys.
     async fn control(&self) -> Result<Control, StoreError>;
 
+    /// All manifests.
+    async fn manifests(&self) -> Result<ManifestSet, StoreError>;
+
     /// All keys.
     async fn keys(&self) -> Result<KeySet, StoreError>;
 
@@ -82,6 +85,15 @@ pub struct Control {
     pub manifests: Vec<ManifestRecord>,
     /// All keys, revoked and expired ones included.
     pub keys: Vec<KeyRecord>,
+}
+
+/// All manifests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ManifestSet {
+    /// The revision of the manifests.
+    pub revision: u64,
+    /// The manifests.
+    pub manifests: Vec<ManifestRecord>,
 }
 
 /// All keys.

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use assay_store::Store;
+use assay_store::{Store, control::KeyRecord};
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use jiff::Timestamp;
 
 use super::{
     RoundError,
-    build::Stored,
     fetch::{Caches, NamedObjects, ObjectKey, Uid, WatchedObject, has_finalizer, is_deleted, uid},
     former,
+    stored::{StoreCache, StoreReader, StoredManifests},
     validate::Validated,
 };
 use crate::writer::Writer;
@@ -113,25 +113,27 @@ async fn set_finalizer(
     }
 }
 
-/// Revokes all keys of deleted tenants that can no longer be restored, and returns whether there were
-/// any: a tenant of the same name that is created later must not get them back.
+/// Revokes all keys of deleted tenants that can no longer be restored: a tenant of the same name that is
+/// created later must not get them back. Keys are read only if there is such a tenant.
 pub(super) async fn revoke_keys_of_expired_tenants(
     store: &dyn Store,
+    cache: &mut StoreCache<StoreReader>,
     writer: &Writer,
-    stored: &Stored,
+    stored: &StoredManifests,
     now: Timestamp,
-) -> Result<bool, RoundError> {
+) -> Result<(), RoundError> {
     let expired = former::expired(&stored.specs, now);
-    let mut has_changed = false;
-    for record in &stored.keys {
-        if !expired.contains(&record.tenant) || !record.is_active(now) {
-            continue;
-        }
+    if expired.is_empty() {
+        cache.clear_keys();
+        return Ok(());
+    }
+    let is_affected =
+        |record: &&KeyRecord| expired.contains(&record.tenant) && record.is_active(now);
+    for record in cache.keys().await?.iter().filter(is_affected) {
         if !writer.may_write() {
             return Err(RoundError::NotLeader);
         }
         store.revoke_key(&record.id, now).await?;
-        has_changed = true;
     }
-    Ok(has_changed)
+    Ok(())
 }

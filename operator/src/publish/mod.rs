@@ -5,7 +5,7 @@
 //! from the store only when its object is deleted while it has the operator's finalizer. The absence of
 //! an object alone is no reason: objects are also absent while a cluster is being restored.
 //!
-//! - [`fetch`]: the watches; [`build`]: the store's content, and its changes
+//! - [`fetch`]: the watches; [`stored`]: the store's content; [`build`]: its changes
 //! - [`validate`]: the objects that can be in force together; [`former`]: deleted tenants
 //! - [`apply`]: finalizers and keys; [`status`]: statuses
 
@@ -14,6 +14,7 @@ mod build;
 mod fetch;
 mod former;
 mod status;
+mod stored;
 mod validate;
 
 use std::{
@@ -32,7 +33,10 @@ use tokio::{
 };
 use tracing::Instrument;
 
-use self::fetch::{Caches, Stamp, Uid, is_deleted, uid};
+use self::{
+    fetch::{Caches, Stamp, Uid, is_deleted, uid},
+    stored::{StoreCache, StoreReader, StoredManifests},
+};
 use crate::{
     backoff, compact::CompactJson, health::Health, in_force::InForce, reason::Reason,
     source::Observed, system, tracing_spans, writer::Writer,
@@ -48,6 +52,7 @@ const RESYNC: Duration = Duration::from_mins(10);
 pub(crate) struct Publisher {
     caches: Caches,
     store: Arc<dyn Store>,
+    stored: StoreCache<StoreReader>,
     writer: Writer,
     health: Health,
     in_force: watch::Sender<InForce>,
@@ -80,6 +85,7 @@ impl Publisher {
     ) -> Self {
         Self {
             caches: Caches::start(client),
+            stored: StoreCache::new(StoreReader(Arc::clone(&store))),
             store,
             writer,
             health,
@@ -107,9 +113,14 @@ impl Publisher {
                 if Instant::now() >= resync {
                     resync = Instant::now() + backoff::spread(RESYNC, system::jitter());
                     self.written.clear();
+                    self.stored.clear();
                 }
                 let begun = Instant::now();
-                match tracing_spans::publishing(self.round()).await {
+                let round = tracing_spans::publishing(self.round()).await;
+                if round.is_err() {
+                    self.stored.clear();
+                }
+                match round {
                     Ok(()) => {
                         failures = 0;
                         published = Some(stamps);
@@ -171,16 +182,21 @@ impl Publisher {
             }
         }
         let now = system::now();
-        // The content is not kept between rounds: it is large, and each new key changes it.
-        let fetching = build::Stored::read(&*self.store);
-        let mut stored = fetching.instrument(stage!("fetch")).await?;
-        if apply::revoke_keys_of_expired_tenants(&*self.store, &self.writer, &stored, now).await? {
-            stored = build::Stored::read(&*self.store).await?;
-        }
+        let stored = self.stored.manifests().instrument(stage!("fetch")).await?;
+        apply::revoke_keys_of_expired_tenants(
+            &*self.store,
+            &mut self.stored,
+            &self.writer,
+            &stored,
+            now,
+        )
+        .await?;
         let mut validated = validate::validate(&stored.specs, &objects.named, &finalized, now);
         let specs = validated.take_specs();
-        let changes = specs.map(|specs| build::changes(&stored, specs)).unwrap_or_default();
+        let changes = specs.map(|specs| build::changes(&stored.specs, specs)).unwrap_or_default();
         if !changes.is_empty() {
+            // Until the store is read again, it is unknown what it holds.
+            self.stored.clear();
             self.put(&changes, &stored).instrument(stage!("apply")).await?;
         }
         drop((stored, changes));
@@ -200,7 +216,7 @@ impl Publisher {
     async fn put(
         &self,
         changes: &build::Changes,
-        stored: &build::Stored,
+        stored: &StoredManifests,
     ) -> Result<(), RoundError> {
         let build::Changes { put, removed } = changes;
         if !self.writer.may_write() {

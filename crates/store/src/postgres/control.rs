@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     StoreError,
-    control::{Control, ControlStore, KeyRecord, KeySet, ManifestRecord},
+    control::{Control, ControlStore, KeyRecord, KeySet, ManifestRecord, ManifestSet},
     row, value,
 };
 
@@ -26,12 +26,23 @@ const KEYS: &str =
     "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
      FROM api_keys ORDER BY created_at, id";
 
+/// All manifests, by kind and name.
+const MANIFESTS: &str = "SELECT kind, name, spec FROM manifests ORDER BY kind, name";
+
 #[async_trait]
 impl ControlStore for PostgresStore {
     async fn control(&self) -> Result<Control, StoreError> {
         let asking = async {
             let mut transaction = self.read_in(Scope::Directory).await?;
             load(&mut transaction).await
+        };
+        self.database.control.with_timeout(asking).await
+    }
+
+    async fn manifests(&self) -> Result<ManifestSet, StoreError> {
+        let asking = async {
+            let mut transaction = self.read_in(Scope::Directory).await?;
+            load_manifests(&mut transaction).await
         };
         self.database.control.with_timeout(asking).await
     }
@@ -126,12 +137,15 @@ impl ControlStore for PostgresStore {
 
 async fn load(read: &mut PgConnection) -> Result<Control, StoreError> {
     let revisions = sqlx::query(REVISIONS).fetch_one(&mut *read).await?;
-    let manifests: Vec<PgRow> =
-        sqlx::query("SELECT kind, name, spec FROM manifests ORDER BY kind, name")
-            .fetch_all(&mut *read)
-            .await?;
+    let manifests = sqlx::query(MANIFESTS).fetch_all(&mut *read).await?;
     let keys = sqlx::query(KEYS).fetch_all(read).await?;
     row::control::control(&revisions, &manifests, &keys)
+}
+
+async fn load_manifests(read: &mut PgConnection) -> Result<ManifestSet, StoreError> {
+    let revisions = sqlx::query(REVISIONS).fetch_one(&mut *read).await?;
+    let manifests = sqlx::query(MANIFESTS).fetch_all(read).await?;
+    row::control::manifest_set(&revisions, &manifests)
 }
 
 async fn load_keys(read: &mut PgConnection) -> Result<KeySet, StoreError> {

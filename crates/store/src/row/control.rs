@@ -9,7 +9,7 @@ use assay_tenancy::{
 use super::Columns;
 use crate::{
     Revisions, StoreError,
-    control::{Control, KeyRecord, KeySet, ManifestRecord},
+    control::{Control, KeyRecord, KeySet, ManifestRecord, ManifestSet},
     value,
 };
 
@@ -44,9 +44,21 @@ pub(crate) fn control<R: Columns>(
     Ok(Control {
         manifests_revision: revision_without(revisions, "key_changes")?,
         keys_revision: revision_without(revisions, "manifest_changes")?,
-        manifests: manifests.iter().map(manifest).collect::<Result<_, _>>()?,
+        manifests: self::manifests(manifests)?,
         keys: self::keys(keys)?,
     })
+}
+
+pub(crate) fn manifest_set<R: Columns>(
+    revisions: &impl Columns,
+    rows: &[R],
+) -> Result<ManifestSet, StoreError> {
+    let revision = revision_without(revisions, "key_changes")?;
+    Ok(ManifestSet { revision, manifests: manifests(rows)? })
+}
+
+fn manifests<R: Columns>(rows: &[R]) -> Result<Vec<ManifestRecord>, StoreError> {
+    rows.iter().map(manifest).collect()
 }
 
 pub(crate) fn key_set<R: Columns>(

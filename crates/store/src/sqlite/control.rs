@@ -12,7 +12,7 @@ use sqlx::{Sqlite, SqlitePool, Transaction};
 use super::{REVISIONS, SqliteStore};
 use crate::{
     StoreError,
-    control::{Control, ControlStore, KeyRecord, KeySet, ManifestRecord},
+    control::{Control, ControlStore, KeyRecord, KeySet, ManifestRecord, ManifestSet},
     row, value,
 };
 
@@ -21,11 +21,19 @@ const KEYS: &str =
     "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
      FROM api_keys ORDER BY created_at, id";
 
+/// All manifests, by kind and name.
+const MANIFESTS: &str = "SELECT kind, name, spec FROM manifests ORDER BY kind, name";
+
 #[async_trait]
 impl ControlStore for SqliteStore {
     async fn control(&self) -> Result<Control, StoreError> {
         let mut transaction = self.pool.begin().await?;
         load(&mut transaction).await
+    }
+
+    async fn manifests(&self) -> Result<ManifestSet, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        load_manifests(&mut transaction).await
     }
 
     async fn keys(&self) -> Result<KeySet, StoreError> {
@@ -92,11 +100,15 @@ type Write<'a> = Transaction<'a, Sqlite>;
 
 async fn load(read: &mut Write<'_>) -> Result<Control, StoreError> {
     let revisions = sqlx::query(REVISIONS).fetch_one(&mut **read).await?;
-    let manifests = sqlx::query("SELECT kind, name, spec FROM manifests ORDER BY kind, name")
-        .fetch_all(&mut **read)
-        .await?;
+    let manifests = sqlx::query(MANIFESTS).fetch_all(&mut **read).await?;
     let keys = sqlx::query(KEYS).fetch_all(&mut **read).await?;
     row::control::control(&revisions, &manifests, &keys)
+}
+
+async fn load_manifests(read: &mut Write<'_>) -> Result<ManifestSet, StoreError> {
+    let revisions = sqlx::query(REVISIONS).fetch_one(&mut **read).await?;
+    let manifests = sqlx::query(MANIFESTS).fetch_all(&mut **read).await?;
+    row::control::manifest_set(&revisions, &manifests)
 }
 
 async fn load_keys(read: &mut Write<'_>) -> Result<KeySet, StoreError> {

@@ -138,7 +138,9 @@ async fn a_new_store_is_empty(store: Arc<dyn Store>) {
             && labels_of(&*store).await.is_empty()
     );
     let control = store.control().await.unwrap();
-    assert!(control.manifests_revision == 0 && control.manifests.is_empty() && control.keys.is_empty());
+    assert!(
+        control.manifests_revision == 0 && control.manifests.is_empty() && control.keys.is_empty()
+    );
 }
 
 async fn a_publication_reads_back_as_it_was_recorded(store: Arc<dyn Store>) {
@@ -400,6 +402,11 @@ async fn manifests_and_keys_have_revisions_of_their_own(store: Arc<dyn Store>) {
     let read = (control.manifests_revision, control.keys_revision);
     assert_eq!(read, (after_manifest.manifests, after_manifest.keys));
     assert_eq!((keys.revision, keys.keys), (after_manifest.keys, control.keys));
+    let manifests = store.manifests().await.unwrap();
+    assert_eq!(
+        (manifests.revision, manifests.manifests),
+        (after_manifest.manifests, control.manifests)
+    );
 }
 
 async fn a_change_of_keys_does_not_conflict_with_a_change_of_manifests(store: Arc<dyn Store>) {

@@ -1,0 +1,222 @@
+//! The content of the store, kept in memory between rounds.
+
+use std::sync::Arc;
+
+use assay_manifests::Specs;
+use assay_store::{
+    Revisions, Store, StoreError,
+    control::{KeyRecord, KeySet, ManifestRecord, ManifestSet},
+};
+
+/// The reads that a [`StoreCache`] needs.
+pub(super) trait ReadControl {
+    /// The change counters.
+    fn revisions(&self) -> impl Future<Output = Result<Revisions, StoreError>> + Send;
+    /// All manifests.
+    fn manifests(&self) -> impl Future<Output = Result<ManifestSet, StoreError>> + Send;
+    /// All keys.
+    fn keys(&self) -> impl Future<Output = Result<KeySet, StoreError>> + Send;
+}
+
+/// The store that the operator writes to.
+#[derive(Debug)]
+pub(super) struct StoreReader(pub(super) Arc<dyn Store>);
+
+impl ReadControl for StoreReader {
+    async fn revisions(&self) -> Result<Revisions, StoreError> {
+        self.0.revisions().await
+    }
+
+    async fn manifests(&self) -> Result<ManifestSet, StoreError> {
+        self.0.manifests().await
+    }
+
+    async fn keys(&self) -> Result<KeySet, StoreError> {
+        self.0.keys().await
+    }
+}
+
+/// The manifests in the store.
+#[derive(Debug)]
+pub(super) struct StoredManifests {
+    /// Their revision.
+    pub(super) revision: u64,
+    /// Their specs.
+    pub(super) specs: Specs,
+}
+
+/// The manifests and keys in the store as they were last read. They are read again only if their revision
+/// differs from the one in memory.
+///
+/// A revision does not identify the database: a restored backup can have the revision that is in memory,
+/// with other content. So [`clear`](Self::clear) is called after each write, whether it succeeded or not,
+/// after each failed round, and every ten minutes: it takes at most that long until the content of a
+/// restored backup is noticed. A write that rests on stale content changes only what differs between that
+/// content and the objects; the next read corrects the rest.
+#[derive(Debug)]
+pub(super) struct StoreCache<S> {
+    store: S,
+    manifests: Option<Arc<StoredManifests>>,
+    keys: Option<KeySet>,
+}
+
+impl<S: ReadControl> StoreCache<S> {
+    /// An empty cache of a store.
+    pub(super) const fn new(store: S) -> Self {
+        Self { store, manifests: None, keys: None }
+    }
+
+    /// The manifests in the store.
+    pub(super) async fn manifests(&mut self) -> Result<Arc<StoredManifests>, StoreError> {
+        let revision = self.store.revisions().await?.manifests;
+        if let Some(known) = self.manifests.as_ref().filter(|known| known.revision == revision) {
+            return Ok(Arc::clone(known));
+        }
+        let ManifestSet { revision, manifests } = self.store.manifests().await?;
+        let spec = |record: ManifestRecord| ((record.kind, record.name), record.spec);
+        let specs = manifests.into_iter().map(spec).collect();
+        let read = Arc::new(StoredManifests { revision, specs });
+        self.manifests = Some(Arc::clone(&read));
+        Ok(read)
+    }
+
+    /// The keys in the store.
+    pub(super) async fn keys(&mut self) -> Result<&[KeyRecord], StoreError> {
+        let revision = self.store.revisions().await?.keys;
+        let read = match self.keys.take().filter(|known| known.revision == revision) {
+            Some(known) => known,
+            None => self.store.keys().await?,
+        };
+        Ok(&self.keys.insert(read).keys)
+    }
+
+    /// Forgets the keys, which take much memory and are seldom needed.
+    pub(super) fn clear_keys(&mut self) {
+        self.keys = None;
+    }
+
+    /// Forgets everything: the next round reads the store.
+    pub(super) fn clear(&mut self) {
+        self.manifests = None;
+        self.keys = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use assay_tenancy::manifest::Kind;
+    use serde_json::json;
+
+    use super::*;
+
+    /// The content of a store, and how often it was read.
+    #[derive(Clone, Debug)]
+    struct Content {
+        revisions: Revisions,
+        manifests: Vec<ManifestRecord>,
+        manifest_reads: u32,
+        key_reads: u32,
+    }
+
+    /// A store that counts its reads.
+    #[derive(Debug)]
+    struct CountingStore(Mutex<Content>);
+
+    impl CountingStore {
+        fn new() -> Self {
+            Self(Mutex::new(Content {
+                revisions: Revisions { intel: 0, control: 2, manifests: 1, keys: 1 },
+                manifests: vec![policy("a")],
+                manifest_reads: 0,
+                key_reads: 0,
+            }))
+        }
+
+        /// Changes the content, and returns it.
+        fn with(&self, change: impl FnOnce(&mut Content)) -> Content {
+            let mut content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            change(&mut content);
+            content.clone()
+        }
+
+        /// The number of reads of manifests and of keys.
+        fn reads(&self) -> (u32, u32) {
+            let Content { manifest_reads, key_reads, .. } = self.with(|_| {});
+            (manifest_reads, key_reads)
+        }
+    }
+
+    impl ReadControl for CountingStore {
+        async fn revisions(&self) -> Result<Revisions, StoreError> {
+            Ok(self.with(|_| {}).revisions)
+        }
+
+        async fn manifests(&self) -> Result<ManifestSet, StoreError> {
+            let Content { revisions, manifests, .. } =
+                self.with(|content| content.manifest_reads += 1);
+            Ok(ManifestSet { revision: revisions.manifests, manifests })
+        }
+
+        async fn keys(&self) -> Result<KeySet, StoreError> {
+            let content = self.with(|content| content.key_reads += 1);
+            Ok(KeySet { revision: content.revisions.keys, keys: vec![] })
+        }
+    }
+
+    fn policy(name: &str) -> ManifestRecord {
+        let name = name.parse().unwrap();
+        ManifestRecord { kind: Kind::RiskPolicy, name, spec: json!({}) }
+    }
+
+    #[tokio::test]
+    async fn an_idle_round_reads_revisions_only() {
+        let mut cache = StoreCache::new(CountingStore::new());
+        for _ in 0..5 {
+            assert_eq!(cache.manifests().await.unwrap().specs.len(), 1);
+            cache.keys().await.unwrap();
+        }
+        assert_eq!(cache.store.reads(), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn a_change_of_one_part_reads_that_part_only() {
+        let mut cache = StoreCache::new(CountingStore::new());
+        cache.manifests().await.unwrap();
+        cache.keys().await.unwrap();
+        cache.store.with(|content| content.revisions.keys += 1);
+        cache.manifests().await.unwrap();
+        cache.keys().await.unwrap();
+        assert_eq!(cache.store.reads(), (1, 2), "a key was added");
+        cache.store.with(|content| {
+            content.manifests.push(policy("b"));
+            content.revisions.manifests += 1;
+        });
+        assert_eq!(cache.manifests().await.unwrap().specs.len(), 2);
+        cache.keys().await.unwrap();
+        assert_eq!(cache.store.reads(), (2, 2), "a manifest was added");
+    }
+
+    #[tokio::test]
+    async fn an_older_revision_is_read_too() {
+        let mut cache = StoreCache::new(CountingStore::new());
+        cache.manifests().await.unwrap();
+        cache.store.with(|content| {
+            content.manifests.clear();
+            content.revisions.manifests = 0;
+        });
+        let restored = cache.manifests().await.unwrap();
+        assert_eq!((restored.revision, restored.specs.len()), (0, 0), "a restored backup");
+    }
+
+    #[tokio::test]
+    async fn other_content_of_the_same_revision_is_read_once_cleared() {
+        let mut cache = StoreCache::new(CountingStore::new());
+        cache.manifests().await.unwrap();
+        cache.store.with(|content| content.manifests.push(policy("b")));
+        assert_eq!(cache.manifests().await.unwrap().specs.len(), 1);
+        cache.clear();
+        assert_eq!(cache.manifests().await.unwrap().specs.len(), 2);
+    }
+}
