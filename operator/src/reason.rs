@@ -125,7 +125,7 @@ impl Reason {
 #[cfg(test)]
 #[expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 mod tests {
-    use assay_manifests::{Specs, Wishes, settle};
+    use assay_manifests::{DesiredManifests, Specs, reconcile};
     use assay_tenancy::manifest::Kind;
     use serde_json::{Value, json};
 
@@ -160,8 +160,9 @@ mod tests {
         let stored = stored.iter().map(|(kind, name, spec)| (key(*kind, name), spec.clone()));
         let stored: Specs = stored.collect();
         let is_deleted = spec.is_none();
-        let settled = settle(&stored, &Wishes::from([(key(kind, name), spec)])).unwrap();
-        Reason::of(&settled.refused[&key(kind, name)], is_deleted)
+        let reconciled =
+            reconcile(&stored, &DesiredManifests::from([(key(kind, name), spec)])).unwrap();
+        Reason::of(&reconciled.refused[&key(kind, name)], is_deleted)
     }
 
     fn stored() -> Vec<(Kind, &'static str, Value)> {

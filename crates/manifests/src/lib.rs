@@ -1,11 +1,11 @@
-//! All manifests put together, with risk policies compiled by the engine: the one way in, for the files
-//! of a laptop and the objects of a cluster alike.
+//! All manifests together, with risk policies compiled by the engine: the one function for the files of a
+//! laptop and the objects of a cluster.
 //!
-//! - [`resolve()`]: everything, or every problem
-//! - [`settle`]: as much of what is wished as goes together; the rest stays as it was
+//! - [`resolve()`]: the directory of all manifests, or every problem
+//! - [`reconcile`]: as many desired manifests as are consistent; the others stay as they were
 
+mod reconcile;
 mod resolve;
-mod settle;
 
+pub use reconcile::{DesiredManifests, Reconciled, Refusal, Specs, reconcile};
 pub use resolve::resolve;
-pub use settle::{Refusal, Settled, Specs, Wishes, settle};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_manifests::{Settled, Specs};
+use assay_manifests::{Reconciled, Specs};
 use assay_tenancy::{
     Name,
     manifest::{FormerTenantSpec, Kind, PlanSpec, RetentionSpec, TenantSpec},
@@ -13,19 +13,20 @@ use serde_json::json;
 
 /// Adds a `FormerTenant` for each deleted tenant, and removes it when the tenant is restored. So the
 /// transaction that deletes a tenant also sets how long its records are kept.
-pub(super) fn record(stored: &Specs, settled: &mut Settled, now: Timestamp) {
-    let is_there =
-        |settled: &Settled, name: &Name| settled.specs.contains_key(&(Kind::Tenant, name.clone()));
+pub(super) fn record(stored: &Specs, reconciled: &mut Reconciled, now: Timestamp) {
+    let is_there = |reconciled: &Reconciled, name: &Name| {
+        reconciled.specs.contains_key(&(Kind::Tenant, name.clone()))
+    };
     for name in names(stored, Kind::Tenant) {
-        if !is_there(settled, &name) {
+        if !is_there(reconciled, &name) {
             let former = FormerTenantSpec { deleted_at: now, retention: retention(stored, &name) };
-            settled.specs.insert((Kind::FormerTenant, name.clone()), json!(former));
-            settled.resolved.directory.former_tenants.insert(name, former);
+            reconciled.specs.insert((Kind::FormerTenant, name.clone()), json!(former));
+            reconciled.resolved.directory.former_tenants.insert(name, former);
         }
     }
-    for name in names(&settled.specs, Kind::FormerTenant) {
-        if is_there(settled, &name) {
-            settled.specs.remove(&(Kind::FormerTenant, name));
+    for name in names(&reconciled.specs, Kind::FormerTenant) {
+        if is_there(reconciled, &name) {
+            reconciled.specs.remove(&(Kind::FormerTenant, name));
         }
     }
 }
@@ -58,7 +59,7 @@ fn read<S: DeserializeOwned>(specs: &Specs, kind: Kind, name: &Name) -> Option<S
 
 #[cfg(test)]
 mod tests {
-    use assay_manifests::{Wishes, settle};
+    use assay_manifests::{DesiredManifests, reconcile};
     use serde_json::Value;
 
     use super::*;
@@ -85,12 +86,12 @@ mod tests {
     }
 
     /// The store after a change of `acme`.
-    fn after(stored: &Specs, wish: Option<Value>, now: Timestamp) -> Specs {
-        let wishes = Wishes::from([(key(Kind::Tenant, "acme"), wish)]);
-        let mut settled = settle(stored, &wishes).unwrap();
-        assert!(settled.refused.is_empty());
-        record(stored, &mut settled, now);
-        settled.specs
+    fn after(stored: &Specs, spec: Option<Value>, now: Timestamp) -> Specs {
+        let desired = DesiredManifests::from([(key(Kind::Tenant, "acme"), spec)]);
+        let mut reconciled = reconcile(stored, &desired).unwrap();
+        assert!(reconciled.refused.is_empty());
+        record(stored, &mut reconciled, now);
+        reconciled.specs
     }
 
     #[test]
@@ -100,11 +101,11 @@ mod tests {
             "deletedAt": "1970-01-01T00:00:07Z", "retention": {"checks": "10s", "usage": "1m"},
         });
         assert_eq!(gone.get(&key(Kind::FormerTenant, "acme")), Some(&former));
-        let without_plan = Wishes::from([(key(Kind::Plan, "gold"), None)]);
-        let mut settled = settle(&gone, &without_plan).unwrap();
-        record(&gone, &mut settled, at(8));
-        assert!(settled.refused.is_empty());
-        assert_eq!(settled.specs.get(&key(Kind::FormerTenant, "acme")), Some(&former), "once");
+        let without_plan = DesiredManifests::from([(key(Kind::Plan, "gold"), None)]);
+        let mut reconciled = reconcile(&gone, &without_plan).unwrap();
+        record(&gone, &mut reconciled, at(8));
+        assert!(reconciled.refused.is_empty());
+        assert_eq!(reconciled.specs.get(&key(Kind::FormerTenant, "acme")), Some(&former), "once");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use assay_engine::policy::Policy;
-use assay_manifests::{Refusal, Settled, Specs, Wishes, settle};
+use assay_manifests::{DesiredManifests, Reconciled, Refusal, Specs, reconcile};
 use assay_tenancy::{
     Problem, Resolved,
     manifest::{Kind, Manifest, TenantSpec},
@@ -63,7 +63,7 @@ pub(super) fn validate(
     finalized: &BTreeSet<ObjectKey>,
     now: Timestamp,
 ) -> Validated {
-    let wishes: Wishes = objects
+    let desired: DesiredManifests = objects
         .iter()
         .filter_map(|(key, object)| match (is_deleted(object), finalized.contains(key)) {
             (false, true) => Some((key.clone(), Some(object.spec.value()))),
@@ -71,10 +71,10 @@ pub(super) fn validate(
             _ => None,
         })
         .collect();
-    match settle(stored, &wishes) {
-        Ok(mut settled) => {
-            former::record(stored, &mut settled, now);
-            let Settled { specs, resolved, refused } = settled;
+    match reconcile(stored, &desired) {
+        Ok(mut reconciled) => {
+            former::record(stored, &mut reconciled, now);
+            let Reconciled { specs, resolved, refused } = reconciled;
             let names = specs.keys().cloned().collect();
             Validated { outcome: Ok(refused), names, specs, in_force: Some(in_force(resolved)) }
         }
@@ -92,7 +92,7 @@ fn in_force(resolved: Resolved<Policy>) -> InForce {
     let Resolved { directory, manifests } = resolved;
     let (mut namespaces, mut rate_limits) = <(BTreeMap<_, _>, BTreeMap<_, _>)>::default();
     for Manifest { kind, name, spec, .. } in manifests.into_values() {
-        // `settle` has parsed all of them.
+        // `reconcile` has parsed all of them.
         match kind {
             Kind::Tenant => {
                 let spec = serde_json::from_value::<TenantSpec>(spec);
