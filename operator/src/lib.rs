@@ -15,7 +15,6 @@
 //! - `pod_diagnostics`: why pods do not start or fail
 //! - `leader`: leader election by a Lease; `writer`: every write to the API server
 //! - `conditions`, `reason`: conditions and their closed set of reasons
-//! - `client`, `compact`: a client and JSON values in the form in which structs hold them
 //! - `backoff`: delays between retries
 //! - `health`, `metrics`, `tracing_spans`: probes, metrics and traces
 //! - [`run`]: startup and shutdown; [`settings`]: the command line
@@ -24,7 +23,6 @@
 mod api_key;
 mod backoff;
 mod client;
-mod compact;
 mod conditions;
 mod egress;
 #[cfg(test)]

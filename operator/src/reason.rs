@@ -108,16 +108,18 @@ impl Reason {
     /// The reason of a refused object. `is_deleted`: the refused change is the object's deletion.
     #[must_use]
     pub(crate) const fn of(refusal: &Refusal, is_deleted: bool) -> Self {
-        match (&refusal.breaks, refusal.problem.cause) {
-            (Some(_), _) if is_deleted => Self::InUse,
-            (Some(_), _) => Self::BreaksDependents,
-            (None, Cause::InvalidValue) => Self::Invalid,
-            (None, Cause::PlanNotFound) => Self::PlanNotFound,
-            (None, Cause::PolicyNotFound) => Self::PolicyNotFound,
-            (None, Cause::TenantNotFound) => Self::TenantNotFound,
-            (None, Cause::LimitNotFound) => Self::LimitNotFound,
-            (None, Cause::AboveCeiling) => Self::AboveCeiling,
-            (None, Cause::LimitsContradict) => Self::LimitsContradict,
+        match refusal {
+            Refusal::BreaksDependent { .. } if is_deleted => Self::InUse,
+            Refusal::BreaksDependent { .. } => Self::BreaksDependents,
+            Refusal::Invalid(problem) => match problem.cause {
+                Cause::InvalidValue => Self::Invalid,
+                Cause::PlanNotFound => Self::PlanNotFound,
+                Cause::PolicyNotFound => Self::PolicyNotFound,
+                Cause::TenantNotFound => Self::TenantNotFound,
+                Cause::LimitNotFound => Self::LimitNotFound,
+                Cause::AboveCeiling => Self::AboveCeiling,
+                Cause::LimitsContradict => Self::LimitsContradict,
+            },
         }
     }
 }
@@ -125,7 +127,9 @@ impl Reason {
 #[cfg(test)]
 #[expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 mod tests {
-    use assay_manifests::{DesiredManifests, Specs, reconcile};
+    use std::sync::Arc;
+
+    use assay_manifests::{DesiredManifests, Manifest, Manifests, reconcile};
     use assay_tenancy::manifest::Kind;
     use serde_json::{Value, json};
 
@@ -156,13 +160,18 @@ mod tests {
         (kind, name): (Kind, &str),
         spec: Option<Value>,
     ) -> Reason {
-        let key = |kind, name: &str| (kind, name.parse().unwrap());
-        let stored = stored.iter().map(|(kind, name, spec)| (key(*kind, name), spec.clone()));
-        let stored: Specs = stored.collect();
+        let manifest = |kind, name: &str, spec: &Value| {
+            let name = name.parse().unwrap();
+            Arc::new(Manifest::parse_spec("a test".into(), kind, name, spec))
+        };
+        let stored = stored.iter().map(|(kind, name, spec)| manifest(*kind, name, spec));
+        let stored: Manifests = stored.map(|manifest| (manifest.key(), manifest)).collect();
         let is_deleted = spec.is_none();
-        let reconciled =
-            reconcile(&stored, &DesiredManifests::from([(key(kind, name), spec)])).unwrap();
-        Reason::of(&reconciled.refused[&key(kind, name)], is_deleted)
+        let key = (kind, name.parse().unwrap());
+        let spec = spec.map(|spec| manifest(kind, name, &spec));
+        let desired = DesiredManifests::from([(key.clone(), spec)]);
+        let reconciled = reconcile(&stored, &desired).unwrap();
+        Reason::of(&reconciled.refused[&key], is_deleted)
     }
 
     fn stored() -> Vec<(Kind, &'static str, Value)> {

@@ -20,8 +20,8 @@ use assay_service::{
     chains::{self, registry::Chains},
     manifests,
 };
-use assay_store::{ControlStore, Store, control::ManifestRecord};
-use assay_tenancy::{Directory, manifest::Document};
+use assay_store::{ControlStore, Store};
+use assay_tenancy::Directory;
 use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
@@ -123,9 +123,8 @@ fn end_of_day(day: Date) -> Result<Timestamp, Failure> {
 
 /// The directory of the stored manifests.
 pub(super) async fn directory(store: &dyn ControlStore) -> Result<Directory<Policy>, Failure> {
-    let control = store.control().await?;
-    let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
-    Ok(manifests::resolve(&documents).map_err(manifests::ApplyError::Problems)?.directory)
+    let manifests = manifests::parse_stored(store.manifests().await?.manifests);
+    Ok(manifests::resolve_manifests(&manifests).map_err(manifests::ApplyError::Problems)?)
 }
 
 /// A stored risk policy; without a name, the default of the store.

@@ -1,41 +1,52 @@
 //! As many desired manifests as are consistent; the others stay as they were.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_engine::policy::Policy;
-use assay_tenancy::{
-    FieldProblem, Name, Problem, Resolved,
-    manifest::{API_VERSION, Document, Kind},
-};
-use serde_json::{Value, json};
+use assay_tenancy::{Directory, FieldProblem, Name, Problem, manifest::Kind};
 
-use crate::resolve;
+use crate::{Manifest, Manifests, resolve_manifests};
 
-/// Specs of manifests, by kind and name.
-pub type Specs = BTreeMap<(Kind, Name), Value>;
-/// Desired specs of manifests, by kind and name; `None`: the manifest is to be removed.
-pub type DesiredManifests = BTreeMap<(Kind, Name), Option<Value>>;
+/// Desired manifests, by kind and name; `None`: the manifest is to be removed.
+pub type DesiredManifests = BTreeMap<(Kind, Name), Option<Arc<Manifest>>>;
 
 /// The manifests in force from now on, and the desired ones that are refused.
 #[derive(Debug)]
 pub struct Reconciled {
     /// The manifests in force.
-    pub specs: Specs,
-    /// The same, resolved.
-    pub resolved: Resolved<Policy>,
+    pub manifests: Manifests,
+    /// Their directory.
+    pub directory: Directory<Policy>,
     /// The refused changes, each with its reason. Their manifests stay as they were.
     pub refused: BTreeMap<(Kind, Name), Refusal>,
 }
 
-/// Why a desired manifest is refused.
+/// Why a change of a manifest is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The problem of a field.
-    pub problem: FieldProblem,
-    /// The manifest that the change would make invalid, such as `Tenant acme`. `None`: the desired manifest
-    /// itself is invalid.
-    pub breaks: Option<String>,
+pub enum Refusal {
+    /// The desired manifest is invalid.
+    Invalid(FieldProblem),
+    /// The change would make another manifest invalid.
+    BreaksDependent {
+        /// The other manifest.
+        dependent: (Kind, Name),
+        /// The problem that it would have.
+        problem: FieldProblem,
+    },
 }
+
+impl Refusal {
+    /// The problem, of the desired manifest or of the dependent one.
+    #[must_use]
+    pub const fn problem(&self) -> &FieldProblem {
+        match self {
+            Self::Invalid(problem) | Self::BreaksDependent { problem, .. } => problem,
+        }
+    }
+}
+
+/// The changes that are not refused yet.
+type Changes<'a> = BTreeMap<&'a (Kind, Name), Option<&'a Arc<Manifest>>>;
 
 /// Applies as many desired changes to the stored manifests as are consistent. A change is refused if the
 /// desired manifest is invalid, or if it would make another manifest invalid.
@@ -43,17 +54,23 @@ pub struct Refusal {
 /// # Errors
 ///
 /// The problems of the stored manifests, if they are invalid and no change corrects them.
-pub fn reconcile(stored: &Specs, desired: &DesiredManifests) -> Result<Reconciled, Vec<Problem>> {
-    let mut open: BTreeMap<&(Kind, Name), Option<&Value>> = desired
+pub fn reconcile(
+    stored: &Manifests,
+    desired: &DesiredManifests,
+) -> Result<Reconciled, Vec<Problem>> {
+    let mut open: Changes<'_> = desired
         .iter()
-        .map(|(key, spec)| (key, spec.as_ref()))
-        .filter(|(key, spec)| stored.get(*key) != *spec)
+        .map(|(key, manifest)| (key, manifest.as_ref()))
+        .filter(|(key, manifest)| {
+            let stored = stored.get(*key).map(|manifest| &manifest.source);
+            stored != manifest.map(|manifest| &manifest.source)
+        })
         .collect();
     let mut refused = BTreeMap::new();
     loop {
-        let specs = overlay(stored, &open);
-        let problems = match resolve(&documents(&specs)) {
-            Ok(resolved) => return Ok(Reconciled { specs, resolved, refused }),
+        let manifests = overlay(stored, &open);
+        let problems = match resolve_manifests(&manifests) {
+            Ok(directory) => return Ok(Reconciled { manifests, directory, refused }),
             Err(problems) => problems,
         };
         if open.is_empty() {
@@ -61,77 +78,61 @@ pub fn reconcile(stored: &Specs, desired: &DesiredManifests) -> Result<Reconcile
         }
         let mut found = false;
         for problem in &problems {
-            let spec = open.keys().copied().find(|key| origin(key) == problem.origin);
-            if let Some(key) = spec {
-                open.remove(key);
-                let problem = problem.field.clone();
-                refused.insert(key.clone(), Refusal { problem, breaks: None });
-                found = true;
-            }
+            let Some((key, _)) = problem.manifest.as_ref().and_then(|key| open.remove_entry(key))
+            else {
+                continue;
+            };
+            refused.insert(key.clone(), Refusal::Invalid(problem.field.clone()));
+            found = true;
         }
-        if let (false, Some(problem)) = (found, problems.first()) {
-            // A change made another manifest invalid. If it is valid without one change in particular, that
-            // one is refused, otherwise all are.
-            let cause =
-                open.keys().copied().find(|key| is_valid_without(key, stored, &open, problem));
-            let chosen = cause.map_or_else(|| open.keys().copied().collect(), |key| vec![key]);
-            for key in chosen {
-                open.remove(key);
-                let refusal = Refusal {
-                    problem: problem.field.clone(),
-                    breaks: Some(problem.origin.clone()),
-                };
-                refused.insert(key.clone(), refusal);
-            }
+        if found {
+            continue;
+        }
+        let Some((dependent, problem)) = problems
+            .iter()
+            .find_map(|problem| problem.manifest.clone().map(|manifest| (manifest, problem)))
+        else {
+            return Err(problems);
+        };
+        // A change made another manifest invalid. If it is valid without one change in particular, that
+        // one is refused, otherwise all are.
+        let cause = open.keys().copied().find(|key| is_valid_without(key, stored, &open, problem));
+        let chosen = cause.map_or_else(|| open.keys().copied().collect(), |key| vec![key]);
+        for key in chosen {
+            open.remove(key);
+            let (dependent, problem) = (dependent.clone(), problem.field.clone());
+            refused.insert(key.clone(), Refusal::BreaksDependent { dependent, problem });
         }
     }
 }
 
 fn is_valid_without(
     key: &(Kind, Name),
-    stored: &Specs,
-    open: &BTreeMap<&(Kind, Name), Option<&Value>>,
+    stored: &Manifests,
+    open: &Changes<'_>,
     problem: &Problem,
 ) -> bool {
     let mut others = open.clone();
     others.remove(key);
-    let problems = resolve(&documents(&overlay(stored, &others))).err().unwrap_or_default();
+    let problems = resolve_manifests(&overlay(stored, &others)).err().unwrap_or_default();
     !problems.contains(problem)
 }
 
-fn overlay(stored: &Specs, desired: &BTreeMap<&(Kind, Name), Option<&Value>>) -> Specs {
-    let mut specs = stored.clone();
-    for (key, spec) in desired {
-        match spec {
-            Some(spec) => specs.insert((*key).clone(), (*spec).clone()),
-            None => specs.remove(*key),
+fn overlay(stored: &Manifests, changes: &Changes<'_>) -> Manifests {
+    let mut manifests = stored.clone();
+    for (key, manifest) in changes {
+        match manifest {
+            Some(manifest) => manifests.insert((*key).clone(), Arc::clone(manifest)),
+            None => manifests.remove(*key),
         };
     }
-    specs
-}
-
-fn documents(specs: &Specs) -> Vec<Document> {
-    specs
-        .iter()
-        .map(|(key, spec)| Document {
-            origin: origin(key),
-            content: json!({
-                "apiVersion": API_VERSION,
-                "kind": key.0.as_str(),
-                "metadata": {"name": key.1},
-                "spec": spec,
-            }),
-        })
-        .collect()
-}
-
-/// How a problem names a manifest.
-fn origin((kind, name): &(Kind, Name)) -> String {
-    format!("{} {name}", kind.as_str())
+    manifests
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     fn key(kind: Kind, name: &str) -> (Kind, Name) {
@@ -156,19 +157,38 @@ mod tests {
         (key(Kind::RateLimit, "more"), json!({"target": {"plan": "basic"}, "limits": limits}))
     }
 
-    fn stored() -> Specs {
-        let policy = (key(Kind::RiskPolicy, "default"), json!({}));
-        Specs::from([plan(10), tenant("basic"), policy])
+    fn parsed(((kind, name), spec): ((Kind, Name), Value)) -> ((Kind, Name), Arc<Manifest>) {
+        let manifest = Manifest::parse_spec("a test".into(), kind, name, &spec);
+        (manifest.key(), Arc::new(manifest))
     }
 
-    fn put((key, spec): ((Kind, Name), Value)) -> ((Kind, Name), Option<Value>) {
-        (key, Some(spec))
+    fn stored() -> Manifests {
+        let policy = (key(Kind::RiskPolicy, "default"), json!({}));
+        [plan(10), tenant("basic"), policy].map(parsed).into()
+    }
+
+    /// The spec of a manifest in force, as it was written.
+    fn source(reconciled: &Reconciled, key: &(Kind, Name)) -> Value {
+        reconciled.manifests[key].source.value()
+    }
+
+    fn put(manifest: ((Kind, Name), Value)) -> ((Kind, Name), Option<Arc<Manifest>>) {
+        let (key, manifest) = parsed(manifest);
+        (key, Some(manifest))
+    }
+
+    fn label((kind, name): &(Kind, Name)) -> String {
+        format!("{} {name}", kind.as_str())
     }
 
     /// The refused changes: the manifest, the field, and the manifest that it would make invalid.
-    fn refusals(reconciled: &Reconciled) -> Vec<(String, &str, Option<&str>)> {
+    fn refusals(reconciled: &Reconciled) -> Vec<(String, &str, Option<String>)> {
         let words = reconciled.refused.iter().map(|(key, refusal)| {
-            (origin(key), refusal.problem.path.as_str(), refusal.breaks.as_deref())
+            let dependent = match refusal {
+                Refusal::Invalid(_) => None,
+                Refusal::BreaksDependent { dependent, .. } => Some(label(dependent)),
+            };
+            (label(key), refusal.problem().path.as_str(), dependent)
         });
         words.collect()
     }
@@ -179,8 +199,8 @@ mod tests {
             reconcile(&stored(), &DesiredManifests::from([put(plan(20)), put(raised(50))]))
                 .unwrap();
         assert_eq!(refusals(&reconciled), []);
-        assert_eq!(reconciled.specs[&key(Kind::Plan, "basic")], plan(20).1);
-        let acme = &reconciled.resolved.directory.tenants["acme"];
+        assert_eq!(source(&reconciled, &key(Kind::Plan, "basic")), plan(20).1);
+        let acme = &reconciled.directory.tenants["acme"];
         assert_eq!(acme.limits("2026-01-01T00:00:00Z".parse().unwrap())[0].requests, 50);
     }
 
@@ -196,9 +216,9 @@ mod tests {
                 ("RateLimit more".into(), "spec.limits[0].requests", None),
             ]
         );
-        assert_eq!(reconciled.specs[&key(Kind::Plan, "basic")], plan(20).1);
-        assert_eq!(reconciled.specs[&key(Kind::Tenant, "acme")], tenant("basic").1);
-        assert!(!reconciled.specs.contains_key(&key(Kind::RateLimit, "more")));
+        assert_eq!(source(&reconciled, &key(Kind::Plan, "basic")), plan(20).1);
+        assert_eq!(source(&reconciled, &key(Kind::Tenant, "acme")), tenant("basic").1);
+        assert!(!reconciled.manifests.contains_key(&key(Kind::RateLimit, "more")));
     }
 
     #[test]
@@ -208,7 +228,7 @@ mod tests {
                 .unwrap();
         assert_eq!(
             refusals(&reconciled),
-            [("Plan basic".into(), "spec.plan", Some("Tenant acme"))],
+            [("Plan basic".into(), "spec.plan", Some("Tenant acme".into()))],
             "a plan in use cannot be removed"
         );
         let both = DesiredManifests::from([
@@ -217,7 +237,7 @@ mod tests {
         ]);
         let reconciled = reconcile(&stored(), &both).unwrap();
         assert_eq!(
-            (refusals(&reconciled), reconciled.specs.len()),
+            (refusals(&reconciled), reconciled.manifests.len()),
             (vec![], 1),
             "together they can"
         );
@@ -226,9 +246,9 @@ mod tests {
     #[test]
     fn an_invalid_stored_manifest_can_be_corrected() {
         let mut broken = stored();
-        broken.insert(key(Kind::Tenant, "acme"), json!({"plan": 3}));
+        broken.extend([parsed((key(Kind::Tenant, "acme"), json!({"plan": 3})))]);
         let problems = reconcile(&broken, &DesiredManifests::from([put(plan(20))])).unwrap_err();
-        assert_eq!(problems[0].origin, "Tenant acme");
+        assert_eq!(problems[0].manifest, Some(key(Kind::Tenant, "acme")));
         let reconciled =
             reconcile(&broken, &DesiredManifests::from([put(tenant("basic"))])).unwrap();
         assert_eq!(refusals(&reconciled), []);

@@ -1,4 +1,4 @@
-//! Everything, or every problem.
+//! The directory of all manifests, or every problem.
 
 use std::sync::Arc;
 
@@ -7,46 +7,86 @@ use assay_engine::{
     policy::{MandatorySource, Policy, PolicyProblem, PolicySpec, TraceSpec},
 };
 use assay_tenancy::{
-    Directory, FieldProblem, Problem, Resolved,
+    Directory, FieldProblem, Problem,
     directory::{Mandatory, Tenant},
     manifest::{Document, Kind, TraceCeiling},
 };
 
-/// Puts manifests together, with risk policies compiled by the engine.
+/// A manifest with the engine's risk policy.
+pub type Manifest = assay_tenancy::manifest::Manifest<PolicySpec>;
+/// Manifests by kind and name.
+pub type Manifests = assay_tenancy::Manifests<PolicySpec>;
+/// The directory of all manifests, and the manifests.
+pub type Resolved = assay_tenancy::Resolved<PolicySpec, Policy>;
+
+/// Parses all manifests, and resolves them to one directory.
 ///
 /// # Errors
 ///
-/// Every problem of every manifest.
-pub fn resolve(documents: &[Document]) -> Result<Resolved<Policy>, Vec<Problem>> {
-    let mut resolved =
-        assay_tenancy::resolve(documents, |mut spec: PolicySpec, mandatory: &[Mandatory]| {
-            for Mandatory { name, maximum_age_hours } in mandatory {
-                let demand = spec.mandatory_sources.iter_mut().find(|wanted| wanted.name == *name);
-                if let Some(wanted) = demand {
-                    // The stricter of the two holds.
-                    wanted.maximum_age_hours = wanted.maximum_age_hours.min(*maximum_age_hours);
-                } else {
-                    let (name, maximum_age_hours) = (name.clone(), *maximum_age_hours);
-                    spec.mandatory_sources.push(MandatorySource { name, maximum_age_hours });
-                }
-            }
-            Policy::compile(spec).map_err(|problems| {
-                let field =
-                    |problem: PolicyProblem| FieldProblem::invalid(problem.path, problem.message);
-                problems.into_iter().map(field).collect()
-            })
-        })?;
-    let problems = unreadable_chains(&resolved, documents);
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    keep_within_plans(&mut resolved.directory);
+/// Every problem of every manifest, in the documents' order.
+pub fn resolve(documents: &[Document]) -> Result<Resolved, Vec<Problem>> {
+    resolve_onto(&Manifests::new(), documents)
+}
+
+/// Parses documents, and resolves them together with manifests that were parsed before. A document replaces
+/// the manifest of its kind and name.
+///
+/// # Errors
+///
+/// Every problem of every manifest: those of the earlier manifests, then in the documents' order.
+pub fn resolve_onto(stored: &Manifests, documents: &[Document]) -> Result<Resolved, Vec<Problem>> {
+    let mut resolved = assay_tenancy::resolve_onto(stored, documents, compile)?;
+    complete(&mut resolved.directory, &resolved.manifests).map_err(|mut problems| {
+        problems.sort_by_key(|problem| {
+            documents.iter().position(|document| document.origin == problem.origin)
+        });
+        problems
+    })?;
     Ok(resolved)
 }
 
-/// Chain sources of chains that cannot be read.
-fn unreadable_chains(resolved: &Resolved<Policy>, documents: &[Document]) -> Vec<Problem> {
-    let wrong = resolved.directory.chains.values().filter_map(|feed| {
+/// Resolves manifests that were parsed before.
+///
+/// # Errors
+///
+/// Every problem of every manifest, by kind and name.
+pub fn resolve_manifests(manifests: &Manifests) -> Result<Directory<Policy>, Vec<Problem>> {
+    let mut directory = assay_tenancy::resolve_manifests(manifests, compile)?;
+    complete(&mut directory, manifests)?;
+    Ok(directory)
+}
+
+/// Compiles a risk policy, with the mandatory sources added.
+fn compile(mut spec: PolicySpec, mandatory: &[Mandatory]) -> Result<Policy, Vec<FieldProblem>> {
+    for Mandatory { name, maximum_age_hours } in mandatory {
+        let known = spec.mandatory_sources.iter_mut().find(|source| source.name == *name);
+        if let Some(known) = known {
+            // The stricter of the two applies.
+            known.maximum_age_hours = known.maximum_age_hours.min(*maximum_age_hours);
+        } else {
+            let (name, maximum_age_hours) = (name.clone(), *maximum_age_hours);
+            spec.mandatory_sources.push(MandatorySource { name, maximum_age_hours });
+        }
+    }
+    Policy::compile(spec).map_err(|problems| {
+        let field = |problem: PolicyProblem| FieldProblem::invalid(problem.path, problem.message);
+        problems.into_iter().map(field).collect()
+    })
+}
+
+/// Checks the chains, and limits traces to the ceilings of the plans.
+fn complete(directory: &mut Directory<Policy>, manifests: &Manifests) -> Result<(), Vec<Problem>> {
+    let problems = unreadable_chains(directory, manifests);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    keep_within_plans(directory);
+    Ok(())
+}
+
+/// The problems of chain sources whose chains cannot be read, by name.
+fn unreadable_chains(directory: &Directory<Policy>, manifests: &Manifests) -> Vec<Problem> {
+    let problems = directory.chains.values().filter_map(|feed| {
         let message = match feed.spec.chain.parse::<ChainId>() {
             Err(error) => error.to_string(),
             Ok(chain) if !chain.info().has_coins() => {
@@ -54,17 +94,11 @@ fn unreadable_chains(resolved: &Resolved<Policy>, documents: &[Document]) -> Vec
             }
             Ok(_) => return None,
         };
-        let manifest = resolved.manifests.get(&(Kind::ChainSource, feed.name.clone()));
-        Some(Problem {
-            origin: manifest.map(|manifest| manifest.origin.clone()).unwrap_or_default(),
-            manifest: Some(format!("ChainSource {}", feed.name)),
-            field: FieldProblem::invalid("spec.chain", message),
-        })
+        let manifest = manifests.get(&(Kind::ChainSource, feed.name.clone()))?;
+        Some(manifest.problem(FieldProblem::invalid("spec.chain", message)))
     });
-    let mut problems: Vec<Problem> = wrong.collect();
-    problems.sort_by_key(|problem| {
-        documents.iter().position(|document| document.origin == problem.origin)
-    });
+    let mut problems: Vec<Problem> = problems.collect();
+    problems.sort_by(|one, other| one.manifest.cmp(&other.manifest));
     problems
 }
 

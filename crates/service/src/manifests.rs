@@ -4,13 +4,18 @@ use std::{
     fs,
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-pub use assay_manifests::resolve;
-use assay_store::{ControlStore, Store, StoreError, control::ManifestRecord};
+use assay_manifests::{Manifests, resolve_onto};
+pub use assay_manifests::{resolve, resolve_manifests};
+use assay_store::{
+    ControlStore, Store, StoreError,
+    control::{ManifestRecord, ManifestSet},
+};
 use assay_tenancy::{
-    Manifests, Problem,
-    manifest::{Document, Kind, Manifest},
+    Problem,
+    manifest::{Document, Kind},
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -188,23 +193,18 @@ pub async fn apply(
     now: Timestamp,
 ) -> Result<Vec<(ManifestRecord, Applied)>, ApplyError> {
     loop {
-        let control = store.control().await?;
-        let stored: Vec<Document> =
-            control.manifests.iter().map(ManifestRecord::document).collect();
+        let ManifestSet { revision, manifests } = store.manifests().await?;
+        let stored = parse_stored(manifests);
         let applied = overlay(&stored, &documents).map_err(ApplyError::Problems)?;
         let records: Vec<(ManifestRecord, Applied)> = applied
-            .into_values()
-            .map(|manifest| {
-                let before = control
-                    .manifests
-                    .iter()
-                    .find(|record| record.kind == manifest.kind && record.name == manifest.name);
-                let outcome = match before {
+            .into_iter()
+            .map(|(key, manifest)| {
+                let outcome = match stored.get(&key) {
                     None => Applied::Created,
-                    Some(before) if before.spec == manifest.spec => Applied::Unchanged,
+                    Some(before) if before.source == manifest.source => Applied::Unchanged,
                     Some(_) => Applied::Configured,
                 };
-                let Manifest { kind, name, spec, .. } = manifest;
+                let ((kind, name), spec) = (key, manifest.source.value());
                 (ManifestRecord { kind, name, spec }, outcome)
             })
             .collect();
@@ -216,7 +216,7 @@ pub async fn apply(
         if changed.is_empty() {
             return Ok(records);
         }
-        match store.put_manifests(&changed, &[], control.manifests_revision, now).await {
+        match store.put_manifests(&changed, &[], revision, now).await {
             Ok(()) => return Ok(records),
             // Somebody else changed something: look again.
             Err(StoreError::Conflict) => {}
@@ -225,18 +225,21 @@ pub async fn apply(
     }
 }
 
-/// The manifests among `added`, once everything together was found right.
-fn overlay(stored: &[Document], added: &[Document]) -> Result<Manifests, Vec<Problem>> {
-    let identity = |document: &Document| {
-        let content = &document.content;
-        (content.get("kind").cloned(), content.pointer("/metadata/name").cloned())
+/// Parses stored manifests.
+#[must_use]
+pub fn parse_stored(records: Vec<ManifestRecord>) -> Manifests {
+    let parse = |record: ManifestRecord| {
+        let manifest = record.parse();
+        (manifest.key(), Arc::new(manifest))
     };
-    let replaced: Vec<_> = added.iter().map(identity).collect();
-    let kept = stored.iter().filter(|document| !replaced.contains(&identity(document)));
-    let all: Vec<Document> = kept.chain(added).cloned().collect();
-    let mut resolved = resolve(&all)?.manifests;
-    resolved.retain(|_, manifest| added.iter().any(|document| document.origin == manifest.origin));
-    Ok(resolved)
+    records.into_iter().map(parse).collect()
+}
+
+/// The manifests of the added documents, if they and the stored manifests are valid together.
+fn overlay(stored: &Manifests, added: &[Document]) -> Result<Manifests, Vec<Problem>> {
+    let mut manifests = resolve_onto(stored, added)?.manifests;
+    manifests.retain(|_, manifest| added.iter().any(|document| document.origin == manifest.origin));
+    Ok(manifests)
 }
 
 /// Gives a new installation its plans and policy; one that has manifests keeps them.

@@ -9,9 +9,9 @@ use std::{
 use assay_intel::IntelSnapshot;
 use assay_store::{
     ControlStore, Revisions, Store, StoreError,
-    control::{KeyRecord, KeySet, ManifestRecord},
+    control::{KeyRecord, KeySet},
 };
-use assay_tenancy::{Problem, key::KeyId, manifest::Document};
+use assay_tenancy::{Problem, key::KeyId};
 use tokio::{
     sync::Notify,
     time::{MissedTickBehavior, interval, sleep},
@@ -43,8 +43,8 @@ fn join(problems: &[Problem]) -> String {
 
 pub(super) async fn load_access(store: &dyn ControlStore) -> Result<Access, LoadError> {
     let control = store.control().await?;
-    let documents: Vec<Document> = control.manifests.iter().map(ManifestRecord::document).collect();
-    let directory = manifests::resolve(&documents).map_err(LoadError::Manifests)?.directory;
+    let manifests = manifests::parse_stored(control.manifests);
+    let directory = manifests::resolve_manifests(&manifests).map_err(LoadError::Manifests)?;
     Ok(Access {
         manifests_revision: control.manifests_revision,
         keys_revision: control.keys_revision,
@@ -213,7 +213,7 @@ mod tests {
     use assay_graph::SqliteGraphs;
     use assay_limiter::Limiter;
     use assay_store::SqliteStore;
-    use assay_store::control::Grant;
+    use assay_store::control::{Grant, ManifestRecord};
     use assay_tenancy::{
         key::{ApiKey, KeyEnvironment},
         manifest::Kind,

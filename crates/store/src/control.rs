@@ -4,11 +4,12 @@ use assay_engine::facts::Environment;
 use assay_tenancy::{
     Name,
     key::{ApiKey, KeyEnvironment, KeyHash, KeyId, Scope},
-    manifest::{API_VERSION, Document, Kind},
+    manifest::{Kind, Manifest},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::StoreError;
 
@@ -117,18 +118,11 @@ pub struct ManifestRecord {
 }
 
 impl ManifestRecord {
-    /// The manifest as a document to be resolved.
+    /// Parses the manifest. `R` is the spec of a risk policy.
     #[must_use]
-    pub fn document(&self) -> Document {
-        Document {
-            origin: format!("stored {} {}", self.kind.as_str(), self.name),
-            content: json!({
-                "apiVersion": API_VERSION,
-                "kind": self.kind.as_str(),
-                "metadata": {"name": self.name},
-                "spec": self.spec,
-            }),
-        }
+    pub fn parse<R: DeserializeOwned>(self) -> Manifest<R> {
+        let Self { kind, name, spec } = self;
+        Manifest::parse_spec(format!("stored {} {name}", kind.as_str()), kind, name, &spec)
     }
 }
 

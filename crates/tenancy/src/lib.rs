@@ -4,11 +4,13 @@
 //! calls [`resolve()`]. Storing and serving happens elsewhere.
 //!
 //! - [`manifest`]: what people write (YAML on a laptop, custom resources in a cluster)
+//! - [`manifest::Manifest`]: a manifest, parsed once; its spec is a variant of [`manifest::ManifestSpec`]
 //! - [`resolve()`]: from all manifests to one [`Directory`], or every problem at once
 //! - [`directory`]: what the programs ask: a tenant's plan, policy and effective limits
 //! - [`schema`]: the rules that a cluster checks by itself
 //! - [`key`]: the format of API keys and how they are kept
 
+mod compact;
 pub mod directory;
 pub mod key;
 pub mod manifest;
@@ -17,7 +19,10 @@ mod period;
 mod resolve;
 pub mod schema;
 
+pub use compact::CompactJson;
 pub use directory::Directory;
 pub use name::{InvalidName, Name};
 pub use period::{InvalidPeriod, Period};
-pub use resolve::{Cause, FieldProblem, Manifests, Problem, Resolved, resolve};
+pub use resolve::{
+    Cause, FieldProblem, Manifests, Problem, Resolved, resolve, resolve_manifests, resolve_onto,
+};

@@ -122,7 +122,7 @@ pub(super) async fn revoke_keys_of_expired_tenants(
     stored: &StoredManifests,
     now: Timestamp,
 ) -> Result<(), RoundError> {
-    let expired = former::expired(&stored.specs, now);
+    let expired = former::expired(&stored.manifests, now);
     if expired.is_empty() {
         cache.clear_keys();
         return Ok(());

@@ -1,6 +1,8 @@
 //! The changes of the store.
 
-use assay_manifests::Specs;
+use std::sync::Arc;
+
+use assay_manifests::{Manifest, Manifests};
 use assay_store::control::ManifestRecord;
 
 use super::fetch::ObjectKey;
@@ -22,10 +24,15 @@ impl Changes {
 }
 
 /// The changes that make the store hold the desired manifests.
-pub(super) fn changes(stored: &Specs, desired: Specs) -> Changes {
+pub(super) fn changes(stored: &Manifests, desired: &Manifests) -> Changes {
     let gone = stored.keys().filter(|key| !desired.contains_key(*key));
-    let removed = gone.cloned().collect();
-    let changed = desired.into_iter().filter(|(key, spec)| stored.get(key) != Some(spec));
-    let put = changed.map(|((kind, name), spec)| ManifestRecord { kind, name, spec });
-    Changes { put: put.collect(), removed }
+    let is_changed = |(key, manifest): &(&ObjectKey, &Arc<Manifest>)| {
+        stored.get(*key).is_none_or(|stored| stored.source != manifest.source)
+    };
+    let put = desired.iter().filter(is_changed).map(|(_, manifest)| ManifestRecord {
+        kind: manifest.kind,
+        name: manifest.name.clone(),
+        spec: manifest.source.value(),
+    });
+    Changes { put: put.collect(), removed: gone.cloned().collect() }
 }

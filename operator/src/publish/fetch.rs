@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_crds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
-use assay_tenancy::{InvalidName, Name, manifest::Kind};
+use assay_tenancy::{CompactJson, InvalidName, Name, manifest::Kind};
 use futures_util::StreamExt;
 use kube::{
     Api, Client, ResourceExt,
@@ -19,8 +19,6 @@ use kube::{
     },
 };
 use tokio::sync::Notify;
-
-use crate::compact::CompactJson;
 
 /// An object as the watch has it, in little memory.
 pub(super) type WatchedObject = Object<CompactJson, CompactJson>;

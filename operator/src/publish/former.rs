@@ -1,60 +1,65 @@
 //! Deleted tenants: the manifests that replace theirs while their records are kept.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
-use assay_manifests::{Reconciled, Specs};
+use assay_manifests::{Manifest, Manifests, Reconciled};
 use assay_tenancy::{
-    Name,
-    manifest::{FormerTenantSpec, Kind, PlanSpec, RetentionSpec, TenantSpec},
+    CompactJson, Name,
+    manifest::{FormerTenantSpec, Kind, ManifestSpec, RetentionSpec},
 };
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
 /// Adds a `FormerTenant` for each deleted tenant, and removes it when the tenant is restored. So the
 /// transaction that deletes a tenant also sets how long its records are kept.
-pub(super) fn record(stored: &Specs, reconciled: &mut Reconciled, now: Timestamp) {
-    let is_there = |reconciled: &Reconciled, name: &Name| {
-        reconciled.specs.contains_key(&(Kind::Tenant, name.clone()))
+pub(super) fn record(stored: &Manifests, reconciled: &mut Reconciled, now: Timestamp) {
+    let is_tenant = |reconciled: &Reconciled, name: &Name| {
+        reconciled.manifests.contains_key(&(Kind::Tenant, name.clone()))
     };
     for name in names(stored, Kind::Tenant) {
-        if !is_there(reconciled, &name) {
+        if !is_tenant(reconciled, &name) {
             let former = FormerTenantSpec { deleted_at: now, retention: retention(stored, &name) };
-            reconciled.specs.insert((Kind::FormerTenant, name.clone()), json!(former));
-            reconciled.resolved.directory.former_tenants.insert(name, former);
+            let manifest = Manifest {
+                origin: format!("{} {name}", Kind::FormerTenant.as_str()),
+                kind: Kind::FormerTenant,
+                name: name.clone(),
+                spec: Ok(ManifestSpec::FormerTenant(former)),
+                source: CompactJson::from(&json!(former)),
+            };
+            reconciled.manifests.insert(manifest.key(), Arc::new(manifest));
+            reconciled.directory.former_tenants.insert(name, former);
         }
     }
-    for name in names(&reconciled.specs, Kind::FormerTenant) {
-        if is_there(reconciled, &name) {
-            reconciled.specs.remove(&(Kind::FormerTenant, name));
+    for name in names(&reconciled.manifests, Kind::FormerTenant) {
+        if is_tenant(reconciled, &name) {
+            reconciled.manifests.remove(&(Kind::FormerTenant, name));
         }
     }
 }
 
 /// The deleted tenants that can no longer be restored.
-pub(super) fn expired(stored: &Specs, now: Timestamp) -> BTreeSet<Name> {
-    let is_past = |name: &Name| {
-        let former: Option<FormerTenantSpec> = read(stored, Kind::FormerTenant, name);
-        former.is_some_and(|former| former.is_forgotten(now))
-    };
-    names(stored, Kind::FormerTenant).into_iter().filter(is_past).collect()
+pub(super) fn expired(stored: &Manifests, now: Timestamp) -> BTreeSet<Name> {
+    let expired = stored.values().filter(|manifest| {
+        matches!(&manifest.spec, Ok(ManifestSpec::FormerTenant(former)) if former.is_forgotten(now))
+    });
+    expired.map(|manifest| manifest.name.clone()).collect()
 }
 
-fn names(specs: &Specs, desired: Kind) -> Vec<Name> {
-    let of_kind = specs.keys().filter(|(kind, _)| *kind == desired);
+fn names(manifests: &Manifests, desired: Kind) -> Vec<Name> {
+    let of_kind = manifests.keys().filter(|(kind, _)| *kind == desired);
     of_kind.map(|(_, name)| name.clone()).collect()
 }
 
 /// The retention of a tenant's records by its plan.
-fn retention(stored: &Specs, tenant: &Name) -> RetentionSpec {
-    let tenant: Option<TenantSpec> = read(stored, Kind::Tenant, tenant);
-    let plan: Option<PlanSpec> = tenant.and_then(|tenant| read(stored, Kind::Plan, &tenant.plan));
-    plan.map_or_else(RetentionSpec::default, |plan| plan.retention)
-}
-
-fn read<S: DeserializeOwned>(specs: &Specs, kind: Kind, name: &Name) -> Option<S> {
-    let spec = specs.get(&(kind, name.clone()))?;
-    serde_json::from_value(spec.clone()).ok()
+fn retention(stored: &Manifests, tenant: &Name) -> RetentionSpec {
+    let spec = |kind, name: &Name| stored.get(&(kind, name.clone()))?.spec.as_ref().ok();
+    let Some(ManifestSpec::Tenant(tenant)) = spec(Kind::Tenant, tenant) else {
+        return RetentionSpec::default();
+    };
+    match spec(Kind::Plan, &tenant.plan) {
+        Some(ManifestSpec::Plan(plan)) => plan.retention,
+        _ => RetentionSpec::default(),
+    }
 }
 
 #[cfg(test)]
@@ -72,40 +77,51 @@ mod tests {
         (kind, name.parse().unwrap())
     }
 
-    fn stored() -> Specs {
+    fn parsed(kind: Kind, name: &str, spec: &Value) -> ((Kind, Name), Arc<Manifest>) {
+        let name = name.parse().unwrap();
+        let manifest = Manifest::parse_spec("a test".into(), kind, name, spec);
+        (manifest.key(), Arc::new(manifest))
+    }
+
+    fn stored() -> Manifests {
         let plan = json!({
             "displayName": "Gold", "apiAccess": false, "limits": [],
             "retention": {"checks": "10s", "usage": "1m"},
         });
         let tenant = json!({"displayName": "Acme", "plan": "gold", "policy": "default"});
-        Specs::from([
-            (key(Kind::Plan, "gold"), plan),
-            (key(Kind::RiskPolicy, "default"), json!({})),
-            (key(Kind::Tenant, "acme"), tenant),
+        Manifests::from([
+            parsed(Kind::Plan, "gold", &plan),
+            parsed(Kind::RiskPolicy, "default", &json!({})),
+            parsed(Kind::Tenant, "acme", &tenant),
         ])
     }
 
     /// The store after a change of `acme`.
-    fn after(stored: &Specs, spec: Option<Value>, now: Timestamp) -> Specs {
-        let desired = DesiredManifests::from([(key(Kind::Tenant, "acme"), spec)]);
+    fn after(stored: &Manifests, tenant: Option<Arc<Manifest>>, now: Timestamp) -> Manifests {
+        let desired = DesiredManifests::from([(key(Kind::Tenant, "acme"), tenant)]);
         let mut reconciled = reconcile(stored, &desired).unwrap();
         assert!(reconciled.refused.is_empty());
         record(stored, &mut reconciled, now);
-        reconciled.specs
+        reconciled.manifests
+    }
+
+    /// The spec of the former tenant `acme`, as it is stored.
+    fn former(manifests: &Manifests) -> Option<Value> {
+        manifests.get(&key(Kind::FormerTenant, "acme")).map(|manifest| manifest.source.value())
     }
 
     #[test]
     fn a_deleted_tenant_keeps_its_plans_retention_but_not_the_plan() {
         let gone = after(&stored(), None, at(7));
-        let former = json!({
+        let expected = json!({
             "deletedAt": "1970-01-01T00:00:07Z", "retention": {"checks": "10s", "usage": "1m"},
         });
-        assert_eq!(gone.get(&key(Kind::FormerTenant, "acme")), Some(&former));
+        assert_eq!(former(&gone), Some(expected.clone()));
         let without_plan = DesiredManifests::from([(key(Kind::Plan, "gold"), None)]);
         let mut reconciled = reconcile(&gone, &without_plan).unwrap();
         record(&gone, &mut reconciled, at(8));
         assert!(reconciled.refused.is_empty());
-        assert_eq!(reconciled.specs.get(&key(Kind::FormerTenant, "acme")), Some(&former), "once");
+        assert_eq!(former(&reconciled.manifests), Some(expected), "once");
     }
 
     #[test]

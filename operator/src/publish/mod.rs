@@ -25,7 +25,7 @@ use std::{
 
 use assay_store::{Store, StoreError};
 use assay_telemetry::stage;
-use assay_tenancy::manifest::FormerTenantSpec;
+use assay_tenancy::{CompactJson, manifest::FormerTenantSpec};
 use kube::Client;
 use tokio::{
     sync::watch,
@@ -38,8 +38,8 @@ use self::{
     stored::{StoreCache, StoreReader, StoredManifests},
 };
 use crate::{
-    backoff, compact::CompactJson, health::Health, in_force::InForce, reason::Reason,
-    source::Observed, system, tracing_spans, writer::Writer,
+    backoff, health::Health, in_force::InForce, reason::Reason, source::Observed, system,
+    tracing_spans, writer::Writer,
 };
 
 /// How long a round waits for further changes after the first one.
@@ -191,9 +191,10 @@ impl Publisher {
             now,
         )
         .await?;
-        let mut validated = validate::validate(&stored.specs, &objects.named, &finalized, now);
-        let specs = validated.take_specs();
-        let changes = specs.map(|specs| build::changes(&stored.specs, specs)).unwrap_or_default();
+        let mut validated = validate::validate(&stored.manifests, &objects.named, &finalized, now);
+        let desired = validated.manifests();
+        let changes = desired.map(|desired| build::changes(&stored.manifests, desired));
+        let changes = changes.unwrap_or_default();
         if !changes.is_empty() {
             // Until the store is read again, it is unknown what it holds.
             self.stored.clear();

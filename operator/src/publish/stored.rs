@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_manifests::Specs;
+use assay_manifests::Manifests;
 use assay_store::{
     Revisions, Store, StoreError,
     control::{KeyRecord, KeySet, ManifestRecord, ManifestSet},
@@ -41,8 +41,8 @@ impl ReadControl for StoreReader {
 pub(super) struct StoredManifests {
     /// Their revision.
     pub(super) revision: u64,
-    /// Their specs.
-    pub(super) specs: Specs,
+    /// The manifests, parsed.
+    pub(super) manifests: Manifests,
 }
 
 /// The manifests and keys in the store as they were last read. They are read again only if their revision
@@ -73,9 +73,12 @@ impl<S: ReadControl> StoreCache<S> {
             return Ok(Arc::clone(known));
         }
         let ManifestSet { revision, manifests } = self.store.manifests().await?;
-        let spec = |record: ManifestRecord| ((record.kind, record.name), record.spec);
-        let specs = manifests.into_iter().map(spec).collect();
-        let read = Arc::new(StoredManifests { revision, specs });
+        let parse = |record: ManifestRecord| {
+            let manifest = record.parse();
+            (manifest.key(), Arc::new(manifest))
+        };
+        let manifests = manifests.into_iter().map(parse).collect();
+        let read = Arc::new(StoredManifests { revision, manifests });
         self.manifests = Some(Arc::clone(&read));
         Ok(read)
     }
@@ -174,7 +177,7 @@ mod tests {
     async fn an_idle_round_reads_revisions_only() {
         let mut cache = StoreCache::new(CountingStore::new());
         for _ in 0..5 {
-            assert_eq!(cache.manifests().await.unwrap().specs.len(), 1);
+            assert_eq!(cache.manifests().await.unwrap().manifests.len(), 1);
             cache.keys().await.unwrap();
         }
         assert_eq!(cache.store.reads(), (1, 1));
@@ -193,7 +196,7 @@ mod tests {
             content.manifests.push(policy("b"));
             content.revisions.manifests += 1;
         });
-        assert_eq!(cache.manifests().await.unwrap().specs.len(), 2);
+        assert_eq!(cache.manifests().await.unwrap().manifests.len(), 2);
         cache.keys().await.unwrap();
         assert_eq!(cache.store.reads(), (2, 2), "a manifest was added");
     }
@@ -207,7 +210,7 @@ mod tests {
             content.revisions.manifests = 0;
         });
         let restored = cache.manifests().await.unwrap();
-        assert_eq!((restored.revision, restored.specs.len()), (0, 0), "a restored backup");
+        assert_eq!((restored.revision, restored.manifests.len()), (0, 0), "a restored backup");
     }
 
     #[tokio::test]
@@ -215,8 +218,8 @@ mod tests {
         let mut cache = StoreCache::new(CountingStore::new());
         cache.manifests().await.unwrap();
         cache.store.with(|content| content.manifests.push(policy("b")));
-        assert_eq!(cache.manifests().await.unwrap().specs.len(), 1);
+        assert_eq!(cache.manifests().await.unwrap().manifests.len(), 1);
         cache.clear();
-        assert_eq!(cache.manifests().await.unwrap().specs.len(), 2);
+        assert_eq!(cache.manifests().await.unwrap().manifests.len(), 2);
     }
 }

@@ -6,15 +6,12 @@ use std::{
 };
 
 use assay_engine::policy::Policy;
-use assay_manifests::{DesiredManifests, Reconciled, Refusal, Specs, reconcile};
-use assay_tenancy::{
-    Problem, Resolved,
-    manifest::{Kind, Manifest, TenantSpec},
-};
+use assay_manifests::{DesiredManifests, Manifest, Manifests, Reconciled, Refusal, reconcile};
+use assay_tenancy::{Directory, Problem, manifest::ManifestSpec};
 use jiff::Timestamp;
 
 use super::{
-    fetch::{NamedObjects, ObjectKey, has_finalizer, is_deleted},
+    fetch::{NamedObjects, ObjectKey, WatchedObject, has_finalizer, is_deleted},
     former,
 };
 use crate::in_force::InForce;
@@ -25,9 +22,7 @@ pub(super) struct Validated {
     /// The refused objects with their problems; or the problems of the manifests in the store.
     pub(super) outcome: Result<BTreeMap<ObjectKey, Refusal>, Vec<Problem>>,
     /// The manifests from now on.
-    names: BTreeSet<ObjectKey>,
-    /// Their specs, until they are taken.
-    specs: Specs,
+    manifests: Manifests,
     /// The configuration in force, until it is taken.
     in_force: Option<InForce>,
 }
@@ -40,13 +35,13 @@ impl Validated {
 
     /// Says whether nothing in force depends on an object.
     pub(super) fn is_gone(&self, key: &ObjectKey) -> bool {
-        self.outcome.is_ok() && !self.names.contains(key)
+        self.outcome.is_ok() && !self.manifests.contains_key(key)
     }
 
-    /// Takes the specs to store, without a copy. `None` if the manifests in the store are invalid, so that
-    /// nothing can be changed.
-    pub(super) fn take_specs(&mut self) -> Option<Specs> {
-        self.outcome.is_ok().then(|| std::mem::take(&mut self.specs))
+    /// The manifests to store. `None` if the manifests in the store are invalid, so that nothing can be
+    /// changed.
+    pub(super) fn manifests(&self) -> Option<&Manifests> {
+        self.outcome.is_ok().then_some(&self.manifests)
     }
 
     /// Takes the configuration in force.
@@ -56,9 +51,9 @@ impl Validated {
 }
 
 /// Checks all objects together. An object is published once it has the finalizer. A deleted object
-/// without it was never published.
+/// without it was never published. Only specs that differ from the stored ones are parsed.
 pub(super) fn validate(
-    stored: &Specs,
+    stored: &Manifests,
     objects: &NamedObjects,
     finalized: &BTreeSet<ObjectKey>,
     now: Timestamp,
@@ -66,7 +61,7 @@ pub(super) fn validate(
     let desired: DesiredManifests = objects
         .iter()
         .filter_map(|(key, object)| match (is_deleted(object), finalized.contains(key)) {
-            (false, true) => Some((key.clone(), Some(object.spec.value()))),
+            (false, true) => Some((key.clone(), Some(manifest(stored, key, object)))),
             (true, _) if has_finalizer(object) => Some((key.clone(), None)),
             _ => None,
         })
@@ -74,32 +69,41 @@ pub(super) fn validate(
     match reconcile(stored, &desired) {
         Ok(mut reconciled) => {
             former::record(stored, &mut reconciled, now);
-            let Reconciled { specs, resolved, refused } = reconciled;
-            let names = specs.keys().cloned().collect();
-            Validated { outcome: Ok(refused), names, specs, in_force: Some(in_force(resolved)) }
+            let Reconciled { manifests, directory, refused } = reconciled;
+            let in_force = Some(in_force(directory, &manifests));
+            Validated { outcome: Ok(refused), manifests, in_force }
         }
-        Err(problems) => Validated {
-            outcome: Err(problems),
-            names: BTreeSet::new(),
-            specs: Specs::new(),
-            in_force: None,
-        },
+        Err(problems) => {
+            Validated { outcome: Err(problems), manifests: Manifests::new(), in_force: None }
+        }
+    }
+}
+
+/// The manifest of an object.
+fn manifest(
+    stored: &Manifests,
+    key @ (kind, name): &ObjectKey,
+    object: &WatchedObject,
+) -> Arc<Manifest> {
+    match stored.get(key).filter(|stored| stored.source == object.spec) {
+        Some(stored) => Arc::clone(stored),
+        None => {
+            let origin = format!("{} {name}", kind.as_str());
+            Arc::new(Manifest::parse_spec(origin, *kind, name.clone(), &object.spec.value()))
+        }
     }
 }
 
 /// The configuration in force.
-fn in_force(resolved: Resolved<Policy>) -> InForce {
-    let Resolved { directory, manifests } = resolved;
+fn in_force(directory: Directory<Policy>, manifests: &Manifests) -> InForce {
     let (mut namespaces, mut rate_limits) = <(BTreeMap<_, _>, BTreeMap<_, _>)>::default();
-    for Manifest { kind, name, spec, .. } in manifests.into_values() {
-        // `reconcile` has parsed all of them.
-        match kind {
-            Kind::Tenant => {
-                let spec = serde_json::from_value::<TenantSpec>(spec);
-                namespaces.extend(spec.ok().map(|spec| (name, spec.namespaces)));
+    for manifest in manifests.values() {
+        match &manifest.spec {
+            Ok(ManifestSpec::Tenant(spec)) => {
+                namespaces.insert(manifest.name.clone(), spec.namespaces.clone());
             }
-            Kind::RateLimit => {
-                rate_limits.extend(serde_json::from_value(spec).ok().map(|spec| (name, spec)));
+            Ok(ManifestSpec::RateLimit(spec)) => {
+                rate_limits.insert(manifest.name.clone(), spec.clone());
             }
             _ => {}
         }
@@ -108,5 +112,34 @@ fn in_force(resolved: Resolved<Policy>) -> InForce {
         directory: Arc::new(directory),
         namespaces: Arc::new(namespaces),
         rate_limits: Arc::new(rate_limits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_crds::Tenant;
+    use assay_tenancy::{CompactJson, manifest::Kind};
+    use kube::api::ApiResource;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(spec: &Value) -> WatchedObject {
+        WatchedObject::new("acme", &ApiResource::erase::<Tenant>(&()), CompactJson::from(spec))
+    }
+
+    #[test]
+    fn only_specs_that_differ_from_the_stored_ones_are_parsed() {
+        let spec = json!({"displayName": "Acme", "plan": "gold", "policy": "default"});
+        let key = (Kind::Tenant, "acme".parse().unwrap());
+        let parsed = manifest(&Manifests::new(), &key, &object(&spec));
+        assert!(
+            matches!(&parsed.spec, Ok(ManifestSpec::Tenant(tenant)) if tenant.plan.as_str() == "gold")
+        );
+        let stored = Manifests::from([(key.clone(), Arc::clone(&parsed))]);
+        assert!(Arc::ptr_eq(&parsed, &manifest(&stored, &key, &object(&spec))));
+        let mut changed = spec;
+        changed["plan"] = json!("silver");
+        assert!(!Arc::ptr_eq(&parsed, &manifest(&stored, &key, &object(&changed))));
     }
 }

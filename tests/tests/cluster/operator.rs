@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use assay_store::{PostgresStore, SqliteStore, Store, control::ManifestRecord};
+use assay_store::{PostgresStore, SqliteStore, Store};
 use assay_tests::{Figures, Finished, assay, is_full};
 
 use crate::{
@@ -253,9 +253,9 @@ async fn one_folder_says_the_same_on_a_laptop_and_in_a_cluster() {
     ];
     let mut said = Vec::new();
     for store in stores {
-        let manifests = store.control().await.unwrap().manifests;
-        let documents: Vec<_> = manifests.iter().map(ManifestRecord::document).collect();
-        let directory = assay_manifests::resolve(&documents).unwrap().directory;
+        let manifests = store.manifests().await.unwrap().manifests;
+        let manifests = assay_service::manifests::parse_stored(manifests);
+        let directory = assay_manifests::resolve_manifests(&manifests).unwrap();
         said.push((directory.tenants, directory.plans, directory.policies));
     }
     assert_eq!(said[0], said[1]);

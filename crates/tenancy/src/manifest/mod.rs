@@ -21,7 +21,6 @@ pub use plan::{
     Counts, LimitName, LimitSpec, OnTokenStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,
 };
 pub use rate_limit::{RateLimitNumber, RateLimitSpec, RateLimitTarget};
-pub use read::{API_VERSION, Document, Kind, Manifest};
-pub(crate) use renamed::old_words;
+pub use read::{API_VERSION, Document, Kind, Manifest, ManifestSpec};
 pub use secret_key::SecretKey;
 pub use tenant::TenantSpec;

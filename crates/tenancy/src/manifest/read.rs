@@ -3,7 +3,11 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{FieldProblem, Name, Problem};
+use super::{
+    ChainSourceSpec, FormerTenantSpec, IntelSourceSpec, PlanSpec, RateLimitSpec, TenantSpec,
+    renamed::old_words,
+};
+use crate::{CompactJson, FieldProblem, Name, Problem};
 
 /// The API version of every kind.
 pub const API_VERSION: &str = "assay.dev/v1alpha1";
@@ -63,42 +67,98 @@ impl Kind {
     }
 }
 
-/// A manifest whose kind and name are known and whose content was read.
+/// The spec of a manifest. `R` is the spec of a risk policy, which the engine defines.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Manifest<T> {
+pub enum ManifestSpec<R> {
+    /// A plan.
+    Plan(PlanSpec),
+    /// A list or label set that is fetched on a schedule.
+    IntelSource(IntelSourceSpec),
+    /// The node or indexer of a chain.
+    ChainSource(ChainSourceSpec),
+    /// A risk policy.
+    RiskPolicy(R),
+    /// A tenant.
+    Tenant(TenantSpec),
+    /// Changed numbers for limits.
+    RateLimit(RateLimitSpec),
+    /// A deleted tenant.
+    FormerTenant(FormerTenantSpec),
+}
+
+impl<R: DeserializeOwned> ManifestSpec<R> {
+    /// Parses the spec of a manifest of a kind.
+    fn parse(kind: Kind, spec: &Value) -> Result<Self, Vec<FieldProblem>> {
+        let old_words = old_words(kind, spec);
+        if !old_words.is_empty() {
+            return Err(old_words);
+        }
+        let parsed = match kind {
+            Kind::Plan => typed(spec).map(Self::Plan),
+            Kind::IntelSource => typed(spec).map(Self::IntelSource),
+            Kind::ChainSource => typed(spec).map(Self::ChainSource),
+            Kind::RiskPolicy => typed(spec).map(Self::RiskPolicy),
+            Kind::Tenant => typed(spec).map(Self::Tenant),
+            Kind::RateLimit => typed(spec).map(Self::RateLimit),
+            Kind::FormerTenant => typed(spec).map(Self::FormerTenant),
+        };
+        parsed.map_err(|problem| vec![problem])
+    }
+}
+
+fn typed<T: DeserializeOwned>(spec: &Value) -> Result<T, FieldProblem> {
+    serde_path_to_error::deserialize(spec).map_err(|error| {
+        let path = match error.path().to_string() {
+            path if path == "." => "spec".to_owned(),
+            path => format!("spec.{path}"),
+        };
+        FieldProblem::invalid(path, error.inner().to_string())
+    })
+}
+
+/// A manifest that was parsed once: its kind and name are valid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest<R> {
     /// Where it comes from.
     pub origin: String,
-    /// What it describes.
+    /// Its kind.
     pub kind: Kind,
     /// Its name.
     pub name: Name,
-    /// What it says.
-    pub spec: T,
+    /// Its spec, or the problems of the spec.
+    pub spec: Result<ManifestSpec<R>, Vec<FieldProblem>>,
+    /// The spec as it was written. The store keeps it so, without defaults.
+    pub source: CompactJson,
 }
 
-impl<T> Manifest<T> {
-    /// A problem with this manifest.
-    pub(crate) fn problem(&self, path: &str, message: impl Into<String>) -> Problem {
-        Problem {
-            origin: self.origin.clone(),
-            manifest: Some(format!("{} {}", self.kind.as_str(), self.name)),
-            field: FieldProblem::invalid(path, message),
-        }
+impl<R> Manifest<R> {
+    /// Its kind and name.
+    #[must_use]
+    pub fn key(&self) -> (Kind, Name) {
+        (self.kind, self.name.clone())
     }
 
-    fn with<U>(&self, spec: U) -> Manifest<U> {
-        Manifest { origin: self.origin.clone(), kind: self.kind, name: self.name.clone(), spec }
-    }
-
-    /// The frame, and what is in it.
-    pub(crate) fn split(self) -> (Manifest<()>, T) {
-        (self.with(()), self.spec)
+    /// A problem of this manifest.
+    #[must_use]
+    pub fn problem(&self, field: FieldProblem) -> Problem {
+        Problem { origin: self.origin.clone(), manifest: Some(self.key()), field }
     }
 }
 
-impl Manifest<Value> {
-    /// Reads the frame of a document: version, kind and name.
-    pub(crate) fn read(document: &Document) -> Result<Self, Problem> {
+impl<R: DeserializeOwned> Manifest<R> {
+    /// Parses the spec of a manifest of a kind and name.
+    #[must_use]
+    pub fn parse_spec(origin: String, kind: Kind, name: Name, spec: &Value) -> Self {
+        let source = CompactJson::from(spec);
+        Self { origin, kind, name, spec: ManifestSpec::parse(kind, spec), source }
+    }
+
+    /// Parses a document.
+    ///
+    /// # Errors
+    ///
+    /// The problem of its version, kind or name. Problems of the spec are in the manifest.
+    pub fn parse(document: &Document) -> Result<Self, Problem> {
         let problem = |path: &str, message: String| Problem {
             origin: document.origin.clone(),
             manifest: None,
@@ -126,21 +186,7 @@ impl Manifest<Value> {
             .name
             .parse()
             .map_err(|error: crate::InvalidName| problem("metadata.name", error.to_string()))?;
-        Ok(Self { origin: document.origin.clone(), kind, name, spec: frame.spec })
-    }
-
-    /// Reads the content.
-    pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<Manifest<T>, Problem> {
-        match serde_path_to_error::deserialize(&self.spec) {
-            Ok(spec) => Ok(self.with(spec)),
-            Err(error) => {
-                let path = match error.path().to_string() {
-                    path if path == "." => "spec".to_owned(),
-                    path => format!("spec.{path}"),
-                };
-                Err(self.problem(&path, error.inner().to_string()))
-            }
-        }
+        Ok(Self::parse_spec(document.origin.clone(), kind, name, &frame.spec))
     }
 }
 

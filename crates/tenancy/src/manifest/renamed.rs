@@ -35,7 +35,7 @@ const VALUES: [(Kind, &str, &str, &str); 6] = [
 ];
 
 /// Every old word in a manifest's spec, with the word that took its place.
-pub(crate) fn old_words(kind: Kind, spec: &Value) -> Vec<FieldProblem> {
+pub(super) fn old_words(kind: Kind, spec: &Value) -> Vec<FieldProblem> {
     let fields = FIELDS.iter().filter(|(of, ..)| *of == kind).flat_map(|&(_, path, new)| {
         let found = matches(spec, path);
         found.into_iter().map(move |(path, _)| (path, format!("was renamed to `{new}`")))

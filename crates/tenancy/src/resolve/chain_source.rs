@@ -2,22 +2,22 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::Problem;
+use super::{Entity, Problem};
 use crate::{
     Period,
     directory::ChainFeed,
-    manifest::{ChainMode, ChainProtocol, ChainSourceSpec, Manifest},
+    manifest::{ChainMode, ChainProtocol, ChainSourceSpec},
 };
 
 /// Longest time that a check may spend on fetching.
 pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
 
 pub(super) fn check(
-    source: Manifest<ChainSourceSpec>,
+    source: &Entity<'_, ChainSourceSpec>,
     chains: &mut BTreeMap<String, Arc<ChainFeed>>,
     problems: &mut Vec<Problem>,
 ) {
-    let spec = &source.spec;
+    let spec = source.spec;
     let before = problems.len();
     let mut require = |holds: bool, path: &str, message: String| {
         if !holds {
@@ -68,7 +68,7 @@ pub(super) fn check(
         problems.push(source.problem("spec.chain", message));
     }
     if problems.len() == before {
-        let feed = ChainFeed { name: source.name, spec: source.spec };
+        let feed = ChainFeed { name: source.name.clone(), spec: spec.clone() };
         chains.insert(feed.spec.chain.clone(), Arc::new(feed));
     }
 }

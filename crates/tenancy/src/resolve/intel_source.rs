@@ -1,20 +1,20 @@
 //! The rules of intel sources.
 
-use super::Problem;
+use super::{Entity, Problem};
 use crate::{
     Period,
     directory::{Feed, Mandatory},
-    manifest::{IntelSourceSpec, Manifest, Schedule},
+    manifest::{IntelSourceSpec, Schedule},
 };
 
 /// Longest time for which a mandatory source may go unverified.
 pub(crate) const LONGEST_AGE: Period = Period::from_seconds(90 * 86_400);
 
 pub(super) fn check(
-    source: &Manifest<IntelSourceSpec>,
+    source: &Entity<'_, IntelSourceSpec>,
     problems: &mut Vec<Problem>,
 ) -> Option<Feed> {
-    let spec = &source.spec;
+    let spec = source.spec;
     let before = problems.len();
     let mut require = |holds: bool, path: &str, message: String| {
         if !holds {

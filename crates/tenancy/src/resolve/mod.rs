@@ -9,10 +9,12 @@ mod tenant;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 pub(crate) use chain_source::LONGEST_FETCH_TIMEOUT;
 pub(crate) use intel_source::LONGEST_AGE;
@@ -25,80 +27,55 @@ pub use problem::{Cause, FieldProblem, Problem};
 use crate::{
     Directory, Name,
     directory::Mandatory,
-    manifest::{Document, Kind, Manifest, old_words},
+    manifest::{
+        ChainSourceSpec, Document, FormerTenantSpec, IntelSourceSpec, Kind, Manifest, ManifestSpec,
+        PlanSpec, RateLimitSpec, TenantSpec,
+    },
 };
 
-/// A directory and the manifests it was made from.
+/// The directory of all manifests, and the manifests.
 #[derive(Debug)]
-pub struct Resolved<P> {
-    /// What the manifests say together.
+pub struct Resolved<R, P> {
+    /// The directory.
     pub directory: Directory<P>,
     /// Every manifest, by kind and name.
-    pub manifests: Manifests,
+    pub manifests: Manifests<R>,
 }
 
 /// Manifests by kind and name.
-pub type Manifests = BTreeMap<(Kind, Name), Manifest<Value>>;
+pub type Manifests<R> = BTreeMap<(Kind, Name), Arc<Manifest<R>>>;
 
-/// Reads all manifests and puts them together.
+/// Parses all manifests, and resolves them to one directory.
 ///
-/// `compile` turns what a risk policy says (`S`) into a policy ready for use (`P`), or names every
-/// field that is wrong; what intel sources make mandatory is handed to it. Pure: a laptop's files and a cluster's objects go the same way.
+/// `compile` turns the spec of a risk policy (`R`) into a policy ready for use (`P`), or returns every
+/// field that is wrong; it also gets what intel sources make mandatory. Pure: the files of a laptop and
+/// the objects of a cluster are resolved by the same function.
 ///
 /// # Errors
 ///
 /// Every problem of every manifest, in the documents' order. Nothing is resolved then.
-pub fn resolve<S: DeserializeOwned, P>(
+pub fn resolve<R: Clone + DeserializeOwned, P>(
     documents: &[Document],
-    compile: impl Fn(S, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
-) -> Result<Resolved<P>, Vec<Problem>> {
+    compile: impl Fn(R, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
+) -> Result<Resolved<R, P>, Vec<Problem>> {
+    resolve_onto(&Manifests::new(), documents, compile)
+}
+
+/// Parses documents, and resolves them together with manifests that were parsed before. A document replaces
+/// the manifest of its kind and name.
+///
+/// # Errors
+///
+/// Every problem of every manifest: those of the earlier manifests, then in the documents' order.
+pub fn resolve_onto<R: Clone + DeserializeOwned, P>(
+    stored: &Manifests<R>,
+    documents: &[Document],
+    compile: impl Fn(R, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
+) -> Result<Resolved<R, P>, Vec<Problem>> {
     let mut problems = Vec::new();
-    let manifests = frames(documents, &mut problems);
-    let mut directory = Directory::default();
-
-    for manifest in read(&manifests, Kind::Plan, &mut problems) {
-        let plan = plan::check(&manifest, &mut problems);
-        directory.plans.insert(manifest.name, Arc::new(plan));
-    }
-    for manifest in read(&manifests, Kind::IntelSource, &mut problems) {
-        if let Some(feed) = intel_source::check(&manifest, &mut problems) {
-            directory.feeds.insert(manifest.name, Arc::new(feed));
-        }
-    }
-    for manifest in read(&manifests, Kind::ChainSource, &mut problems) {
-        chain_source::check(manifest, &mut directory.chains, &mut problems);
-    }
-    let mandatory: Vec<Mandatory> =
-        directory.feeds.values().flat_map(|feed| intel_source::mandatory(feed)).collect();
-    for manifest in read::<S>(&manifests, Kind::RiskPolicy, &mut problems) {
-        let (frame, spec) = manifest.split();
-        match compile(spec, &mandatory) {
-            Ok(policy) => {
-                directory.policies.insert(frame.name, Arc::new(policy));
-            }
-            Err(fields) => problems.extend(
-                fields
-                    .into_iter()
-                    .map(|field| frame.problem(&format!("spec.{}", field.path), field.message)),
-            ),
-        }
-    }
-    let tenants = read(&manifests, Kind::Tenant, &mut problems);
-    let rate_limits = read(&manifests, Kind::RateLimit, &mut problems);
-    rate_limit::check(&rate_limits, &tenants, &directory, &mut problems);
-    for manifest in &tenants {
-        let tenant = tenant::check(manifest, &rate_limits, &directory, &manifests, &mut problems);
-        if let Some(tenant) = tenant {
-            directory.tenants.insert(tenant.name.clone(), Arc::new(tenant));
-        }
-    }
-    for former in read(&manifests, Kind::FormerTenant, &mut problems) {
-        // Who is a tenant again is no former one.
-        if !manifests.contains_key(&(Kind::Tenant, former.name.clone())) {
-            directory.former_tenants.insert(former.name, former.spec);
-        }
-    }
-
+    let mut manifests = stored.clone();
+    manifests.extend(parse(documents, &mut problems));
+    let directory = combine(&manifests, compile, &mut problems);
     if problems.is_empty() {
         return Ok(Resolved { directory, manifests });
     }
@@ -108,46 +85,165 @@ pub fn resolve<S: DeserializeOwned, P>(
     Err(problems)
 }
 
-/// Every document's frame; a kind and name may appear once.
-fn frames(documents: &[Document], problems: &mut Vec<Problem>) -> Manifests {
+/// Resolves manifests that were parsed before.
+///
+/// # Errors
+///
+/// Every problem of every manifest, by kind and name.
+pub fn resolve_manifests<R: Clone, P>(
+    manifests: &Manifests<R>,
+    compile: impl Fn(R, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
+) -> Result<Directory<P>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let directory = combine(manifests, compile, &mut problems);
+    if problems.is_empty() {
+        return Ok(directory);
+    }
+    problems.sort_by(|one, other| one.manifest.cmp(&other.manifest));
+    Err(problems)
+}
+
+/// Parses all documents; a kind and name may appear once.
+fn parse<R: DeserializeOwned>(documents: &[Document], problems: &mut Vec<Problem>) -> Manifests<R> {
     let mut manifests = Manifests::new();
     for document in documents {
-        match Manifest::read(document) {
+        match Manifest::parse(document) {
             Err(problem) => problems.push(problem),
-            Ok(manifest) => {
-                let key = (manifest.kind, manifest.name.clone());
-                if let Some(first) = manifests.get(&key) {
-                    let message = format!("also defined in {}", first.origin);
-                    problems.push(manifest.problem("metadata.name", message));
-                } else {
-                    manifests.insert(key, manifest);
+            Ok(manifest) => match manifests.entry(manifest.key()) {
+                Entry::Occupied(first) => {
+                    let message = format!("also defined in {}", first.get().origin);
+                    let field = FieldProblem::invalid("metadata.name", message);
+                    problems.push(manifest.problem(field));
                 }
-            }
+                Entry::Vacant(entry) => {
+                    entry.insert(Arc::new(manifest));
+                }
+            },
         }
     }
     manifests
 }
 
-/// The content of every manifest of one kind that can be read.
-fn read<T: DeserializeOwned>(
-    manifests: &Manifests,
-    wanted: Kind,
+/// The directory of the valid manifests, and the problems of the others.
+fn combine<R: Clone, P>(
+    manifests: &Manifests<R>,
+    compile: impl Fn(R, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
     problems: &mut Vec<Problem>,
-) -> Vec<Manifest<T>> {
-    let mut contents = Vec::new();
-    for ((kind, _), manifest) in manifests {
-        if *kind == wanted {
-            let old_words = old_words(*kind, &manifest.spec);
-            if !old_words.is_empty() {
-                let problem = |field: FieldProblem| manifest.problem(&field.path, field.message);
-                problems.extend(old_words.into_iter().map(problem));
-                continue;
-            }
-            match manifest.typed() {
-                Ok(content) => contents.push(content),
-                Err(problem) => problems.push(problem),
-            }
+) -> Directory<P> {
+    let mut directory = Directory::default();
+    let valid = Valid::of(manifests, problems);
+    for plan in &valid.plans {
+        let checked = plan::check(plan, problems);
+        directory.plans.insert(plan.name.clone(), Arc::new(checked));
+    }
+    for source in &valid.intel_sources {
+        if let Some(feed) = intel_source::check(source, problems) {
+            directory.feeds.insert(source.name.clone(), Arc::new(feed));
         }
     }
-    contents
+    for source in &valid.chain_sources {
+        chain_source::check(source, &mut directory.chains, problems);
+    }
+    let mandatory: Vec<Mandatory> =
+        directory.feeds.values().flat_map(|feed| intel_source::mandatory(feed)).collect();
+    for policy in &valid.risk_policies {
+        match compile(policy.spec.clone(), &mandatory) {
+            Ok(compiled) => {
+                directory.policies.insert(policy.name.clone(), Arc::new(compiled));
+            }
+            Err(fields) => problems.extend(
+                fields
+                    .into_iter()
+                    .map(|field| policy.problem(&format!("spec.{}", field.path), field.message)),
+            ),
+        }
+    }
+    rate_limit::check(&valid.rate_limits, &valid.tenants, &directory, problems);
+    for tenant in &valid.tenants {
+        let tenant = tenant::check(tenant, &valid.rate_limits, &directory, manifests, problems);
+        if let Some(tenant) = tenant {
+            directory.tenants.insert(tenant.name.clone(), Arc::new(tenant));
+        }
+    }
+    for former in &valid.former_tenants {
+        // A restored tenant is no former tenant.
+        if !manifests.contains_key(&(Kind::Tenant, former.name.clone())) {
+            directory.former_tenants.insert(former.name.clone(), *former.spec);
+        }
+    }
+    directory
+}
+
+/// A manifest whose spec is valid by itself.
+#[derive(Debug)]
+struct Entity<'a, T> {
+    kind: Kind,
+    name: &'a Name,
+    origin: &'a str,
+    spec: &'a T,
+}
+
+impl<T> Entity<'_, T> {
+    /// A problem of this manifest.
+    fn problem(&self, path: &str, message: impl Into<String>) -> Problem {
+        Problem {
+            origin: self.origin.to_owned(),
+            manifest: Some((self.kind, self.name.clone())),
+            field: FieldProblem::invalid(path, message),
+        }
+    }
+}
+
+/// The manifests whose specs are valid, by kind.
+struct Valid<'a, R> {
+    plans: Vec<Entity<'a, PlanSpec>>,
+    intel_sources: Vec<Entity<'a, IntelSourceSpec>>,
+    chain_sources: Vec<Entity<'a, ChainSourceSpec>>,
+    risk_policies: Vec<Entity<'a, R>>,
+    tenants: Vec<Entity<'a, TenantSpec>>,
+    rate_limits: Vec<Entity<'a, RateLimitSpec>>,
+    former_tenants: Vec<Entity<'a, FormerTenantSpec>>,
+}
+
+impl<'a, R> Valid<'a, R> {
+    fn of(manifests: &'a Manifests<R>, problems: &mut Vec<Problem>) -> Self {
+        let mut valid = Self {
+            plans: Vec::new(),
+            intel_sources: Vec::new(),
+            chain_sources: Vec::new(),
+            risk_policies: Vec::new(),
+            tenants: Vec::new(),
+            rate_limits: Vec::new(),
+            former_tenants: Vec::new(),
+        };
+        for manifest in manifests.values() {
+            match &manifest.spec {
+                Ok(ManifestSpec::Plan(spec)) => valid.plans.push(entity(manifest, spec)),
+                Ok(ManifestSpec::IntelSource(spec)) => {
+                    valid.intel_sources.push(entity(manifest, spec));
+                }
+                Ok(ManifestSpec::ChainSource(spec)) => {
+                    valid.chain_sources.push(entity(manifest, spec));
+                }
+                Ok(ManifestSpec::RiskPolicy(spec)) => {
+                    valid.risk_policies.push(entity(manifest, spec));
+                }
+                Ok(ManifestSpec::Tenant(spec)) => valid.tenants.push(entity(manifest, spec)),
+                Ok(ManifestSpec::RateLimit(spec)) => {
+                    valid.rate_limits.push(entity(manifest, spec));
+                }
+                Ok(ManifestSpec::FormerTenant(spec)) => {
+                    valid.former_tenants.push(entity(manifest, spec));
+                }
+                Err(fields) => {
+                    problems.extend(fields.iter().map(|field| manifest.problem(field.clone())));
+                }
+            }
+        }
+        valid
+    }
+}
+
+fn entity<'a, R, T>(manifest: &'a Manifest<R>, spec: &'a T) -> Entity<'a, T> {
+    Entity { kind: manifest.kind, name: &manifest.name, origin: &manifest.origin, spec }
 }

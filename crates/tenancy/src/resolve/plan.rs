@@ -1,10 +1,10 @@
 //! The rules of plans.
 
-use super::{Cause, Problem};
+use super::{Cause, Entity, Problem};
 use crate::{
     Period,
     directory::{Limit, Plan},
-    manifest::{Counts, Manifest, PlanSpec},
+    manifest::{Counts, PlanSpec},
 };
 
 /// Longest window of a limit: a month.
@@ -22,8 +22,8 @@ pub(crate) const MOST_SCREEN_ROWS: u64 = 100_000_000;
 /// Longest time an answer may be repeated from the cache.
 pub(crate) const LONGEST_CACHE: Period = Period::from_seconds(86_400);
 
-pub(super) fn check(plan: &Manifest<PlanSpec>, problems: &mut Vec<Problem>) -> Plan {
-    let spec = &plan.spec;
+pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) -> Plan {
+    let spec = plan.spec;
     let mut require = |holds: bool, path: &str, message: String| {
         if !holds {
             problems.push(plan.problem(path, message));

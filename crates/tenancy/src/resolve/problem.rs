@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::{Name, manifest::Kind};
+
 /// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
@@ -46,7 +48,7 @@ pub struct Problem {
     /// Where the manifest comes from.
     pub origin: String,
     /// The manifest's kind and name, if they could be read.
-    pub manifest: Option<String>,
+    pub manifest: Option<(Kind, Name)>,
     /// The field.
     pub field: FieldProblem,
 }
@@ -63,7 +65,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { origin, manifest, field } = self;
         match manifest {
-            Some(manifest) => write!(formatter, "{origin}: {manifest}: ")?,
+            Some((kind, name)) => write!(formatter, "{origin}: {} {name}: ", kind.as_str())?,
             None => write!(formatter, "{origin}: ")?,
         }
         write!(formatter, "{}: {}", field.path, field.message)

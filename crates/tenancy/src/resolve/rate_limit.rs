@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Cause, Problem,
+    Cause, Entity, Problem,
     plan::{MOST_REQUESTS, contradiction},
 };
 use crate::{
     Directory,
     directory::{Limit, Plan},
-    manifest::{Manifest, Per, RateLimitSpec, RateLimitTarget, TenantSpec},
+    manifest::{Per, RateLimitSpec, RateLimitTarget, TenantSpec},
 };
 
 pub(super) fn check<P>(
-    rate_limits: &[Manifest<RateLimitSpec>],
-    tenants: &[Manifest<TenantSpec>],
+    rate_limits: &[Entity<'_, RateLimitSpec>],
+    tenants: &[Entity<'_, TenantSpec>],
     directory: &Directory<P>,
     problems: &mut Vec<Problem>,
 ) {
@@ -22,7 +22,7 @@ pub(super) fn check<P>(
         let plan_name = match &rate_limit.spec.target {
             RateLimitTarget::Plan(plan) => Some(plan),
             RateLimitTarget::Tenant(tenant) => {
-                let found = tenants.iter().find(|other| other.name == *tenant);
+                let found = tenants.iter().find(|other| other.name == tenant);
                 if found.is_none() {
                     let message = format!("there is no tenant `{tenant}`");
                     let problem = rate_limit.problem("spec.target.tenant", message);
@@ -45,7 +45,7 @@ pub(super) fn check<P>(
     check_overlaps(rate_limits, problems);
 }
 
-fn check_numbers(rate_limit: &Manifest<RateLimitSpec>, plan: &Plan, problems: &mut Vec<Problem>) {
+fn check_numbers(rate_limit: &Entity<'_, RateLimitSpec>, plan: &Plan, problems: &mut Vec<Problem>) {
     let mut changed: Vec<Limit> = plan.limits.clone();
     for (index, number) in rate_limit.spec.limits.iter().enumerate() {
         let path = format!("spec.limits[{index}]");
@@ -82,10 +82,10 @@ fn check_numbers(rate_limit: &Manifest<RateLimitSpec>, plan: &Plan, problems: &m
 }
 
 /// For one target and limit there is at most one number for ever and one until a time.
-fn check_overlaps(rate_limits: &[Manifest<RateLimitSpec>], problems: &mut Vec<Problem>) {
+fn check_overlaps(rate_limits: &[Entity<'_, RateLimitSpec>], problems: &mut Vec<Problem>) {
     let mut seen = BTreeMap::new();
     for rate_limit in rate_limits {
-        let spec = &rate_limit.spec;
+        let spec = rate_limit.spec;
         for (index, number) in spec.limits.iter().enumerate() {
             let target = match &spec.target {
                 RateLimitTarget::Plan(name) => ("plan", name.clone()),

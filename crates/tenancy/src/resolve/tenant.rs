@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{Cause, Manifests, Problem};
+use super::{Cause, Entity, Manifests, Problem};
 use crate::{
     Directory, Name,
     directory::{Override, Tenant},
-    manifest::{Kind, Manifest, RateLimitSpec, RateLimitTarget, TenantSpec},
+    manifest::{Kind, RateLimitSpec, RateLimitTarget, TenantSpec},
 };
 
-pub(super) fn check<P>(
-    tenant: &Manifest<TenantSpec>,
-    rate_limits: &[Manifest<RateLimitSpec>],
+pub(super) fn check<R, P>(
+    tenant: &Entity<'_, TenantSpec>,
+    rate_limits: &[Entity<'_, RateLimitSpec>],
     directory: &Directory<P>,
-    manifests: &Manifests,
+    manifests: &Manifests<R>,
     problems: &mut Vec<Problem>,
 ) -> Option<Tenant<P>> {
     // What is there but broken has a problem of its own.
@@ -46,8 +46,8 @@ pub(super) fn check<P>(
 /// Numbers for the tenant's plan, then for the tenant; of each, those for ever before those until a
 /// time. A later one goes before an earlier one.
 fn overrides(
-    tenant: &Manifest<TenantSpec>,
-    rate_limits: &[Manifest<RateLimitSpec>],
+    tenant: &Entity<'_, TenantSpec>,
+    rate_limits: &[Entity<'_, RateLimitSpec>],
 ) -> Vec<Override> {
     let plan = RateLimitTarget::Plan(tenant.spec.plan.clone());
     let own = RateLimitTarget::Tenant(tenant.name.clone());
@@ -56,7 +56,7 @@ fn overrides(
         for for_ever in [true, false] {
             let chosen = rate_limits
                 .iter()
-                .map(|rate_limit| (&rate_limit.name, &rate_limit.spec))
+                .map(|rate_limit| (rate_limit.name, rate_limit.spec))
                 .filter(|(_, spec)| spec.target == target && spec.until.is_none() == for_ever);
             overrides.extend(chosen.flat_map(|(name, spec)| {
                 spec.limits.iter().map(|number| Override {

@@ -15,7 +15,7 @@ mod tenant;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use assay_tenancy::manifest::Kind;
+use assay_tenancy::{CompactJson, manifest::Kind};
 use kube::{Resource, ResourceExt};
 use tokio::time::Instant;
 
@@ -31,7 +31,6 @@ use super::{
     validate::Validated,
 };
 use crate::{
-    compact::CompactJson,
     conditions::{ReadyState, ready_reason},
     system,
 };

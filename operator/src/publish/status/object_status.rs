@@ -4,14 +4,13 @@ use assay_crds::status::{
     ChainSourceStatus, IntelSourceStatus, PlanStatus, RateLimitStatus, RiskPolicyStatus, Status,
     TenantStatus,
 };
-use assay_tenancy::manifest::Kind;
+use assay_tenancy::{CompactJson, manifest::Kind};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{context::StatusContext, plan, rate_limit, risk_policy, source, tenant};
 use crate::{
-    compact::CompactJson,
     conditions::{ReadyState, condition, conditions},
     publish::fetch::ObjectKey,
 };

@@ -1,5 +1,6 @@
 //! The ready state of published objects.
 
+use assay_manifests::Refusal;
 use assay_tenancy::InvalidName;
 
 use crate::{
@@ -29,17 +30,21 @@ pub(super) fn ready_state(
         return ReadyState::Ready(Reason::Published, "the spec is in force".into());
     };
     let reason = Reason::of(refusal, is_deleted(object));
-    let words = format!("{}: {}", refusal.problem.path, refusal.problem.message);
-    ReadyState::Stalled(
-        reason,
-        match (&refusal.breaks, is_deleted(object)) {
-            (Some(other), true) => format!(
-                "deleted, and kept while an object in force depends on it; {other}: {words}"
-            ),
-            (Some(other), false) => format!("not in force: it would make {other} invalid: {words}"),
-            (None, _) => words,
-        },
-    )
+    let words = format!("{}: {}", refusal.problem().path, refusal.problem().message);
+    let message = match refusal {
+        Refusal::Invalid(_) => words,
+        Refusal::BreaksDependent { dependent: (kind, name), .. } => {
+            let other = format!("{} {name}", kind.as_str());
+            if is_deleted(object) {
+                format!(
+                    "deleted, and kept while an object in force depends on it; {other}: {words}"
+                )
+            } else {
+                format!("not in force: it would make {other} invalid: {words}")
+            }
+        }
+    };
+    ReadyState::Stalled(reason, message)
 }
 
 /// The state of an object whose name the store cannot hold.

@@ -1,8 +1,9 @@
 //! Databases that the program made before public names changed: their rows are read in the new words.
 
+use std::sync::Arc;
+
 use assay_engine::{evidence::Tier, facts::Environment};
-use assay_store::{PostgresStore, SqliteStore, Store, intel::LabelFilter};
-use assay_tenancy::manifest::{API_VERSION, Document};
+use assay_store::{PostgresStore, SqliteStore, Store, control::ManifestRecord, intel::LabelFilter};
 use assay_test_servers::PostgresServer;
 use serde_json::{Value, json};
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
@@ -61,17 +62,12 @@ async fn expect_new_words(store: &dyn Store, kept: &str) {
     assert_eq!(spec("node")["fetchTimeout"], "3s");
     assert_eq!(spec("node")["allowTestNetwork"], true);
     assert_eq!(spec("gone")["deletedAt"], "2026-11-01T00:00:00Z");
-    let documents: Vec<Document> = manifests
-        .iter()
-        .map(|manifest| Document {
-            origin: manifest.name.to_string(),
-            content: json!({
-                "apiVersion": API_VERSION, "kind": manifest.kind.as_str(),
-                "metadata": {"name": manifest.name}, "spec": manifest.spec,
-            }),
-        })
-        .collect();
-    let directory = assay_manifests::resolve(&documents).unwrap().directory;
+    let parse = |record: ManifestRecord| {
+        let manifest = record.parse();
+        (manifest.key(), Arc::new(manifest))
+    };
+    let manifests = manifests.into_iter().map(parse).collect();
+    let directory = assay_manifests::resolve_manifests(&manifests).unwrap();
     assert_eq!(directory.tenants["acme"].plan.fallback_share, 20);
 
     let intel = store.intel(None).await.unwrap();

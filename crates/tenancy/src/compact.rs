@@ -8,11 +8,12 @@ use serde_json::Value;
 /// A JSON value kept as text. As a tree it would take ten times the memory, and there are as many values
 /// as objects.
 #[derive(Clone)]
-pub(crate) struct CompactJson(Box<str>);
+pub struct CompactJson(Box<str>);
 
 impl CompactJson {
     /// The value.
-    pub(crate) fn value(&self) -> Value {
+    #[must_use]
+    pub fn value(&self) -> Value {
         // The text was serialized from a value.
         serde_json::from_str(&self.0).unwrap_or_default()
     }
