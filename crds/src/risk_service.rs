@@ -21,7 +21,7 @@ use crate::{EgressSpec, SecretKey, TelemetrySpec, status::RiskServiceStatus};
     derive = "PartialEq",
     namespaced,
     printcolumn(name = "Replicas", type_ = "integer", json_path = ".status.readyReplicas"),
-    printcolumn(name = "Floor", type_ = "integer", json_path = ".status.replicaFloor"),
+    printcolumn(name = "Required", type_ = "integer", json_path = ".status.requiredReplicas"),
     printcolumn(name = "Version", type_ = "string", json_path = ".status.version")
 )]
 #[serde(rename_all = "camelCase")]

@@ -212,9 +212,9 @@ status! {
         /// Number of replicas that are ready.
         ready_replicas: Option<i32>,
         /// Number of replicas that the tenants' limits require, within `minReplicas` and `maxReplicas`.
-        replica_floor: Option<i32>,
-        /// Calculation of `replicaFloor`.
-        replica_floor_because: Option<String>,
+        required_replicas: Option<i32>,
+        /// Calculation of `requiredReplicas`.
+        required_replicas_reason: Option<String>,
         /// Tag or digest of the image when the service was last ready.
         version: Option<String>,
     }

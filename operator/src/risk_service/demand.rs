@@ -69,7 +69,7 @@ fn rate<P>(tenant: &Tenant<P>, now: Timestamp) -> Option<(String, MilliRequests)
 
 /// The number of replicas that tenants' limits require.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ReplicaFloor {
+pub(crate) struct RequiredReplicas {
     /// The number, within the bounds of the spec.
     pub(crate) replicas: i32,
     /// True if `maxReplicas` covers what the limits require.
@@ -81,7 +81,7 @@ pub(crate) struct ReplicaFloor {
 /// The number of replicas that the demand requires: the highest rate, or the share of all rates that is
 /// expected at the same time if that is larger, divided by the rate of one replica.
 #[must_use]
-pub(crate) fn replica_floor(demand: &Demand, scaling: &ScalingSpec) -> ReplicaFloor {
+pub(crate) fn required_replicas(demand: &Demand, scaling: &ScalingSpec) -> RequiredReplicas {
     let percent = u128::from(scaling.oversubscription_percent.max(1).unsigned_abs());
     let rated = u128::from(scaling.rated_requests_per_replica.max(1).unsigned_abs());
     let [min, max] = [scaling.min_replicas, scaling.max_replicas]
@@ -106,7 +106,7 @@ pub(crate) fn replica_floor(demand: &Demand, scaling: &ScalingSpec) -> ReplicaFl
         decimal(share),
         decimal(expected),
     );
-    ReplicaFloor {
+    RequiredReplicas {
         replicas: i32::try_from(replicas).unwrap_or(i32::MAX),
         is_sufficient: required <= max,
         explanation,
@@ -225,17 +225,17 @@ mod tests {
             sum,
             ..Demand::default()
         };
-        let four = replica_floor(&asked(1_600_500, 9_000_000), &scaling);
+        let four = required_replicas(&asked(1_600_500, 9_000_000), &scaling);
         assert_eq!((four.replicas, four.is_sufficient), (4, true));
         assert_eq!(
             four.explanation,
             "highest limit 1600.5/s (Tenant acme); 10 % of all limits (9000/s) is 900/s; 1600.5/s at \
              500/s per replica requires 4 replicas"
         );
-        let too_many = replica_floor(&asked(1_000_000, 90_000_000), &scaling);
+        let too_many = required_replicas(&asked(1_000_000, 90_000_000), &scaling);
         assert_eq!((too_many.replicas, too_many.is_sufficient), (10, false));
         assert!(too_many.explanation.ends_with("requires 18 replicas, at most 10"));
-        let nobody = replica_floor(&Demand::default(), &scaling);
+        let nobody = required_replicas(&Demand::default(), &scaling);
         assert_eq!(nobody.replicas, 2);
         assert!(nobody.explanation.ends_with("requires 0 replicas, at least 2"));
     }
@@ -263,18 +263,18 @@ mod tests {
                 ..Demand::default()
             };
             let demand = asked(0);
-            let floor_now = replica_floor(&demand, &scaling);
-            let replicas = floor_now.replicas;
+            let required = required_replicas(&demand, &scaling);
+            let replicas = required.replicas;
             prop_assert!((scaling.min_replicas..=scaling.max_replicas).contains(&replicas));
-            prop_assert!(replica_floor(&asked(more), &scaling).replicas >= replicas, "more demand never requires fewer");
+            prop_assert!(required_replicas(&asked(more), &scaling).replicas >= replicas, "more demand never requires fewer");
             // In hundred-thousandths of a request, so that nothing is rounded.
             let needed = (u128::from(largest) * 100)
                 .max(demand.sum * u128::from(percent.unsigned_abs()));
             let capacity = |replicas: i32| {
                 u128::from(replicas.unsigned_abs()) * u128::from(rated.unsigned_abs()) * 100_000
             };
-            prop_assert_eq!(floor_now.is_sufficient, capacity(scaling.max_replicas) >= needed);
-            if floor_now.is_sufficient {
+            prop_assert_eq!(required.is_sufficient, capacity(scaling.max_replicas) >= needed);
+            if required.is_sufficient {
                 prop_assert!(capacity(replicas) >= needed);
             }
             if replicas > scaling.min_replicas {

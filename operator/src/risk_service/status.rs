@@ -12,7 +12,7 @@ use super::{
     Context, ServiceError,
     apply::Applied,
     build::PURGE,
-    demand::ReplicaFloor,
+    demand::RequiredReplicas,
     fetch::Inputs,
     state::{AUTOSCALED, RETENTION_KEPT, autoscaling, purge, ready_state},
     validate::ValidatedService,
@@ -34,7 +34,7 @@ pub(super) struct StatusInputs {
     /// The Deployment, if it exists.
     deployment: Option<Deployment>,
     /// The replicas that tenants' limits require, if they are known.
-    replica_floor: Option<ReplicaFloor>,
+    required_replicas: Option<RequiredReplicas>,
     /// The state of the autoscaler, if it is known.
     autoscaling: Option<ConditionState>,
     /// The state of the purge, if it is known.
@@ -67,7 +67,7 @@ impl StatusInputs {
         Ok(Self {
             ready_state,
             deployment: applied.deployment,
-            replica_floor: service.replica_floor.clone(),
+            required_replicas: service.required_replicas.clone(),
             autoscaling: autoscaling(&applied.autoscaler),
             purge,
         })
@@ -79,7 +79,13 @@ impl StatusInputs {
         inputs: &Inputs,
     ) -> Result<Self, ServiceError> {
         let deployment = inputs.live.owned(&inputs.owner)?;
-        Ok(Self { ready_state, deployment, replica_floor: None, autoscaling: None, purge: None })
+        Ok(Self {
+            ready_state,
+            deployment,
+            required_replicas: None,
+            autoscaling: None,
+            purge: None,
+        })
     }
 }
 
@@ -101,27 +107,31 @@ fn status(
     before: &RiskServiceStatus,
     now: Timestamp,
 ) -> RiskServiceStatus {
-    let StatusInputs { ready_state, deployment, replica_floor, autoscaling, purge } = inputs;
+    let StatusInputs { ready_state, deployment, required_replicas, autoscaling, purge } = inputs;
     let spec = deployment.as_ref().and_then(|deployment| deployment.spec.as_ref());
     let counts = deployment.as_ref().and_then(|deployment| deployment.status.as_ref());
     let version = ready_state.is_ready().then(|| version(&object.spec.image).to_owned());
-    let floor = replica_floor.as_ref();
-    let explanation = floor.map(|floor| floor.explanation.clone());
+    let required = required_replicas.as_ref();
+    let explanation = required.map(|required| required.explanation.clone());
     let mut status = RiskServiceStatus {
         replicas: spec.and_then(|spec| spec.replicas),
         ready_replicas: counts.and_then(|counts| counts.ready_replicas),
-        replica_floor: floor.map(|floor| floor.replicas).or(before.replica_floor),
-        replica_floor_because: explanation.or_else(|| before.replica_floor_because.clone()),
+        required_replicas: required.map(|required| required.replicas).or(before.required_replicas),
+        required_replicas_reason: explanation.or_else(|| before.required_replicas_reason.clone()),
         version: version.or_else(|| before.version.clone()),
         ..RiskServiceStatus::default()
     };
     let generation = object.meta().generation;
     let mut all = conditions(ready_state, before.conditions(), generation, now);
-    let covered = floor.map(|floor| ConditionState {
+    let covered = required.map(|required| ConditionState {
         kind: LIMITS_COVERED,
-        holds: floor.is_sufficient,
-        reason: if floor.is_sufficient { Reason::EnoughReplicas } else { Reason::TooFewReplicas },
-        message: floor.explanation.clone(),
+        holds: required.is_sufficient,
+        reason: if required.is_sufficient {
+            Reason::EnoughReplicas
+        } else {
+            Reason::TooFewReplicas
+        },
+        message: required.explanation.clone(),
     });
     for (kind, state) in [
         (LIMITS_COVERED, covered.as_ref()),

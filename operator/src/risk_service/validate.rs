@@ -6,7 +6,7 @@ use assay_crds::{ExposureSpec, HttpRouteSpec, IngressSpec, ScalingSpec, SecretKe
 use kube::ResourceExt;
 
 use super::{
-    demand::{ReplicaFloor, replica_floor},
+    demand::{RequiredReplicas, required_replicas},
     fetch::{Inputs, SecretState},
     names,
 };
@@ -43,7 +43,7 @@ pub(super) struct ValidatedService {
     /// The smallest number of replicas.
     pub(super) min_replicas: i32,
     /// The number of replicas that tenants' limits require. `None` until it is known.
-    pub(super) replica_floor: Option<ReplicaFloor>,
+    pub(super) required_replicas: Option<RequiredReplicas>,
 }
 
 /// The exposure of a service outside the cluster.
@@ -113,10 +113,12 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
     egress_ports.extend(egress.ports());
     egress_ports.extend(ports::of_collector(&spec.telemetry));
     egress_ports.extend(inputs.demand.iter().flat_map(|demand| &demand.endpoint_ports));
-    let replica_floor = inputs.demand.as_ref().map(|demand| replica_floor(demand, &spec.scaling));
+    let required_replicas =
+        inputs.demand.as_ref().map(|demand| required_replicas(demand, &spec.scaling));
     // Until the demand is known, the last reported number stays in force.
-    let reported = inputs.object.status.as_ref().and_then(|status| status.replica_floor);
-    let floor = replica_floor.as_ref().map(|floor| floor.replicas).or(reported).unwrap_or(1);
+    let reported = inputs.object.status.as_ref().and_then(|status| status.required_replicas);
+    let minimum =
+        required_replicas.as_ref().map(|required| required.replicas).or(reported).unwrap_or(1);
     Ok(ValidatedService {
         owner: inputs.owner.clone(),
         pods: PodDefaults {
@@ -131,8 +133,8 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         egress_ports,
         exposure,
         scaling: spec.scaling.clone(),
-        min_replicas: floor.max(spec.scaling.min_replicas).min(spec.scaling.max_replicas),
-        replica_floor,
+        min_replicas: minimum.max(spec.scaling.min_replicas).min(spec.scaling.max_replicas),
+        required_replicas,
         name,
     })
 }

@@ -107,7 +107,7 @@ fn an_api_is_made_of_what_the_cluster_knows_and_tells_when_it_answers() {
 
     let status = platform.status(&SERVICE);
     assert_eq!((&status["readyReplicas"], &status["version"]), (&json!(2), &json!("1.0")));
-    assert_eq!(status["replicaFloor"], 2);
+    assert_eq!(status["requiredReplicas"], 2);
     assert_eq!(status["observedGeneration"], 1);
     let names = platform.cluster.kubectl(&["get", CHILDREN, "-l", OURS, "-o", "name"]);
     assert_eq!(names.lines().filter(|name| name.ends_with("/api")).count(), 6, "{names}");
@@ -192,10 +192,10 @@ fn there_are_as_many_replicas_as_tenants_limits_ask_for() {
         )
     };
     platform.cluster.apply(&[plan(1600), tenant("acme", "gold")].concat());
-    platform.wait_for(&SERVICE, ".status.replicaFloor", "4");
+    platform.wait_for(&SERVICE, ".status.requiredReplicas", "4");
     platform.wait_for(&["hpa", "api"], ".spec.minReplicas", "4");
     platform.wait_for(&SERVICE, ".status.readyReplicas", "4");
-    let words = platform.status(&SERVICE)["replicaFloorBecause"].clone();
+    let words = platform.status(&SERVICE)["requiredReplicasReason"].clone();
     let words = words.as_str().unwrap();
     assert!(
         words.starts_with("highest limit 1600/s (Tenant acme); 10 % of all limits ("),
@@ -205,7 +205,7 @@ fn there_are_as_many_replicas_as_tenants_limits_ask_for() {
     platform.cluster.apply(&plan(60_000));
     let covered = ".status.conditions[?(@.type==\"LimitsCovered\")].reason";
     platform.wait_for(&SERVICE, covered, "TooFewReplicas");
-    platform.wait_for(&SERVICE, ".status.replicaFloor", "10");
+    platform.wait_for(&SERVICE, ".status.requiredReplicas", "10");
     platform.cluster.apply(&plan(10));
     platform.wait_for(&SERVICE, covered, "EnoughReplicas");
     platform.wait_for(&["hpa", "api"], ".spec.minReplicas", "2");

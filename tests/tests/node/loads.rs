@@ -21,11 +21,11 @@ fn replicas_are_added_when_they_have_much_to_do() {
     let traffic = Traffic::start(world.service(), &key, Duration::from_millis(10));
     wait_at_most(PATIENCE, "a third replica that answers", || told("readyReplicas") == "3");
     assert_eq!(told("replicas"), "3");
-    assert_eq!(told("replicaFloor"), "2", "as many as limits ask for");
+    assert_eq!(told("requiredReplicas"), "2", "as many as limits ask for");
     assert!(
-        told("replicaFloorBecause").contains("for Tenant acme"),
+        told("requiredReplicasReason").contains("for Tenant acme"),
         "{}",
-        told("replicaFloorBecause")
+        told("requiredReplicasReason")
     );
     assert_eq!(told("conditions[?(@.type==\"Autoscaled\")].reason"), "MetricsAvailable");
     let why = world.kubectl(&["describe", "hpa", "assay"]);

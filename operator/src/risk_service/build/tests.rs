@@ -266,7 +266,7 @@ fn expired_records_are_purged_by_a_cron_job() {
 }
 
 #[test]
-fn the_autoscaler_keeps_the_replica_floor_while_the_demand_is_unknown() {
+fn the_autoscaler_keeps_the_required_replicas_while_the_demand_is_unknown() {
     let min = |inputs: &Inputs| {
         body(&built(inputs), "HorizontalPodAutoscaler")["spec"]["minReplicas"].clone()
     };
@@ -274,10 +274,10 @@ fn the_autoscaler_keeps_the_replica_floor_while_the_demand_is_unknown() {
     let mut unknown = inputs(json!({"scaling": {"minReplicas": 2, "maxReplicas": 9}}));
     unknown.demand = None;
     assert_eq!(min(&unknown), 2);
-    let status = json!({"conditions": [], "replicaFloor": 7});
+    let status = json!({"conditions": [], "requiredReplicas": 7});
     unknown.object.status = serde_json::from_value(status).unwrap();
     assert_eq!(min(&unknown), 7, "the last reported number stays in force");
-    assert_eq!(validate(&unknown).unwrap().replica_floor, None);
+    assert_eq!(validate(&unknown).unwrap().required_replicas, None);
 }
 
 #[test]
