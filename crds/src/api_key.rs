@@ -52,7 +52,7 @@ pub struct ApiKeySpec {
     /// Tenant that the key belongs to. Its `spec.namespaces` must list the namespace of this object.
     /// It cannot be changed.
     pub tenant: Name,
-    /// Operations that the key permits.
+    /// Operations that the key permits: `check`, `screen`, `usage`, `admin:read`. Default: the first three.
     #[serde(default = "default_scopes")]
     #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
     pub scopes: Vec<Scope>,
@@ -63,7 +63,7 @@ pub struct ApiKeySpec {
     /// Expiry time. Unset: the key does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Rotation of the key: its schedule, and how long the replaced key stays active.
+    /// Rotation of the key: its interval, and the time for which the replaced key stays active.
     #[serde(default)]
     pub rotation: RotationSpec,
 }
@@ -87,11 +87,11 @@ pub struct ApiKeySpec {
     between("overlap", Period::from_seconds(0), Period::from_seconds(30 * 86_400)),
 ]))]
 pub struct RotationSpec {
-    /// Interval between rotations, such as `90d`: 1h to 3660d. Unset: the key is rotated only when the
+    /// Interval between rotations, such as `90d`: `1h` to `3660d`. Unset: the key is rotated only when the
     /// annotation `assay.dev/rotate` gets a new value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Period>,
-    /// How long the replaced key stays active beside the new one: 0s to 30d.
+    /// Time for which the replaced key stays active beside the new one: `0s` to `30d`. Default `24h`.
     pub overlap: Period,
 }
 

@@ -22,7 +22,7 @@ pub struct EgressSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_proxy: Option<String>,
     /// Hosts that are connected to without a proxy: domain names (including their subdomains), IP
-    /// addresses and networks (CIDR).
+    /// addresses and networks (CIDR). Default: none.
     #[schemars(length(max = 64), inner(length(min = 1, max = 253)))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub no_proxy: Vec<String>,
@@ -45,7 +45,7 @@ pub struct CaBundle {
     /// Name of the Secret. Exactly one of `configMap` and `secret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Name>,
-    /// Key in the object that holds the certificates.
+    /// Key in the object that holds the certificates. Default `ca.crt`.
     #[serde(default = "default_key")]
     #[schemars(length(min = 1, max = 253))]
     pub key: String,

@@ -26,10 +26,10 @@ use crate::{EgressSpec, SecretKey, TelemetrySpec, status::RiskServiceStatus};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct RiskServiceSpec {
-    /// Container image of `assay`, by tag or digest.
+    /// Container image of `assay`, by tag or digest, such as `registry.example/assay:1.4.0`.
     #[schemars(length(min = 1, max = 512))]
     pub image: String,
-    /// Secrets with credentials for pulling the image.
+    /// Names of Secrets with credentials for pulling the image. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "set"))]
     pub image_pull_secrets: Vec<Name>,
@@ -40,7 +40,7 @@ pub struct RiskServiceSpec {
     /// by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_secret: Option<SecretKey>,
-    /// Number of replicas.
+    /// Number of replicas: bounds, and the loads at which the autoscaler adds some.
     #[serde(default)]
     pub scaling: ScalingSpec,
     /// Access to the API from outside the cluster. Unset: none.
@@ -64,19 +64,21 @@ pub struct RiskServiceSpec {
     "must not exceed maxReplicas",
 )]))]
 pub struct ScalingSpec {
-    /// Smallest number of replicas, also where tenants' limits require fewer.
+    /// Smallest number of replicas, even if tenants' limits require fewer. 1 to 1000, default 2.
     #[schemars(range(min = 1, max = 1000))]
     pub min_replicas: i32,
-    /// Largest number of replicas, also where tenants' limits require more.
+    /// Largest number of replicas, even if tenants' limits require more: then the condition `LimitsCovered` is
+    /// false. 1 to 1000, default 10.
     #[schemars(range(min = 1, max = 1000))]
     pub max_replicas: i32,
-    /// Requests per second that one replica can serve.
+    /// Requests per second that one replica can serve, as measured on the nodes in use. Default 500.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub rated_requests_per_replica: i32,
-    /// Share of the sum of all tenants' limits that is expected at the same time, in percent.
+    /// Share of the sum of all tenants' limits, in percent, that is expected to be used at the same time.
+    /// Default 10.
     #[schemars(range(min = 1, max = 100))]
     pub oversubscription_percent: i32,
-    /// Target utilization of the requested CPU, in percent: the autoscaler adds replicas above it.
+    /// Target utilization of the requested CPU, in percent: the autoscaler adds replicas above it. Default 70.
     #[schemars(range(min = 1, max = 100))]
     pub cpu_percent: i32,
     /// Target number of requests in flight per replica: the autoscaler adds replicas above it. It needs a

@@ -93,9 +93,9 @@ status! {
     RateLimitStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
     ) {
-        /// Number of tenants whose limits it changes.
+        /// Number of tenants whose limits the object changes.
         tenants: Option<u32>,
-        /// True once the time in `spec.until` has passed: its numbers no longer apply.
+        /// True once the time in `spec.until` has passed: the numbers of the object no longer apply.
         ended: Option<bool>,
     }
 }
@@ -105,7 +105,7 @@ status! {
     TenantStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
     ) {
-        /// The limits in force for the tenant, each with the object that sets it.
+        /// Limits in force for the tenant, each with the object that sets it.
         #[schemars(length(max = 8))]
         effective_limits: Vec<EffectiveLimit>,
     }
@@ -117,17 +117,17 @@ status! {
 pub struct EffectiveLimit {
     /// Name of the limit in the plan.
     pub name: LimitName,
-    /// Number of uses that one window allows.
+    /// Most requests, or checks, that the limit allows in one window.
     pub requests: u64,
-    /// Length of the window.
+    /// Length of the window, such as `1s` or `1d`.
     pub window: Period,
-    /// What counts as one use.
+    /// Events that the limit counts: requests or checks.
     pub counts: Counts,
-    /// The subject that one count is shared by: a key, a tenant or a whole plan.
+    /// Callers whose requests count together: a key, a tenant or all tenants of the plan.
     pub per: Per,
-    /// The object that sets the number, such as `Plan business` or `RateLimit campaign`.
+    /// Object that sets `requests`, such as `Plan business` or `RateLimit campaign`.
     pub from: String,
-    /// End of the number's validity. Unset: it is permanent.
+    /// Time at which the `RateLimit` ends and the plan's number applies again. Unset: no end is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -137,7 +137,8 @@ status! {
     RiskPolicyStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
     ) {
-        /// Digest of the policy in force. Every answer of the API names the one it was computed with.
+        /// Digest of the policy in force. Each answer of the API names the digest of the policy that it was
+        /// computed with.
         revision: Option<String>,
         /// Number of tenants with this policy.
         tenants: Option<u32>,
@@ -150,7 +151,7 @@ status! {
         "Conditions: `Ready` (the key is active and in its Secret), `Stalled` (a person has \
          to act)."
     ) {
-        /// Identifier of the key: its visible part, as lists and logs show it.
+        /// Identifier of the key: the part of it that lists and logs show.
         key_id: Option<String>,
         /// Name of the Secret that holds the key.
         secret_name: Option<String>,
@@ -160,11 +161,11 @@ status! {
         expires_at: Option<Timestamp>,
         /// Time of the next scheduled rotation. Unset: none is scheduled.
         rotates_at: Option<Timestamp>,
-        /// Identifier of the key that this one replaced, while that one is still active.
+        /// Identifier of the key that the rotation replaced, while that key is still active.
         previous_key_id: Option<String>,
         /// Expiry time of the replaced key.
         previous_expires_at: Option<Timestamp>,
-        /// Value of the annotation `assay.dev/rotate` that was last acted on.
+        /// Value of the annotation `assay.dev/rotate` for which the key was last rotated.
         rotation_request: Option<String>,
     }
 }
@@ -211,11 +212,12 @@ status! {
         replicas: Option<i32>,
         /// Number of replicas that are ready.
         ready_replicas: Option<i32>,
-        /// Number of replicas that the tenants' limits require, within `minReplicas` and `maxReplicas`.
+        /// Number of replicas that the tenants' limits require, between `minReplicas` and `maxReplicas`. The
+        /// autoscaler keeps at least as many.
         required_replicas: Option<i32>,
-        /// Calculation of `requiredReplicas`.
+        /// Calculation of `requiredReplicas`, as a sentence with its numbers.
         required_replicas_reason: Option<String>,
-        /// Tag or digest of the image when the service was last ready.
+        /// Tag or digest of the image that ran when the service was last ready.
         version: Option<String>,
     }
 }

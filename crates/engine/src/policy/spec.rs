@@ -110,12 +110,13 @@ pub struct PolicySpec {
     pub pattern_severities: BTreeMap<String, u8>,
     /// Lowest scores of risk levels and verdicts.
     pub thresholds: Thresholds,
-    /// Hops after which the weight of evidence is halved, with at most one decimal. Default 2.4.
+    /// Number of hops after which the weight of indirect exposure is halved, with at most one decimal. Default 2.4.
     pub half_life_hops: HalfLife,
     /// Highest scores that evidence of a tier and of weaker tiers can reach together.
     pub tier_caps: TierCaps,
-    /// Effects of sanctions lists by name. The lists of OFAC (SDN), the UK, the EU and the UN are `blocking`
-    /// and cannot be weakened; any other list that is not named here is `advisory`.
+    /// Effects of sanctions lists, by name of the list, such as `il-nbctf: blocking`. `blocking`: a listed address
+    /// gets the verdict `block`; `advisory`: its score is raised to the review threshold. The lists of OFAC (SDN),
+    /// the UK, the EU and the UN are always `blocking`; every other list is `advisory` unless it is named here.
     #[schemars(schema_with = "lists")]
     pub lists: BTreeMap<ListId, ListEffect>,
     /// Lists and label sources that must be present and fresh: else the verdict `allow` becomes
@@ -128,13 +129,13 @@ pub struct PolicySpec {
     /// Requires flows of funds: an address on a chain that is not read is `indeterminate` instead of `allow`.
     /// Default `false`.
     pub flows_required: bool,
-    /// Rules that raise the score to the review threshold.
+    /// Rules that raise the score to the review threshold if severe categories are involved.
     pub minimum_score_rules: MinimumScoreRules,
     /// Scores of absolute amounts, by unit: `USD`, or an asset's ticker such as `BTC`, which applies where no
     /// price is known.
     #[schemars(schema_with = "amounts")]
     pub amounts: BTreeMap<String, AmountRules>,
-    /// Limits of tracing funds.
+    /// Limits of tracing funds. A plan can set lower ones.
     pub trace: TraceSpec,
 }
 

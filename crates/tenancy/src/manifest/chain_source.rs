@@ -59,9 +59,9 @@ pub struct ChainSourceSpec {
     /// Identifier of the chain, such as `btc`. It cannot be changed.
     #[schemars(length(min = 1, max = 16))]
     pub chain: String,
-    /// Way in which the chain is read.
+    /// Way in which the chain is read: `follow` reads every block, `on_demand` the histories of checked addresses.
     pub mode: ChainMode,
-    /// Protocol of the endpoint.
+    /// Protocol of the endpoint: `rpc` (a node) or `esplora` (an indexer).
     pub protocol: ChainProtocol,
     /// URL of the node or indexer (http or https), without credentials.
     #[schemars(length(max = 2048))]
@@ -79,8 +79,8 @@ pub struct ChainSourceSpec {
     #[serde(default)]
     #[schemars(range(max = 1_000_000_000_000_u64))]
     pub start_height: u64,
-    /// Longest time that one check spends on fetching, with mode `on_demand`, such as `2s`. The next check
-    /// continues where it ended. Default `2s`.
+    /// Longest time that one check spends on fetching, with mode `on_demand`, such as `2s`: `1s` to `60s`. The next
+    /// check continues where this one ended. Default `2s`.
     #[serde(default = "default_fetch_timeout")]
     pub fetch_timeout: Period,
     /// Accepts blocks of a test network as those of the chain. Default `false`: such an endpoint is refused,

@@ -42,7 +42,7 @@ use crate::{
     between("maximumAge", Period::from_seconds(3600), LONGEST_AGE),
 ]))]
 pub struct IntelSourceSpec {
-    /// URL (http or https) or path of the file to fetch.
+    /// URL (http or https), or path, of the file to fetch.
     #[schemars(length(min = 1, max = 2048))]
     pub location: String,
     /// Format of the file.
@@ -50,7 +50,8 @@ pub struct IntelSourceSpec {
     /// Times of fetching, as the five fields of a crontab line in UTC, such as `17 */6 * * *`.
     #[schemars(length(max = 128))]
     pub schedule: String,
-    /// Names of the sanctions lists that the file holds, such as `ofac-sdn`. Default: none named.
+    /// Names of the sanctions lists in the file, such as `ofac-sdn`. Needed if `mandatory` is true. Default:
+    /// none.
     #[schemars(length(max = 64), with = "Vec<Name>", extend("x-kubernetes-list-type" = "set"))]
     #[serde(default)]
     pub lists: Vec<String>,
@@ -58,11 +59,12 @@ pub struct IntelSourceSpec {
     /// than `maximumAge`, the verdict `allow` becomes `indeterminate`. Default `false`.
     #[serde(default)]
     pub mandatory: bool,
-    /// Longest time since the last successful fetch, if `mandatory`, such as `48h`. Default `48h`, at least
-    /// `1h`.
+    /// Longest time since the last successful fetch, such as `48h`, if `mandatory` is true: `1h` to `90d`. Default
+    /// `48h`.
     #[serde(default = "default_maximum_age")]
     pub maximum_age: Period,
-    /// SHA-256, in hexadecimal, of a file to accept although it failed the plausibility check.
+    /// SHA-256 digest, in hexadecimal, of a file to accept although it failed the plausibility check. Default:
+    /// none.
     #[schemars(length(max = 64))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accept_digest: Option<String>,
@@ -84,7 +86,7 @@ impl Schedule {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in words.
+    /// A sentence that says why the text is no crontab line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |error: cronexpr::Error| {
             format!("`{text}` is no crontab line, such as `17 */6 * * *`: {error}")

@@ -35,7 +35,8 @@ pub struct PlanSpec {
     /// Allows keys of the plan's tenants to call the API. `false`: every request is refused with 403. `true`
     /// needs at least one limit.
     pub api_access: bool,
-    /// Rate limits and quotas. A request is admitted only if none of them is used up.
+    /// Rate limits and quotas, at most 8. Each allows a number of requests or checks in a window, such as 10 per
+    /// second or 1000 per day. A request is admitted only if none of them is used up, otherwise refused with 429.
     #[schemars(
         length(max = 8),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
@@ -45,23 +46,24 @@ pub struct PlanSpec {
     /// Default `5m`, at most `24h`.
     #[serde(default = "default_cache_lifetime")]
     pub cache_lifetime: Period,
-    /// Retention of what is recorded of the plan's tenants. `assay purge` deletes what is older.
+    /// Retention of the answers and the usage of the plan's tenants. A daily purge deletes older records.
     #[serde(default)]
     pub retention: RetentionSpec,
-    /// Most rows of one request to `/screen`. Default 100000.
+    /// Most rows of one request to `/screen`: 1 to 100000000. Default 100000.
     #[serde(default = "default_max_screen_rows")]
     #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
     pub max_screen_rows: u64,
-    /// Upper bounds for `trace` of the tenants' risk policies: they bound the time of a check.
+    /// Upper bounds for `trace` of the tenants' risk policies. They limit how long a check takes. Default: none.
     #[serde(default)]
     pub trace: TraceCeiling,
-    /// Behavior while neither Redis nor PostgreSQL can count requests for all replicas together. Default
-    /// `fallback`.
+    /// Behavior while the token store of a limit cannot be reached: Redis for windows below an hour,
+    /// PostgreSQL for longer ones. `fallback` admits requests up to the share in `fallbackShare`; `refuse`
+    /// answers 503. Default `fallback`.
     #[serde(default)]
     pub on_token_store_loss: OnTokenStoreLoss,
-    /// Share of each limit, in percent, that is reserved as the fallback allowance for the time in which
-    /// requests cannot be counted together; every replica may use its part of it. Default 10, at most 50.
-    /// The reserve is used in ordinary times too, last.
+    /// Share of each limit, in percent, that stays usable while the token store cannot be reached. It is
+    /// divided among the replicas; each admits its part on its own. Otherwise it is the last part of the
+    /// limit to be used. 0 to 50, default 10.
     #[serde(default = "default_fallback_share")]
     #[schemars(range(max = LARGEST_FALLBACK_SHARE))]
     pub fallback_share: u8,
@@ -82,21 +84,21 @@ pub enum OnTokenStoreLoss {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TraceCeiling {
-    /// Most hops that funds are followed.
+    /// Most hops from the checked address that funds are traced.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<u8>,
-    /// Most addresses that are followed further at each hop.
+    /// Most addresses whose transfers are read at each hop.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub addresses_per_hop: Option<u32>,
-    /// Most transfers that are read of one address or transaction.
+    /// Most transfers that are read for one address or transaction.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers_per_address: Option<u32>,
 }
 
-/// Retention of what is recorded of tenants.
+/// Retention of the answers and the usage of tenants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -104,10 +106,10 @@ pub struct TraceCeiling {
     between("usage", NONE, LONGEST_RETENTION),
 ]))]
 pub struct RetentionSpec {
-    /// Retention of answers, which `GET /checks/{check_id}` shows again, such as `30d`; `0s` keeps none.
+    /// Time for which answers are kept, such as `30d`; `GET /checks/{check_id}` shows them again. `0s` keeps none.
     /// Default `30d`, at most 10 years.
     pub checks: Period,
-    /// Retention of usage by day, such as `400d`. Default `400d`, at most 10 years.
+    /// Time for which daily usage counts are kept, such as `400d`. Default `400d`, at most 10 years.
     pub usage: Period,
 }
 
@@ -144,20 +146,22 @@ const fn default_cache_lifetime() -> Period {
     ),
 ]))]
 pub struct LimitSpec {
-    /// Name of the limit, unique in the plan. Responses show it in their `RateLimit` header fields.
+    /// Name of the limit, unique in the plan: 1 to 32 lowercase letters, digits and hyphens. Responses show it in
+    /// their `RateLimit` header fields.
     pub name: LimitName,
-    /// Most requests, or checks, in one window.
+    /// Most requests, or checks, in one window; `counts` says which.
     #[schemars(range(min = 1, max = MOST_REQUESTS))]
     pub requests: u64,
-    /// Length of the window, such as `1s`, `1m` or `1d`. Windows start at multiples of their length since 1970 (UTC), so that a day's window
-    /// is the UTC day.
+    /// Length of the window, such as `1s`, `1m` or `1d`: `1s` to `31d`. Windows start at multiples of their length
+    /// since 1970 (UTC), so that a window of `1d` is the UTC day.
     pub window: Period,
-    /// Events that count.
+    /// Events that the limit counts: `requests` or `checks`.
     pub counts: Counts,
-    /// Whose requests count together. Default `tenant`.
+    /// Callers whose requests count together: one `key`, one `tenant` or the whole `plan`. Default `tenant`.
     #[serde(default)]
     pub per: Per,
-    /// Highest number to which a `RateLimit` may raise `requests`. Default: `requests`, no rise.
+    /// Highest number to which a `RateLimit` may raise `requests`. Default: the value of `requests`, so that a
+    /// `RateLimit` can only lower it.
     #[schemars(range(min = 1, max = MOST_REQUESTS))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<u64>,

@@ -11,21 +11,21 @@ use crate::{
     schema::{RULES, rule},
 };
 
-/// Changed numbers for limits of a plan, for all its tenants or for one. Numbers for a tenant take
-/// precedence over numbers for its plan.
+/// Changes of the limits of a plan, for all its tenants or for one tenant, without end or until a time. Changes
+/// for a tenant take precedence over changes for its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimitSpec {
-    /// Plan or tenant whose limits change.
+    /// Plan or tenant whose limits change. Set exactly one of `plan` and `tenant`.
     pub target: RateLimitTarget,
-    /// Changed limits, by name.
+    /// Limits that change, 1 to 8, each with its new number.
     #[schemars(
         length(min = 1, max = 8),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
     )]
     pub limits: Vec<RateLimitNumber>,
-    /// End of the change, such as `2026-12-31T00:00:00Z`; then the plan's numbers apply again. Unset: the
-    /// change does not end.
+    /// Time at which the change ends, such as `2026-12-31T00:00:00Z`: then the plan's numbers apply again.
+    /// Unset: the change does not end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -66,13 +66,13 @@ impl JsonSchema for RateLimitTarget {
     }
 }
 
-/// A changed number for one limit.
+/// A new number for one limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimitNumber {
-    /// Name of the limit in the plan.
+    /// Name of the limit, as in `limits` of the plan.
     pub name: LimitName,
-    /// Most requests, or checks, in one window; at most the limit's `ceiling`.
+    /// Most requests, or checks, in one window: from 1 to the `ceiling` of the limit in the plan.
     #[schemars(range(min = 1, max = MOST_REQUESTS))]
     pub requests: u64,
 }

@@ -9,9 +9,9 @@ use crate::Name;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretKey {
-    /// The Secret's name.
+    /// Name of the Secret.
     pub name: Name,
-    /// The key in it.
+    /// Key in the Secret. Default `url`.
     #[serde(default = "default_key")]
     #[schemars(length(min = 1, max = 253))]
     pub key: String,
