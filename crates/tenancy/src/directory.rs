@@ -1,4 +1,4 @@
-//! What all manifests together say: every tenant with its plan, policy and limits.
+//! The directory of all manifests: every tenant with its plan, policy and limits.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Everybody who may ask. `P` is a compiled risk policy.
+/// All tenants with their plans, policies and limits, and all sources. `P` is a compiled risk policy.
 #[derive(Clone, Debug)]
 pub struct Directory<P> {
     /// Plans by name.
@@ -21,40 +21,40 @@ pub struct Directory<P> {
     pub policies: BTreeMap<Name, Arc<P>>,
     /// Tenants by name.
     pub tenants: BTreeMap<Name, Arc<Tenant<P>>>,
-    /// Tenants that were deleted and did not come back, by name. They let nobody in.
+    /// Tenants that were deleted and not restored, by name. Their keys are refused.
     pub former_tenants: BTreeMap<Name, FormerTenantSpec>,
-    /// Lists and labels that are fetched by themselves, by name.
+    /// Lists and label sets that are fetched on a schedule, by name.
     pub feeds: BTreeMap<Name, Arc<Feed>>,
-    /// Where chains are read from, by the chain's identifier.
+    /// Sources of chains, by the chain's identifier.
     pub chains: BTreeMap<String, Arc<ChainFeed>>,
 }
 
-/// Where a chain is read from.
+/// The source of a chain.
 #[derive(Clone, Debug)]
 pub struct ChainFeed {
     /// The source's name.
     pub name: Name,
-    /// What its manifest says.
+    /// The spec of its manifest.
     pub spec: ChainSourceSpec,
 }
 
-/// A list or label set that is fetched by itself.
+/// A list or label set that is fetched on a schedule.
 #[derive(Clone, Debug)]
 pub struct Feed {
     /// The source's name.
     pub name: Name,
-    /// What its manifest says.
+    /// The spec of its manifest.
     pub spec: IntelSourceSpec,
-    /// When it is fetched.
+    /// The times at which it is fetched.
     pub schedule: Schedule,
 }
 
-/// Something without which a risk policy allows nothing.
+/// A list or label source without which no risk policy gives the verdict `allow`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mandatory {
     /// A list, or a source of labels.
     pub name: String,
-    /// How long ago it may have been verified.
+    /// The longest time, in hours, since it was last verified.
     pub maximum_age_hours: u32,
 }
 
@@ -71,58 +71,58 @@ impl<P> Default for Directory<P> {
     }
 }
 
-/// What tenants on a plan may do.
+/// A plan: the access, limits and retention of its tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Its name.
     pub name: Name,
     /// Its name as customers know it.
     pub display_name: String,
-    /// Whether its tenants may call the API.
+    /// True if keys of its tenants may call the API.
     pub api_access: bool,
-    /// How often.
+    /// Its limits.
     pub limits: Vec<Limit>,
-    /// How long answers may be repeated from the cache.
+    /// The longest time for which an answer is served from the cache.
     pub cache_lifetime: Period,
-    /// How long what is recorded of its tenants is kept.
+    /// Retention of the records of its tenants.
     pub retention: RetentionSpec,
-    /// Most rows of one bulk request.
+    /// The largest number of rows of one bulk request.
     pub max_screen_rows: u64,
-    /// How far money is followed at most.
+    /// Upper bounds for traces.
     pub trace: TraceCeiling,
-    /// What becomes of requests while the shared counters cannot be reached.
+    /// Behavior while the token store cannot be reached.
     pub on_token_store_loss: OnTokenStoreLoss,
-    /// The share of each limit that is set aside for that time, in percent from 0 to 50.
+    /// The share of each limit that stays usable during that time, in percent from 0 to 50.
     pub fallback_share: u8,
 }
 
-/// So many requests in a window.
+/// A number of requests, or checks, in a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Its name.
     pub name: LimitName,
-    /// How many in one window.
+    /// The number in one window.
     pub requests: u64,
     /// The highest number that a rate limit may raise it to.
     pub ceiling: u64,
     /// The window's length.
     pub window: Period,
-    /// What is counted.
+    /// The events that are counted.
     pub counts: Counts,
-    /// Whose requests are counted together.
+    /// The callers whose requests are counted together.
     pub per: Per,
 }
 
-/// Another number for one limit, for ever or until a time.
+/// A changed number for one limit, without end or until a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// The rate limit that says so.
+    /// The rate limit that changes it.
     pub rate_limit: Name,
     /// The limit.
     pub limit: LimitName,
-    /// How many in one window.
+    /// The number in one window.
     pub requests: u64,
-    /// Until when.
+    /// The end of the change. `None`: it does not end.
     pub until: Option<Timestamp>,
 }
 
@@ -139,9 +139,9 @@ pub struct Tenant<P> {
     pub policy_name: Name,
     /// Its policy.
     pub policy: Arc<P>,
-    /// Whether its keys are refused for the time being.
+    /// True if the tenant is suspended: its keys are refused.
     pub suspended: bool,
-    /// Other numbers for its limits; a later one goes before an earlier one.
+    /// Changes of its limits; a later one takes precedence over an earlier one.
     pub overrides: Vec<Override>,
 }
 

@@ -1,14 +1,14 @@
-//! Who may ask, how often, and by which policy: plans, tenants, rate limits and API keys.
+//! Plans, tenants, rate limits and API keys: the callers of the API, their limits and their risk policies.
 //!
-//! Pure, like the engine, and without knowledge of it: what a risk policy says is compiled by whoever
-//! calls [`resolve()`]. Storing and serving happens elsewhere.
+//! Pure, like the engine, and independent of it: the caller of [`resolve()`] compiles risk policies. Other
+//! crates store and serve.
 //!
-//! - [`manifest`]: what people write (YAML on a laptop, custom resources in a cluster)
+//! - [`manifest`]: the manifests (YAML on a laptop, custom resources in a cluster)
 //! - [`manifest::Manifest`]: a manifest, parsed once; its spec is a variant of [`manifest::ManifestSpec`]
 //! - [`resolve()`]: from all manifests to one [`Directory`], or every problem at once
-//! - [`directory`]: what the programs ask: a tenant's plan, policy and effective limits
+//! - [`directory`]: a tenant's plan, policy and effective limits
 //! - [`schema`]: the rules that a cluster checks by itself
-//! - [`key`]: the format of API keys and how they are kept
+//! - [`key`]: the format of API keys, and their hashes
 
 mod compact;
 pub mod directory;

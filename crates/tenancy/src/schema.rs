@@ -1,6 +1,6 @@
-//! What a cluster's API server checks by itself of what people write, beside types and ranges: rules in
-//! the Common Expression Language, each with a sentence that says what would be right. They stand in
-//! the schemas as extensions; who reads files checks the same in [`resolve()`](crate::resolve()).
+//! Rules in the Common Expression Language that a cluster's API server checks, beside types and ranges. Each
+//! has a message that says what is allowed. They are extensions of the schemas; for files,
+//! [`resolve()`](crate::resolve()) checks the same.
 
 use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
@@ -43,10 +43,10 @@ pub fn seconds(period: &str) -> String {
     )
 }
 
-/// What a period looks like. Nine digits are enough for anything, and fit into an integer in seconds.
+/// The form of a period. Nine digits are enough for anything, and fit into an integer in seconds.
 pub(crate) const PERIOD: &str = "^[0-9]{1,9}[smhd]$";
 
-/// What a name looks like.
+/// The form of a name.
 pub(crate) const NAME: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
 
 /// A text of a form, and a sentence that says which.

@@ -13,7 +13,7 @@ pub(super) fn write(mut value: u128, width: usize) -> String {
     digits.into_iter().collect()
 }
 
-/// Whether `text` has digits of base 62 only.
+/// Says whether `text` has digits of base 62 only.
 pub(super) fn is_base62(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

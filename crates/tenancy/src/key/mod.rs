@@ -19,12 +19,12 @@ const ID_DIGITS: usize = 11;
 const SECRET_DIGITS: usize = 44;
 const CHECKSUM_DIGITS: usize = 6;
 
-/// Where a key is good.
+/// The environment in which a key is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyEnvironment {
     /// Real data.
     Live,
-    /// The made-up world.
+    /// The demo data set.
     Sample,
 }
 
@@ -104,7 +104,7 @@ impl ApiKey {
         &self.id
     }
 
-    /// What is kept of the key.
+    /// The hash of the key, which is stored instead of the key.
     #[must_use]
     pub fn hash(&self) -> KeyHash {
         KeyHash(Sha256::digest(&self.text).into())
@@ -180,7 +180,7 @@ impl fmt::Debug for KeyHash {
     }
 }
 
-/// What a key may be used for.
+/// An operation that a key permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// Checking single addresses, and reading the catalogue and the sources.

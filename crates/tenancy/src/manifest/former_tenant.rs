@@ -25,7 +25,7 @@ impl FormerTenantSpec {
         self.deleted_at.saturating_add(longest).unwrap_or(Timestamp::MAX)
     }
 
-    /// Whether everything that was recorded of it is due for deletion.
+    /// Says whether everything that was recorded of it is due for deletion.
     #[must_use]
     pub fn is_forgotten(&self, now: Timestamp) -> bool {
         self.forgotten_at() <= now

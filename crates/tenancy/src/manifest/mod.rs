@@ -1,5 +1,5 @@
-//! What people write: plans, tenants, rate limits and risk policies. The same shape serves files on a
-//! laptop and custom resources in a cluster.
+//! Manifests: plans, tenants, rate limits, risk policies and sources. They have the same form in files on a
+//! laptop and in custom resources in a cluster.
 
 mod chain_source;
 mod former_tenant;

@@ -12,16 +12,16 @@ use crate::{CompactJson, FieldProblem, Name, Problem};
 /// The API version of every kind.
 pub const API_VERSION: &str = "assay.dev/v1alpha1";
 
-/// One YAML document, or one stored manifest, before anybody looked at it.
+/// One YAML document that was not parsed as a manifest yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Where it comes from, such as `tenants.yaml, document 2`: how a problem names it.
+    /// The file or object that it comes from, such as `tenants.yaml, document 2`. Problems name it.
     pub origin: String,
     /// The content.
     pub content: Value,
 }
 
-/// What a manifest describes.
+/// The kind of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A [`PlanSpec`](super::PlanSpec).
@@ -119,7 +119,7 @@ fn typed<T: DeserializeOwned>(spec: &Value) -> Result<T, FieldProblem> {
 /// A manifest that was parsed once: its kind and name are valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest<R> {
-    /// Where it comes from.
+    /// The file, object or record that it comes from. Problems name it.
     pub origin: String,
     /// Its kind.
     pub kind: Kind,

@@ -61,7 +61,7 @@ pub(super) fn check(
     })
 }
 
-/// What a source adds to the demands of every risk policy.
+/// The mandatory lists and labels that a source adds to every risk policy.
 pub(super) fn mandatory(feed: &Feed) -> Vec<Mandatory> {
     let spec = &feed.spec;
     let names: Vec<String> = match (spec.mandatory, spec.format.is_labels()) {

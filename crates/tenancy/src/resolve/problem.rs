@@ -45,7 +45,7 @@ impl FieldProblem {
 /// A problem of one manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where the manifest comes from.
+    /// The file, object or record that the manifest comes from.
     pub origin: String,
     /// The manifest's kind and name, if they could be read.
     pub manifest: Option<(Kind, Name)>,

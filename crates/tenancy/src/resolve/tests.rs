@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A stand-in for a risk policy: a number from 0 to 9.
-/// What is mandatory counts ten each.
+/// Each mandatory source adds ten.
 fn compile(spec: Value, mandatory: &[Mandatory]) -> Result<u64, Vec<FieldProblem>> {
     match spec["level"].as_u64() {
         Some(level) if level < 10 => Ok(level + 10 * mandatory.len() as u64),
