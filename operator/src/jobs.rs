@@ -9,7 +9,7 @@ use crate::{owned::Owner, pod::PodSettings};
 
 /// The number of retries of a failed run: a server may be busy.
 const RETRIES: i32 = 2;
-/// How long a finished Job is kept for diagnosis, in seconds.
+/// The time for which a finished Job is kept for diagnosis, in seconds.
 const KEPT_SECONDS: i32 = 86_400;
 
 /// A Job that runs a pod until it succeeds, for at most `deadline_seconds` with all retries.
@@ -31,7 +31,7 @@ pub(crate) fn job_spec(pod: &PodSettings<'_>, owner: &Owner, deadline_seconds: u
 pub(crate) struct Schedule {
     /// A cron expression, in UTC.
     pub(crate) cron: String,
-    /// How late a run may still start, in seconds.
+    /// The longest delay with which a run may still start, in seconds.
     pub(crate) starting_deadline_seconds: i64,
     /// True if runs are suspended.
     pub(crate) is_suspended: bool,

@@ -57,7 +57,7 @@ impl ObservedInputs {
 pub(super) struct ReconcileCache(Mutex<HashMap<String, (ObservedInputs, Instant)>>);
 
 impl ReconcileCache {
-    /// How long the last result remains valid, if its inputs were the same.
+    /// The time for which the last result remains valid, if its inputs were the same.
     pub(super) fn valid_for(
         &self,
         identity: &str,

@@ -42,7 +42,7 @@ use crate::{
     tracing_spans, writer::Writer,
 };
 
-/// How long a round waits for further changes after the first one.
+/// The time for which a round waits for further changes after the first one.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// The interval between rounds while nothing changes.
 const RESYNC: Duration = Duration::from_mins(10);

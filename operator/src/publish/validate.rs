@@ -85,13 +85,11 @@ fn manifest(
     key @ (kind, name): &ObjectKey,
     object: &WatchedObject,
 ) -> Arc<Manifest> {
-    match stored.get(key).filter(|stored| stored.source == object.spec) {
-        Some(stored) => Arc::clone(stored),
-        None => {
-            let origin = format!("{} {name}", kind.as_str());
-            Arc::new(Manifest::parse_spec(origin, *kind, name.clone(), &object.spec.value()))
-        }
+    if let Some(stored) = stored.get(key).filter(|stored| stored.source == object.spec) {
+        return Arc::clone(stored);
     }
+    let origin = format!("{} {name}", kind.as_str());
+    Arc::new(Manifest::parse_spec(origin, *kind, name.clone(), &object.spec.value()))
 }
 
 /// The configuration in force.

@@ -13,7 +13,7 @@ use crate::{
 /// The annotation on a Deployment with the name of the migration before it. Finished Jobs are deleted,
 /// and must not run again.
 pub(in crate::risk_service) const MIGRATED_BY: &str = "assay.dev/migrated-by";
-/// How long each attempt waits for an unreachable database, which may be starting too.
+/// The time for which each attempt waits for an unreachable database, which may be starting too.
 const WAIT: &str = "2m";
 /// The longest time for a migration with its retries, in seconds.
 const DEADLINE_SECONDS: u32 = 3600;

@@ -12,7 +12,7 @@ use crate::{
 
 /// The longest time for one run with its retries, in seconds.
 const DEADLINE_SECONDS: u32 = 3600;
-/// How late a run may still start, in seconds: before the next one would.
+/// The longest delay with which a run may still start, in seconds: shorter than until the next one.
 const STARTING_DEADLINE_SECONDS: i64 = 43_200;
 
 /// The `CronJob` of the purge.

@@ -31,8 +31,8 @@ const FILE: &str = "assay.toml";
 const SETTINGS: &str = "assay.dev/settings";
 /// The metric of servers for requests in flight.
 const IN_FLIGHT: &str = "assay_http_requests_in_flight";
-/// How long a server still accepts connections after SIGTERM, in seconds, until load balancers have
-/// removed it.
+/// The time for which a server still accepts connections after SIGTERM, in seconds, until load balancers
+/// have removed it.
 const DRAIN_SECONDS: u32 = 5;
 /// The longest time for requests in flight, in seconds.
 const GRACE_SECONDS: u32 = 30;

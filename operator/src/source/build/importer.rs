@@ -11,7 +11,7 @@ use crate::{
 
 /// The longest time for one import with its retries, in seconds.
 const DEADLINE_SECONDS: u32 = 3600;
-/// How late an import may still start, in seconds.
+/// The longest delay with which an import may still start, in seconds.
 const STARTING_DEADLINE_SECONDS: i64 = 1800;
 
 /// The `CronJob` that imports on the schedule, one import at a time.
