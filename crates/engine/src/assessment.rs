@@ -81,7 +81,7 @@ pub struct Assessment {
 
 impl Assessment {
     /// SHA-256 of the assessment's canonical JSON (RFC 8785) without each source's `fetched_at`, as
-    /// `sha256:` and hexadecimal digits. Anybody can compute it from an answer.
+    /// `sha256:` and hexadecimal digits. A caller can compute it from an answer.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut value = serde_json::to_value(self).unwrap_or_default();
@@ -114,7 +114,7 @@ pub struct Entity {
     pub name: String,
     /// Category of the entity.
     pub category: Category,
-    /// Whether it is a virtual asset service provider (VASP); null where that is not known.
+    /// True if it is a virtual asset service provider (VASP); null if that is not known.
     pub is_vasp: Option<bool>,
     /// ISO 3166 code of its country; null where that is not known.
     pub country: Option<String>,
@@ -357,13 +357,13 @@ pub struct Exposure {
     pub since_listing: Option<Amount>,
     /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds.
     pub hops: u8,
-    /// Whether the party is a direct counterparty.
+    /// True if the party is a direct counterparty.
     pub direct: bool,
-    /// Whether the party is on a list in force.
+    /// True if the party is on a list in force.
     pub listed: bool,
     /// `false` for funds that an unrelated party sent unsolicited, such as dust.
     pub solicited: bool,
-    /// Whether the funds count for the score; small sums of unsolicited funds do not.
+    /// True if the funds count for the score; small sums of unsolicited funds do not.
     pub scored: bool,
     /// Transactions that show it, those of the largest path first.
     pub transactions: Vec<String>,
@@ -395,7 +395,7 @@ pub struct AssociatedWallet {
     pub confidence: Confidence,
     /// Categories of its labels and listings.
     pub categories: Vec<Category>,
-    /// Whether it is on a list in force.
+    /// True if the associated address is on a list in force.
     pub listed: bool,
     /// Name of the entity, where known.
     pub entity: Option<String>,
@@ -434,7 +434,7 @@ pub struct AssessedPattern {
     pub pattern: Pattern,
     /// Role of the assessed address in it.
     pub role: PatternRole,
-    /// Whether the pattern counts for the score; the role `victim` never does.
+    /// True if the pattern counts for the score; the role `victim` never does.
     pub scored: bool,
     /// Confidence of the detection, in percent.
     pub confidence: Confidence,
@@ -445,7 +445,7 @@ pub struct AssessedPattern {
 /// Activity of an address over its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Activity {
-    /// Whether the address appears on its chain.
+    /// Appearance of the address on its chain.
     pub status: ActivityStatus,
     /// Time of the first block in which it appears.
     pub first_seen: Option<Timestamp>,
@@ -476,7 +476,7 @@ pub struct ActivityCounts {
 pub enum ActivityStatus {
     /// The address appears in at least one block.
     Seen,
-    /// The address appears in no block. That does not mean that it carries no risk.
+    /// The address appears in no block. This does not mean that it carries no risk.
     None,
     /// The chain is not read, or the history is not complete.
     NotAssessed,
@@ -548,11 +548,11 @@ pub struct AssessedSource {
     pub digest: String,
     /// Number of its entries; of a chain, of its known blocks.
     pub entries: u64,
-    /// Whether the policy requires the source.
+    /// True if the policy requires the source.
     pub mandatory: bool,
-    /// Whether it is older than the policy permits.
+    /// True if the source is older than the policy permits.
     pub stale: bool,
-    /// Whether it belongs to the demo data set.
+    /// True if the source belongs to the demo data set.
     pub sample: bool,
     /// The newest known block, where the source is a chain.
     pub latest_block: Option<LatestBlock>,
@@ -569,7 +569,7 @@ pub struct LatestBlock {
     pub time: Timestamp,
     /// Height of the first known block of the chain. Money from earlier blocks has no known origin.
     pub start_height: u64,
-    /// How the chain is read.
+    /// Way in which blocks or histories of the chain are read.
     pub ingest_mode: IngestMode,
 }
 

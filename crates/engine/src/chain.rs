@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::address::{AddressRules, networks};
 
-/// What is fixed about a chain.
+/// Fixed properties of a chain.
 #[derive(Debug)]
 pub struct Chain {
     /// The lowercase identifier used in requests and answers.
@@ -23,11 +23,11 @@ pub struct Chain {
     pub decimals: u8,
     /// The asset codes by which sanctions lists name this chain.
     pub list_codes: &'static [&'static str],
-    /// How an address of this chain is written and checked.
+    /// Format and checks of this chain's addresses.
     pub rules: AddressRules,
 }
 
-/// Which forms of scripts a Bitcoin-like chain gives a meaning beyond Bitcoin's first ones.
+/// Script forms that a Bitcoin-like chain recognizes beyond Bitcoin's first ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScriptForms {
     /// Segregated witness.
@@ -39,7 +39,7 @@ pub(crate) struct ScriptForms {
 }
 
 impl Chain {
-    /// Whether money on this chain is coins: outputs of transactions that later ones spend.
+    /// True if the chain's money is coins: outputs of transactions that later ones spend.
     #[must_use]
     pub const fn has_coins(&self) -> bool {
         matches!(
@@ -300,7 +300,7 @@ impl ChainId {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unsupported blockchain `{submitted}`: supported are {supported}", supported = supported())]
 pub struct UnsupportedChain {
-    /// What was asked for, shortened to 64 characters.
+    /// Submitted name, shortened to 64 characters.
     pub submitted: String,
 }
 
@@ -358,7 +358,7 @@ impl JsonSchema for ChainId {
     }
 }
 
-/// What an asset code on a sanctions list says about the chain.
+/// Chains for which an asset code on a sanctions list is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetScope {
     /// The code names one chain.

@@ -28,7 +28,7 @@ pub struct Facts {
     pub cluster: Option<Cluster>,
     /// State of its chain and the flows on it.
     pub chain: ChainState,
-    /// Whether lists and labels were not confirmed against the database for too long.
+    /// True if the database has not confirmed lists and labels for too long.
     pub intel_stale: bool,
 }
 
@@ -83,9 +83,9 @@ pub enum AccountControl {
 pub struct Cluster {
     /// The smallest member: the cluster's identifier.
     pub id: CanonicalAddress,
-    /// How many members it has.
+    /// Number of its members.
     pub size: u64,
-    /// How sure the clustering is.
+    /// Confidence of the clustering.
     pub confidence: Confidence,
     /// Labels of its members other than the subject.
     pub labels: Vec<Label>,

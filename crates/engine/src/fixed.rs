@@ -125,7 +125,7 @@ impl Fraction {
     }
 }
 
-/// A risk raised to the power 2.5, in units of 10^-18: what a [`PowerSum`] adds up.
+/// A risk raised to the power 2.5, in units of 10^-18: the summand of a [`PowerSum`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Power(u64);
 
@@ -224,7 +224,7 @@ impl PowerSum {
 }
 
 /// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are
-/// whole and always sum exactly to the total. Where all weights are zero, all parts are.
+/// whole and always sum exactly to the total. If all weights are zero, so are all parts.
 #[must_use]
 pub fn apportion(total: u64, weights: &[u128]) -> Vec<u64> {
     let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));

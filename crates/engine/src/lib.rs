@@ -1,16 +1,16 @@
 //! The engine: addresses, taxonomy, evidence, policy and the assessment.
 //!
 //! Pure. It does no I/O, reads no clock and draws no random number: facts, policy and time are
-//! arguments, and the same arguments give the same assessment, to the byte, on every machine. Gathering
-//! facts and serving answers happens in the programs around it.
+//! arguments, and the same arguments give the same assessment, to the byte, on every machine. The
+//! programs around it gather facts and serve answers.
 //!
 //! - [`chain`]: the chains, one row each
 //! - [`address`]: reading and writing addresses
 //! - [`utxo`], [`coinjoin`]: transactions of Bitcoin-like chains
-//! - [`taxonomy`]: what an address can be
+//! - [`taxonomy`]: categories of addresses
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
 //! - [`trace`]: following money from hop to hop
-//! - [`policy`]: what a tenant may decide
+//! - [`policy`]: decisions of a tenant
 //! - [`assess()`]: from [`facts::Facts`] to an [`assessment::Assessment`]
 //! - [`fixed`]: the arithmetic
 

@@ -29,8 +29,8 @@ impl Score {
         Self::from_tenths(points as u16 * 10)
     }
 
-    /// The score that `fraction` of the whole scale stands for, rounded down to a tenth: a threshold
-    /// is reached only by what really reaches it.
+    /// The score of `fraction` of the whole scale, rounded down to a tenth, so that only a score
+    /// that reaches a threshold without rounding counts as reaching it.
     #[must_use]
     pub fn from_fraction(fraction: Fraction) -> Self {
         Self::from_tenths(u16::try_from(fraction.billionths() / 1_000_000).unwrap_or(1000))
@@ -196,7 +196,7 @@ impl Confidence {
         self.0
     }
 
-    /// As a share of one.
+    /// The confidence as a share of one.
     #[must_use]
     pub fn fraction(self) -> Fraction {
         Fraction::ratio(self.0.into(), 100)

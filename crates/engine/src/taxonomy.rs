@@ -1,5 +1,5 @@
-//! What an address or a counterparty can be: the entity categories, each with its definition, its
-//! default severity and what that severity rests on.
+//! Categories of addresses and counterparties, each with its definition, its default severity and
+//! the evidence for that severity.
 
 use std::{fmt, str::FromStr};
 
@@ -9,22 +9,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Severity from which a category counts as risky. Below it, contact never adds to a risk score.
 pub const RISKY_FROM: u8 = 25;
 
-/// What is fixed about a category.
+/// Fixed properties of a category.
 #[derive(Debug)]
 pub struct CategoryInfo {
     /// The identifier used in manifests, imports and answers.
     pub id: &'static str,
-    /// What belongs to it.
+    /// Definition of the category.
     pub definition: &'static str,
     /// Risk of a certain, direct attribution, 0 to 100, unless a policy says otherwise.
     pub severity: u8,
-    /// What the default severity rests on.
+    /// Evidence for the default severity.
     pub evidence: &'static str,
-    /// Whether entities of this category move other people's money, so that who pays them says
+    /// True if entities of this category move other people's money, so that their payers say
     /// nothing about them.
     pub service: bool,
-    /// Whether such entities are virtual asset service providers in the FATF's sense; `None` where
-    /// it depends.
+    /// True if such entities are virtual asset service providers in the FATF's sense; `None` if it
+    /// depends on the entity.
     pub vasp: Option<bool>,
 }
 
@@ -41,7 +41,7 @@ macro_rules! categories {
             /// Every category, by falling default severity.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// What is fixed about it.
+            /// Fixed properties of the category.
             #[must_use]
             pub const fn info(self) -> &'static CategoryInfo {
                 match self {

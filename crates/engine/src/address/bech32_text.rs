@@ -1,4 +1,4 @@
-//! Bech32 texts that are not segregated witness, and what is wrong with any of them.
+//! Bech32 texts other than segregated witness, and descriptions of invalid ones.
 
 use bech32::{
     Checksum,
@@ -11,7 +11,7 @@ use super::error::AddressError;
 
 const ALPHABET: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// Whether the text is meant as bech32 with this prefix.
+/// True if the text looks like bech32 with this prefix.
 pub(super) fn has_prefix(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
         && text.as_bytes().get(prefix.len()) == Some(&b'1')
@@ -29,7 +29,7 @@ pub(super) fn decode<Variant: Checksum>(text: &str) -> Result<Vec<u8>, AddressEr
     Ok(checked.byte_iter().collect())
 }
 
-/// What is wrong with a text that is no bech32 at all.
+/// Error for a text that is not bech32 at all.
 pub(super) fn explain(text: &str, error: &UncheckedHrpstringError) -> AddressError {
     if matches!(error, UncheckedHrpstringError::Char(CharError::MixedCase)) {
         return AddressError::MixedCase;
@@ -53,7 +53,7 @@ pub(super) fn foreign_character(text: &str, start: usize) -> Option<AddressError
         })
 }
 
-/// The five bits that each character stands for, whatever its case.
+/// The five bits that each character stands for, in either letter case.
 pub(super) fn values(text: &str) -> Option<Vec<u8>> {
     text.chars()
         .map(|character| {

@@ -9,12 +9,12 @@ use bs58::Alphabet;
 
 use super::{AddressKind, Parsed, Payload, base58, bech32_text, error::AddressError, hash};
 
-/// What distinguishes one Bitcoin-like chain's addresses from another's.
+/// Address rules that distinguish one Bitcoin-like chain from another.
 #[derive(Debug)]
 pub struct BitcoinRules {
     pub(super) main: Network,
     pub(super) tests: &'static [Network],
-    /// How base58 addresses of these networks start: what else is typed is not meant as one.
+    /// First characters of these networks' base58 addresses; any other text is not read as one.
     pub(super) starts: &'static [&'static str],
     /// The chain's forms, for errors.
     pub(super) expected: &'static str,
@@ -35,7 +35,7 @@ const UNVERSIONED_BYTES: usize = 20 + base58::CHECKSUM_BYTES;
 const BECH32_MAXIMUM: usize = 90;
 
 impl BitcoinRules {
-    /// Whether the chain knows segregated witness.
+    /// True if the chain has segregated witness.
     pub(crate) const fn has_witness(&self) -> bool {
         self.main.prefix.is_some()
     }
@@ -50,7 +50,7 @@ impl BitcoinRules {
         if is_segwit && !is_base58() { self.parse_segwit(text) } else { self.parse_base58(text) }
     }
 
-    /// Whether the text begins as this chain's base58 addresses do.
+    /// True if the text begins as this chain's base58 addresses do.
     fn is_known_start(&self, text: &str) -> bool {
         self.starts.iter().any(|start| text.starts_with(start))
     }
@@ -165,7 +165,7 @@ fn witness_kind(version: u8, length: usize) -> AddressKind {
     }
 }
 
-/// Says what is wrong with a text that has a bech32 prefix of ours but is no segwit address.
+/// Describes the error of a text that has a bech32 prefix of ours but is no segwit address.
 fn explain(text: &str, error: &SegwitHrpstringError) -> AddressError {
     if text.len() > BECH32_MAXIMUM {
         return AddressError::WrongLength {

@@ -61,7 +61,7 @@ pub(super) fn write(payload: &Payload) -> Option<(AddressKind, String)> {
     Some((kind, format!("{PREFIX}:{text}")))
 }
 
-/// What a CashAddr holds; `None` where the text is not meant as one.
+/// The contents of a CashAddr; `None` if the text is not one.
 fn read(text: &str) -> Result<Option<Payload>, AddressError> {
     let (prefix, body) = match text.split_once(':') {
         Some((prefix, body)) => (Some(prefix.to_ascii_lowercase()), body),
@@ -70,7 +70,7 @@ fn read(text: &str) -> Result<Option<Payload>, AddressError> {
     match prefix.as_deref() {
         Some(PREFIX) => {}
         Some(prefix) if TEST_PREFIXES.contains(&prefix) => return Err(test_network()),
-        // Without its prefix the form is told by the first character, which holds the version.
+        // Without a prefix the first character, which holds the version, identifies the form.
         None if body.starts_with(['q', 'p', 'z', 'r', 'Q', 'P', 'Z', 'R']) => {}
         _ => return Ok(None),
     }

@@ -13,17 +13,17 @@ pub enum AddressError {
     /// A space, tab or line break.
     #[error("character {position} is white space ({code_point}): remove it")]
     WhiteSpace {
-        /// Where it stands.
+        /// Position in the text.
         position: usize,
-        /// As `U+XXXX`.
+        /// The character as `U+XXXX`.
         code_point: CodePoint,
     },
     /// A character that is not shown, such as a zero-width space or a direction mark.
     #[error("character {position} is invisible ({code_point}): remove it")]
     InvisibleCharacter {
-        /// Where it stands.
+        /// Position in the text.
         position: usize,
-        /// As `U+XXXX`.
+        /// The character as `U+XXXX`.
         code_point: CodePoint,
     },
     /// A character of another script that looks like a letter or digit of an address.
@@ -32,11 +32,11 @@ pub enum AddressError {
          do not trust where this text comes from"
     )]
     LookAlikeCharacter {
-        /// Where it stands.
+        /// Position in the text.
         position: usize,
         /// The character itself.
         character: char,
-        /// As `U+XXXX`.
+        /// The character as `U+XXXX`.
         code_point: CodePoint,
         /// The plain character it resembles.
         resembles: char,
@@ -44,7 +44,7 @@ pub enum AddressError {
     /// A character that this form of address never contains.
     #[error("character {position} is `{character}`, which is not in the {alphabet} alphabet")]
     CharacterNotInAlphabet {
-        /// Where it stands.
+        /// Position in the text.
         position: usize,
         /// The character itself.
         character: char,
@@ -54,9 +54,9 @@ pub enum AddressError {
     /// Too short or too long.
     #[error("wrong length: {found}, expected {expected}")]
     WrongLength {
-        /// What was found, with its unit.
+        /// Length that was found, with its unit.
         found: String,
-        /// What this form asks for, with its unit.
+        /// Length that this form requires, with its unit.
         expected: &'static str,
     },
     /// The checksum does not match: a character was mistyped, lost or swapped.
@@ -92,7 +92,7 @@ pub enum AddressError {
     /// The checksum holds but the content is no witness program.
     #[error("not a witness program: {detail}")]
     InvalidWitnessProgram {
-        /// What rule it breaks.
+        /// Rule that the text breaks.
         detail: String,
     },
     /// The checksum holds but the version belongs to no known kind of address.
@@ -104,7 +104,7 @@ pub enum AddressError {
     /// The checksum holds but the content breaks a rule of the chain.
     #[error("the checksum is right, but {detail}")]
     InvalidPayload {
-        /// Which rule it breaks.
+        /// Rule that the text breaks.
         detail: String,
     },
     /// An address of a test network.
@@ -119,10 +119,10 @@ pub enum AddressError {
         /// The chains on which it is valid, in the table's order; never empty.
         chains: Vec<ChainId>,
     },
-    /// Something else that people paste by mistake; `what` says what it is and what to do.
+    /// Another text that people paste by mistake; `what` names it and gives advice.
     #[error("this is {what}")]
     NotAnAddress {
-        /// What was recognised.
+        /// Kind of text that was recognized.
         what: &'static str,
     },
     /// No form that this chain uses.

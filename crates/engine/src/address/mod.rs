@@ -27,7 +27,7 @@ pub(crate) use hash::hash160;
 
 use crate::chain::ChainId;
 
-/// Which family of rules a chain's addresses follow.
+/// Family of rules that a chain's addresses follow.
 #[derive(Clone, Copy, Debug)]
 pub enum AddressRules {
     /// Bitcoin-like, with the chain's own version bytes and prefixes.
@@ -99,7 +99,7 @@ impl AddressRules {
     }
 }
 
-/// What an address is technically.
+/// Technical kind of an address.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -152,7 +152,7 @@ impl AddressKind {
     }
 }
 
-/// What an address commits to.
+/// Data to which an address commits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Payload {
     /// The hash of a public key.
@@ -178,7 +178,7 @@ pub enum Payload {
     Monero {
         /// Public spend key and public view key.
         keys: [u8; 64],
-        /// Whether they are those of a subaddress.
+        /// True if the keys are those of a subaddress.
         subaddress: bool,
     },
 }
@@ -199,7 +199,7 @@ pub enum Receiver {
 /// Bytes of the longest text that is read as an address: the most that a bech32 checksum covers.
 const LONGEST: usize = 1023;
 
-/// What a family's reader returns.
+/// Result of a family's reader.
 struct Parsed {
     kind: AddressKind,
     payload: Payload,
@@ -254,13 +254,13 @@ impl CanonicalAddress {
         }
     }
 
-    /// Reads an address as an official list printed it. Lists are not spotless: stray white space,
-    /// invisible characters and look-alikes are removed, and an EVM address is read whatever its case,
-    /// because a listed account stays listed however its letters are set.
+    /// Reads an address as an official list printed it. Lists contain errors: stray white space,
+    /// invisible characters and look-alikes are removed, and an EVM address is read without regard
+    /// to letter case, because the listed account is the same in any spelling.
     ///
     /// # Errors
     ///
-    /// As [`CanonicalAddress::parse`], for the text as it was printed.
+    /// Those of [`CanonicalAddress::parse`], for the text as it was printed.
     pub fn parse_published(chain: ChainId, published: &str) -> Result<Self, AddressError> {
         Self::parse(chain, published).or_else(|error| {
             let repaired = unicode::repaired(published);
@@ -291,7 +291,7 @@ impl CanonicalAddress {
         self.chain
     }
 
-    /// What the address is technically.
+    /// Technical kind of the address.
     #[must_use]
     pub const fn kind(&self) -> AddressKind {
         self.kind
@@ -303,13 +303,13 @@ impl CanonicalAddress {
         &self.text
     }
 
-    /// What the address commits to.
+    /// Data to which the address commits.
     #[must_use]
     pub const fn payload(&self) -> &Payload {
         &self.payload
     }
 
-    /// The identities under which whoever controls this address is found on every chain.
+    /// The identities by which the holder of this address is found on every chain.
     ///
     /// Two addresses are controlled by the same key or script exactly if they share an identity: the
     /// same account on two EVM chains or TRON, the same public key hash written as P2PKH, P2WPKH or
@@ -350,7 +350,7 @@ fn public_key_identities(hash: [u8; 20]) -> Vec<KeyIdentity> {
     ]
 }
 
-/// A key, script or account, whatever the chain. See [`CanonicalAddress::key_identities`].
+/// A key, script or account on any chain. See [`CanonicalAddress::key_identities`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KeyIdentity {
     /// An EVM or TRON account.

@@ -1,6 +1,6 @@
-//! Monero: standard addresses (`4...`), subaddresses (`8...`) and integrated addresses (`4...`, longer).
-//! An integrated address is a standard one with a payment id; the account is the same, and the account
-//! is what is assessed.
+//! Monero: standard addresses (`4...`), subaddresses (`8...`) and integrated addresses (`4...`,
+//! longer). An integrated address is a standard one with a payment id; both name the same account,
+//! and Assay assesses the account.
 
 use super::{AddressKind, Parsed, Payload, error::AddressError};
 

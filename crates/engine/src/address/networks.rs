@@ -32,7 +32,7 @@ pub(crate) static BITCOIN: BitcoinRules = BitcoinRules {
     expected: "`1...` (P2PKH), `3...` (P2SH) or `bc1...` (segregated witness)",
 };
 
-/// Litecoin. `3...` is the older way to write what is now written `M...`.
+/// Litecoin. `3...` is the older spelling of `M...`.
 pub(crate) static LITECOIN: BitcoinRules = BitcoinRules {
     main: Network {
         name: "Litecoin",

@@ -1,4 +1,4 @@
-//! What else people paste into an address field: names it, so that the error helps.
+//! Recognizes other texts that people paste into an address field, so that the error can name them.
 
 use super::base58;
 

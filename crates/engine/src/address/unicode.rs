@@ -26,8 +26,9 @@ pub(super) fn check(text: &str) -> Result<(), AddressError> {
     Ok(())
 }
 
-/// `text` without white space and invisible characters, and with look-alikes replaced by what they
-/// resemble: how a list's author meant it. Only a checksum can tell whether the guess is right.
+/// `text` without white space and invisible characters, and with look-alikes replaced by the
+/// characters that they resemble: the text that the list's author probably meant. Only a checksum
+/// can confirm it.
 pub(super) fn repaired(text: &str) -> String {
     text.chars()
         .filter(|character| !character.is_whitespace() && !is_invisible(*character))

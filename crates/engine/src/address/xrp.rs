@@ -1,6 +1,6 @@
-//! The XRP Ledger: classic addresses (`r...`) and X-addresses (`X...`), which hold a destination tag too.
-//! Source: XLS-5d. A tag tells a custodian whose deposit it is; the account is the same, and the account
-//! is what is assessed.
+//! The XRP Ledger: classic addresses (`r...`) and X-addresses (`X...`), which hold a destination
+//! tag too. Source: XLS-5d. A tag tells a custodian the owner of a deposit; the account is the
+//! same, and Assay assesses the account.
 
 use bs58::Alphabet;
 

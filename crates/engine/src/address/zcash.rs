@@ -51,7 +51,7 @@ fn sapling(text: &str) -> Result<Parsed, AddressError> {
     })
 }
 
-/// A transparent address that must be paid from transparent funds only; whom it pays is the same.
+/// A transparent address that must be paid from transparent funds only; its recipient is the same.
 fn transparent_only(text: &str) -> Result<Parsed, AddressError> {
     let bytes = bech32_text::decode::<Bech32m>(text)?;
     let hash = <[u8; 20]>::try_from(&*bytes).map_err(|_| wrong_length(bytes.len(), "20 bytes"))?;

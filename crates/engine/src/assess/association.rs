@@ -1,4 +1,4 @@
-//! What ties the address to others: the same key, and the co-spend cluster.
+//! Ties between the address and others: the same key, and the co-spend cluster.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::{
     taxonomy::{Category, RISKY_FROM},
 };
 
-/// What the same address of a contract, or the same key on an informative list, is worth: a review.
+/// Score of the same contract address, or of the same key on an advisory list: a review.
 const REVIEW: Score = Score::from_points(50);
 
 #[derive(Default)]

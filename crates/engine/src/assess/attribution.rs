@@ -1,4 +1,4 @@
-//! Who somebody on the way of money is, by the same rules by which a subject is judged.
+//! Attribution of the parties on a path of money, by the same rules as for a subject.
 
 use jiff::civil::Date;
 
@@ -15,11 +15,11 @@ use crate::{
     trace::{AttributedEnd, Attribution},
 };
 
-/// What is known of a counterparty, as far as a trace needs it. Of `facts` its listings, labels, same
-/// keys and cluster count.
+/// Attribution of a counterparty, as far as a trace needs it. It uses the listings, labels, same
+/// keys and cluster count of `facts`.
 ///
-/// A listing in force ends a trace, a binding one before an informative one, and so does the listing of
-/// its key on another chain or in another form; then labels decide.
+/// A listing in force ends a trace, a blocking one before an advisory one, and so does the listing
+/// of its key on another chain or in another form; then labels decide.
 #[must_use]
 pub fn attribute(facts: &Facts, policy: &Policy, today: Date) -> Attribution {
     let known = Known {
@@ -31,7 +31,8 @@ pub fn attribute(facts: &Facts, policy: &Policy, today: Date) -> Attribution {
     let by_labels = labels::attribute(known, policy, today);
     match listed(facts, policy, today) {
         None => by_labels,
-        // Its labels are weaker evidence of the same party: what is worse than the listing is carried.
+        // Its labels are weaker evidence of the same party: those that are riskier than the listing
+        // are carried.
         Some(end) => Attribution { end: Some(end), carried: by_labels.carried },
     }
 }

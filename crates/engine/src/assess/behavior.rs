@@ -1,4 +1,4 @@
-//! What the address does: patterns, which alone never reach review.
+//! Behavior of the address: patterns, which alone never reach review.
 
 use super::{Rank, Term};
 use crate::{

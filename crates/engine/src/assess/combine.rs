@@ -1,4 +1,4 @@
-//! How all evidence comes together to one score, and what each piece contributes.
+//! Combination of all evidence into one score, and the contribution of each piece.
 //!
 //! `F = max(flows(all parts), flows(risky parts) (+) terms)`, where `(+)` is noisy-OR and terms are
 //! everything that is no flow. The score is the least of `F(all evidence)` and, for every rank `r`,
@@ -15,7 +15,7 @@ use crate::{
     assessment::ScoringComponent, evidence::Tier, fixed::Fraction, policy::Policy, score::Score,
 };
 
-/// What one piece of evidence of investigation tier or stronger must be worth by itself for a block.
+/// Minimum standalone score of one piece of evidence of investigation tier or stronger for a block.
 const BLOCK_NEEDS: Score = Score::from_points(50);
 
 /// The score of the evidence, before floors, and its components with their contributions.
@@ -81,10 +81,11 @@ fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>) -> Strength {
     }
 }
 
-/// What independent pieces of evidence are worth: of pieces that repeat one claim, the best one.
+/// Standalone scores of independent pieces of evidence: of pieces that repeat one claim, the
+/// highest.
 ///
-/// Were it the one of the strongest tier, hearing a better proof that is less sure would lower the
-/// score; were it the surest, hearing a surer rumour would.
+/// If the piece of the strongest tier counted, a better proof with less confidence would lower the
+/// score; if the piece with the most confidence counted, a more confident rumor would.
 fn best_of_claims<'a>(heard: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
     let mut claims: BTreeMap<&Claim, usize> = BTreeMap::new();
     let mut worths: Vec<Fraction> = Vec::new();
@@ -102,11 +103,11 @@ fn best_of_claims<'a>(heard: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
     worths
 }
 
-/// Whether evidence of investigation tier or stronger is worth 50 by itself: one term, or the risky
+/// True if evidence of investigation tier or stronger scores 50 by itself: one term, or the risky
 /// flows of such tiers together.
 ///
-/// Flows count together and not part by part, because a sum split over many addresses or categories
-/// is worth what it is worth whole.
+/// Flows count together and not part by part, because a sum that is split over many addresses or
+/// categories scores as much as the undivided sum.
 fn can_block(terms: &[Term], flows: &Flows) -> bool {
     let needed = BLOCK_NEEDS.fraction();
     let choice = Choice { weakest: Some(Tier::Investigation), risky_only: true };
@@ -114,7 +115,7 @@ fn can_block(terms: &[Term], flows: &Flows) -> bool {
         || flows.strongest(choice).worth() >= needed
 }
 
-/// What something worth this much weighs: noisy-OR adds up in `-log(1 - worth)`.
+/// Logarithmic weight of a standalone score: noisy-OR adds up in `-log(1 - worth)`.
 fn logarithm(worth: Fraction) -> u64 {
     worth.complement().negative_log2()
 }

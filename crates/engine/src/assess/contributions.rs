@@ -1,8 +1,8 @@
 //! Splitting a score into contributions that sum to it exactly.
 //!
-//! Noisy-OR adds up in logarithms, so each piece of evidence weighs `-log(1 - worth)`. A rank's cap
-//! rations what its evidence and all weaker evidence may weigh together, strongest first. What is left
-//! is spread over the score's tenths by largest remainder.
+//! Noisy-OR adds up in logarithms, so each piece of evidence weighs `-log(1 - worth)`. The cap of a
+//! rank limits the total weight of its evidence and all weaker evidence; stronger evidence is
+//! served first. The resulting weights are spread over the score's tenths by largest remainder.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(super) struct Item {
 }
 
 /// The components of `items`, largest contribution first; contributions sum exactly to `score`.
-/// `budget` says what a rank's cap allows it and all weaker ones to weigh together.
+/// `budget` is the total weight that the cap of a rank permits that rank and all weaker ones.
 pub(super) fn contributions(
     score: Score,
     items: Vec<Item>,
@@ -67,7 +67,7 @@ pub(super) fn contributions(
     components
 }
 
-/// What each rank gets of what it asks for.
+/// Weight that each rank is granted of the weight that it asks for.
 ///
 /// A rank and all weaker ones together get at most the rank's budget; within it the rank itself comes
 /// first. That is the same rule as the least of `F(all)` and `cap(r) (+) F(stronger than r)`, in

@@ -1,4 +1,4 @@
-//! What was looked at, and what that leaves open: mandatory sources, staleness, coverage.
+//! Coverage of an assessment and its consequences: mandatory sources, staleness, searched blocks.
 
 use std::fmt::Write;
 
@@ -107,8 +107,8 @@ fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> b
     goes_stale(source, wanted) < now
 }
 
-/// When a chain's newest block is too old; `None` for a made-up chain in the sample world, which stands
-/// still. Anywhere else it ages like any other.
+/// Time at which a chain's newest block becomes too old; `None` for the demo chain in the sample
+/// environment, which gets no new blocks. In any other environment the demo chain ages too.
 fn chain_goes_stale(chain: ChainId, environment: Environment, tip: &Tip) -> Option<Timestamp> {
     if tip.sample && environment == Environment::Sample {
         return None;
@@ -292,7 +292,7 @@ fn up_to(chain: &ChainFacts) -> String {
     }
 }
 
-/// How far the money was followed, and how much of it to an end.
+/// Coverage of exposure: depth of the trace, and the share of money with a known endpoint.
 fn exposure(chain: &ChainFacts) -> CoverageBlock {
     let flows = &chain.flows;
     let parts = |direction| {
@@ -381,7 +381,7 @@ pub fn judge_tip(
     })
 }
 
-/// How a policy sees the sources: which are mandatory, and which of these are stale.
+/// Sources under a policy: mandatory ones, and those of them that are stale.
 #[must_use]
 pub fn judge_sources(
     sources: &[SourceState],

@@ -1,5 +1,5 @@
-//! What sources say the address is: which labels count, which contradict each other, and whether they
-//! make the address a service.
+//! Evaluation of labels: which labels count, which contradict each other, and whether they make the
+//! address a service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,7 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
     }
 }
 
-/// What is known of one address.
+/// Labels and related data of one address.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) listings: &'a [Listing],
@@ -115,14 +115,15 @@ fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
     Settled { candidates, conflicts, capped_tiers }
 }
 
-/// What labels make of an address that money passed: where a trace ends, and what it carries on.
+/// Attribution of an address on a path by its labels: a trace ends there, or carries the labels on.
 ///
-/// An investigation, or better, attributes it, and so do two independent community sources that agree
-/// on the category. Among several such labels the riskiest counts, so that calling an address riskier
-/// never helps. Labels that attribute nothing are carried where they are risky.
+/// An investigation or stronger evidence attributes the address, and so do two independent
+/// community sources that agree on the category. Among several such labels the riskiest counts, so
+/// that a riskier label never lowers a score. Labels that attribute nothing are carried if they are
+/// risky.
 pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attribution {
     let settled = settle(known, policy, today);
-    // In the order of what they are worth.
+    // In the order of their scores.
     let counted: Vec<&Candidate> = settled
         .candidates
         .iter()
@@ -185,7 +186,7 @@ fn inherited(cluster: &Cluster) -> Vec<Label> {
         .collect()
 }
 
-/// Whether members of a cluster are labelled as different services: the clustering must be wrong.
+/// True if members of a cluster are labelled as different services: the clustering must be wrong.
 pub(super) fn has_different_services(cluster: &Cluster) -> bool {
     let services: BTreeSet<_> = cluster
         .labels
@@ -196,7 +197,7 @@ pub(super) fn has_different_services(cluster: &Cluster) -> bool {
     services.len() > 1
 }
 
-/// Whether a label counts by itself, before others are looked at.
+/// Status of a label by itself, before others are taken into account.
 fn standing(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
     if !label.in_force(today) {
         return LabelStatus::NotInForce;
@@ -205,7 +206,7 @@ fn standing(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
         return LabelStatus::InForce;
     };
     if !known.sources.iter().any(|source| source.lists.contains(list)) {
-        // The list itself is not at hand, so that the claim stands on its own.
+        // The list itself is not loaded, so that the claim counts by itself.
         return LabelStatus::InForce;
     }
     let listed = known.listings.iter().any(|listing| {

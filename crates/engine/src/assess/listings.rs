@@ -1,4 +1,4 @@
-//! What official lists say about the address itself.
+//! Statements of official lists about the address itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 

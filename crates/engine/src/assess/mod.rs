@@ -34,10 +34,10 @@ use crate::{
 /// another assessment.
 pub const MODEL_VERSION: &str = "1.1";
 
-/// Judges one address by the facts about it.
+/// Assesses one address by the facts about it.
 ///
-/// Pure: the same arguments give the same assessment on every machine. Time enters only through what
-/// it decides: what is stale, expired or within the last 90 days.
+/// Pure: the same arguments give the same assessment on every machine. Time matters only for
+/// staleness, expiry and the last 90 days.
 #[must_use]
 pub fn assess(
     subject: &CanonicalAddress,
@@ -54,7 +54,8 @@ pub fn assess(
     let behavior = behavior::judge(facts, policy);
     let knowledge = knowledge::judge(subject, facts, policy, now);
 
-    // Who moves other people's money is judged by what it is, not by who pays it.
+    // An address that moves other people's money is assessed by its own category, not by its
+    // payers.
     let is_service = labels.service.is_some();
     let mut warnings = listings.warnings;
     warnings.extend(association.warnings);
@@ -113,7 +114,7 @@ pub fn assess(
     }
 }
 
-/// The message where nothing speaks against the address: it names what was not checked.
+/// The message if there are no adverse findings: it names the sources that were not checked.
 fn no_findings(coverage: &Coverage) -> String {
     let Coverage { sanctions, labels, association, exposure, behavior } = coverage;
     let unchecked: Vec<&str> = [
@@ -141,15 +142,15 @@ fn no_findings(coverage: &Coverage) -> String {
 #[derive(Clone, Debug)]
 struct Term {
     rank: Rank,
-    /// What it is worth alone.
+    /// Standalone score.
     worth: Fraction,
-    /// What it claims, where several pieces may repeat one claim: such pieces count once, at the best
-    /// that is heard.
+    /// The claim, if several pieces may repeat it: such pieces count once, with the highest score
+    /// of those that count.
     claim: Option<Claim>,
     component: ScoringComponent,
 }
 
-/// Something said about the address: the category, and who says so first.
+/// A claim about the address: the category, and the first party that made the claim.
 type Claim = (Category, std::sync::Arc<str>);
 
 /// A rule that lifts the score to review.
@@ -159,7 +160,7 @@ struct Floor {
     evidence: Vec<EvidenceReference>,
 }
 
-/// What a careful reader should know besides.
+/// Warnings for a careful reader.
 type Warnings = Vec<Warning>;
 
 fn activity(chain: &ChainState) -> Activity {

@@ -1,4 +1,4 @@
-//! The order in which evidence is heard: tiers, and between the two strongest one step more.
+//! The order in which evidence counts: tiers, and one more step between the two strongest.
 
 use crate::{evidence::Tier, policy::Policy, score::Score};
 
@@ -47,7 +47,7 @@ impl Rank {
         }
     }
 
-    /// The weakest tier of flows that is heard once this rank is.
+    /// The weakest tier of flows that counts at this rank.
     pub(super) fn weakest_flows(self) -> Tier {
         self.tier().unwrap_or(Tier::OfficialList)
     }

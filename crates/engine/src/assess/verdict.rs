@@ -1,4 +1,5 @@
-//! From the score of the evidence to the answer: floors, what is missing, band and verdict.
+//! From the score of the evidence to the answer: minimum score rules, missing data, band and
+//! verdict.
 
 use super::{Floor, combine::Combined};
 use crate::{
@@ -69,7 +70,7 @@ pub(super) fn decide(
     Outcome { score, level, verdict, components, reasons }
 }
 
-/// The line that lifts an answer nobody can rely on: many callers look at the score only.
+/// The component that raises an unreliable answer: many callers use the score only.
 fn incomplete(
     contribution: Score,
     standalone_score: Score,

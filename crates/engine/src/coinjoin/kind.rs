@@ -43,10 +43,12 @@ impl CoinjoinKind {
         }
     }
 
-    /// How sure the recognition of this kind is. For Wasabi 1 and `JoinMarket` the module's page has no
-    /// wrong one among 255; what is withheld is for other times than those measured, and in made-up
-    /// batches the market's rule is the one that errs. Wasabi 2, Whirlpool and `PrivateSend` have values
-    /// that hardly anybody else pays, but were not measured. What is left has no mark but its sums.
+    /// Confidence that a transaction of this kind is recognized correctly. The figures of the
+    /// module's documentation contain no wrong result among 255 for Wasabi 1 and `JoinMarket`.
+    /// Their confidence is below 100 because other years were not measured, and `JoinMarket`'s rule
+    /// errs in generated batches. Wasabi 2, Whirlpool and `PrivateSend` use values that hardly any
+    /// other transaction has, but were not measured. A generic transaction is recognized by its
+    /// sums alone.
     #[must_use]
     pub const fn confidence(self) -> Confidence {
         Confidence::from_percent(match self {

@@ -1,4 +1,5 @@
-//! A few equal outputs and everybody's change: `JoinMarket`, and others of its shape.
+//! Joint transactions with a few equal outputs and change for each party: `JoinMarket`, and others
+//! of its shape.
 
 use super::{
     kind::CoinjoinKind,
@@ -10,8 +11,8 @@ use crate::chain::ChainId;
 /// `JoinMarket`, announced on 2015-01-09 (bitcointalk topic 919116).
 const MARKET: Era = Era::since(2015, 1, 1);
 
-/// The smallest equal output that anybody pays makers for, in base units. Trades of inscriptions and
-/// tokens have equal outputs of 330, 546 or 10,000.
+/// The smallest equal output for which a taker pays makers, in base units. Trades of inscriptions
+/// and tokens have equal outputs of 330, 546 or 10,000.
 const SMALLEST: u64 = 20_000;
 
 /// From so many parties on the structure says much by itself; the sums have to agree only in part,
@@ -49,8 +50,8 @@ pub(super) fn classify(shape: &Shape<'_>) -> Option<CoinjoinKind> {
     }
 }
 
-/// Everybody gets an equal output, and change; one party may do without: the taker who sends all he
-/// has. Nobody is paid where he paid from.
+/// True if each party gets an equal output, and change; one party may have none: the taker who
+/// sends all of its coins. No output goes to an owner of an input.
 fn has_structure(shape: &Shape<'_>) -> bool {
     shape.denomination >= SMALLEST
         && (shape.equal - 1..=shape.equal).contains(&shape.others.len())
@@ -59,8 +60,8 @@ fn has_structure(shape: &Shape<'_>) -> bool {
         && shape.returned == 0
 }
 
-/// All inputs have one script form, and the outputs too, but for the one that the taker may send to
-/// somebody else.
+/// True if all inputs have one script form, and the outputs too, except for the one that the taker
+/// may send to another party.
 fn one_wallet(shape: &Shape<'_>) -> bool {
     let form = match shape.known.first() {
         Some(input) => Form::of(&input.owner),
@@ -89,8 +90,8 @@ fn no_input_too_large(shape: &Shape<'_>) -> bool {
     u128::from(*input) <= u128::from(shape.denomination) + u128::from(*change) + fee + reward
 }
 
-/// Without values nothing tells a round from a payout but its size, and an amount that nobody chooses
-/// for a payout.
+/// True if the size, and an amount that is unusual for a payout, suggest a round. Without values
+/// nothing else distinguishes a round from a payout.
 fn is_likely_unknown(shape: &Shape<'_>) -> bool {
     shape.equal >= MANY_UNKNOWN && !shape.denomination.is_multiple_of(1_000)
 }

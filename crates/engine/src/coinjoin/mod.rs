@@ -1,25 +1,26 @@
 //! Joint transactions of several people that hide who paid whom: recognising them.
 //!
-//! - [`kind`]: the kinds, and how sure each is
+//! - [`kind`]: the kinds, and the confidence of each
 //! - `shape`: a transaction as the rules look at it
 //! - `pool`: everybody puts in and takes out the same (Whirlpool, `PrivateSend`)
 //! - `wasabi`: rounds of a coordinator with many equal outputs (Wasabi 1 and 2)
 //! - `market`: a few equal outputs and everybody's change (`JoinMarket`)
-//! - `sums`: which inputs pay for which change
+//! - `sums`: assignment of inputs to the change that they pay for
 //!
-//! One detector serves both those who stop a trace at a joint transaction and those who keep its
-//! inputs apart in a co-spend cluster, so a wrong "yes" costs as much as a wrong "no". A rule is
-//! therefore a protocol's own: its values, its scripts, when it existed; and where values alone do not
-//! tell (`JoinMarket` against a batch of payouts), the sums have to: in a joint transaction each
-//! party's inputs pay for its own outputs, in a payout by one they need not.
+//! One detector serves both traces, which stop at a joint transaction, and co-spend clusters, which
+//! keep its inputs apart, so a wrong "yes" costs as much as a wrong "no". A rule therefore rests on
+//! one protocol's own properties: its values, its scripts, its period of use. Values alone do not
+//! distinguish `JoinMarket` from a batch of payouts, so there the sums decide: in a joint
+//! transaction each party's inputs pay for its own outputs; in a payout by one party they need not.
 //!
 //! # Measured
 //!
-//! By `tests/all/coinjoin`, which fails when a figure gets worse. Two files of real transactions, nine days
-//! each, collected by crocs-muni/coinjoin-analysis. Bounds were chosen with these files in view, so on
-//! others expect somewhat less. What each transaction is was judged by marks that the rules do not use:
-//! Wasabi's base denomination of those days, and where coins come from, because rounds of one kind spend
-//! one another's outputs. (No coin goes from the 186 to the 10 or back.)
+//! `tests/all/coinjoin` measures the figures below and fails if one gets worse. It uses two files
+//! of real transactions, nine days each, collected by crocs-muni/coinjoin-analysis. The bounds were
+//! chosen with these files in view, so results on other files are likely somewhat worse. Each
+//! transaction was classified by marks that the rules do not use: Wasabi's base denomination of
+//! those days, and the origin of coins, because rounds of one kind spend one another's outputs. (No
+//! coin goes from the 186 to the 10 or back.)
 //!
 //! | what | found | of |
 //! |---|---|---|
@@ -31,20 +32,20 @@
 //! | the first file with a date before any Wasabi, as generic | 152 | 196 |
 //! | both files with unknown inputs, as anything | 240 | 256 |
 //!
-//! Made up, and as hard as can be: batches with one script form, as many other outputs as equal ones and
-//! at least as many inputs, by one owner. 17 of 5,000 are taken for joint; with the forms that
-//! customers use today, none of 2,000. No real round of Wasabi 2 or `PrivateSend`, and no more than two
-//! of Whirlpool, were at hand: their recall is not measured.
+//! Generated batches are made as hard as possible: one script form, as many other outputs as equal
+//! ones, at least as many inputs, one owner. 17 of 5,000 are taken for joint; with the forms that
+//! customers use today, none of 2,000. No real round of Wasabi 2 or `PrivateSend`, and no more than
+//! two of Whirlpool, were available: their recall is not measured.
 //!
 //! Cost, measured once on a slow machine: a third of a microsecond for the average transaction of those
 //! blocks, nine for a `JoinMarket` round, 35 for a Wasabi round of 170 inputs and outputs.
 //!
 //! # Not recognised
 //!
-//! `PayJoin`, which looks like a payment; rounds of two `JoinMarket` parties whose fee is no plain rate;
-//! Stonewall, which one person makes alone. A Whirlpool Tx0 is no joint transaction: one party splits
-//! its own coins. Who wants to can make a transaction alone that looks joint; nothing on the chain
-//! tells.
+//! `PayJoin`, which looks like a payment; rounds of two `JoinMarket` parties whose fee is no plain
+//! rate; Stonewall, which one person makes alone. A Whirlpool Tx0 is no joint transaction: one
+//! party splits its own coins. One party can also make a transaction alone that looks joint; the
+//! chain does not show the difference.
 
 pub mod kind;
 mod market;

@@ -1,4 +1,4 @@
-//! Everybody puts in one coin and takes out one of the same value.
+//! Joint transactions in which each party puts in one coin and takes out one of the same value.
 
 use super::{
     kind::CoinjoinKind,
@@ -24,12 +24,12 @@ const POOLS: [(u64, Era); 6] = [
 /// (`GraphSense`'s bounds).
 const POOL_PARTIES: std::ops::RangeInclusive<usize> = 5..=8;
 
-/// What a coin that is new in a Whirlpool pool may be worth beyond the others, to pay the miner for
-/// all; in satoshi (`GraphSense`'s bound).
+/// Maximum excess value of a new coin in a Whirlpool pool over the others; it pays the miner for
+/// all. In satoshi (`GraphSense`'s bound).
 const POOL_FEE: u64 = 110_000;
 
-/// What Dash mixes, in duffs: 10.0001, 1.00001, 0.100001, 0.0100001 and 0.00100001 DASH (dashpay/dash,
-/// `src/coinjoin/common.h`).
+/// Denominations that Dash mixes, in duffs: 10.0001, 1.00001, 0.100001, 0.0100001 and 0.00100001
+/// DASH (dashpay/dash, `src/coinjoin/common.h`).
 const DASH_DENOMINATIONS: [u64; 5] = [1_000_010_000, 100_001_000, 10_000_100, 1_000_010, 100_001];
 
 /// The fewest parties of a Dash round, and its most inputs: 20 parties with nine each (dashpay/dash,
@@ -41,7 +41,7 @@ const DASH_MOST_INPUTS: usize = 180;
 /// value, and sends each to a new address in one transaction, has no reason but to look like this.
 const FEWEST_PARTIES: usize = 5;
 
-/// The round's kind where everybody puts in and takes out the same.
+/// The round's kind if each party puts in and takes out the same value.
 pub(super) fn classify(shape: &Shape<'_>) -> Option<CoinjoinKind> {
     let parties = shape.outputs.len();
     if shape.equal != parties || shape.inputs != parties || shape.returned > 0 {

@@ -13,8 +13,8 @@ use crate::{
     utxo::{ScriptOwner, Transaction, TxOut},
 };
 
-/// The form of an owner's script. Wallets use one form for all they make, so a joint transaction of one
-/// protocol has one, and a batch of payouts has whatever the customers use.
+/// The form of an owner's script. Wallets use one form for all outputs, so a joint transaction of
+/// one protocol has one form, and a batch of payouts has the forms of its customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// P2PKH, or P2PK.
@@ -50,23 +50,23 @@ impl Form {
 pub(super) struct Shape<'a> {
     pub(super) chain: ChainId,
     time: Timestamp,
-    /// How many inputs it has.
+    /// Number of inputs.
     pub(super) inputs: usize,
     /// The inputs that are known.
     pub(super) known: Vec<&'a TxOut>,
-    /// What the known inputs are worth, smallest first.
+    /// Values of the known inputs, smallest first.
     pub(super) spent: Vec<u64>,
-    /// How many different owners the known inputs have.
+    /// Number of different owners of the known inputs.
     pub(super) funders: usize,
-    /// How many outputs go to an owner of a known input.
+    /// Number of outputs to an owner of a known input.
     pub(super) returned: usize,
     /// The outputs.
     pub(super) outputs: &'a [TxOut],
     /// The value that most outputs have; the largest of several.
     pub(super) denomination: u64,
-    /// How many outputs have it.
+    /// Number of outputs with that value.
     pub(super) equal: usize,
-    /// What the others are worth, smallest first.
+    /// Values of the other outputs, smallest first.
     pub(super) others: Vec<u64>,
 }
 
@@ -112,35 +112,35 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Whether every input is known.
+    /// True if every input is known.
     pub(super) fn complete(&self) -> bool {
         self.known.len() == self.inputs
     }
 
-    /// Whether at least `parties` owners may stand behind the inputs: so many different ones, an
-    /// unknown one taken for a new one.
+    /// True if at least `parties` owners may stand behind the inputs: the number of different
+    /// owners, each unknown owner counted as a new one.
     pub(super) fn funded_by(&self, parties: usize) -> bool {
         self.funders + (self.inputs - self.known.len()) >= parties
     }
 
-    /// Whether every known input has one of the forms.
+    /// True if every known input has one of the forms.
     pub(super) fn spends_only(&self, forms: &[Form]) -> bool {
         self.known.iter().all(|input| forms.contains(&Form::of(&input.owner)))
     }
 
-    /// Whether every output has one of the forms, but for `exceptions`.
+    /// True if every output has one of the forms, except for up to `exceptions` of them.
     pub(super) fn pays_only(&self, forms: &[Form], exceptions: usize) -> bool {
         let others = self.outputs.iter().filter(|output| !forms.contains(&Form::of(&output.owner)));
         others.take(exceptions + 1).count() <= exceptions
     }
 
-    /// Whether its block lies in the era.
+    /// True if its block lies in the era.
     pub(super) fn within(&self, era: &Era) -> bool {
         era.contains(self.time)
     }
 }
 
-/// When a protocol was in use; the first day included, the last one not.
+/// Period in which a protocol was in use; the first day included, the last one not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Era {
     from: Date,

@@ -1,4 +1,4 @@
-//! Which inputs pay for which change. In a joint transaction each party's inputs are worth its equal
+//! Assignment of inputs to change. In a joint transaction each party's inputs are worth its equal
 //! output, its change and its part of the fees, no more and no less.
 
 use super::shape::Shape;
@@ -6,11 +6,11 @@ use super::shape::Shape;
 /// The most inputs that [`accounted`] tries to share out.
 const MOST_INPUTS: usize = 12;
 
-/// The most combinations that [`accounted`] looks at, so that nobody can make a transaction that takes
-/// long: tens of microseconds.
+/// Maximum number of combinations that [`accounted`] tries, so that no transaction takes long: tens
+/// of microseconds.
 const MOST_TRIES: u32 = 20_000;
 
-/// How many changes there are for which one input pays together with an equal output, and a fee of at
+/// Number of change outputs for which one input pays together with an equal output and a fee of at
 /// most a hundredth.
 pub(super) fn payers(shape: &Shape<'_>) -> usize {
     let most = shape.denomination / 100;
@@ -22,7 +22,7 @@ pub(super) fn payers(shape: &Shape<'_>) -> usize {
     shape.others.iter().filter(pays).count()
 }
 
-/// How many changes there are of which somebody got more, or no less, than the one input he put in.
+/// Number of change outputs whose owner got as much as, or slightly more than, one input.
 pub(super) fn lone_earners(shape: &Shape<'_>) -> usize {
     let earns = |change: &&u64| {
         shape.denomination.checked_add(**change).is_some_and(|got| {
@@ -38,8 +38,8 @@ pub(super) const fn most_earned(shape: &Shape<'_>) -> u64 {
     shape.denomination / 200
 }
 
-/// How many changes there are of which somebody got more, or no less, than the one or two inputs he put
-/// in: makers, who are paid for taking part.
+/// Number of change outputs whose owner got as much as, or slightly more than, one or two inputs:
+/// makers, who are paid for taking part.
 pub(super) fn earners(shape: &Shape<'_>) -> usize {
     let earns = |change: &&u64| {
         shape.denomination.checked_add(**change).is_some_and(|got| {
@@ -50,8 +50,8 @@ pub(super) fn earners(shape: &Shape<'_>) -> usize {
     shape.others.iter().filter(earns).count()
 }
 
-/// Whether somebody with one or two inputs earned a plain rate of an equal output: two digits, at most
-/// a thousandth, as offers to `JoinMarket` are written.
+/// True if a party with one or two inputs earned a plain rate of an equal output: two digits, at
+/// most a thousandth, as offers to `JoinMarket` are written.
 pub(super) fn earned_by_rate(shape: &Shape<'_>) -> bool {
     shape.others.iter().any(|change| {
         let Some(got) = shape.denomination.checked_add(*change) else { return false };
@@ -65,8 +65,8 @@ pub(super) fn earned_by_rate(shape: &Shape<'_>) -> bool {
     })
 }
 
-/// Whether `gain` is `whole` times a rate of two digits, from 0.00001 to 0.001, rounded either way; and
-/// whether that says anything, because neighbouring rates are far apart.
+/// True if `gain` is `whole` times a rate of two digits, from 0.00001 to 0.001, rounded either way,
+/// and neighboring rates are far enough apart for this to be significant.
 fn is_plain_rate(gain: u64, whole: u64) -> bool {
     const FEWEST_APART: u64 = 20;
     [10_000, 100_000, 1_000_000].into_iter().any(|scale| {
@@ -79,18 +79,18 @@ fn is_plain_rate(gain: u64, whole: u64) -> bool {
     })
 }
 
-/// How the inputs can be shared out.
+/// Way in which the inputs can be divided among the outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Account {
     /// Each party pays for what it gets.
     Even,
-    /// So it can be that one gets a little more than it put in.
+    /// One party may get a little more than it put in.
     Earned,
 }
 
-/// Whether the inputs can be shared out so that one or two of them pay for each change with an equal
-/// output, to a hundredth, and what is left pays for the equal output without change, if there is one.
-/// `None` where they cannot, or where there are too many to try.
+/// Divides the inputs so that one or two of them pay for each change with an equal output, to a
+/// hundredth, and the rest pays for the equal output without change, if there is one. `None` if no
+/// such division exists, or if there are too many inputs or combinations to try.
 pub(super) fn accounted(shape: &Shape<'_>) -> Option<Account> {
     if shape.spent.len() > MOST_INPUTS || !shape.complete() {
         return None;
@@ -105,13 +105,13 @@ pub(super) fn accounted(shape: &Shape<'_>) -> Option<Account> {
 struct Search<'a> {
     shape: &'a Shape<'a>,
     used: [bool; MOST_INPUTS],
-    /// How many combinations are still tried.
+    /// Number of combinations that may still be tried.
     tries: u32,
-    /// Whether a way was found in which nobody earns.
+    /// True if a division was found in which no party earns.
     even: bool,
 }
 
-/// A way in which somebody earns was found.
+/// A division in which a party earns was found.
 struct Found;
 
 impl Search<'_> {
@@ -143,7 +143,7 @@ impl Search<'_> {
         None
     }
 
-    /// Whether what is left over pays for the equal outputs that have no change.
+    /// True if the remaining inputs pay for the equal outputs that have no change.
     fn rest(&self) -> bool {
         let left = self.shape.spent.iter().zip(self.used).filter(|(_, used)| !used);
         let left = left.fold(0_u64, |sum, (value, _)| sum.saturating_add(*value));
@@ -154,7 +154,7 @@ impl Search<'_> {
         }
     }
 
-    /// The value of an input that nobody has yet.
+    /// The value of an input that is not assigned yet.
     fn free(&self, place: usize) -> Option<u64> {
         let (used, value) = (self.used.get(place)?, self.shape.spent.get(place)?);
         (!used).then_some(*value)
@@ -173,13 +173,13 @@ impl Search<'_> {
     }
 }
 
-/// Whether one of the sorted values lies between the two, both included.
+/// True if one of the sorted values lies between the two, both included.
 fn any_within(sorted: &[u64], least: u64, most: u64) -> bool {
     let first = sorted.partition_point(|value| *value < least);
     sorted.get(first).is_some_and(|value| *value <= most)
 }
 
-/// Whether two of the sorted values are together worth something between the two, both included.
+/// True if the sum of two of the sorted values lies between the two, both included.
 fn any_pair_within(sorted: &[u64], least: u64, most: u64) -> bool {
     let mut rest = sorted;
     while let [first, .., last] = rest {

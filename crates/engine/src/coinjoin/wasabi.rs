@@ -7,15 +7,15 @@ use super::{
 };
 use crate::{chain::ChainId, utxo::ScriptOwner};
 
-/// When zkSNACKs ran Wasabi 1: announced 2018-07-06, first round 2018-07-19, last one 2023-05-19, beside
-/// Wasabi 2 at the end (crocs-muni/coinjoin-analysis).
+/// Period in which zkSNACKs ran Wasabi 1: announced 2018-07-06, first round 2018-07-19, last one
+/// 2023-05-19, beside Wasabi 2 at the end (crocs-muni/coinjoin-analysis).
 const FIRST: Era = Era::since(2018, 7, 1).until(2023, 6, 1);
 
 /// Wasabi 2: since 2022-06-15, first round of its coordinator 2022-06-18.
 const SECOND: Era = Era::since(2022, 6, 1);
 
-/// What an equal output of Wasabi 1 is worth, in satoshi: 0.1 BTC at first, drifting from round to round,
-/// as low as 0.099 and as high as 0.115; 0.1098 to 0.1099 in the test data.
+/// Value of an equal output of Wasabi 1, in satoshi: 0.1 BTC at first, drifting from round to
+/// round, as low as 0.099 and as high as 0.115; 0.1098 to 0.1099 in the test data.
 const BASE: std::ops::RangeInclusive<u64> = 9_900_000..=11_500_000;
 
 /// The fewest equal outputs of a round (nopara73/Dumplings, which finds Wasabi's rounds for its makers).
@@ -24,8 +24,9 @@ const FEWEST_EQUAL: usize = 10;
 /// The fewest equal outputs where the coordinator is paid as well (Dumplings).
 const FEWEST_EQUAL_PAID: usize = 3;
 
-/// Whom Wasabi's coordinator had paid until about 2020-01: `bc1qs604c7jv6amk4cxqlnvuxv26hv3e48cds4m0ew`
-/// and `bc1qa24tsgchvuxsaccp8vrnkfd85hrcpafg20kmjw` (Dumplings, `Constants.cs`).
+/// Scripts to which Wasabi's coordinator was paid until about 2020-01:
+/// `bc1qs604c7jv6amk4cxqlnvuxv26hv3e48cds4m0ew` and `bc1qa24tsgchvuxsaccp8vrnkfd85hrcpafg20kmjw`
+/// (Dumplings, `Constants.cs`).
 const COORDINATOR: [[u8; 20]; 2] = [
     [
         0x86, 0x9f, 0x5c, 0x7a, 0x4c, 0xd7, 0x77, 0x6a, 0xe0, 0xc0, 0xfc, 0xd9, 0xc3, 0x31, 0x5a,
@@ -70,8 +71,8 @@ fn is_first(shape: &Shape<'_>) -> bool {
     likely && is_round(shape, FEWEST_EQUAL) && BASE.contains(&shape.denomination)
 }
 
-/// A round like Wasabi 1's of another denomination or time. Nothing but the sums tells it from a payout
-/// by somebody with many coins.
+/// A round like Wasabi 1's of another denomination or time. Only the sums distinguish it from a
+/// payout by a party with many coins.
 fn is_like_first(shape: &Shape<'_>) -> bool {
     const FEWEST_OTHERS: usize = 6;
     is_round(shape, FEWEST_EQUAL)
@@ -81,16 +82,18 @@ fn is_like_first(shape: &Shape<'_>) -> bool {
         && all_pay(shape, shape.others.len().div_ceil(3))
 }
 
-/// Whether at least so many parties pay for their change, and a fee. Everybody pays the coordinator, and
-/// whoever seems to earn does so by chance; in a `JoinMarket` round of the same size most earn, and one
-/// pays. (Test data: at most 1.3 to one in a Wasabi round, at least two to one in a market's.)
+/// True if at least `fewest` parties pay for their change and a fee. In a Wasabi round every party
+/// pays the coordinator, and apparent earnings are chance; in a `JoinMarket` round of the same size
+/// most parties earn, and one pays. (Test data: at most 1.3 earners to one payer in a Wasabi round,
+/// at least two to one in a `JoinMarket` round.)
 fn all_pay(shape: &Shape<'_>, fewest: usize) -> bool {
     let payers = sums::payers(shape);
     payers >= fewest && sums::lone_earners(shape) < 2 * payers
 }
 
-/// Whether at least `fewest` outputs are equal, a good part of all, and as many owners pay. Wallets
-/// that spend an address again in the same round are rare (three of some seventy in the test data).
+/// True if at least `fewest` outputs are equal, at least a third of all, and as many owners pay.
+/// Wallets that spend an address again in the same round are rare (three of some seventy in the
+/// test data).
 fn is_round(shape: &Shape<'_>, fewest: usize) -> bool {
     shape.equal >= fewest
         && shape.equal * 3 >= shape.outputs.len()
@@ -98,7 +101,7 @@ fn is_round(shape: &Shape<'_>, fewest: usize) -> bool {
         && shape.returned * 10 <= shape.outputs.len()
 }
 
-/// Whether both sides have one script form.
+/// True if both sides have one script form.
 fn one_form(shape: &Shape<'_>) -> bool {
     shape.known.first().is_some_and(|input| {
         let form = [Form::of(&input.owner)];
@@ -136,7 +139,7 @@ fn is_second(shape: &Shape<'_>) -> bool {
         && shape.pays_only(&FORMS, 0)
 }
 
-/// Whether a value is a power of two or three, or twice a power of three.
+/// True if a value is a power of two or three, or twice a power of three.
 const fn is_odd(value: u64) -> bool {
     if value < SMALLEST {
         return false;
@@ -144,12 +147,12 @@ const fn is_odd(value: u64) -> bool {
     matches!(without(value, 3), 1 | 2) || value.is_power_of_two()
 }
 
-/// Whether a value is one, two or five times a power of ten.
+/// True if a value is one, two or five times a power of ten.
 const fn is_decimal(value: u64) -> bool {
     value >= SMALLEST && matches!(without(value, 10), 1 | 2 | 5)
 }
 
-/// What is left of a positive value without a factor.
+/// A positive value divided by a factor as often as it is divisible.
 const fn without(mut value: u64, factor: u64) -> u64 {
     while value >= factor && value.is_multiple_of(factor) {
         value /= factor;

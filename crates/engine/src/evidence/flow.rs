@@ -1,4 +1,4 @@
-//! Where money came from and went to: what a trace hands to the score.
+//! Origins and destinations of money: the result of a trace, as the score uses it.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -12,35 +12,35 @@ use crate::{
     trace::attribution::CarriedLabel,
 };
 
-/// Which way money is followed.
+/// Direction in which money is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Where the subject's money came from.
+    /// Origin of the subject's money.
     Source,
-    /// Where the subject's money went.
+    /// Destination of the subject's money.
     Destination,
 }
 
-/// What is known of the subject's chain.
+/// State of the subject's chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainState {
     /// No source follows the chain: only lists and labels can be looked at.
     NotFollowed,
-    /// A source is to follow the chain, but what it shows is not known.
+    /// A source is configured for the chain, but its data is not available.
     Unavailable(Unavailable),
-    /// What the chain shows of the subject.
+    /// The chain's data about the subject.
     Followed(Box<ChainFacts>),
 }
 
-/// Why it is not known what a chain shows.
+/// Reason for which a chain's data is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unavailable {
     /// Reading failed.
     Unreadable,
     /// Its source gave nothing yet.
     NotYetRead,
-    /// What it showed on a past day is not what it shows now.
+    /// The assessment is for a past day, whose chain data is not available now.
     PastDay,
 }
 
@@ -56,7 +56,7 @@ impl Unavailable {
     }
 }
 
-/// What a followed chain shows of the subject.
+/// A followed chain's data about the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainFacts {
     /// The newest block that is known.
@@ -65,11 +65,11 @@ pub struct ChainFacts {
     pub flows: FlowFacts,
     /// The patterns found; `None` where they were not looked for.
     pub patterns: Option<Vec<PatternFact>>,
-    /// What the subject did over its lifetime; `None` where it never appeared.
+    /// The subject's activity over its lifetime; `None` if it never appeared.
     pub activity: Option<ActivityFacts>,
 }
 
-/// What an address did over its lifetime.
+/// Activity of an address over its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivityFacts {
     /// Time of the first block it appears in.
@@ -84,8 +84,8 @@ pub struct ActivityFacts {
     pub amounts: Vec<AssetActivity>,
 }
 
-/// What an address received, sent and holds of one asset, in base units. What it paid itself counts
-/// neither way.
+/// Amounts of one asset that an address received, sent and holds, in base units. Payments to itself
+/// count in neither direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetActivity {
     /// The asset's ticker.
@@ -101,7 +101,7 @@ pub struct AssetActivity {
 /// The traced flows of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowFacts {
-    /// Whether the trace ran to its end within its budget and time.
+    /// True if the trace ended within its budget and time.
     pub complete: bool,
     /// One ledger an asset, or one for all assets together where each has a price. Ledgers are
     /// judged apart and the worst counts.
@@ -117,13 +117,13 @@ pub struct Tip {
     pub hash: String,
     /// Its own time.
     pub time: Timestamp,
-    /// When the source last reported it as the newest.
+    /// Time at which the source last reported it as the newest.
     pub reported_at: Timestamp,
-    /// The height of the first block known here: what was made before has no known origin.
+    /// The height of the first known block: older coins have no known origin.
     pub start: u64,
-    /// How the chain is read.
+    /// Way in which the chain is read.
     pub ingest_mode: IngestMode,
-    /// Whether it is made up.
+    /// True if the chain belongs to the demo data set.
     pub sample: bool,
 }
 
@@ -136,26 +136,26 @@ impl Tip {
     }
 }
 
-/// How a chain is read.
+/// Way in which a chain is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IngestMode {
     /// Every block is recorded.
     Ingested,
-    /// Histories of single addresses are fetched when they are asked for.
+    /// Histories of single addresses are fetched on demand.
     OnDemand,
 }
 
 /// The flows of one unit of account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
-    /// What amounts count: an asset's ticker (amounts in base units) or `USD` (amounts in cents).
+    /// Unit of the amounts: an asset's ticker (amounts in base units) or `USD` (amounts in cents).
     pub unit: String,
     /// Decimals of the unit, for showing amounts.
     pub decimals: u8,
-    /// Where the money came from.
+    /// Origin of the money.
     pub source: DirectionFlows,
-    /// Where the money went.
+    /// Destination of the money.
     pub destination: DirectionFlows,
 }
 
@@ -177,35 +177,35 @@ pub struct DirectionFlows {
     pub parts: Vec<FlowPart>,
 }
 
-/// What one end of a trace, or one label on its path, stands for.
+/// One endpoint of a trace, or one label on its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPart {
-    /// Where the trace ended.
+    /// Endpoint of the trace.
     pub end: FlowEnd,
-    /// Who is there, where known.
+    /// Name of the party at the endpoint, if known.
     pub entity: Option<String>,
     /// Fewest hops between the subject and the end; 1 is direct. Zero counts as one.
     pub hops: u8,
     /// The strength of the attribution.
     pub tier: Tier,
-    /// How sure the attribution is.
+    /// Confidence of the attribution.
     pub confidence: Confidence,
     /// Over the subject's lifetime.
     pub amount: u128,
     /// In the last 90 days; at most `amount`.
     pub recent: u128,
-    /// Whether the party at the end is on a list that is in force.
+    /// True if the party at the endpoint is on a list that is in force.
     pub listed: bool,
     /// The list that names the party, with its programs, in words.
     pub listed_by: Option<String>,
-    /// `false` for money that a stranger sent unasked: shown, and scored only where the sum so
-    /// excluded for its category exceeds what policy lets pass.
+    /// `false` for unsolicited money of an unrelated party: it is shown, and scored only if the
+    /// excluded sum of its category exceeds the policy's amount.
     pub solicited: bool,
-    /// Risky labels that the money passed on its way and that end no trace. The part counts once: as
-    /// what is worth most of its end and of these.
+    /// Risky labels on the path of the money that end no trace. The part counts once: as the
+    /// endpoint or one of these labels, whichever scores highest.
     pub carried: Vec<CarriedLabel>,
-    /// How much moved before the party at the end was listed and since; `None` where it is not listed
-    /// or the day is not known.
+    /// Amounts that moved before the party at the endpoint was listed and since; `None` if it is
+    /// not listed or the day is not known.
     pub listing: Option<ListingSplit>,
     /// Identifiers of transactions that show it, those of the largest path first.
     pub transactions: Vec<String>,
@@ -248,7 +248,7 @@ pub struct ListingSplit {
 /// The way that money took, from the subject outwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPath {
-    /// How much took it.
+    /// Amount that took the path.
     pub amount: u128,
     /// Its steps, the subject's own transaction first.
     pub steps: Vec<PathStep>,
@@ -259,12 +259,12 @@ pub struct FlowPath {
 pub struct PathStep {
     /// The transaction.
     pub transaction: String,
-    /// The address at its other side; null where no address stands for who is there, or nobody is:
+    /// The address at its other side; null if the party has no address, or if there is no party:
     /// newly mined coins, a fee.
     pub address: Option<String>,
 }
 
-/// Where a trace ends.
+/// Endpoint of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowEnd {
     /// At an address that a listing, label or cluster attributes.
@@ -277,14 +277,14 @@ pub enum FlowEnd {
     Bridge,
     /// At an output that is not spent yet.
     Unspent,
-    /// Paid to whoever mined the transaction.
+    /// Paid to the miner of the transaction.
     Fee,
     /// Not followed further.
     Unresolved(UnresolvedReason),
 }
 
 impl FlowEnd {
-    /// The category that the end is judged as; `None` where it says nothing about anybody.
+    /// The category by which the endpoint is judged; `None` if it names no party.
     #[must_use]
     pub const fn category(self) -> Option<Category> {
         match self {

@@ -27,7 +27,7 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Whether the run holds the entry in `publication`.
+    /// True if the run holds the entry in `publication`.
     #[must_use]
     pub fn holds(&self, publication: PublicationRef) -> bool {
         self.from <= publication && self.until.is_none_or(|until| publication < until)
@@ -41,7 +41,7 @@ pub struct KnownPublication {
     pub reference: PublicationRef,
     /// SHA-256 of its content.
     pub digest: String,
-    /// How many addresses it holds.
+    /// Number of its addresses.
     pub entries: u64,
 }
 
@@ -50,13 +50,13 @@ pub struct KnownPublication {
 pub struct KnownListing<Id> {
     /// Its row.
     pub id: Id,
-    /// What the list prints.
+    /// Entry as the list prints it.
     pub entry: ListingEntry,
     /// In which publications it stands.
     pub presence: Presence,
 }
 
-/// What is known of a source.
+/// Known publications and listings of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceHistory<Id> {
     /// Every publication imported so far.
@@ -122,7 +122,7 @@ mod tests {
         PublicationRef { published_on, ordinal }
     }
 
-    /// What membership in ordered publications means, written down directly.
+    /// Expected runs for membership in ordered publications, computed directly.
     fn expected(publications: &[(PublicationRef, bool)]) -> Vec<Presence> {
         let mut ordered = publications.to_vec();
         ordered.sort_unstable();

@@ -1,4 +1,4 @@
-//! Labels: what somebody says an address is. Never a listing, however official it sounds.
+//! Labels: claims by sources about an address. A label is never a listing.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::{
 /// A claim that an address belongs to a category, and mostly to a named entity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
-    /// What the address is said to be.
+    /// Category that is claimed.
     pub category: Category,
     /// The entity's name, where one is given.
     pub entity: Option<Arc<str>>,
     /// The strength of the evidence; at most [`Tier::OnChainProof`].
     pub tier: Tier,
-    /// How sure the claim is.
+    /// Confidence of the claim.
     pub confidence: Confidence,
     /// The source it was imported from.
     pub source: SourceId,
-    /// Who first made the claim. Claims repeated from one upstream count once.
+    /// First party that made the claim. Claims repeated from one upstream count once.
     pub upstream: Arc<str>,
-    /// Who wrote the label, where known.
+    /// Author of the label, if known.
     pub author: Option<Arc<str>>,
     /// The source's own word for the category.
     pub term: Option<Arc<str>>,
@@ -35,7 +35,7 @@ pub struct Label {
     pub cites_list: Option<ListId>,
     /// Why the claim is made, where known.
     pub reason: Option<Arc<str>>,
-    /// Where the claim can be looked up, mostly a URL.
+    /// Reference for the claim, mostly a URL.
     pub reference: Option<Arc<str>>,
     /// First day on which it holds; `None` for ever before.
     pub valid_from: Option<Date>,
@@ -44,7 +44,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// Whether the label holds on `day`.
+    /// True if the label holds on `day`.
     #[must_use]
     pub fn in_force(&self, day: Date) -> bool {
         self.valid_from.is_none_or(|from| from <= day)
@@ -57,6 +57,6 @@ impl Label {
 pub struct AddressLabel {
     /// The address.
     pub address: CanonicalAddress,
-    /// What is said about it.
+    /// The label.
     pub label: Label,
 }

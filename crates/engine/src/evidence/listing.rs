@@ -1,4 +1,4 @@
-//! Listings: an official list names an address. What is legally in force on a day is decided here.
+//! Listings: entries of official lists that name an address, and their legal status on a given day.
 
 use std::sync::Arc;
 
@@ -22,19 +22,19 @@ pub struct ListingEntry {
     pub list: ListId,
     /// The list's name as people know it, such as `OFAC SDN List`.
     pub list_name: String,
-    /// Whom the list names as the address's holder.
+    /// Entity that the list names as the address's holder.
     pub entity: Arc<ListedEntity>,
     /// The list's code for the asset, such as `XBT`.
     pub asset_code: String,
     /// The address exactly as the list prints it.
     pub address_as_published: String,
-    /// What the list remarks on this address.
+    /// The list's remarks on this address.
     pub address_remarks: Option<String>,
     /// First day on which the listing is no longer valid by its own terms.
     pub expires_on: Option<Date>,
 }
 
-/// What an entry of a list means on the chains Assay knows.
+/// Meaning of a list's entry on the chains that Assay knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListedAddresses {
     /// These addresses are listed; never empty.
@@ -49,8 +49,8 @@ pub enum ListedAddresses {
 }
 
 impl ListingEntry {
-    /// The addresses that the entry lists. It is read afresh each time and not stored, so that a chain
-    /// learnt later takes effect on what was imported before.
+    /// The addresses that the entry lists. They are parsed each time and not stored, so that
+    /// support for a new chain applies to lists that were imported earlier.
     #[must_use]
     pub fn addresses(&self) -> ListedAddresses {
         let read = |chain| CanonicalAddress::parse_published(chain, &self.address_as_published);
@@ -77,7 +77,7 @@ impl ListingEntry {
 pub struct Listing {
     /// The source it was imported from.
     pub source: SourceId,
-    /// What the list prints.
+    /// Entry as the list prints it.
     pub entry: ListingEntry,
     /// Date of the first publication that held the address; `None` where that was before the first
     /// publication known here.
@@ -98,7 +98,7 @@ pub struct ListedEntity {
     pub aliases: Vec<Alias>,
     /// The programs under which it is listed.
     pub programs: Vec<String>,
-    /// What the list remarks on the entity.
+    /// The list's remarks on the entity.
     pub remarks: Option<String>,
     /// The entity's own date on the list.
     pub listed_on: Option<Date>,
@@ -112,11 +112,11 @@ pub struct Alias {
     pub name: String,
     /// The list's word for the kind, such as `A.K.A.`.
     pub kind: String,
-    /// Whether the list itself calls it a weak alias.
+    /// True if the list itself calls it a weak alias.
     pub weak: bool,
 }
 
-/// Where a listing stands on a given day.
+/// Status of a listing on a given day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ListingStatus {
@@ -155,10 +155,10 @@ pub enum EndedReason {
 }
 
 impl Listing {
-    /// Where the listing stands on `day`.
+    /// Status of the listing on `day`.
     ///
-    /// Where the day on which the address was added is unknown, the entity's own date decides: it is
-    /// the earliest on which the address can have been listed.
+    /// If the day on which the address was added is unknown, the entity's own date decides: it is
+    /// the earliest day on which the address can have been listed.
     #[must_use]
     pub fn status(&self, day: Date) -> ListingStatus {
         if self.listed_on.or(self.entry.entity.listed_on).is_some_and(|from| day < from) {

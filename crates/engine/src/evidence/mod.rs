@@ -1,5 +1,5 @@
-//! What speaks for or against an address, before anybody judges it: listings, labels, flows of money,
-//! patterns, and how strong each is.
+//! Evidence for or against an address, before it is assessed: listings, labels, flows of money,
+//! patterns, and the strength of each.
 
 mod flow;
 pub mod history;

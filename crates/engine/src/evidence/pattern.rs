@@ -20,11 +20,11 @@ pub enum PatternRole {
 /// A pattern found at the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternFact {
-    /// Which pattern.
+    /// The pattern.
     pub pattern: Pattern,
     /// The subject's part in it.
     pub role: PatternRole,
-    /// How sure it is.
+    /// Confidence of the detection.
     pub confidence: Confidence,
     /// Identifiers of transactions that show it.
     pub transactions: Vec<String>,
@@ -51,7 +51,7 @@ macro_rules! patterns {
                 match self { $(Self::$variant => $id,)+ }
             }
 
-            /// What counts as this pattern.
+            /// Definition of the pattern.
             #[must_use]
             pub const fn definition(self) -> &'static str {
                 match self { $(Self::$variant => $definition,)+ }

@@ -1,4 +1,5 @@
-//! The state of the sources behind an assessment: what they published and when that was last verified.
+//! The state of the sources behind an assessment: their publications and the time of the last
+//! verification.
 
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use crate::{
     policy::ALWAYS_BLOCKING,
 };
 
-/// What a source carries.
+/// Kind of data that a source provides.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -28,30 +29,30 @@ pub enum SourceKind {
 pub struct SourceState {
     /// Its name.
     pub id: SourceId,
-    /// What it carries.
+    /// Kind of data that it provides.
     pub kind: SourceKind,
     /// The lists its newest publication holds entries of, sorted.
     pub lists: Vec<ListId>,
     /// Dates of issue of its publications, sorted.
     pub publications: Vec<Date>,
-    /// When its newest publication was last obtained or confirmed to be unchanged.
+    /// Time at which its newest publication was last obtained or confirmed to be unchanged.
     pub fetched_at: Timestamp,
     /// SHA-256 of its newest publication's file, in hexadecimal.
     pub digest: String,
-    /// How many entries its newest publication holds.
+    /// Number of entries of its newest publication.
     pub entries: u64,
-    /// Whether it is made up, for trying Assay out.
+    /// True if the source belongs to the demo data set.
     pub sample: bool,
 }
 
 impl SourceState {
-    /// Whether the source carries what a policy calls `name`: a list by its entries, whatever the source
-    /// they came from is called; a label source by its own name.
+    /// True if the source provides the data that a policy calls `name`: a list, under any source
+    /// name; a label source by its own name.
     #[must_use]
     pub fn provides(&self, name: &str) -> bool {
         match self.kind {
             SourceKind::Sanctions => self.lists.iter().any(|list| list.as_str() == name),
-            // Whatever it is called, it is no sanctions list.
+            // A label source is no sanctions list, even under a list's name.
             SourceKind::Labels => self.id.as_str() == name && !ALWAYS_BLOCKING.contains(&name),
             SourceKind::Chain => false,
         }

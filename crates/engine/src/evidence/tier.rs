@@ -1,4 +1,4 @@
-//! How strong evidence is, and how far it can carry a score.
+//! Strength of evidence, and the highest score that each strength permits.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ impl Tier {
         Self::Behavior,
     ];
 
-    /// Whether this tier is at least as strong as another.
+    /// True if this tier is at least as strong as another.
     #[must_use]
     pub fn at_least(self, other: Self) -> bool {
         self <= other

@@ -18,7 +18,7 @@ use crate::{
 pub struct PolicyProblem {
     /// The field, such as `thresholds.high`.
     pub path: String,
-    /// What is wrong and what would be right.
+    /// Description of the problem and of a valid value.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What absolute amounts are worth: a curve that saturates.
+//! Significance of absolute amounts: a curve that saturates.
 
 use super::{AmountRules, CurvePoint, Quantity};
 use crate::fixed::Power;
@@ -22,8 +22,8 @@ impl AmountCurve {
         }
     }
 
-    /// `score^2.5` of an amount in base units of `decimals`, rounded down: how much of the riskiest
-    /// money's weight it carries whatever its share.
+    /// `score^2.5` of an amount in base units of `decimals`, rounded down: the part of the riskiest
+    /// money's weight that the amount carries regardless of its share.
     #[must_use]
     pub fn weight(&self, amount: u128, decimals: u8) -> Power {
         let (mut low, mut low_power) = (0_u128, Power::default());
@@ -56,7 +56,7 @@ fn power_points(curve: &[CurvePoint]) -> impl Iterator<Item = (Quantity, Power)>
     curve.iter().map(|point| (point.amount, point.score.fraction().power_2_5()))
 }
 
-/// Whether each stretch of the curve rises no faster than the one before it.
+/// True if each stretch of the curve rises no faster than the one before it.
 pub(super) fn bends_down(curve: &[CurvePoint]) -> bool {
     let mut before = (0_u128, 0_u64);
     let mut slope: Option<(u128, u128)> = None;

@@ -25,13 +25,13 @@ use crate::{
     taxonomy::Category,
 };
 
-/// Lists that are binding whatever a policy says.
+/// Lists that are blocking under every policy.
 pub const ALWAYS_BLOCKING: [&str; 4] = ["ofac-sdn", "uk", "eu", "un"];
 
 /// Severity of money that was not followed to an end: low both ways even where nothing is resolved.
 pub const UNRESOLVED_SEVERITY: u8 = 18;
 
-/// What an active listing of the same key scores at least.
+/// Minimum score of an active listing of the same key.
 pub const SAME_KEY_SCORE: Score = Score::from_points(90);
 
 /// Hops beyond which evidence has decayed to nothing that counts.
@@ -166,7 +166,7 @@ impl Policy {
         Self::build(PolicySpec { trace, ..self.spec.clone() })
     }
 
-    /// What amounts of `unit` mean; `None` where the policy says nothing about the unit.
+    /// Significance of amounts of `unit`; `None` if the policy does not mention the unit.
     #[must_use]
     pub fn amounts(&self, unit: &str) -> Option<&AmountCurve> {
         self.amounts.get(unit)
@@ -187,7 +187,7 @@ impl Policy {
         }
     }
 
-    /// What to do about a score.
+    /// Verdict for a score.
     #[must_use]
     pub fn verdict(&self, score: Score) -> Verdict {
         if score >= self.spec.thresholds.block {

@@ -20,7 +20,7 @@ pub struct Quantity(u128);
 pub struct InvalidQuantity(String);
 
 impl Quantity {
-    /// So many whole units.
+    /// The given number of whole units.
     #[must_use]
     pub const fn whole(units: u64) -> Self {
         Self(units as u128 * ONE)

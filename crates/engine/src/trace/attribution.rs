@@ -26,7 +26,7 @@ pub struct AttributedEnd {
     pub tier: Tier,
     /// Confidence of the attribution.
     pub confidence: Confidence,
-    /// Whether a list in force names it or its key.
+    /// True if a list in force names it or its key.
     pub listed: bool,
     /// The list and its programs in words, such as `OFAC SDN List, CYBER2`.
     pub listed_by: Option<Arc<str>>,

@@ -38,7 +38,7 @@ struct Reached {
     since_listing: u128,
     /// The list that names the party: of several parties of one name, the list of the first one.
     listed_by: Option<Arc<str>>,
-    /// How much took which path.
+    /// Amount per path.
     routes: BTreeMap<PathId, u128>,
 }
 
@@ -52,7 +52,8 @@ impl Reached {
         routes
     }
 
-    /// What of `amount` moved before the listing, and since; `None` where that is not known of all of it.
+    /// Parts of `amount` that moved before the listing and since; `None` if that is not known of
+    /// all of it.
     fn listing(&self, amount: u128) -> Option<ListingSplit> {
         let dated = [self.before_listing, self.since_listing];
         if dated == [0, 0] || dated.into_iter().fold(0, u128::saturating_add) < self.mass.total() {
@@ -78,7 +79,7 @@ impl Ends {
         Self { reached: BTreeMap::new(), paths_kept }
     }
 
-    /// Money that reached somebody known.
+    /// Adds money that reached an attributed party.
     pub(super) fn attributed(
         &mut self,
         end: &AttributedEnd,
@@ -127,8 +128,8 @@ impl Ends {
         }
     }
 
-    /// Adds an amount of the subject that stands for no single transaction: what it holds, at 0 hops, and
-    /// what was not read.
+    /// Adds an amount of the subject without a single transaction: its balance, at 0 hops, and the
+    /// parts that were not read.
     pub(super) fn aggregate(&mut self, end: FlowEnd, hop: u8, mass: Mass) {
         if !mass.is_zero() {
             self.add(plain_key(end, hop, true, &[]), mass, None);

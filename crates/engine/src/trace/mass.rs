@@ -42,7 +42,7 @@ impl Mass {
         self.earlier.saturating_add(self.recent)
     }
 
-    /// Whether it is 0.
+    /// True if the mass is 0.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.earlier == 0 && self.recent == 0

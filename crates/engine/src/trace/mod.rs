@@ -1,20 +1,20 @@
-//! Following money: where a subject's coins came from, and where they went.
+//! Traces of money: the origins and destinations of a subject's coins.
 //!
-//! The trace is a pure state machine. It says what it wants to read ([`Trace::read_request`]), somebody reads
-//! it in whatever batches are good for the store, and hands it back ([`Trace::supply`]); when it wants
-//! nothing more, [`Trace::finish`] gives the flows. So the same decisions are made over every store, and
-//! no answer depends on how reads were batched.
+//! The trace is a pure state machine. [`Trace::read_request`] returns the data to read, the caller
+//! reads it in batches of any size and passes it to [`Trace::supply`]; when no data is requested
+//! any more, [`Trace::finish`] returns the flows. The same decisions are therefore made over every
+//! store, and no answer depends on the batches of reads.
 //!
-//! It goes level by level, one hop each. At each level equal states (an output, with what was seen on
-//! the way) are one; ends are recognised first; then small flows are cut, the largest addresses are
-//! followed within the budget, and the rest is unresolved, each part with its reason. Amounts are split
-//! in integers by largest remainder, so that all parts always sum to the whole.
+//! It proceeds level by level, one hop each. At each level equal states (an output, with the labels
+//! on its path) are merged; endpoints are recognised first; then small flows are cut, the largest
+//! addresses are followed within the budget, and the rest is unresolved, each part with its reason.
+//! Amounts are split in integers by largest remainder, so that all parts always sum to the whole.
 //!
-//! - [`attribution`]: what is known of an address on the way
-//! - [`mass`]: exact amounts and how they are split
+//! - [`attribution`]: attribution of an address on a path
+//! - [`mass`]: exact amounts and their division
 //! - `subject`: the first level: the subject's own transactions, change taken out
 //! - `level`: ends, cut, budget and the next hop
-//! - `ends`: what ended where, with the largest paths
+//! - `ends`: amounts by endpoint, with the largest paths
 
 pub mod attribution;
 mod ends;
@@ -53,15 +53,16 @@ pub struct ReadRequest {
 }
 
 impl ReadRequest {
-    /// Whether the request names nothing.
+    /// True if the request names nothing.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.origins.is_empty() && self.destinations.is_empty()
     }
 }
 
-/// The transactions of a [`ReadRequest`], by what it named. A missing entry was not read, because time
-/// ran out or the source failed; `None` is a transaction that the chain does not have.
+/// The transactions of a [`ReadRequest`], by the requested identifier. A missing entry was not
+/// read, because time ran out or the source failed; `None` is a transaction that the chain does not
+/// have.
 #[derive(Clone, Debug, Default)]
 pub struct ReadResponse {
     /// Transactions with their inputs.

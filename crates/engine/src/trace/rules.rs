@@ -22,7 +22,7 @@ pub struct TraceRules {
     pub states_per_level: u32,
     /// Inputs and outputs read at each level, of all transactions together.
     pub entries_per_level: u32,
-    /// Amount from which on a transfer counts as solicited, whoever sent it.
+    /// Amount from which on a transfer counts as solicited, for any sender.
     pub unsolicited_below: u128,
     /// Paths kept of each part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,

@@ -200,8 +200,8 @@ impl<'a> Payees<'a> {
     }
 }
 
-/// Whether a transfer is solicited. It is unsolicited if the subject never paid any of the senders, passed
-/// nothing of it on, and it is a small amount. In doubt it is solicited.
+/// True if a transfer is solicited. A transfer is unsolicited if the subject never paid any of the
+/// senders, passed nothing of it on, and it is a small amount. In doubt it is solicited.
 fn is_solicited(
     subject: &ScriptOwner,
     entry: &HistoryEntry,

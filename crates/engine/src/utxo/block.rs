@@ -52,8 +52,8 @@ impl Block {
 pub struct ResolvedBlock(Block);
 
 impl ResolvedBlock {
-    /// Declares a block resolved without checking it: the caller looked up its spent outputs, or reads
-    /// back what a graph recorded.
+    /// Declares a block resolved without checking it: the caller looked up its spent outputs, or
+    /// reads a block that a graph recorded.
     #[must_use]
     pub const fn assume(block: Block) -> Self {
         Self(block)

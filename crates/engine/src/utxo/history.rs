@@ -16,7 +16,7 @@ pub struct History {
     pub outgoing: Vec<HistoryEntry>,
 }
 
-/// A transaction with what it moved to and from one address.
+/// A transaction with the amounts that it moved to and from one address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
     /// The transaction.
@@ -36,7 +36,7 @@ pub struct OwnOutput {
     pub index: u32,
     /// Amount in base units.
     pub value: u64,
-    /// Whether it was spent.
+    /// True if the output was spent.
     pub spent: bool,
 }
 
@@ -48,9 +48,9 @@ impl HistoryEntry {
     }
 }
 
-/// The change of an address in a transaction: what it received back of what it sent, in proportion to
-/// its part of all inputs, `floor(sent x received / inputs)`. Both directions of a trace agree on this
-/// one rounding.
+/// The change of an address in a transaction: the received part of the amount that it sent, in
+/// proportion to its part of all inputs, `floor(sent x received / inputs)`. Both directions of a
+/// trace use this one rounding.
 #[must_use]
 pub fn change(sent: u128, received: u128, inputs: u128) -> u128 {
     if inputs == 0 {

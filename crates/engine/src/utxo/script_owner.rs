@@ -244,7 +244,7 @@ mod tests {
         let p2sh = "a914f815b036d9bbbce5e9f2a00abd1bf3dc91e9551087";
         assert_eq!(address("btc", p2sh).unwrap(), "3QJmV3qfvL9SuYo34YihAf3sRCW3qSinyC");
         assert!(address("doge", p2sh).unwrap().starts_with(['9', 'A']));
-        // Segregated witness is nothing on Bitcoin Cash: anybody could spend it.
+        // Bitcoin Cash has no segregated witness: any party could spend the output.
         assert!(matches!(owner(BCH, op_true), ScriptOwner::Script(_)));
         let taproot = format!("5120{}", "ab".repeat(32));
         assert!(address("btc", &taproot).unwrap().starts_with("bc1p"));

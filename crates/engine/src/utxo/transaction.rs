@@ -8,14 +8,14 @@ use crate::{
     coinjoin::{self, CoinjoinKind},
 };
 
-/// What kind of transaction it is, as far as that decides where a trace ends.
+/// Kind of a transaction, as far as it decides the endpoint of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionKind {
     /// A payment: anything that is none of the others.
     Payment,
     /// A coinbase: it creates new coins and has no inputs.
     Coinbase,
-    /// A coinjoin: several parties hide who pays whom.
+    /// A coinjoin: several parties hide their payments to one another.
     Coinjoin(CoinjoinKind),
 }
 
@@ -67,7 +67,7 @@ impl TxInput {
         Self { outpoint: OutPoint { txid, index: POOL_INDEX }, spent }
     }
 
-    /// Whether its value comes out of a pool, as an input of transaction `txid`.
+    /// True if its value comes out of a pool, as an input of transaction `txid`.
     #[must_use]
     pub fn is_from_pool(&self, txid: Txid) -> bool {
         self.outpoint == OutPoint { txid, index: POOL_INDEX }

@@ -77,7 +77,7 @@ pub struct SideEntry {
     pub output: TxOut,
 }
 
-/// How many entries of each side a view holds at most; 0 leaves a side out.
+/// Maximum number of entries of each side in a view; 0 leaves a side out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SideLimits {
     /// Inputs.

@@ -1,4 +1,4 @@
-//! What lifts a score to review whatever the shares are.
+//! Rules that raise a score to review regardless of shares.
 
 use ruint::aliases::U256;
 

@@ -1,13 +1,13 @@
-//! What flows of money are worth.
+//! Scores of flows of money.
 //!
 //! A part of a flow carries risk `r = severity x confidence x decay`. Parts combine by a power sum,
 //! both directions together: `min(1, (sum of e x r^2.5)^0.4)`, where `e` is a part's effective share
 //! on the basis ([`reading::Basis`]) on which the sum is largest.
 //!
-//! - `parts`: what each part is worth, and which parts count
-//! - `reading`: how parts add up
-//! - `floors`: what lifts a score to review whatever the shares are
-//! - `view`: how flows are shown
+//! - `parts`: the score of each part, and the parts that count
+//! - `reading`: the sum of parts
+//! - `floors`: rules that raise a score to review regardless of shares
+//! - `view`: the form in which flows are shown
 
 mod floors;
 mod parts;

@@ -1,4 +1,4 @@
-//! What each part of a flow is worth by itself, and which parts count.
+//! The score of each part of a flow by itself, and the choice of parts that count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,10 +20,10 @@ pub(super) struct Way {
     /// The ledger's place among the subject's ledgers.
     pub(super) ledger: usize,
     pub(super) direction: Direction,
-    /// What amounts count.
+    /// Unit of the amounts.
     pub(super) unit: String,
     pub(super) decimals: u8,
-    /// What amounts of the unit mean, where policy says so.
+    /// Significance of amounts of the unit, if the policy defines it.
     pub(super) curve: Option<AmountCurve>,
     pub(super) parts: Vec<Part>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Part {
     pub(super) flow: FlowPart,
     /// In millionths of its direction's whole; all shares sum exactly to the whole.
     pub(super) share: u64,
-    /// What it can be judged as: its end first, then the labels on its path.
+    /// Claims by which it can be judged: its endpoint first, then the labels on its path.
     pub(super) claims: Vec<PartClaim>,
     /// `false` for unasked-for money that policy lets pass.
     pub(super) counted: bool,
@@ -85,13 +85,13 @@ impl Part {
         Self { flow, share, claims, counted }
     }
 
-    /// Whether it can carry risk at all.
+    /// True if it can carry risk at all.
     pub(super) fn is_risk(&self) -> bool {
         self.claims.iter().any(|claim| claim.severity > 0)
     }
 
-    /// What it counts as among the claims that `takes` lets through: the one worth most, and between
-    /// equals the end itself, or the stronger.
+    /// The claim that counts, among those that `takes` accepts: the one with the highest score, and
+    /// between equals the endpoint itself, or the stronger tier.
     pub(super) fn strongest(&self, takes: impl Fn(&PartClaim) -> bool) -> Option<&PartClaim> {
         let heard = self.claims.iter().filter(|claim| takes(claim));
         heard.reduce(|best, claim| if claim.power > best.power { claim } else { best })
@@ -134,8 +134,9 @@ fn severity(end: FlowEnd, policy: &Policy) -> u8 {
     }
 }
 
-/// All parts in one order, whatever order they came in; what is unresolved for the same reason is one
-/// part, at one hop and of the weakest tier, apart for what it carries and whether it was asked for.
+/// All parts in one order that does not depend on the order of the input; unresolved parts with the
+/// same reason are one part, at one hop and of the weakest tier, separated by carried labels and by
+/// solicitation.
 fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
     let mut ordered: Vec<FlowPart> = Vec::new();
     let mut unresolved: BTreeMap<(FlowEnd, bool, &[CarriedLabel]), FlowPart> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How parts of flows add up.
+//! Sum of the parts of flows.
 //!
 //! Everything here is exact until one final rounding for a sum, so that splitting a part changes
 //! nothing and calling it riskier never lowers a sum.
@@ -18,17 +18,17 @@ use crate::{
     taxonomy::RISKY_FROM,
 };
 
-/// How effective shares are read. The basis with the largest sum counts, as a whole: choosing it part
-/// by part would make the sum depend on how money is split, and calling money riskier could lower it
-/// (`docs/scoring.md` shows the cases).
+/// Basis on which effective shares are computed. The basis with the largest sum counts for all
+/// parts: a choice per part would make the sum depend on how money is split, and a riskier
+/// classification of money could lower it (`docs/scoring.md` shows the cases).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
     /// A part's share of all money of its direction.
     Lifetime,
     /// The same over the last 90 days.
     Recent,
-    /// What the amount is worth by itself. Amounts lie on the policy's curve from the riskiest down,
-    /// so that each part gets the rise of the curve over its own stretch.
+    /// The amount by itself. Amounts lie on the policy's curve from the riskiest down, so that each
+    /// part gets the rise of the curve over its own stretch.
     Amount,
 }
 
@@ -43,7 +43,7 @@ pub(in crate::assess) struct Reading {
 }
 
 impl Reading {
-    /// What the flows are worth together.
+    /// Score of the flows together.
     pub(in crate::assess) fn worth(&self) -> Fraction {
         self.sum.root()
     }
@@ -56,7 +56,7 @@ pub(in crate::assess) struct Weighted {
     pub(in crate::assess) component: ScoringComponent,
 }
 
-/// Which parts to look at.
+/// Selection of parts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::assess) struct Choice {
     /// Parts of this tier and stronger; `None` takes nothing.
@@ -66,7 +66,7 @@ pub(in crate::assess) struct Choice {
 }
 
 impl Choice {
-    /// What a part counts as; `None` where it does not count.
+    /// The claim by which a part counts; `None` if it does not count.
     fn heard(self, part: &Part) -> Option<&PartClaim> {
         let weakest = self.weakest.filter(|_| part.counted)?;
         part.strongest(|claim| {
@@ -161,7 +161,7 @@ impl Way {
         self.parts.iter().map(heard).collect()
     }
 
-    /// What a part would be worth alone, on its best basis.
+    /// Score that a part would have alone, on its best basis.
     pub(super) fn alone(&self, part: &Part) -> Fraction {
         let Some(claim) = part.strongest(|_| part.counted) else {
             return Fraction::ZERO;

@@ -1,4 +1,4 @@
-//! How flows are shown.
+//! The form in which flows are shown.
 
 use super::{
     Flows,
@@ -24,7 +24,8 @@ impl Flows {
             .collect()
     }
 
-    /// All flows, whatever they are worth: one line for each party, apart for direct and indirect.
+    /// All flows, regardless of their score: one line for each party, direct and indirect ones
+    /// apart.
     pub(in crate::assess) fn exposure(&self) -> Vec<Exposure> {
         self.ways.iter().flat_map(Way::exposure).collect()
     }
@@ -54,7 +55,7 @@ impl Way {
         }
     }
 
-    /// The direction's lines, the largest first, what is unresolved last.
+    /// The direction's lines, the largest first, unresolved ones last.
     fn exposure(&self) -> Vec<Exposure> {
         let mut lines: Vec<(LineKey<'_>, Line)> = Vec::new();
         for part in &self.parts {
@@ -122,7 +123,7 @@ impl Way {
     }
 }
 
-/// A part in words: the party, what is known of it and how far away it is.
+/// A part in words: the party, its attribution and its distance.
 fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops: u8) -> String {
     let (moved, to_or_from, other_side) = match direction {
         Direction::Source => ("received", "from", "origin"),
@@ -156,7 +157,7 @@ fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops
     }
 }
 
-/// Where a part ended, in words.
+/// The endpoint of a part, in words.
 fn party(flow: &FlowPart) -> String {
     match (flow.end, &flow.entity) {
         (FlowEnd::Attributed(category), Some(name)) => {
@@ -182,7 +183,7 @@ fn words(identifier: &str) -> String {
 /// Paths that are shown of one line.
 const MOST_PATHS: usize = 3;
 
-/// What tells lines of exposure apart.
+/// Key that distinguishes lines of exposure.
 #[derive(PartialEq, Eq)]
 struct LineKey<'a> {
     end: FlowEnd,
@@ -194,7 +195,7 @@ struct LineKey<'a> {
     distance: Distance,
 }
 
-/// How far away money is or was.
+/// Distance of the money from the subject.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Distance {
     /// The subject holds it itself.

@@ -1,10 +1,10 @@
-//! What looks joint and is not: one owner pays, splits or collects.
+//! Transactions that look joint and are not: one owner pays, splits or collects.
 
 use assay_engine::utxo::ScriptOwner;
 
 use super::common::{Candidate, Coin, Numbers, coins, legacy, script, segwit, taproot};
 
-/// What an exchange pays at once: amounts that customers like, and any others.
+/// Amounts of a batch of payouts of an exchange: popular amounts, and any others.
 fn payouts(numbers: &mut Numbers, equal: usize, amount: u64, others: usize) -> Vec<u64> {
     let mut paid = vec![amount; equal];
     paid.extend((0..others).map(|_| numbers.within(30_000, 4 * amount)));

@@ -1,4 +1,4 @@
-//! What holds for any transaction.
+//! Properties of any transaction.
 
 use assay_engine::{chain::ChainId, utxo::ScriptOwner};
 use proptest::{prelude::*, sample::select};

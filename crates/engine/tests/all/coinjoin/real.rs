@@ -1,4 +1,4 @@
-//! How many of the real joint transactions are found, and how much else.
+//! Recall on real joint transactions, and the number of false positives.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ fn transactions(records: &[Recorded]) -> impl Iterator<Item = &Candidate> {
     records.iter().map(|record| &record.transaction)
 }
 
-/// What most outputs are worth.
+/// The value that most outputs have.
 fn denomination(transaction: &Candidate) -> u64 {
     let mut counts = BTreeMap::<u64, usize>::new();
     for (_, value) in &transaction.outputs {

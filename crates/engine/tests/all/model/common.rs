@@ -185,7 +185,7 @@ pub fn level(assessment: &Assessment) -> &'static str {
     assessment.risk_level.as_str()
 }
 
-/// What holds for every assessment whatever the facts.
+/// Invariants of every assessment, regardless of the facts.
 pub fn check_invariants(assessment: &Assessment, policy: &Policy) {
     let contributions = assessment.scoring_components.iter().map(|c| c.contribution.tenths());
     assert_eq!(contributions.sum::<u16>(), tenths(assessment), "contributions sum to the score");

@@ -1,4 +1,4 @@
-//! What holds for every subject: the promises of the model, on generated facts.
+//! Properties of every subject: the promises of the model, on generated facts.
 
 use super::common::*;
 use assay_engine::{
