@@ -10,7 +10,7 @@ use assay_engine::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Catalogue of what answers name, with the severities of the caller's policy.
+/// Catalogue of the terms in answers, with the severities of the caller's policy.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Catalogue {
     /// Version of the risk model.
@@ -57,11 +57,11 @@ pub struct CatalogueCategory {
     pub default_severity: u8,
     /// Basis of the default severity: the publications that it follows.
     pub severity_basis: &'static str,
-    /// Whether its entities hold or move other people's funds. Flows through a service are shown and not
-    /// scored.
+    /// True if its entities hold or move other people's funds. Flows through a service are shown
+    /// and not scored.
     pub is_service: bool,
-    /// Whether its entities are virtual asset service providers (VASPs); null where that depends on the
-    /// entity.
+    /// True if its entities are virtual asset service providers (VASPs); null if that depends on
+    /// the entity.
     pub is_vasp: Option<bool>,
 }
 
@@ -81,9 +81,9 @@ pub struct CatalogueHeuristic {
     pub id: &'static str,
     /// Definition of the heuristic.
     pub definition: &'static str,
-    /// Tier of what it finds.
+    /// Tier of its findings.
     pub tier: Tier,
-    /// Whether this version of Assay detects it.
+    /// True if this version of Assay detects the pattern.
     pub supported: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct CataloguePattern {
     pub severity: u8,
     /// Severity by default, 0 to 100.
     pub default_severity: u8,
-    /// Whether this version of Assay detects it.
+    /// True if this version of Assay detects the protocol.
     pub supported: bool,
 }
 

@@ -17,19 +17,19 @@ use crate::chains;
 pub struct CheckOutcome {
     /// The answer.
     pub assessed: Arc<Assessed>,
-    /// How it came about.
+    /// The part that the cache played in it.
     pub cache: CacheStatus,
     /// For how long it may still be repeated.
     pub time_to_live: SignedDuration,
 }
 
 impl Service {
-    /// Checks one address for a caller. What has to be assessed for it is assessed to its end also where
-    /// this is dropped: who asks again finds it.
+    /// Checks one address for a caller. An assessment that was started continues even if this
+    /// future is dropped, so that the next caller finds it in the cache.
     ///
     /// # Errors
     ///
-    /// Where the assessment cannot be printed, which never happens.
+    /// Returns an error if the assessment cannot be serialized, which never happens.
     pub async fn check(
         self: &Arc<Self>,
         caller: &Caller,

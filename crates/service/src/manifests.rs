@@ -23,7 +23,7 @@ use serde_json::Value;
 /// Largest file of manifests.
 const LARGEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What the store keeps of a Tenant that was deleted.
+/// Kind of the record that the store keeps of a deleted Tenant.
 const FORMER_TENANT: &str = Kind::FormerTenant.as_str();
 
 /// The plans, the policy and the feeds that every new installation starts with.
@@ -41,7 +41,7 @@ pub enum ReadError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What happened.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
@@ -50,7 +50,7 @@ pub enum ReadError {
     Yaml {
         /// The file.
         origin: String,
-        /// What is wrong and where.
+        /// Description of the problem and of its position.
         detail: String,
     },
     /// A file holds what only the operator writes.
@@ -71,7 +71,7 @@ pub enum ReadError {
 ///
 /// # Errors
 ///
-/// Where it is not YAML, or says what is not for people to say.
+/// Returns an error if the text is not YAML or contains a kind or field that only Assay writes.
 pub fn parse(origin: &str, text: &str) -> Result<Vec<Document>, ReadError> {
     let contents: Vec<Value> = serde_saphyr::from_multiple(text)
         .map_err(|error| ReadError::Yaml { origin: origin.into(), detail: error.to_string() })?;
@@ -102,7 +102,7 @@ fn check_size(bytes: u64) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Where something cannot be read or is not YAML.
+/// Returns an error if a file cannot be read or is not YAML.
 pub fn read(path: &Path) -> Result<Vec<Document>, ReadError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -148,7 +148,7 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// What applying did to one manifest.
+/// Result of applying one manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
     /// It is new.
@@ -182,11 +182,11 @@ pub enum ApplyError {
     Store(#[from] StoreError),
 }
 
-/// Adds `documents` to what is stored, if all of it together resolves.
+/// Adds `documents` to the stored manifests, if all of them together resolve.
 ///
 /// # Errors
 ///
-/// Where anything is wrong with the manifests or the store fails.
+/// Returns an error if a manifest is invalid or the store fails.
 pub async fn apply(
     store: &dyn ControlStore,
     documents: Vec<Document>,
@@ -218,7 +218,7 @@ pub async fn apply(
         }
         match store.put_manifests(&changed, &[], revision, now).await {
             Ok(()) => return Ok(records),
-            // Somebody else changed something: look again.
+            // Another program changed the manifests: read them again.
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error.into()),
         }
@@ -246,7 +246,7 @@ fn overlay(stored: &Manifests, added: &[Document]) -> Result<Manifests, Vec<Prob
 ///
 /// # Errors
 ///
-/// Where the store fails.
+/// Returns an error if the store fails.
 pub async fn seed(store: &dyn Store, now: Timestamp) -> Result<(), ApplyError> {
     // Every role may read the revision; that of ingesting may not read keys.
     if store.revisions().await?.control > 0 {

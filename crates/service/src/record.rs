@@ -162,7 +162,7 @@ impl Recorder {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // Every change is a single step, so that what a panicking holder left is sound.
+        // Every change is a single step, so that the state after a panic is consistent.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -97,7 +97,7 @@ impl Refresher {
     /// Returns a task that refreshes a service at every interval.
     #[must_use]
     pub fn new(service: Arc<Service>, every: Duration) -> Self {
-        // Chains were loaded with the directory, which nobody else swaps.
+        // Chains were loaded with the directory, which only this task replaces.
         let chains = ChainWatch::of(service.access().manifests_revision);
         Self { service, every, chains, chains_due: Notify::new() }
     }

@@ -27,7 +27,7 @@ pub struct Screened {
     pub risk_level: RiskLevel,
     /// Verdict of the policy.
     pub verdict: Verdict,
-    /// Categories of the address, or of what it is tied to, riskiest first.
+    /// Categories of the address and of addresses associated with it, riskiest first.
     pub categories: Vec<Category>,
     /// True if a sanctions list names the address itself today.
     pub sanctioned: bool,

@@ -35,7 +35,7 @@ impl FetchSource {
         Self { service }
     }
 
-    /// When a source was last verified, by this program or another one.
+    /// Time at which a source was last verified, by this program or another one.
     fn verified(&self, feed: &Feed) -> Option<Timestamp> {
         let intel = self.service.intel();
         let source = intel.sources().iter().find(|source| source.id.as_str() == feed.name.as_str());
@@ -84,12 +84,13 @@ impl JobKind for FetchSource {
 /// The job of a feed; `None` if its schedule never comes round again.
 fn wanted(feed: &Feed, verified: Option<Timestamp>) -> Option<NewJob> {
     let due_at = due_at(&feed.schedule, verified)?;
-    // Names what is fetched: a manifest that was corrected is tried at once.
+    // Digest of the spec: a corrected manifest is tried at once.
     let payload = hex::encode(Sha256::digest(format!("{:?}", feed.spec)));
     Some(NewJob { id: JobId::new(KIND, feed.name.as_str()), payload, due_at })
 }
 
-/// When a source is due: at once if it was never verified, otherwise when its schedule comes round.
+/// Time at which a source is due: now if it was never verified, otherwise the next time of its
+/// schedule.
 fn due_at(schedule: &Schedule, verified: Option<Timestamp>) -> Option<Timestamp> {
     match verified {
         None => Some(Timestamp::UNIX_EPOCH),

@@ -34,7 +34,7 @@ struct Payload {
     policy: String,
 }
 
-/// The kind of jobs that fetch the history of an address and of what it is traced to.
+/// The kind of jobs that fetch the history of an address and those of its counterparties.
 #[derive(Debug)]
 pub struct FetchHistory {
     service: Arc<Service>,
@@ -110,7 +110,7 @@ impl Service {
     }
 }
 
-/// Whether more could be fetched.
+/// True if more could be fetched.
 fn is_incomplete(state: &ChainState) -> bool {
     match state {
         ChainState::Followed(facts) => !facts.flows.complete,

@@ -2,8 +2,8 @@
 //!
 //! - [`runner`]: claims jobs and runs them
 //! - [`feeds`]: fetching lists and labels on their schedule
-//! - [`histories`]: fetching what a check could not fetch within its time
-//! - [`purge`]: deleting what is older than it is kept
+//! - [`histories`]: fetching data that a check could not fetch within its time limit
+//! - [`purge`]: deleting data after its retention
 //!
 //! A new kind of background work is a [`JobKind`] in a file of its own, and a line in [`kinds`].
 

@@ -1,5 +1,5 @@
-//! Deleting what is older than it is kept: answers and charges by each tenant's plan, and what belongs to no
-//! tenant. Once a day by a server, or at any time by `assay purge`.
+//! Deletes data after its retention: answers and charges by each tenant's plan, and data that
+//! belongs to no tenant. A server does so once a day, and `assay purge` at any time.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ use crate::{
 const KIND: &str = "purge";
 /// The key of the only job.
 const KEY: &str = "all";
-/// How often old data is purged.
+/// Interval between two purges of old data.
 const PURGE_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
-/// How long data that belongs to no tenant is kept. Fetched histories are used for less than a day; a settled
-/// transaction could be used for good, and is fetched again in the end. No server goes on with writing usage
-/// after so long a silence.
+/// Retention of data that belongs to no tenant. Fetched histories are used for less than a day. A
+/// settled transaction could be used for good; it is deleted too and fetched again when it is
+/// needed. A server that has been silent for this long writes no more usage records.
 pub const COMMON_RETENTION: Period = Period::from_seconds(30 * 86_400);
 
-/// A purge failed. What it deleted until then stays deleted.
+/// A purge failed. The data that it deleted before the failure stays deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum PurgeError {
     /// The store failed.
@@ -103,20 +103,20 @@ impl JobKind for PurgeExpired {
     }
 }
 
-/// What was deleted of a tenant.
+/// Numbers of deleted records of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantPurged {
     /// The tenant.
     pub tenant: Name,
-    /// How long its data is kept.
+    /// Retention periods of the tenant's data.
     pub retention: RetentionSpec,
     /// The number of rows that were deleted.
     pub purged: Purged,
-    /// Whether the tenant had been deleted and is forgotten now.
+    /// True if the tenant had been deleted and its last record is now deleted too.
     pub is_forgotten: bool,
 }
 
-/// The number of rows that were deleted of what belongs to no tenant.
+/// Numbers of deleted rows that belong to no tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommonPurged {
     /// Records of fetched history.

@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::{chains::reader::ReadError, revocations::RevocationError};
 
-/// How often jobs are counted for metrics.
+/// Interval at which jobs are counted for metrics.
 const COUNT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// An attempt failed.
@@ -53,7 +53,7 @@ pub trait JobKind: fmt::Debug + Send + Sync {
     /// The identifier in the store.
     fn name(&self) -> &'static str;
 
-    /// How a job that failed is retried.
+    /// Rule by which a failed job is retried.
     fn retry(&self) -> Retry;
 
     /// The jobs that should be enqueued by now. Those that are enqueued already do no harm.
@@ -72,9 +72,9 @@ pub trait JobKind: fmt::Debug + Send + Sync {
 /// The bounds of a runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunnerSettings {
-    /// How often the runner looks for due jobs.
+    /// Interval at which the runner looks for due jobs.
     pub poll: Duration,
-    /// How long a claim lasts unless it is extended.
+    /// Time for which a claim lasts unless it is extended.
     pub lease: SignedDuration,
     /// Jobs at once.
     pub concurrency: u32,
@@ -86,7 +86,7 @@ impl Default for RunnerSettings {
     }
 }
 
-/// Requests for background work, and what is known of it.
+/// Requests for background work, and its known state.
 #[derive(Debug, Default)]
 pub struct Background {
     /// Asks the runner to look for due jobs now.
@@ -171,7 +171,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Enqueues what is wanted, and starts what is due as far as there is room.
+    /// Enqueues requested jobs, and starts due ones as long as there is room.
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<(), StoreError> {
         for kind in self.kinds.values() {
             self.enqueue_wanted(&**kind).await?;

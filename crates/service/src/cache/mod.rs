@@ -342,7 +342,7 @@ mod tests {
         let data =
             Data { generation: 1, revision: "1-0", invalidated_addresses: &invalidated_addresses };
         assert_eq!(shared.find(&key("a"), data).await, None);
-        // when another one makes the answer before the claim is asked for,
+        // when another one makes the answer before the claim,
         let claim = shared.claim(&key("a"), data, |_| true).await.unwrap_err();
         let made = assessed(1, at(0));
         shared.keep(&key("a"), data, &made, Duration::from_mins(1)).await;

@@ -109,8 +109,8 @@ impl SharedAnswers {
             set.arg(&name).arg(1).arg("NX").arg("PX").arg(CLAIM.as_millis().to_string());
             let Some(claimed) = self.run::<Option<String>>(&set).await else { return Err(None) };
             let claim = claimed.map(|_| Claim { client: self.client.clone(), name: name.clone() });
-            // Also where the claim is ours: whoever held it before may have kept an answer since anybody
-            // looked, and only then gave the claim up.
+            // The cache is read again even if this replica got the claim: the previous holder may
+            // have stored an answer after the last read and only then released the claim.
             if let Some(done) = self.find(key, data).await.filter(&repeatable) {
                 return Ok(done);
             }

@@ -19,15 +19,15 @@ use tokio::{task::JoinHandle, time::Instant};
 
 use crate::Service;
 
-/// How often it is looked whether sources changed.
+/// Interval at which the follower checks whether sources changed.
 const TICK: Duration = Duration::from_secs(2);
-/// How often a source is asked for new blocks.
+/// Interval between two requests to a source for new blocks.
 const POLL: Duration = Duration::from_secs(2);
-/// How long to wait before a source that failed for good is tried again...
+/// First wait before a source that failed permanently is tried again...
 const FIRST_WAIT: Duration = Duration::from_secs(10);
-/// ...each time twice as long, up to this: what was away for long is found soon after it is back.
+/// ...doubled each time, up to this limit: a source that returns after a long outage is found soon.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// How long to wait while another program follows the chain.
+/// Wait before the next attempt while another program follows the chain.
 const STANDBY: Duration = Duration::from_secs(10);
 
 /// A task that ends with its handle.
@@ -42,7 +42,7 @@ impl Drop for Following {
     }
 }
 
-/// Follows what is to be followed, for ever.
+/// Follows all configured chains until the task is aborted.
 pub async fn run(service: Arc<Service>) {
     let mut following: BTreeMap<String, Following> = BTreeMap::new();
     let mut ticks = tokio::time::interval(TICK);
@@ -114,7 +114,7 @@ async fn follow_once(
     Ok(())
 }
 
-/// Where a manifest's blocks come from.
+/// Location of the blocks that a manifest names.
 fn location(spec: &ChainSourceSpec) -> BlockLocation {
     let credentials = spec.credentials_file.clone().map_or(Credentials::None, Credentials::File);
     match spec.protocol {

@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use super::reader::{ChainReader, ReadError, TraceRequest, Traced, activity};
 
-/// How often a trace is repeated because a block was ingested during it.
+/// Maximum number of attempts at a trace; an attempt fails if a block is ingested during it.
 const ATTEMPTS: usize = 3;
 
 /// A chain that is read from its graph.

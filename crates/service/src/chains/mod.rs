@@ -1,10 +1,10 @@
-//! Chains: where blocks come from, and what they show of an address.
+//! Chains: sources of blocks, and readers of the chain data of an address.
 //!
 //! - [`reader`]: the contract of chain readers
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
 //! - [`registry`]: the chains that can be read now, with their readers
-//! - [`trace`]: tracing a subject, whichever reader its chain has
+//! - [`trace`]: tracing a subject with any reader
 //! - [`follower`]: following chains while the server runs
 //!
 //! Each builds on those above it.

@@ -1,4 +1,4 @@
-//! The contract of chain readers: what a chain shows of a subject, whatever the chain is read from.
+//! The contract of chain readers: a chain's data about a subject, for every kind of source.
 
 use std::fmt::Debug;
 
@@ -41,7 +41,7 @@ pub struct TraceRequest<'a> {
     pub now: Timestamp,
 }
 
-/// What a chain shows of a subject.
+/// A chain's data about a subject.
 #[derive(Clone, Debug)]
 pub struct Traced {
     /// The facts for the assessment.
@@ -67,11 +67,11 @@ impl Traced {
 /// A chain as a source of flows.
 #[async_trait]
 pub trait ChainReader: Debug + Send + Sync {
-    /// Traces the flows of a subject. A chain of which nothing is known is no error: the answer says so.
+    /// Traces the flows of a subject. A chain without data is no error: the answer states it.
     ///
     /// # Errors
     ///
-    /// If the database fails.
+    /// Returns an error if the database fails.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError>;
 
     /// The latest block that was ingested. `None` if there is none yet, or the reader ingests no blocks.

@@ -43,11 +43,12 @@ impl Chains {
         Self::default().renewed(databases, directory).await
     }
 
-    /// The same as of now. A reader on demand is kept, with what it remembers, if its source is unchanged.
+    /// The registry for the current manifests. A reader on demand keeps its state if its source is
+    /// unchanged.
     ///
     /// # Errors
     ///
-    /// If the database fails.
+    /// Returns an error if the database fails.
     pub async fn renewed(
         &self,
         databases: &Databases,
@@ -85,7 +86,7 @@ impl Chains {
         (self.declared.get(&chain) == Some(spec)).then(|| Arc::clone(reader))
     }
 
-    /// Whether a chain has a source or a graph: its flows are then mandatory.
+    /// True if a chain has a source or a graph: its flows are then mandatory.
     #[must_use]
     pub fn is_followed(&self, chain: ChainId) -> bool {
         self.declared.contains_key(&chain) || self.reader(chain).is_some()

@@ -11,7 +11,7 @@ use super::{
     registry::Chains,
 };
 
-/// What to show beyond what an assessment needs.
+/// Details to show beyond those that an assessment needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TraceView {
     /// Hops to follow. `None`: as many as the policy says.
@@ -29,7 +29,7 @@ impl TraceView {
     }
 }
 
-/// Traces the flows of a subject. A chain that cannot be read is no error: the answer says so.
+/// Traces the flows of a subject. An unreadable chain is no error: the answer states it.
 pub async fn trace(
     chains: &Chains,
     intel: &IntelSnapshot,

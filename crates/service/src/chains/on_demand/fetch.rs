@@ -1,5 +1,5 @@
-//! Fetching side by side, within a time. What is fetched is kept at once, so that time is never spent
-//! for nothing.
+//! Concurrent fetching within a time limit. Every response is stored at once, so that a timeout
+//! loses none of them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,7 +31,7 @@ use super::{
 /// Requests at once.
 const AT_ONCE: usize = 8;
 
-/// An API that is asked until a moment.
+/// An API with a deadline for requests.
 #[derive(Clone, Debug)]
 pub(super) struct Fetching {
     pub(super) histories: Arc<dyn HistorySource>,
@@ -73,8 +73,8 @@ impl Fetching {
         asked.filter_map(std::future::ready).collect().await
     }
 
-    /// An address's transactions, what it did in all, and whether all of them are there that are to be
-    /// read: the newest, where an API knows more than that.
+    /// An address's transactions, its totals, and true if all transactions that are to be read are
+    /// there: the newest ones, if an API knows more.
     pub(super) async fn history(
         &self,
         kept: &Kept<'_>,
@@ -101,7 +101,7 @@ impl Fetching {
                 break;
             };
             if page.is_empty() {
-                // There are more, by what the API said before: it contradicts itself for now.
+                // The API contradicts its earlier answer that there are more.
                 break;
             }
             for transaction in page {
@@ -131,7 +131,7 @@ impl Fetching {
         Ok((transactions, Totals { funded: history.funded, spent: history.spent }, whole))
     }
 
-    /// The beginning of a history; `None` where not even that is to be had.
+    /// The beginning of a history; `None` if not even that can be fetched.
     async fn begin_history(
         &self,
         address: &CanonicalAddress,
@@ -179,8 +179,8 @@ impl Fetching {
         Ok(found)
     }
 
-    /// Which transactions spend outputs, as far as that is known in time; `None` for one that is not
-    /// spent. That an output is spent stays so; that it is not may change.
+    /// Transactions that spend outputs, as far as they can be determined in time; `None` for an
+    /// output that is unspent. A spent output stays spent; an unspent one can be spent later.
     pub(super) async fn spenders(
         &self,
         kept: &Kept<'_>,
@@ -232,7 +232,7 @@ impl Fetching {
     }
 }
 
-/// Who spends an output, by what an API said.
+/// Spender of an output according to an API.
 enum Spender {
     NotSaid,
     Nobody,

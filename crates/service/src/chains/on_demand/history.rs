@@ -9,16 +9,15 @@ use assay_engine::{
     utxo::{History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideLimits, Statistics, Txid},
 };
 
-/// What an API says of an address in all, in base units, change included.
+/// An API's totals for an address, in base units, change included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) funded: u128,
     pub(super) spent: u128,
 }
 
-/// The history of an address from its transactions; `None` where there is none. Where transactions are
-/// missing (`totals` says more than they do), what is missing counts as received and sent without
-/// anybody knowing from and to whom.
+/// The history of an address from its transactions; `None` if the address has none. If `totals`
+/// exceed the transactions, the difference counts as received and sent with unknown counterparties.
 pub(super) fn history(
     subject: &CanonicalAddress,
     transactions: &[ConfirmedTransaction],
@@ -78,7 +77,7 @@ fn largest_of<'a>(
     entries.into_iter().map(|(_, _, txid, _)| txid).collect()
 }
 
-/// A transaction with what it moved for its owner.
+/// A transaction with the amounts that it moved for its owner.
 struct Own<'a> {
     confirmed: &'a ConfirmedTransaction,
     received: u128,

@@ -1,4 +1,4 @@
-//! What is kept of an API's answers, and how long it may be used.
+//! Stored responses of an API, and the time for which they may be used.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use assay_store::{
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Blocks on top of a transaction from which on its place in the chain is taken for good.
+/// Number of blocks on top of a transaction from which on its position in the chain is final.
 const SETTLED_AFTER: u64 = 6;
 
 /// A transaction as it is kept.
@@ -35,19 +35,20 @@ pub(super) struct KeptTransaction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptHistory {
     pub(super) transactions: Vec<String>,
-    /// Whether the first transaction is among them.
+    /// True if the first transaction is among them.
     pub(super) complete: bool,
-    /// What the API said of all of it: received and spent in base units, change included.
+    /// Totals of the whole address according to the API: received and spent in base units, change
+    /// included.
     pub(super) funded: u128,
     pub(super) spent: u128,
-    /// How many transactions there are in all.
+    /// Number of all transactions of the address.
     pub(super) count: u64,
-    /// When the API was first asked for it: what came in since then may be missing, whenever the rest of
-    /// it is fetched.
+    /// Time of the first request for this history. Transactions that arrived later may be missing,
+    /// even if the rest is fetched later.
     pub(super) begun_at: Timestamp,
 }
 
-/// Which transactions spend a transaction's outputs, by place.
+/// Transactions that spend the outputs of a transaction, by output index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeptSpends {
     pub(super) by: Vec<Option<String>>,
@@ -74,7 +75,7 @@ impl KeptTransaction {
         }
     }
 
-    /// The transaction; `None` where what is kept cannot be read: then it is fetched again.
+    /// The transaction; `None` if the stored text cannot be parsed: then it is fetched again.
     pub(super) fn read(&self, txid: Txid, chain: ChainId) -> Option<ConfirmedTransaction> {
         let output = |owner: &str, value: u64| {
             let owner = ScriptOwner::from_bytes(&hex::decode(owner).ok()?)?;
@@ -101,13 +102,13 @@ impl KeptTransaction {
     }
 }
 
-/// What is kept of one chain.
+/// Stored responses of one chain.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<'a> {
     pub(super) store: &'a dyn FetchedStore,
     pub(super) chain: ChainId,
     pub(super) now: Timestamp,
-    /// How long ago what may change may have been fetched.
+    /// Longest age of stored data that can still change.
     pub(super) longest_age: SignedDuration,
 }
 
@@ -129,7 +130,7 @@ impl Kept<'_> {
             .collect())
     }
 
-    /// Who spends outputs: for each transaction that may be used, by place.
+    /// Spenders of outputs: for each transaction that may be used, by output index.
     pub(super) async fn spends(
         &self,
         txids: &[Txid],
@@ -150,7 +151,7 @@ impl Kept<'_> {
         Ok(found.into_iter().map(|(_, kept, _)| kept).find(|kept| kept.begun_at >= oldest))
     }
 
-    /// When what may change must have been fetched at least.
+    /// Earliest time of a fetch at which changeable data is still usable.
     fn oldest(&self) -> Timestamp {
         self.now.saturating_sub(self.longest_age).unwrap_or(Timestamp::MIN)
     }
@@ -171,7 +172,8 @@ impl Kept<'_> {
         })
     }
 
-    /// What is kept under keys, and whether it is fresh. What cannot be read is as good as not there.
+    /// Stored values of the given keys, each with its freshness. An unreadable value counts as
+    /// absent.
     async fn read<T: DeserializeOwned>(
         &self,
         kind: FetchedKind,

@@ -1,13 +1,13 @@
-//! Histories of single addresses, fetched when they are asked for: where no node is at hand, an
-//! Esplora-style API tells enough for a trace.
+//! Histories of single addresses, fetched on demand: on a chain without a node, an Esplora-style
+//! API provides enough data for a trace.
 //!
-//! What is fetched is kept. A check fetches within its time and answers with what is there then; what is
-//! missing is unresolved, and the answer says `partial`. A background job fetches the rest, and the next check
-//! finds it (`background/histories`).
+//! Fetched data is stored. A check fetches within its time limit and answers with the data
+//! available at its end; missing data is unresolved, and the answer says `partial`. A background
+//! job fetches the rest for the next check (`background/histories`).
 //!
-//! - `kept`: what is kept of it, and how long it may be used
+//! - `kept`: stored responses, and the time for which they may be used
 //! - `history`: an address's history from its transactions
-//! - `fetch`: fetching side by side, within a time
+//! - `fetch`: concurrent fetching within a time limit
 
 mod fetch;
 mod history;
@@ -148,7 +148,8 @@ impl OnDemand {
         Ok(Traced::facts(facts, revision))
     }
 
-    /// The newest block, and when the API said so. What it said before counts where it does not answer.
+    /// The newest block, and the time at which the API reported it; the last known one if the API
+    /// does not answer.
     async fn newest(&self, fetching: &Fetching, now: Timestamp) -> Option<(BlockRef, Timestamp)> {
         let known = *self.tip.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, at)) = known
@@ -164,7 +165,8 @@ impl OnDemand {
         known
     }
 
-    /// What can be had of what a trace wants: what is kept, and what is fetched in time.
+    /// The available part of the data that a trace requests: stored responses, and those fetched in
+    /// time.
     async fn supply(
         &self,
         fetching: &Fetching,
@@ -205,8 +207,8 @@ impl OnDemand {
 
 #[async_trait]
 impl ChainReader for OnDemand {
-    /// Traces as far as the time bound of the source allows. A source that fails is no error: what is stored
-    /// of its earlier answers is used.
+    /// Traces as far as the time limit of the source allows. A failing source is no error: its
+    /// stored earlier responses are used.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
         self.trace_within(request, self.bound).await
     }
@@ -216,7 +218,7 @@ impl ChainReader for OnDemand {
     }
 }
 
-/// Which transactions an answer rests on.
+/// Transactions on which an answer rests.
 #[derive(Debug, Default)]
 struct Seen(BTreeSet<Txid>);
 

@@ -1,4 +1,4 @@
-//! What an API must have said before an address counts as looked at.
+//! Responses that an API must have given before an address counts as searched.
 
 use std::sync::{
     Arc, Mutex, MutexGuard,
@@ -22,16 +22,16 @@ use assay_store::SqliteStore;
 
 use super::*;
 
-/// How an API fails to tell what it knows.
+/// A failure of an API to return data that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Silence {
-    /// Nothing but the newest block is told.
+    /// The API returns only the newest block.
     AllButTheTip,
     /// Pages are empty although the summary counts transactions.
     Pages,
-    /// Who spends what is told of no output.
+    /// The API returns no spender of any output.
     Spends,
-    /// Transactions are not there when they are asked for one by one.
+    /// The API returns no single transaction.
     Transactions,
 }
 
@@ -149,7 +149,7 @@ fn owner(number: u8) -> ScriptOwner {
     ScriptOwner::KeyHash([number; 20])
 }
 
-/// Person 1, to whom person 3 paid 40 of 50 mined coins, and who paid 15 of them to person 2.
+/// Person 1, which got 40 of person 3's 50 mined coins, and paid 15 of them to person 2.
 fn subject() -> CanonicalAddress {
     owner(1).address(ChainId::BTC).unwrap()
 }
