@@ -1,4 +1,4 @@
-//! Whether a source serves the chain that it is asked for, by blocks that everybody knows.
+//! Verification that a source serves the requested chain, by well-known blocks.
 //!
 //! Chains that were split off another one share its first block; blocks behind the split tell them apart,
 //! as far as a source reaches them. Test networks have first blocks of their own.
@@ -7,7 +7,7 @@ use assay_engine::chain::ChainId;
 
 use super::{ChainParams, SourceError};
 
-/// Whether blocks of test networks may stand for a chain's own.
+/// Acceptance of blocks of test networks for a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestNetworks {
     /// No: their money is worth nothing.
@@ -17,7 +17,7 @@ pub enum TestNetworks {
 }
 
 impl TestNetworks {
-    /// Allowed where somebody said so.
+    /// `Allowed` if `allowed` is true.
     #[must_use]
     pub const fn allowed_if(said: bool) -> Self {
         if said { Self::Allowed } else { Self::Refused }
@@ -32,9 +32,9 @@ struct Landmark {
     chains: &'static [&'static str],
 }
 
-/// As wallets and nodes of these chains have them. Bitcoin Cash parted with the first height, Bitcoin SV
-/// from it with the second, eCash with the last; of Bitcoin Gold none of its own is known here, only that
-/// it has none of these from 491,407 on.
+/// As wallets and nodes of these chains have them. Bitcoin Cash split off at the first height,
+/// Bitcoin SV from it at the second, eCash at the last; of Bitcoin Gold no block of its own is
+/// listed here; it has none of these from 491,407 on.
 static LANDMARKS: [Landmark; 6] = [
     Landmark {
         height: 478_559,
@@ -71,12 +71,13 @@ static LANDMARKS: [Landmark; 6] = [
 /// A chain of which nothing is known.
 const ANOTHER: &str = "another chain";
 
-/// Checks that `source`, of which `hash_at` says the hash of the block at a height, serves `chain`, as far
-/// as it has blocks that tell.
+/// Checks that `source` serves `chain`, as far as it has blocks that identify it. `hash_at` returns
+/// the hash of the source's block at a height.
 ///
 /// # Errors
 ///
-/// Where it serves another chain, or a test network and those are refused; and where it gives no answer.
+/// Returns an error if the source serves another chain or, with those refused, a test network, and
+/// if it does not answer.
 pub fn check(
     chain: ChainId,
     source: &str,
@@ -133,7 +134,7 @@ mod tests {
         hex::decode(text).unwrap().try_into().unwrap()
     }
 
-    /// What is said of a source with these blocks.
+    /// Error message for a source with these blocks.
     fn said(chain: &str, blocks: &[(u64, &str)], test_networks: TestNetworks) -> String {
         let chain = chain.parse().unwrap();
         let checked = check(chain, "http://node", test_networks, |height| {
@@ -174,7 +175,7 @@ mod tests {
             // Before that there is nothing to tell.
             assert_eq!(said(wanted, &blocks("btc", 1), TestNetworks::Refused), "");
         }
-        // A chain that nobody here knows, which parted from Bitcoin Cash later.
+        // An unknown chain that split off Bitcoin Cash later.
         let mut unknown = blocks("bch", u64::MAX);
         unknown.last_mut().unwrap().1 = TESTNET;
         let said = said("bch", &unknown, TestNetworks::Refused);

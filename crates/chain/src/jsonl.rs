@@ -30,7 +30,7 @@ use super::{BlockSource, SourceError, TipRef, hash::hash_text};
 /// The most bytes of a line: a transaction that fills the largest block has a tenth of it.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
-/// How packed files begin: gzip, bzip2, xz, zip.
+/// First bytes of packed files: gzip, bzip2, xz, zip.
 const PACKED: [&[u8]; 4] =
     [&[0x1F, 0x8B], b"BZh", &[0xFD, b'7', b'z', b'X', b'Z', 0], b"PK\x03\x04"];
 
@@ -45,7 +45,7 @@ pub struct JsonLines<R> {
     blocks: Vec<Place>,
 }
 
-/// Where a block's lines begin.
+/// Position of the first line of a block.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     hash: [u8; 32],
@@ -58,7 +58,7 @@ impl JsonLines<File> {
     ///
     /// # Errors
     ///
-    /// Where it cannot be read, and as [`JsonLines::index`].
+    /// Returns an error if the file cannot be read, and those of [`JsonLines::index`].
     pub fn open(chain: ChainId, path: &Path) -> Result<Self, SourceError> {
         let failed = |source| SourceError::Read { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?;
@@ -71,7 +71,7 @@ impl JsonLines<File> {
     }
 }
 
-/// What a packed file holds, in a private file.
+/// The contents of a packed file, in a private file.
 fn unpacked(path: &Path) -> io::Result<File> {
     const LIMITS: InputLimits = InputLimits {
         file_bytes: u64::MAX,
@@ -85,11 +85,11 @@ fn unpacked(path: &Path) -> io::Result<File> {
 }
 
 impl<R: Read + Seek + Send> JsonLines<R> {
-    /// Finds the blocks of a file, which messages call `file`.
+    /// Indexes the blocks of a file, which messages call `file`.
     ///
     /// # Errors
     ///
-    /// Where a line names no block, or one that does not follow the one before it.
+    /// Returns an error if a line names no block, or one that does not follow the previous one.
     pub fn index(chain: ChainId, file: &str, mut input: R) -> Result<Self, SourceError> {
         let wrong = |line, reason| SourceError::Line { file: file.to_owned(), line, reason };
         input.rewind().map_err(|error| wrong(1, error.to_string()))?;
@@ -195,7 +195,7 @@ impl<R: Read + Seek + Send> BlockSource for JsonLines<R> {
     }
 }
 
-/// That a block may stand behind another.
+/// Checks that a block may follow another.
 fn follows(last: &BlockRef, next: &BlockRef) -> Result<(), String> {
     if next.height == last.height && next.hash == last.hash {
         return Err(format!("block {} has another parent or time than before", next.height));

@@ -1,4 +1,4 @@
-//! Which source of blocks a location stands for.
+//! Locations of blocks, and the source that each stands for.
 
 use std::{
     fmt,
@@ -26,7 +26,7 @@ use crate::{
 /// Longest time for one answer of a server: a large block as JSON from a busy node.
 const ANSWER_TIME: Duration = Duration::from_mins(1);
 
-/// Where blocks come from.
+/// Location of blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockLocation {
     /// A file in the JSON-lines format.
@@ -35,16 +35,16 @@ pub enum BlockLocation {
     Files(Vec<PathBuf>),
     /// A node's JSON-RPC.
     Node {
-        /// Where.
+        /// URL of the node.
         url: String,
-        /// How it lets us in.
+        /// Credentials for the node.
         credentials: Credentials,
     },
     /// An Esplora server.
     Esplora(String),
 }
 
-/// How a node lets us in.
+/// Credentials for a node.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credentials {
     /// Without.
@@ -66,13 +66,14 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Opens a source of blocks. It may read or connect at once. `complete` says that every block from the
-/// chain's first on is, or will be, recorded: then nobody needs to be asked what inputs spend. That it is the
-/// right chain is checked first, except of a file of one's own making.
+/// Opens a source of blocks. It may read or connect at once. If `complete` is true, every block
+/// from the chain's first on is, or will be, recorded, so that spent outputs need not be requested.
+/// The chain is verified first, except for a file in the JSON-lines format.
 ///
 /// # Errors
 ///
-/// Where it cannot be read, or is of another chain, or of a test network and those are refused.
+/// Returns an error if the source cannot be read, is of another chain, or is of a test network and
+/// those are refused.
 pub fn open(
     chain: ChainId,
     location: &BlockLocation,
@@ -101,11 +102,12 @@ pub fn open(
     })
 }
 
-/// Opens an API that tells the histories of addresses. What fails is asked again within `bound` only.
+/// Opens an API that provides the histories of addresses. Failed requests are retried within
+/// `bound` only.
 ///
 /// # Errors
 ///
-/// Where the endpoint is no URL.
+/// Returns an error if the endpoint is no URL.
 pub fn histories(
     chain: ChainId,
     endpoint: &str,
@@ -133,7 +135,7 @@ fn known(credentials: &Credentials) -> Result<Known, SourceError> {
     })
 }
 
-/// A server that is asked again where it does not answer.
+/// A server whose failed requests are retried.
 pub(super) fn server(url: &str, known: Known) -> Result<Server, SourceError> {
     let client = client(url, known, ANSWER_TIME)?;
     Ok(Server::new(Arc::new(client), Arc::new(Waiting), Backoff::default()))

@@ -1,8 +1,9 @@
-//! What a reader must know of each Bitcoin-like chain: one row each, from the chain's own node software.
+//! Parameters of each Bitcoin-like chain for its reader: one row each, from the chain's own node
+//! software.
 
 use assay_engine::chain::ChainId;
 
-/// How the blocks of a chain are read.
+/// Parameters for reading the blocks of a chain.
 #[derive(Debug)]
 pub struct ChainParams {
     /// The chain's identifier.
@@ -10,11 +11,11 @@ pub struct ChainParams {
     /// The four bytes before each block in a node's block files: the main network's, then those of test
     /// networks.
     pub magics: &'static [[u8; 4]],
-    /// What a block's header holds, and how its hash comes about.
+    /// Contents of a block's header, and the computation of its hash.
     pub header: HeaderForm,
-    /// How a transaction is written.
+    /// Serialization of a transaction.
     pub transactions: TransactionForm,
-    /// Whether a transaction may spend an output of one that comes later in the same block.
+    /// True if a transaction may spend an output of one that comes later in the same block.
     pub spends_later: bool,
     /// The largest amount that an output, or all of a transaction's together, can have, in base units.
     pub largest_amount: u64,
@@ -23,16 +24,16 @@ pub struct ChainParams {
     pub first_blocks: &'static [&'static str],
 }
 
-/// What a block's header holds, and how its hash comes about.
+/// Contents of a block's header, and the computation of its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderForm {
     /// Bitcoin's 80 bytes; their double SHA-256 is the hash.
     Plain {
-        /// Whether the hash itself is the proof of work.
+        /// True if the hash itself is the proof of work.
         proof: bool,
     },
-    /// Bitcoin's 80 bytes and their hash, followed by the proof of work of another chain's block where
-    /// the version says so.
+    /// Bitcoin's 80 bytes and their hash, followed by the proof of work of another chain's block if
+    /// the version announces it.
     AuxPow,
     /// Zcash's 140 bytes and an Equihash solution; the double SHA-256 of all is the hash.
     Equihash,
@@ -40,10 +41,10 @@ pub enum HeaderForm {
     Other,
 }
 
-/// How a transaction is written.
+/// Serialization of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionForm {
-    /// As Bitcoin's first ones.
+    /// The form of Bitcoin's first transactions.
     Plain,
     /// With segregated witness (BIP 144).
     Witness,
@@ -182,7 +183,7 @@ static PARAMS: [ChainParams; 9] = [
 ];
 
 impl ChainParams {
-    /// How blocks of `chain` are read; `None` where it is not Bitcoin-like.
+    /// Parameters of `chain`; `None` if it is not Bitcoin-like.
     #[must_use]
     pub fn of(chain: ChainId) -> Option<&'static Self> {
         PARAMS.iter().find(|params| params.id == chain.as_str())
@@ -194,7 +195,7 @@ impl ChainParams {
         self.id.parse::<ChainId>().map_or(self.id, |chain| chain.info().name)
     }
 
-    /// Whether blocks are read in the bytes that nodes store and exchange.
+    /// True if blocks are read in the bytes that nodes store and exchange.
     #[must_use]
     pub const fn reads_raw(&self) -> bool {
         matches!(self.header, HeaderForm::Plain { .. } | HeaderForm::AuxPow)
@@ -213,13 +214,13 @@ impl ChainParams {
         PARAMS.iter().find(|params| params.magics.first() == Some(magic))?.id.parse().ok()
     }
 
-    /// Whether `hash` is that of the main network's first block.
+    /// True if `hash` is that of the main network's first block.
     #[must_use]
     pub fn begins_with(&self, hash: &[u8; 32]) -> bool {
         self.first_blocks.first().is_some_and(|first| *first == hex::encode(hash))
     }
 
-    /// Whether `hash` may be this chain's first block: it is, or no other chain's either.
+    /// True if `hash` may be this chain's first block: it is, or it is no other chain's either.
     #[must_use]
     pub fn may_begin_with(&self, hash: &[u8; 32]) -> bool {
         let text = hex::encode(hash);
@@ -246,7 +247,7 @@ mod tests {
         let of = |chain: &str| ChainParams::of(chain.parse().unwrap()).unwrap();
         assert!(of("btc").may_begin_with(&bitcoin) && of("bch").may_begin_with(&bitcoin));
         assert!(!of("btc").may_begin_with(&litecoin) && of("ltc").may_begin_with(&litecoin));
-        // A private test network is nobody's.
+        // A private test network belongs to no chain.
         assert!(of("btc").may_begin_with(&[7; 32]));
         assert_eq!(ChainParams::chain_of_first_block(&litecoin).unwrap().as_str(), "ltc");
         for params in &PARAMS {

@@ -29,20 +29,20 @@ pub struct NodeError {
 }
 
 impl NodeError {
-    /// Whether there is no block at a height: −8 of Bitcoin Core, −1 of btcd.
+    /// True if there is no block at a height: −8 of Bitcoin Core, −1 of btcd.
     #[must_use]
     pub fn is_out_of_range(&self) -> bool {
         matches!(self.code, -1 | -8) && self.says("out of range")
     }
 
-    /// Whether a block is not there, or not in the chain any more: −5 of all, −32603 of btcd.
+    /// True if a block does not exist, or is no longer in the chain: −5 of all, −32603 of btcd.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.code == -5 || (self.code == -32603 && self.says("not in the main chain"))
     }
 
-    /// Whether the node does not understand a question that another may: unknown methods and
-    /// parameters of the wrong type.
+    /// True if the node does not support a request that another may: unknown methods and parameters
+    /// of the wrong type.
     #[must_use]
     pub fn is_unknown_form(&self) -> bool {
         match self.code {
@@ -57,14 +57,14 @@ impl NodeError {
     }
 }
 
-/// What a node answers to one call.
+/// Response of a node to one call.
 pub type Reply = Result<Box<RawValue>, NodeError>;
 
-/// A node that is asked over JSON-RPC.
+/// A node's JSON-RPC interface.
 #[derive(Clone, Debug)]
 pub struct Rpc {
     server: Server,
-    /// Whether the node takes several calls at once; found out by trying.
+    /// True if the node supports batches of calls; determined by the first attempt.
     batches: Arc<AtomicBool>,
 }
 
@@ -110,17 +110,17 @@ impl Rpc {
         Self { server: self.server.with_max_bytes(bytes), batches: Arc::clone(&self.batches) }
     }
 
-    /// Whether the node takes several questions at once, as far as is known.
+    /// True if the node supports batches of calls, as far as is known.
     #[must_use]
     pub fn supports_batches(&self) -> bool {
         self.batches.load(Ordering::Relaxed)
     }
 
-    /// Asks one question.
+    /// Sends one request.
     ///
     /// # Errors
     ///
-    /// Where no answer can be had, or none that can be read. A refusal is an answer.
+    /// Returns an error if there is no response or it cannot be parsed. A refusal is a response.
     pub fn call(&self, method: &str, params: &Value) -> Result<Reply, SourceError> {
         self.ask(method, params, |reply| reply.map(ToOwned::to_owned))
     }
@@ -142,22 +142,22 @@ impl Rpc {
         })
     }
 
-    /// Asks the same with different parameters, all at once where the node lets us. Answers are in the
-    /// order of the questions.
+    /// Sends the same request with different parameters, in one batch if the node supports that.
+    /// Responses are in the order of the requests.
     ///
     /// # Errors
     ///
-    /// As [`Rpc::call`].
+    /// Those of [`Rpc::call`].
     pub fn calls(&self, method: &str, all: &[Value]) -> Result<Vec<Reply>, SourceError> {
         self.each(method, all, |_, reply| reply.map(ToOwned::to_owned))
     }
 
-    /// As [`Rpc::calls`], and `read` makes something of each answer where it stands, so that a large one
-    /// is in memory once. It is given the question's place; answers may come in any order.
+    /// As [`Rpc::calls`], with `read` applied to each response in place, so that a large one is in
+    /// memory only once. `read` gets the index of the request; responses may come in any order.
     ///
     /// # Errors
     ///
-    /// As [`Rpc::call`].
+    /// Those of [`Rpc::call`].
     pub fn each<T>(
         &self,
         method: &str,
@@ -208,7 +208,8 @@ impl Rpc {
         })
     }
 
-    /// Reads an answer's JSON. What is cut off or empty comes from a node that stops: it may pass.
+    /// Parses a response as JSON. A truncated or empty one comes from a node that is stopping: the
+    /// error is transient.
     fn parse<'a, T: Deserialize<'a>>(
         &self,
         method: &str,
@@ -228,11 +229,11 @@ impl Rpc {
         })
     }
 
-    /// Reads what a node answered.
+    /// Reads a node's response.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read.
+    /// Returns an error if the response cannot be parsed.
     pub fn read<'a, T: Deserialize<'a>>(
         &self,
         what: &str,
@@ -245,7 +246,7 @@ impl Rpc {
         })
     }
 
-    /// The error for a refusal that helps nobody.
+    /// The error for a refusal without an alternative.
     #[must_use]
     pub fn refused(&self, what: &str, error: NodeError) -> SourceError {
         let NodeError { code, message } = error;
@@ -257,8 +258,8 @@ fn call(method: &str, params: &Value, id: u64) -> Value {
     json!({ "jsonrpc": "1.0", "id": id, "method": method, "params": params })
 }
 
-/// Whether an answer is the one to the question with this number. A request that could not be read is
-/// answered without a number.
+/// True if a response is the one to the request with this number. A request that could not be
+/// parsed is answered without a number.
 fn is_answer_to(envelope: &Envelope<'_>, id: u64) -> bool {
     envelope.id.is_null() || envelope.id.as_u64() == Some(id)
 }

@@ -26,7 +26,7 @@ pub struct BatchLimit {
 }
 
 impl BatchLimit {
-    /// A limit of so many blocks, whatever their size.
+    /// A limit of the given number of blocks, regardless of their size.
     #[must_use]
     pub const fn of_blocks(blocks: usize) -> Self {
         Self { blocks, entries: usize::MAX }
@@ -130,7 +130,7 @@ pub enum SourceError {
         chain: ChainId,
         /// The kind of source.
         how: &'static str,
-        /// What to do instead.
+        /// Alternative to use.
         instead: &'static str,
     },
     /// Bytes that are no block, or not the requested one.
@@ -138,7 +138,7 @@ pub enum SourceError {
     Raw {
         /// The file, or the server and the request.
         origin: String,
-        /// What is wrong.
+        /// Description of the problem.
         #[source]
         source: RawError,
     },
@@ -156,7 +156,7 @@ pub enum SourceError {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong, and what is expected.
+        /// Description of the problem, and the expected content.
         reason: String,
     },
     /// An invalid line.
@@ -166,7 +166,7 @@ pub enum SourceError {
         file: String,
         /// Line number, from 1.
         line: u64,
-        /// What is wrong.
+        /// Description of the problem.
         reason: String,
     },
     /// A server that does not answer after all retries.
@@ -184,7 +184,7 @@ pub enum SourceError {
         url: String,
         /// The HTTP status.
         status: u16,
-        /// What to check.
+        /// Setting to check.
         hint: &'static str,
     },
     /// A response above the limit of bytes.
@@ -214,7 +214,7 @@ pub enum SourceError {
         url: String,
         /// The request.
         what: String,
-        /// What is wrong.
+        /// Description of the problem.
         reason: String,
     },
     /// A response that contradicts itself or the request.
@@ -224,7 +224,7 @@ pub enum SourceError {
         url: String,
         /// The request.
         what: String,
-        /// What is wrong.
+        /// Description of the problem.
         reason: String,
     },
     /// A server of another chain.
@@ -257,7 +257,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// Whether the data is invalid, as opposed to a failure of the connection.
+    /// True if the data is invalid, as opposed to a failure of the connection.
     #[must_use]
     pub const fn is_input(&self) -> bool {
         matches!(
@@ -272,8 +272,8 @@ impl SourceError {
         )
     }
 
-    /// Whether the same request may succeed later: the source is unavailable, or the chain was reorganised
-    /// while it was read.
+    /// True if the same request may succeed later: the source is unavailable, or the chain was
+    /// reorganised while it was read.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::NoBlock { .. } | Self::NotOnChain { .. } | Self::Unreachable { .. })

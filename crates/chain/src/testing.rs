@@ -9,7 +9,7 @@ use crate::params::TransactionForm;
 /// The easiest target, as test networks have it.
 pub(crate) const EASY: u32 = 0x207f_ffff;
 
-/// A transaction in bytes; what it spends as (transaction, place), and values with scripts.
+/// A transaction in bytes; its inputs as (transaction, index), and values with scripts.
 pub(crate) fn transaction(spends: &[([u8; 32], u32)], pays: &[(u64, &[u8])]) -> Vec<u8> {
     let inputs: Vec<_> = spends.iter().map(|(txid, place)| (*txid, *place, Vec::new())).collect();
     write(&inputs, pays)

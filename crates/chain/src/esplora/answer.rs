@@ -1,5 +1,5 @@
-//! What an Esplora API answers, read and checked: identifiers are recomputed from what a transaction is
-//! said to hold, hashes from what a header is.
+//! Reads and checks responses of an Esplora API: identifiers are recomputed from the contents of
+//! transactions, hashes from headers.
 
 use assay_engine::{
     chain::ChainId,
@@ -90,7 +90,7 @@ pub(super) struct OutspendAnswer {
     status: StatusAnswer,
 }
 
-/// Reads answers about one chain. What is wrong is said in words.
+/// Reads responses about one chain. Errors are texts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
     pub(super) chain: ChainId,

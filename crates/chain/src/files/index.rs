@@ -1,4 +1,4 @@
-//! Where each block of the files is, and which of them make up the chain.
+//! Index of the blocks in files: the position of each, and the blocks that make up the chain.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
 
@@ -15,8 +15,9 @@ pub(super) const LARGEST_BLOCK: u64 = 128 * 1024 * 1024;
 /// Before each block: a magic number and its length.
 const BEFORE_BLOCK: u64 = 8;
 
-/// Where a block is, and what it follows. Hashes are cut short ([`short`]): among ten million blocks it is
-/// a chance of one in a hundred thousand that two share one, and reading them notices.
+/// Position of a block, and its predecessor. Hashes are shortened ([`short`]): among ten million
+/// blocks the probability that two share one is one in a hundred thousand, and reading them detects
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) id: u64,
@@ -28,7 +29,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether it is a chain's first block.
+    /// True if it is a chain's first block.
     pub(super) const fn is_first(&self) -> bool {
         self.parent == 0
     }
@@ -145,8 +146,9 @@ impl Scan<'_> {
         Ok(Some(header).filter(|header| !proof || header.is_met_by(&header.hash())))
     }
 
-    /// Goes behind the next magic number, and says whether it is there at once, where one block follows
-    /// the other; `None` at the end. What a node that was killed left between blocks is passed over.
+    /// Moves behind the next magic number and returns whether it follows at once, as one block
+    /// follows the other; `None` at the end. Bytes that a killed node left between blocks are
+    /// skipped.
     fn find_magic(&mut self) -> io::Result<Option<bool>> {
         let mut window = [0; 4];
         let mut read = 0_u64;
@@ -201,12 +203,12 @@ impl Index {
         Self { entries, chain }
     }
 
-    /// How many blocks the chain has.
+    /// Number of blocks in the chain.
     pub(super) const fn len(&self) -> usize {
         self.chain.len()
     }
 
-    /// How many blocks are not part of it.
+    /// Number of blocks that are not part of the chain.
     pub(super) const fn left_out(&self) -> u64 {
         (self.entries.len() - self.chain.len()) as u64
     }

@@ -1,8 +1,9 @@
 //! Blocks of files: the block files of a node (`blk*.dat`), and files of one raw block.
 //!
-//! Nodes write blocks in the order in which they arrive, side branches too. All files are looked through
-//! once for where each block is and what it follows ([`index`]); then blocks are read one by one, in the
-//! order of the chain with the most work. Memory grows by some 50 bytes a block, whatever their size.
+//! Nodes write blocks in the order in which they arrive, side branches too. All files are scanned
+//! once for the position and the predecessor of each block ([`index`]); then blocks are read one by
+//! one, in the order of the chain with the most work. Memory grows by some 50 bytes a block,
+//! regardless of block sizes.
 
 mod index;
 mod open;
@@ -39,13 +40,13 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// Looks through files and folders: of a folder, its block files, or those of its `blocks` folder,
+    /// Indexes files and folders: of a folder, its block files, or those of its `blocks` folder,
     /// or, if it has none, all of its files. Packed files are unpacked.
     ///
     /// # Errors
     ///
-    /// Where raw blocks of the chain are not read, a file cannot be read or holds something else, or
-    /// nothing tells the height of the blocks.
+    /// Returns an error if raw blocks of the chain are not supported, a file cannot be read or
+    /// holds something else, or the height of the blocks cannot be determined.
     pub fn open(chain: ChainId, paths: &[PathBuf]) -> Result<Self, SourceError> {
         let unsupported = SourceError::Unsupported {
             chain,
@@ -77,14 +78,14 @@ impl FileSource {
         Ok(source)
     }
 
-    /// How many blocks of the files do not belong to the chain that is read: side branches, and blocks
-    /// whose predecessors are in none of the files.
+    /// Number of blocks of the files that do not belong to the chain that is read: side branches,
+    /// and blocks whose predecessors are in none of the files.
     #[must_use]
     pub const fn left_out(&self) -> u64 {
         self.index.left_out()
     }
 
-    /// How many blocks are cut off at the end of their file, as a running node leaves them.
+    /// Number of blocks that are cut off at the end of their file, as a running node leaves them.
     #[must_use]
     pub const fn cut_off(&self) -> u64 {
         self.cut_off
@@ -123,11 +124,12 @@ impl FileSource {
         })
     }
 
-    /// Checks that the files are of the chain, as far as they have blocks that tell.
+    /// Checks that the files are of the chain, as far as they have blocks that identify it.
     ///
     /// # Errors
     ///
-    /// Where they are not, or of a test network and those are refused; and where they cannot be read.
+    /// Returns an error if they are of another chain or, with those refused, of a test network, and
+    /// if they cannot be read.
     pub fn check_chain(&mut self, test_networks: TestNetworks) -> Result<(), SourceError> {
         let path = self.files.first().map(|file| file.path().display().to_string());
         let (chain, path) = (self.chain, path.unwrap_or_default());
@@ -229,7 +231,7 @@ impl BlockSource for FileSource {
 ///
 /// # Errors
 ///
-/// Where the file cannot be read or is no such block.
+/// Returns an error if the file cannot be read or is no such block.
 pub fn read_block(chain: ChainId, path: &Path, expected: Expected) -> Result<Block, SourceError> {
     let content = Content::new(path.to_owned())?;
     let mut opened = content.open().map_err(failed(path))?;

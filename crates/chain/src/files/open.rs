@@ -11,7 +11,7 @@ use assay_input::{InputLimits, Spooled};
 
 use crate::SourceError;
 
-/// How many bytes a key has.
+/// Length of a key in bytes.
 const KEY_BYTES: usize = 8;
 
 /// A packed file may hold this many bytes: a block file has 128 MiB.
@@ -25,7 +25,7 @@ type Key = [u8; KEY_BYTES];
 pub(super) struct Content {
     path: PathBuf,
     key: Option<Key>,
-    /// What a packed file holds.
+    /// The unpacked contents of a packed file.
     unpacked: Option<File>,
 }
 
@@ -41,7 +41,7 @@ impl Content {
         &self.path
     }
 
-    /// Whether a file that begins so, in clear, holds nothing yet: nodes take space beforehand.
+    /// True if a file with this start, in clear, is still empty: nodes allocate space beforehand.
     pub(super) fn is_blank(&self, start: [u8; 4]) -> bool {
         let zeros = self.key.unwrap_or_default();
         start == [0; 4] || zeros.starts_with(&start)
@@ -57,7 +57,7 @@ impl Content {
     }
 }
 
-/// Whether a file is named as a node names its block files.
+/// True if a file has the name of a node's block file.
 pub(super) fn is_block_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let number = name.strip_prefix("blk").and_then(|rest| rest.strip_suffix(".dat"));
@@ -82,7 +82,7 @@ fn key_beside(path: &Path) -> Result<Option<Key>, SourceError> {
     }
 }
 
-/// What a packed file holds, in a private file; `None` where it is not packed.
+/// The contents of a packed file, in a private file; `None` if it is not packed.
 fn unpacked(path: &Path) -> io::Result<Option<File>> {
     const PACKED: [&[u8]; 3] = [&[0x1F, 0x8B], b"BZh", &[0xFD, b'7', b'z', b'X', b'Z', 0]];
     const LIMITS: InputLimits = InputLimits {
@@ -105,12 +105,12 @@ fn unpacked(path: &Path) -> io::Result<Option<File>> {
 pub(super) struct Opened {
     file: File,
     key: Option<Key>,
-    /// Where the next byte is read from.
+    /// Position of the next byte to read.
     at: u64,
 }
 
 impl Opened {
-    /// So many bytes from a place on.
+    /// Reads `count` bytes from `offset` on.
     pub(super) fn bytes(&mut self, offset: u64, count: u32) -> io::Result<Vec<u8>> {
         self.seek(SeekFrom::Start(offset))?;
         let mut bytes = vec![0; count as usize];

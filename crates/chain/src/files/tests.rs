@@ -36,7 +36,8 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
     let take = |blocks: &[&(Vec<u8>, [u8; 32])]| -> Vec<u8> {
         blocks.iter().flat_map(|(bytes, _)| framed(MAIN, bytes)).collect()
     };
-    // Out of order, with side branches, one block twice, what a killed node left, and empty space.
+    // Out of order, with side branches, one block twice, the remains of a killed node, and empty
+    // space.
     let one = take(&[&main[0], &main[2], &main[1], &side[0], &main[3]]);
     let junk = [&MAIN[..], &[90, 0, 0, 0], NO_TEXT.as_bytes(), &[0; 30]].concat();
     let two = [

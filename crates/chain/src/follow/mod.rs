@@ -1,7 +1,7 @@
 //! Ingesting: records a chain's blocks in a graph, first as a backfill, then through reorganisations.
 //!
-//! Every batch of blocks is one transaction that contains the cursor. Whatever ends the program, the graph
-//! holds the chain up to some block and continues from there.
+//! Every batch of blocks is one transaction that contains the cursor. If the program ends at any
+//! point, the graph holds the chain up to some block, and the next run continues from there.
 //!
 //! - [`run`]: steps towards the source's newest block
 //! - [`record`]: batches of blocks
@@ -44,7 +44,7 @@ pub struct IngestRequest {
     pub to: Option<u64>,
     /// Interval of checks for new blocks; `None` ends at the newest block.
     pub follow: Option<Duration>,
-    /// Whether the chain is demo data.
+    /// True if the chain is demo data.
     pub sample: bool,
 }
 

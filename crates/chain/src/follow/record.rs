@@ -16,8 +16,8 @@ const BATCH_ENTRIES: usize = 60_000;
 const MOST_BLOCKS: usize = 512;
 
 impl Run<'_> {
-    /// Records blocks up to `target`, reading the next ones while some are written. Stops at a block
-    /// that does not follow what is recorded then, and says so.
+    /// Records blocks up to `target`, reading the next ones while some are written. Returns an
+    /// error at a block that does not follow the recorded ones.
     pub(super) async fn catch_up(
         &mut self,
         target: u64,
@@ -52,8 +52,8 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Leaves of these blocks those that follow what is recorded one after the other, and says what is
-    /// wrong with the first that does not.
+    /// Keeps the blocks that follow the recorded ones without a gap, and returns the error of the
+    /// first one that does not.
     fn cut_stray(&self, blocks: &mut Vec<Block>) -> Option<IngestError> {
         let mut before = self.writer.tip().map(|tip| tip.block);
         for (place, block) in blocks.iter().enumerate() {

@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use super::{run::RETRIES, *};
 use crate::TipRef;
 
-/// A source that gives what it was given, from its first block on.
+/// A source with given blocks, from its first block on.
 #[derive(Clone, Default)]
 struct Given {
     blocks: Vec<Block>,
-    /// Whether every block is taken away while it is read.
+    /// True if every block is removed while it is read.
     gone: bool,
-    /// How often blocks were asked for.
+    /// Number of requests for blocks.
     asked: Arc<AtomicUsize>,
 }
 
@@ -69,7 +69,7 @@ fn given(blocks: Vec<Block>) -> Given {
     Given { blocks, ..Given::default() }
 }
 
-/// What a person is told.
+/// Collects the notices.
 #[derive(Default)]
 struct Heard(Mutex<Vec<String>>);
 
@@ -103,7 +103,7 @@ impl Place {
         let directory = self.directory.path();
         let graphs = SqliteGraphs::new(directory);
         let clock = Clock::new(|| Timestamp::UNIX_EPOCH);
-        // Whoever asks without end is stopped.
+        // A reader without end is stopped.
         let ingesting = ingest(&graphs, Box::new(source), request, &clock, &self.heard);
         tokio::time::timeout(Duration::from_mins(1), ingesting).await.expect("it ends")
     }
@@ -121,7 +121,7 @@ async fn a_source_that_goes_on_from_another_block_is_refused() {
     let place = Place::new();
     place.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
     let stray = place.ingest(given(branch(2, 2..=5)), ONCE).await.unwrap_err();
-    // ...it is said what is wrong and what would be right, and nothing is recorded.
+    // ...the error names the problem and the expected block, and nothing is recorded.
     assert!(matches!(stray, IngestError::Unconnected { height: 2, .. }), "{stray}");
     let told = stray.to_string();
     let (parent, recorded) = ("0201".repeat(16), "0101".repeat(16));

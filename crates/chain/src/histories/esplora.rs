@@ -15,7 +15,7 @@ use crate::{SourceError, TestNetworks, esplora::Esplora};
 pub struct EsploraHistories {
     esplora: Esplora,
     test_networks: TestNetworks,
-    /// Whether it was verified to serve the chain.
+    /// True if the server was verified to serve the chain.
     verified: AtomicBool,
 }
 

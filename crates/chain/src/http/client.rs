@@ -16,7 +16,7 @@ const MOST_REDIRECTS: u32 = 5;
 /// Connections kept open to one server.
 const MOST_IDLE: usize = 16;
 
-/// How a server knows us.
+/// Credentials for a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credentials {
     /// Not at all.
@@ -56,12 +56,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// A server at `url`. A name and password within it count where `credentials` has none. An answer
-    /// takes at most `timeout`.
+    /// A server at `url`. A name and password in the URL are used if `credentials` has none. A
+    /// response takes at most `timeout`.
     ///
     /// # Errors
     ///
-    /// Where it is no http or https URL.
+    /// Returns an error if `url` is no http or https URL.
     pub fn new(url: &str, credentials: Credentials, timeout: Duration) -> Result<Self, InvalidUrl> {
         let (url, within) = split_user(url)?;
         let agent = EgressSettings::from_environment()

@@ -234,7 +234,7 @@ impl Server {
     }
 }
 
-/// The failure that a status stands for, whatever the request.
+/// The failure that a status stands for, for every request.
 fn common(url: &str, answer: &Response) -> Option<AttemptError> {
     let passing = |reason: &str| {
         let reason = format!("{reason} ({})", answer.status);

@@ -2,7 +2,7 @@ use std::sync::Mutex;
 
 use super::*;
 
-/// Answers one after the other, whatever is asked; then none.
+/// Answers in a fixed order, for any requests; then none.
 #[derive(Debug)]
 pub(crate) struct Script {
     url: String,

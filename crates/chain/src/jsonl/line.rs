@@ -85,7 +85,7 @@ struct Output<'a> {
     value: Value,
 }
 
-/// Who holds a coin, in one of four ways.
+/// Owner of an output, in one of four forms.
 struct Held<'a>([Option<Cow<'a, str>>; 4]);
 
 /// The block of a line.
@@ -196,7 +196,7 @@ impl Held<'_> {
     }
 }
 
-/// What is wrong with a line's JSON, with the column.
+/// Description of the error in a line's JSON, with the column.
 fn reason(error: &serde_json::Error) -> String {
     // Every line is a text of its own: serde_json's line is always 1.
     error.to_string().replace(" at line 1 column ", " at column ")

@@ -146,7 +146,7 @@ fn input() -> impl Strategy<Value = TxInput> {
     (outpoint, prop::option::of(output())).prop_map(|(outpoint, spent)| TxInput { outpoint, spent })
 }
 
-/// What comes out of a pool, if anything does: so much, or nobody knows how much.
+/// Amount that comes out of a pool, if any: known or unknown.
 fn from_pool() -> impl Strategy<Value = Option<Option<u64>>> {
     prop_oneof![Just(None), any::<u64>().prop_map(|value| Some(Some(value))), Just(Some(None))]
 }

@@ -55,11 +55,11 @@ struct Held {
     value: u64,
 }
 
-/// Writes a block: a line for each transaction, or one for the block where it has none.
+/// Writes a block: a line for each transaction, or one for the block if it has none.
 ///
 /// # Errors
 ///
-/// Where `to` cannot be written.
+/// Returns an error if `to` cannot be written.
 pub fn write_block(chain: ChainId, block: &Block, to: &mut dyn Write) -> io::Result<()> {
     let BlockRef { height, hash, parent, time } = &block.reference;
     let (hash, parent) = (hash_text(hash), hash_text(parent));

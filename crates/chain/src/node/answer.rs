@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::decimal::Decimal;
 
-/// A block. Where its transactions stand, and as what, differs from node to node.
+/// A block. The form and position of its transactions differ from node to node.
 #[derive(Deserialize)]
 pub(super) struct BlockAnswer<T> {
     pub(super) hash: String,
@@ -50,7 +50,7 @@ pub(super) struct TransactionAnswer {
     pub(super) orchard: Option<OrchardAnswer>,
 }
 
-/// What a transaction spends.
+/// Input of a transaction.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InputAnswer {
@@ -76,7 +76,7 @@ pub(super) struct PrevoutAnswer {
     pub(super) script_pub_key: ScriptAnswer,
 }
 
-/// What a transaction makes.
+/// Output of a transaction.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OutputAnswer {
@@ -85,7 +85,7 @@ pub(super) struct OutputAnswer {
     pub(super) script_pub_key: ScriptAnswer,
 }
 
-/// What moves between a transaction and Zcash's first pool.
+/// Movement between a transaction and Zcash's first pool.
 #[derive(Deserialize)]
 pub(super) struct JoinSplitAnswer {
     pub(super) vpub_old: Decimal,

@@ -84,8 +84,9 @@ impl Fetcher {
         }
     }
 
-    /// As [`Fetcher::fetch`]; if the response is too large, one half of the blocks after the other, down to
-    /// single ones. Ends early, after at least one block, if `goes_on` returns `false` for those so far.
+    /// Fetches as [`Fetcher::fetch`] does; if the response is too large, it fetches one half of the
+    /// blocks after the other, down to single ones. Ends early, after at least one block, if
+    /// `goes_on` returns `false` for those so far.
     pub(super) fn fetch_in_parts(
         &self,
         wanted: &[BlockQuery],
@@ -237,7 +238,7 @@ impl Fetcher {
     }
 }
 
-/// Whether a response was above the limit of bytes.
+/// True if a response was above the limit of bytes.
 pub(super) const fn is_too_large(fetched: &Fetched) -> bool {
     matches!(fetched, Err(Failure::Source(SourceError::TooLarge { .. })))
 }

@@ -36,8 +36,9 @@ use super::{
 /// Options of a node as a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeOptions {
-    /// Whether to request the spent outputs, if the node supports that: needed if the first block is not the
-    /// chain's first. Without them blocks are fetched raw, which takes a fraction of the time.
+    /// True to request the spent outputs, if the node supports that: needed if the first block is
+    /// not the chain's first. Without them blocks are fetched raw, which takes a fraction of the
+    /// time.
     pub prevouts: bool,
     /// Number of connections.
     pub connections: usize,
@@ -177,7 +178,7 @@ impl NodeSource {
             return vec![self.fetch_alone(*first, form)];
         }
         let mut fetched = self.fetch_together(wanted, form, entries);
-        // Whatever comes behind a block that is missing is of no use.
+        // Blocks after a missing one cannot be used.
         let whole = fetched.iter().take_while(|fetched| fetched.is_ok()).count();
         fetched.truncate(whole + 1);
         if !fetched.last().is_some_and(is_too_large) {
@@ -190,7 +191,7 @@ impl NodeSource {
         fetched
     }
 
-    /// Whether blocks are too large to be fetched beside others.
+    /// True if blocks are so large that each is fetched alone.
     fn is_alone(&self) -> bool {
         u64::try_from(self.block_bytes).is_ok_and(|bytes| bytes > self.options.shared_answer)
     }
@@ -218,7 +219,7 @@ impl NodeSource {
         let chunks: Vec<_> = wanted.chunks(fit.min(spread)).collect();
         let fetched: Vec<_> = chunks.iter().map(|_| Mutex::new(Vec::new())).collect();
         let (next, so_far) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        // So that sums stay within range.
+        // Keeps sums within range.
         let entries = entries.min(usize::MAX / 2);
         let goes_on = |fetched: &[Fetched]| {
             let more: usize =

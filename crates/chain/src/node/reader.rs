@@ -1,8 +1,9 @@
-//! What a node's answers say, checked.
+//! Reads and checks a node's responses.
 //!
-//! What an answer says is held against what it must add up to: the header's fields give the hash, the
-//! transactions the merkle root, and the fields of each transaction its identifier. So a node cannot
-//! change a value without being noticed, on chains whose transactions are written as Bitcoin's.
+//! A response is checked against its commitments: the header's fields give the hash, the
+//! transactions the merkle root, and the fields of each transaction its identifier. A node
+//! therefore cannot change a value unnoticed on chains whose transactions are serialized as
+//! Bitcoin's.
 
 use assay_engine::{
     chain::ChainId,
@@ -41,7 +42,7 @@ enum PoolMovement {
     Into(TxOut),
 }
 
-/// Reads answers about one chain's blocks. What is wrong is said in words.
+/// Reads responses about one chain's blocks. Errors are texts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
     pub(super) chain: ChainId,
@@ -107,7 +108,7 @@ impl Reader {
         Ok(BlockRef { height, hash: *hash, parent, time })
     }
 
-    /// That the header's fields give the hash.
+    /// Checks that the header's fields give the hash.
     fn check_hash<T>(
         self,
         answer: &BlockAnswer<T>,
@@ -209,7 +210,7 @@ impl Reader {
         })
     }
 
-    /// What the transaction moves out of a pool or into one.
+    /// Movement of the transaction into a pool or out of one.
     fn pool_movement(self, answer: &TransactionAnswer) -> Result<PoolMovement, String> {
         if self.params.transactions == TransactionForm::DashSpecial {
             let kind = answer.kind.as_ref().and_then(Value::as_u64);
@@ -238,7 +239,7 @@ impl Reader {
         })
     }
 
-    /// That a transaction's fields give its identifier, on chains where they do.
+    /// Checks that a transaction's fields give its identifier, on chains with that property.
     fn check_txid(
         self,
         txid: Txid,
@@ -316,8 +317,9 @@ fn read_inputs(answers: &[InputAnswer]) -> Result<Vec<ReadInput>, String> {
         .collect()
 }
 
-/// That the fields of one of Zcash's headers give the hash. One of them commits to something else with
-/// every upgrade; older nodes do not say which, so each that they give is tried.
+/// Checks that the fields of one of Zcash's headers give the hash. One of them is a commitment
+/// whose content changes with every upgrade; older nodes do not name it, so each candidate field is
+/// tried.
 fn check_equihash<T>(
     answer: &BlockAnswer<T>,
     hash: &[u8; 32],

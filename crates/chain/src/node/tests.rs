@@ -39,7 +39,7 @@ enum Dialect {
     Bytes,
     /// Blocks in bytes, by `false`; who asks otherwise than with JSON is not answered.
     OldBytes,
-    /// Blocks and what they spend, over REST.
+    /// Blocks and their spent outputs, over REST.
     Rest,
     /// Blocks in bytes by number, and descriptions of many times their size.
     Described,
@@ -201,7 +201,7 @@ fn a_node_that_only_knows_old_forms_is_read_too() {
         // Once the form is known, nothing else is tried.
         assert_eq!(node.requests.lock().unwrap().len(), 2);
     }
-    // Chains that are not read in bytes need another form, and say so.
+    // Chains whose raw blocks are not supported need another form; the error states it.
     let error = source(&node, "dash", true).block_at(3).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -341,7 +341,7 @@ fn all(source: &mut NodeSource, count: u64, portion: BatchLimit) -> (Vec<Block>,
 
 #[test]
 fn blocks_that_grow_are_fetched_in_answers_that_fit() {
-    // Given tiny blocks, so that many are asked for at once, and then large ones...
+    // Given tiny blocks, many of which are requested at once, and then large ones...
     for (shared, case) in
         [(60_000, "two at once"), (25_000, "one at once"), (15_000, "none beside others")]
     {

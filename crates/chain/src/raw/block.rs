@@ -29,7 +29,7 @@ pub struct RawBlock<'a> {
     pub transactions: Vec<RawTransaction<'a>>,
 }
 
-/// What is known of a block beforehand.
+/// Properties of a block that are known beforehand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     /// Its height.
@@ -43,7 +43,8 @@ impl<'a> RawBlock<'a> {
     ///
     /// # Errors
     ///
-    /// Where it is none, is not the one that is expected, or is not what its header commits to.
+    /// Returns an error if the bytes are no block, not the expected block, or do not match the
+    /// header's commitments.
     pub fn parse(
         bytes: &'a [u8],
         params: &ChainParams,
@@ -62,7 +63,7 @@ impl<'a> RawBlock<'a> {
             .map(|_| RawTransaction::read(&mut cursor, params.transactions))
             .collect::<Result<Vec<_>, _>>()?;
         if transactions.last().is_some_and(|last| last.moves_extension) {
-            // The extension block, which shows nothing of who pays whom.
+            // The extension block, which shows no payments.
             cursor.finish();
         }
         if cursor.at() < cursor.length() {
@@ -73,7 +74,7 @@ impl<'a> RawBlock<'a> {
         Ok(block)
     }
 
-    /// That the header commits to these transactions.
+    /// Checks that the header commits to these transactions.
     fn check(&self) -> Result<(), RawError> {
         let hash = || hex::encode(self.hash);
         let root = merkle_root(self.transactions.iter().map(|transaction| transaction.txid))
@@ -103,11 +104,11 @@ impl<'a> RawBlock<'a> {
         height_in_coinbase(self.header.version, input.script)
     }
 
-    /// The block as every reader gives it.
+    /// The block in the form that every reader returns.
     ///
     /// # Errors
     ///
-    /// Where neither `height` nor the block itself says its height.
+    /// Returns an error if neither `height` nor the block itself states its height.
     pub fn into_block(self, chain: ChainId, height: Option<u64>) -> Result<Block, RawError> {
         let height = height
             .or_else(|| self.height())

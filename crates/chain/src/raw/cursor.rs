@@ -10,37 +10,37 @@ pub enum RawError {
         "it is cut off: {what} at byte {at} needs {needed} bytes, but it ends at byte {length}"
     )]
     Ends {
-        /// What was being read.
+        /// Item that was being read.
         what: &'static str,
-        /// Where it begins.
+        /// Offset of the item.
         at: usize,
-        /// How many bytes it has.
+        /// Length of the item in bytes.
         needed: u64,
-        /// How many bytes there are in all.
+        /// Number of bytes in all.
         length: usize,
     },
     /// A count for which there are not enough bytes.
     #[error("at byte {at} there should be {count} {what}, more than {left} bytes can hold")]
     Count {
-        /// What is counted.
+        /// Items that are counted.
         what: &'static str,
-        /// Where the count stands.
+        /// Offset of the count.
         at: usize,
         /// The count.
         count: u64,
-        /// How many bytes are left.
+        /// Number of remaining bytes.
         left: usize,
     },
     /// A number in more bytes than it needs.
     #[error("at byte {at} a count is written in more bytes than it needs")]
     Wasteful {
-        /// Where.
+        /// Offset.
         at: usize,
     },
     /// A flag of transactions that has no meaning on this chain.
     #[error("at byte {at} a transaction has the flag {flag:#04x}, which this chain does not know")]
     Flag {
-        /// Where.
+        /// Offset.
         at: usize,
         /// The flag.
         flag: u8,
@@ -48,9 +48,9 @@ pub enum RawError {
     /// Bytes after the end.
     #[error("it should end at byte {at}, but has {length} bytes")]
     Longer {
-        /// Where it should end.
+        /// Offset of the expected end.
         at: usize,
-        /// How many bytes there are.
+        /// Number of bytes in all.
         length: usize,
     },
     /// A chain whose blocks are not read raw.
@@ -62,9 +62,9 @@ pub enum RawError {
     /// Another block than was asked for.
     #[error("it is block {found}, not {wanted}")]
     OtherBlock {
-        /// Which it is.
+        /// Hash of the block that was found.
         found: String,
-        /// Which it should be.
+        /// Hash of the block that was expected.
         wanted: String,
     },
     /// The hash is not below the target.
@@ -81,9 +81,9 @@ pub enum RawError {
     MerkleRoot {
         /// The block.
         hash: String,
-        /// What its header says.
+        /// Merkle root in the header.
         committed: String,
-        /// What its transactions give.
+        /// Merkle root of the transactions.
         computed: String,
     },
     /// Transactions twice in a row, which leave the merkle root as it was (CVE-2012-2459).
@@ -139,7 +139,7 @@ impl<'a> Cursor<'a> {
         self.all.get(self.at..).unwrap_or_default()
     }
 
-    /// What was read since `from`.
+    /// The bytes that were read since `from`.
     pub(super) fn since(&self, from: usize) -> &'a [u8] {
         self.all.get(from..self.at).unwrap_or_default()
     }
@@ -193,7 +193,7 @@ impl<'a> Cursor<'a> {
         if number < least { Err(RawError::Wasteful { at }) } else { Ok(number) }
     }
 
-    /// How many items follow, each of at least `smallest` bytes.
+    /// Number of items that follow, each of at least `smallest` bytes.
     pub(super) fn count(&mut self, smallest: usize, what: &'static str) -> Result<usize, RawError> {
         let at = self.at;
         let count = self.compact(what)?;

@@ -22,12 +22,12 @@ pub struct Header {
     pub time: u32,
     /// The target of its proof of work, in short.
     pub bits: u32,
-    /// What was varied to meet the target.
+    /// Number that miners vary to meet the target.
     pub nonce: u32,
 }
 
 impl Header {
-    /// How many bytes it has.
+    /// Length in bytes.
     pub const LENGTH: usize = 80;
 
     pub(super) fn read(bytes: &mut Cursor<'_>) -> Result<Self, RawError> {
@@ -42,11 +42,11 @@ impl Header {
         })
     }
 
-    /// Reads the header with which `bytes` begin.
+    /// Reads the header at the start of `bytes`.
     ///
     /// # Errors
     ///
-    /// Where there are less than [`Header::LENGTH`].
+    /// Returns an error if there are fewer than [`Header::LENGTH`] bytes.
     pub fn parse(bytes: &[u8]) -> Result<Self, RawError> {
         Self::read(&mut Cursor::new(bytes))
     }
@@ -65,19 +65,19 @@ impl Header {
         ]))
     }
 
-    /// Whether another chain's proof of work follows.
+    /// True if another chain's proof of work follows.
     pub(super) const fn has_auxpow(&self) -> bool {
         self.version & AUXPOW != 0
     }
 
-    /// Whether `hash` meets the target.
+    /// True if `hash` meets the target.
     #[must_use]
     pub fn is_met_by(&self, hash: &[u8; 32]) -> bool {
         self.target().is_some_and(|target| *hash <= target)
     }
 
-    /// That a block with this header has this hash, on a chain with headers of this form, as far as the
-    /// form lets us compute it. What is wrong is said in words.
+    /// Checks that a block with this header has this hash, on a chain with headers of this form, as
+    /// far as the form permits the computation. Errors are texts.
     pub(crate) fn check(&self, form: HeaderForm, hash: &[u8; 32]) -> Result<(), String> {
         let proof = match form {
             HeaderForm::Plain { proof } => proof,
@@ -114,7 +114,7 @@ impl Header {
         (target != [0; 32]).then_some(target)
     }
 
-    /// How much work the target asks for: about how many hashes it takes to meet it.
+    /// Work that the target requires: the approximate number of hashes to meet it.
     #[must_use]
     pub fn work(&self) -> u128 {
         let Some(target) = self.target() else { return 0 };

@@ -8,11 +8,11 @@ use super::{hash256, reversed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatedTransactions;
 
-/// The root of the tree of these transactions, as it is written; zeros where there are none.
+/// The root of the tree of these transactions, in serialized byte order; zeros if there are none.
 ///
 /// # Errors
 ///
-/// Where the same root would come of fewer transactions.
+/// Returns an error if fewer transactions have the same root.
 pub fn merkle_root(
     transactions: impl IntoIterator<Item = Txid>,
 ) -> Result<[u8; 32], RepeatedTransactions> {

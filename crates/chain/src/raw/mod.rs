@@ -1,13 +1,13 @@
-//! Blocks in the bytes that nodes store and exchange. Nothing is taken on trust: identifiers, merkle
-//! root and hash are computed from the bytes, counts are bounded by what is left to read, and no input
-//! makes it panic.
+//! Blocks in the bytes that nodes store and exchange. Every value is verified: identifiers, merkle
+//! root and hash are computed from the bytes, counts are bounded by the number of remaining bytes,
+//! and no input causes a panic.
 //!
 //! - [`cursor`]: numbers and lengths
 //! - [`transaction`]: one transaction and its identifier
 //! - [`header`]: a block's header, its hash and proof of work
 //! - [`merkle`]: the root of a tree of transactions
 //! - [`block`]: a block as a whole
-//! - [`undo`]: what a block spends
+//! - [`undo`]: outputs that a block spends
 
 pub mod block;
 pub mod cursor;

@@ -23,37 +23,37 @@ const DASH_SPECIAL: u32 = 3;
 /// A transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawTransaction<'a> {
-    /// Its identifier: the hash of what it says, without witnesses.
+    /// Its identifier: the hash of its bytes without witnesses.
     pub txid: Txid,
     /// Its version.
     pub version: u32,
-    /// What it spends.
+    /// Its inputs.
     pub inputs: Vec<RawInput<'a>>,
-    /// What it makes.
+    /// Its outputs.
     pub outputs: Vec<RawOutput<'a>>,
-    /// When it may be in a block at the earliest.
+    /// Earliest time or height at which a block may include it.
     pub lock_time: u32,
-    /// Whether it moves the coins of Litecoin's extension blocks (`HogEx`).
+    /// True if it moves the coins of Litecoin's extension blocks (`HogEx`).
     pub moves_extension: bool,
 }
 
-/// What a transaction spends.
+/// Input of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawInput<'a> {
     /// Outpoint of the spent output; [`NULL_OUTPOINT`] for a coinbase.
     pub outpoint: OutPoint,
-    /// What unlocks it.
+    /// Script that unlocks the spent output.
     pub script: &'a [u8],
     /// Its sequence number.
     pub sequence: u32,
 }
 
-/// What a transaction makes.
+/// Output of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawOutput<'a> {
     /// Its value in base units.
     pub value: u64,
-    /// What locks it.
+    /// Script that locks it.
     pub script: &'a [u8],
 }
 
@@ -65,7 +65,7 @@ impl<'a> RawTransaction<'a> {
     ///
     /// # Errors
     ///
-    /// Where it is no transaction of this form, or does not end where the bytes do.
+    /// Returns an error if the bytes are no transaction of this form, or do not end with it.
     pub fn parse(bytes: &'a [u8], form: TransactionForm) -> Result<Self, RawError> {
         let mut cursor = Cursor::new(bytes);
         let transaction = Self::read(&mut cursor, form)?;
@@ -75,7 +75,7 @@ impl<'a> RawTransaction<'a> {
         Ok(transaction)
     }
 
-    /// Whether it makes new coins.
+    /// True if it makes new coins.
     #[must_use]
     pub fn is_coinbase(&self) -> bool {
         matches!(&*self.inputs, [only] if only.outpoint == NULL_OUTPOINT)
@@ -160,13 +160,13 @@ pub(super) fn read_outputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawOutput<'
         .collect()
 }
 
-/// Whether a Dash transaction of this version has a payload: the upper half is its type.
+/// True if a Dash transaction of this version has a payload: the upper half is its type.
 const fn has_payload(version: u32) -> bool {
     version & 0xffff >= DASH_SPECIAL && version >> 16 != 0
 }
 
-/// The identifier of a transaction with these parts, as Bitcoin computes it. `payload` is what a
-/// special one of Dash has behind it.
+/// The identifier of a transaction with these parts, as Bitcoin computes it. `payload` is the
+/// appended payload of one of Dash's special transactions.
 #[must_use]
 pub fn transaction_id<'a>(
     version: u32,

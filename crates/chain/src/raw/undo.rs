@@ -1,4 +1,4 @@
-//! What a block spends, as Bitcoin Core's REST interface gives it in bytes.
+//! Outputs that a block spends, in the binary form of Bitcoin Core's REST interface.
 
 use super::{
     cursor::{Cursor, RawError},
@@ -9,7 +9,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// Where the bytes are something else.
+/// Returns an error if the bytes have another form.
 pub fn parse_spent(bytes: &[u8]) -> Result<Vec<Vec<RawOutput<'_>>>, RawError> {
     let mut cursor = Cursor::new(bytes);
     let spent = (0..cursor.count(1, "transactions")?)

@@ -145,7 +145,7 @@ fn nothing_is_spent_twice() {
     let twice = pays(2, spends(&[outpoint(1, 0), outpoint(1, 0)]), &[]);
     let error = resolve("btc", true, vec![mines(1, 100), twice], &[]).unwrap_err();
     assert!(matches!(error, ResolveError::DoubleSpend { output, .. } if output == outpoint(1, 0)));
-    // Nor in two blocks of a batch.
+    // The same in two blocks of a batch.
     let mut resolver = Resolver::new(ChainId::BTC, true).unwrap();
     let first = block(vec![mines(1, 100), pays(2, spends(&[outpoint(1, 0)]), &[])]);
     let second = block(vec![mines(3, 100), pays(4, spends(&[outpoint(1, 0)]), &[])]);

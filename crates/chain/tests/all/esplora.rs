@@ -50,7 +50,7 @@ fn block() -> (Vec<u8>, Block) {
 #[derive(Debug)]
 struct Api {
     answers: HashMap<String, String>,
-    /// How many questions are refused before one is answered.
+    /// Number of requests that are refused before one is answered.
     busy: AtomicUsize,
 }
 

@@ -1,7 +1,7 @@
-//! What nodes of several chains answered, read, against what another program made of the same answers.
+//! Responses of nodes of several chains, compared with the rows that another program made of them.
 //!
-//! Each folder of the test data holds a node's answers to single questions and the rows that are to come
-//! of them. Questions that were never asked are answered as a node does that does not know the form.
+//! Each folder of the test data holds a node's responses to single requests and the expected rows.
+//! Requests that were not recorded are answered like those that a node does not support.
 
 #![expect(clippy::expect_used, reason = "a test stops where its data cannot be read")]
 
@@ -126,7 +126,7 @@ fn number(row: &Value, field: &str) -> u64 {
     row[field].as_u64().expect("a number")
 }
 
-/// What the node says of outputs that blocks spend, by its answers to single transactions.
+/// Outputs that blocks spend, from the node's responses to requests for single transactions.
 fn recorded(chain: ChainId, folder: &Path, spent: &[OutPoint]) -> HashMap<OutPoint, TxOut> {
     let found = spent.iter().filter_map(|output| {
         let name = format!("rpc_response_getrawtransaction_{}.json", output.txid);

@@ -29,7 +29,7 @@ struct Facts {
     transactions: usize,
     inputs: usize,
     outputs: usize,
-    /// What all outputs are worth, and the coinbase's alone.
+    /// Total value of all outputs, and of the coinbase's alone.
     value: u64,
     mined: u64,
     without_address: usize,
