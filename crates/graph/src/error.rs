@@ -17,7 +17,7 @@ pub enum GraphError {
     Backend {
         /// The cause.
         error: Box<dyn std::error::Error + Send + Sync>,
-        /// Whether the store may become available by itself: nobody answered, or it is starting.
+        /// True if the store may become available by itself: it did not answer, or it is starting.
         unreachable: bool,
     },
     /// Blocks do not follow one another.
@@ -104,7 +104,7 @@ impl GraphError {
         DatabaseError::unreadable(column, detail).into()
     }
 
-    /// Whether the store refused an input that spends an output for the second time.
+    /// True if the store refused an input that spends an output for the second time.
     pub(crate) fn is_double_spend(&self) -> bool {
         match self {
             Self::Database(error) => error.is_unique_violation(),
@@ -113,7 +113,7 @@ impl GraphError {
         }
     }
 
-    /// Whether the store may become available by itself: nobody answered, or it is starting.
+    /// True if the store may become available by itself: it did not answer, or it is starting.
     #[must_use]
     pub fn is_absence(&self) -> bool {
         match self {

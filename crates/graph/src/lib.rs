@@ -49,15 +49,15 @@ pub struct GraphTip {
     pub start: u64,
     /// Its newest block.
     pub block: BlockRef,
-    /// When a source last confirmed that this is the newest block it knows.
+    /// Time at which a source last confirmed that this is the newest block it knows.
     pub verified_at: Timestamp,
-    /// Whether it holds demo data.
+    /// True if it holds demo data.
     pub sample: bool,
 }
 
 /// A source of flows: histories of owners, and transactions in batches.
 ///
-/// Every call is one round trip, whatever the size of the batch. Answers depend on the chain alone, never
+/// Every call is one round trip, for a batch of any size. Answers depend on the chain alone, never
 /// on the order or size of batches.
 #[async_trait]
 pub trait FlowSource: std::fmt::Debug + Send + Sync {
@@ -114,8 +114,8 @@ pub trait Graph: FlowSource {
         each: &mut (dyn FnMut(ResolvedBlock) + Send),
     ) -> Result<(), GraphError>;
 
-    /// SHA-256 over all rows in order, statistics included: equal exactly for equal states, whatever
-    /// the backend and the way there.
+    /// SHA-256 over all rows in order, statistics included: equal exactly for equal states,
+    /// regardless of the backend and of the sequence of changes.
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError>;
 }
 
@@ -199,8 +199,8 @@ pub trait GraphStore: std::fmt::Debug + Send + Sync + 'static {
 pub struct WriterOptions {
     /// Height of the first block, for a graph without blocks.
     pub start: u64,
-    /// Whether the graph holds demo data, for a graph without blocks.
+    /// True if the graph holds demo data, for a graph without blocks.
     pub sample: bool,
-    /// Whether to leave out indexes until [`GraphWriter::build_indexes`].
+    /// True to leave out indexes until [`GraphWriter::build_indexes`].
     pub backfill: bool,
 }

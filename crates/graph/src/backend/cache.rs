@@ -2,8 +2,8 @@
 
 use std::{borrow::Borrow, collections::HashMap, hash::Hash};
 
-/// Values by key in two halves. When the younger half is full, the older one is emptied and they change
-/// places, so that entries that were not used for long are dropped first.
+/// Values by key in two halves. When the younger half is full, the older one is emptied and the two
+/// are swapped, so that entries that were not used for long are dropped first.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V> {
     young: HashMap<K, V>,

@@ -61,7 +61,7 @@ pub struct InputRow {
     pub spent: Option<TxOutRow>,
 }
 
-/// Where an input's value comes from.
+/// Source of an input's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputSource {
     /// A recorded output.

@@ -15,7 +15,7 @@ pub struct GraphState {
     pub chain: ChainId,
     /// The height of its first block.
     pub start: u64,
-    /// Whether it holds demo data.
+    /// True if it holds demo data.
     pub sample: bool,
     /// Its newest block, and when a source last confirmed it; `None` without blocks.
     pub tip: Option<(BlockRef, Timestamp)>,
@@ -25,7 +25,7 @@ pub struct GraphState {
     pub next_owner: i64,
     /// The lowest height whose block can be rolled back.
     pub reorganisable_from: u64,
-    /// Whether the indexes for reading were built.
+    /// True if the indexes for reading were built.
     pub indexed: bool,
 }
 

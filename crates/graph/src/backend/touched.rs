@@ -21,7 +21,7 @@ impl TouchedOwners {
         Self { most, seen: HashSet::new(), order: Vec::new() }
     }
 
-    /// Whether there is room for another owner.
+    /// True if another owner can be added.
     #[must_use]
     pub fn wants_more(&self) -> bool {
         self.order.len() < self.most

@@ -94,7 +94,7 @@ pub struct Writer {
     /// Outputs that were not spent.
     outputs: Cache<OutPoint, RecordedOutput>,
     owners: Cache<ScriptOwner, (i64, Statistics)>,
-    /// Whether a change failed, so that it may or may not have been written.
+    /// True if a change failed, so that it may or may not have been written.
     unsure: bool,
 }
 

@@ -132,7 +132,7 @@ pub async fn outputs_are_found_spent_or_not(store: Arc<dyn GraphStore>) {
         let coin = leg.map(|leg| TxOut { owner: leg.output.owner, value: leg.output.value });
         assert_eq!(read.get(&output), coin.as_ref(), "{output}");
     }
-    // What was looked up serves what is written next.
+    // Rows that were looked up are used by the next write.
     let chain = chain.fork(29, 5, 10);
     append(&mut *writer, &chain.blocks[30..], 4).await;
     let right = reference(&chain).fingerprint().await.unwrap();

@@ -151,7 +151,7 @@ pub async fn blocks_that_do_not_follow_change_nothing(store: Arc<dyn GraphStore>
 pub async fn a_double_spend_is_refused(store: Arc<dyn GraphStore>) {
     let mut chain = TestChain::generate(18, 0, 20);
     let good = chain.blocks.len();
-    // Something recorded that is spent, and somebody who spends it as well.
+    // A recorded transaction whose output is spent, and one that spends it.
     let made = |txid| chain.txids().iter().filter(|made| **made == txid).count();
     let payments = chain.blocks.iter().flat_map(|block| &block.transactions);
     let mut inputs = payments.flat_map(|payment| &payment.inputs);

@@ -22,14 +22,14 @@ use sqlx::{AssertSqlSafe, Connection, Row, SqlSafeStr, SqlStr};
 
 use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions};
 
-/// What the name of a graph's schema begins with.
+/// Prefix of the name of a graph's schema.
 const PREFIX: &str = "chain_";
 
 /// A chain's graph, to be read.
 #[derive(Debug)]
 struct PostgresGraph {
     chain: ChainId,
-    /// For where the graph stands, and whom the newest blocks touched.
+    /// Connections for the graph's state, and for the owners that the newest blocks touched.
     control: Connections,
     /// For flows.
     reads: Connections,

@@ -1,10 +1,10 @@
-//! The statements by which flows of money are read: one a question, whatever is asked for at once, and
-//! a row a transaction, its legs in arrays.
+//! The statements by which flows of money are read: one statement a request, for a batch of any
+//! size, and one row a transaction, with its inputs and outputs in arrays.
 //!
-//! They are written so that the server goes from what is asked for to what is found by index, whatever
-//! it believes of the tables' sizes: what is looked up for a row is a subquery in the place of a value,
-//! or one with `OFFSET 0`, neither of which becomes a join; and `+ 0` keeps an index out of a
-//! condition: by transaction there is little to read, by owner there may be millions.
+//! They are written so that the server goes by index from the requested keys to the rows,
+//! regardless of the table sizes that it estimates: a lookup for a row is a scalar subquery, or one
+//! with `OFFSET 0`, neither of which becomes a join; and `+ 0` excludes an index from a condition:
+//! by transaction there is little to read, by owner there may be millions.
 
 use sqlx::SqlStr;
 
@@ -94,7 +94,7 @@ const CHOSEN: &str = "SELECT incoming, tx_id,
          WHERE holder_id = (SELECT holder_id FROM chain.holder WHERE key = $1)
          ORDER BY value DESC, tx_id, place LIMIT $2) AS largest_inputs) AS either";
 
-/// What was chosen.
+/// The chosen transaction.
 const HEAD: &str = "LEFT JOIN LATERAL
     (SELECT * FROM chain.tx WHERE tx_id = chosen.tx_id OFFSET 0) AS t ON true";
 
@@ -120,7 +120,8 @@ const OUTPUTS: &str = "LEFT JOIN LATERAL (SELECT
           ORDER BY value DESC, place LIMIT MOST) AS leg) AS o ON true";
 const OUTPUT_COLUMNS: &str = "o.places, o.values, o.keys";
 
-/// What the owner itself got and gave by it; its outputs where it is an incoming one.
+/// Amounts that the owner itself received and sent in the transaction; its outputs for an incoming
+/// one.
 const OWN: &str = "LEFT JOIN LATERAL (SELECT sum(leg.value)::bigint AS received,
         array_agg(leg.place ORDER BY leg.place) FILTER (WHERE chosen.incoming) AS places,
         array_agg(leg.value ORDER BY leg.place) FILTER (WHERE chosen.incoming) AS values,

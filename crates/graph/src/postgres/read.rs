@@ -16,7 +16,7 @@ use sqlx::{Decode, Postgres, Row, Type, postgres::PgRow};
 use super::{PostgresGraph, row};
 use crate::{FlowSource, GraphError, backend::rows};
 
-/// Which legs a statement reads.
+/// The sides of a transaction that a statement reads.
 #[derive(Clone, Copy)]
 struct SidesRead {
     inputs: bool,
@@ -105,7 +105,7 @@ pub(super) fn outpoints(outputs: &[OutPoint]) -> (Vec<&[u8]>, Vec<i32>) {
     outputs.iter().map(|output| (&output.txid.as_bytes()[..], output.index.cast_signed())).unzip()
 }
 
-/// What was found, in the order in which it was asked for.
+/// The rows that were found, in the order of the request.
 async fn answers(
     mut rows: impl futures_util::Stream<Item = Result<PgRow, sqlx::Error>> + Unpin,
     sides: SidesRead,
@@ -137,7 +137,7 @@ fn entry(row: &PgRow) -> Result<HistoryEntry, GraphError> {
 
 /// Columns of a transaction and its time.
 const HEAD_COLUMNS: usize = 10;
-/// Where the statistics begin in a row of a history.
+/// Index of the first column of the statistics in a row of a history.
 const STATISTICS_OF_HISTORY: usize = HEAD_COLUMNS + 1 + 5 + 3 + 5;
 
 /// A row's columns, one after the other.

@@ -1,5 +1,5 @@
-//! What rows of a graph in PostgreSQL say. Columns are read by their place: there are billions of
-//! them.
+//! Decoding of rows of a graph in PostgreSQL. Columns are read by their index, because there are
+//! billions of rows.
 
 use assay_database::value;
 use assay_engine::utxo::{BlockRef, OutPoint, Statistics};

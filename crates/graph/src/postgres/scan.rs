@@ -21,7 +21,7 @@ use crate::{
 /// Blocks whose places are read at once.
 const SPANS: i64 = 4096;
 
-/// Where a graph stands.
+/// State of a graph.
 pub(super) async fn state(
     connection: &mut PgConnection,
     schema: &Schema,
@@ -136,7 +136,7 @@ impl Graph for PostgresGraph {
     }
 }
 
-/// Whom the blocks above a height touched.
+/// Owners that the blocks above a height touched.
 async fn touched_above(
     graph: &PostgresGraph,
     height: u64,

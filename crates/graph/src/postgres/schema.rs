@@ -12,7 +12,7 @@ use crate::GraphError;
 /// The version of the newest migration.
 const VERSION: i64 = 1;
 
-/// What reading needs and writing does not.
+/// Indexes that reading needs and writing does not.
 const INDEXES: [&str; 3] = [
     "CREATE INDEX IF NOT EXISTS output_by_holder
      ON chain.output (holder_id, value DESC, tx_id, place)",
@@ -59,8 +59,9 @@ pub(super) async fn become_owner(
     Ok(())
 }
 
-/// Makes the schema where there is none and brings it up to date. Migrations are only ever appended.
-/// Only whoever writes the graph does so. From then on, names without a schema are the graph's.
+/// Creates the schema if there is none, and migrates it to the newest version. Migrations are only
+/// ever appended. Only the graph's writer calls this. From then on, names without a schema are the
+/// graph's.
 pub(super) async fn migrate(
     connection: &mut PgConnection,
     schema: &Schema,
@@ -89,7 +90,8 @@ pub(super) async fn migrate(
     Ok(())
 }
 
-/// Whether the schema holds a graph: it may just be being made.
+/// True if the schema holds a graph; the schema of a graph that is being created does not hold one
+/// yet.
 pub(super) async fn is_there(
     connection: &mut PgConnection,
     schema: &Schema,

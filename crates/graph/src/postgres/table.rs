@@ -11,9 +11,9 @@ use crate::GraphError;
 
 /// From how many rows on `COPY` is used.
 const MANY: usize = 8192;
-/// What a binary `COPY` begins with: its signature, no flags, no extension.
+/// Start of a binary `COPY`: its signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// Where a row would say how many fields it has: there are no more.
+/// End of a binary `COPY`, in place of a row's number of fields.
 const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 /// Bytes that are sent at once.
 const MESSAGE: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! What a plan writes, table by table.
+//! Rows that a plan writes, table by table.
 
 use assay_database::value;
 use assay_engine::utxo::Statistics;
@@ -121,7 +121,7 @@ fn undo(rows: &[UndoRow]) -> Table {
     Table { name: "undo", rows: rows.len(), columns }
 }
 
-/// What changes of statistics.
+/// Columns of changed statistics.
 fn statistics<T>(rows: &[T], of: impl Fn(&T) -> &Statistics) -> [(&'static str, Column); 5] {
     let sum = |get: fn(&Statistics) -> u128| {
         Column::Numeric(rows.iter().map(|row| get(of(row))).collect())
@@ -135,7 +135,7 @@ fn statistics<T>(rows: &[T], of: impl Fn(&T) -> &Statistics) -> [(&'static str, 
     ]
 }
 
-/// What changed of owners who were there before, to be merged into the table.
+/// Changes of owners that are already recorded, to be merged into the table.
 pub(super) fn changed(rows: &[OwnerRow]) -> Table {
     let mut columns = vec![("holder_id", big(rows, |row| row.number))];
     columns.extend(statistics(rows, |row| &row.statistics));

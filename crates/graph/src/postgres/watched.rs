@@ -13,7 +13,7 @@ use crate::{
     backend::{GraphState, RecordedOutput, Recorder, WritePlan},
 };
 
-/// What records, and how it is found whether its server is there.
+/// A recorder, with the connections by which the liveness of its server is probed.
 #[derive(Debug)]
 pub(super) struct Watched {
     pub(super) recorder: PostgresRecorder,

@@ -1,5 +1,5 @@
 //! Writing a graph in PostgreSQL: on a connection of its own, which holds a lock for as long as it
-//! lives. Whoever loses the connection loses the lock, and can write no more.
+//! is open. A writer that loses the connection loses the lock and can write no more.
 
 use std::collections::HashMap;
 
@@ -25,19 +25,20 @@ use crate::{
     },
 };
 
-/// What holds for the connection. A writer waits for the one before it, whose connection may just be
-/// being closed. It looks rows up by index, whatever the server believes of the tables' sizes while
-/// they grow, and has no statement compiled that it so believes to be long. What the last moments
-/// before a crash of the server brought may be lost, never a part of it: it is read from the chain
-/// again. Indexes are built with memory for sorting. A server that does not hear from this program any
-/// more, because the network was cut, gives the lock to the next one after a minute.
+/// Settings of the connection. A writer waits for the previous one, whose connection may still be
+/// closing. It looks rows up by index, regardless of the table sizes that the server estimates
+/// while tables grow, and compiles no statement that the server therefore estimates to be
+/// expensive. A crash of the server can lose the last transactions as a whole, never a part of one;
+/// their blocks are read from the chain again. Indexes are built with memory for sorting. A server
+/// that gets no packets from this program, because the network was cut, releases the lock after a
+/// minute.
 const SETTINGS: &str = "SET lock_timeout = '2s'; SET synchronous_commit = off;
     SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;
     SET tcp_user_timeout = '60s';
     SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
     SET jit = off; SET maintenance_work_mem = '256MB'";
-/// How a transaction of the writer begins. The level is named because a server may have another one as
-/// its default. Others who lock a table do so for a moment: a check of its statistics.
+/// Start of a transaction of the writer. The level is named because a server may have another
+/// default. Others lock a table only briefly, for a check of its statistics.
 const WRITE: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
 /// The server's code for not getting a lock in time.

@@ -20,7 +20,7 @@ use crate::{
 /// few statements are prepared once.
 const BATCHES: [usize; 4] = [512, 64, 8, 1];
 
-/// What is written over of an owner who was there before.
+/// Columns that are overwritten for an owner that is already recorded.
 const CHANGED: &str = " ON CONFLICT (holder_id) DO UPDATE SET last_seen = excluded.last_seen,
     transactions_in = excluded.transactions_in, transactions_out = excluded.transactions_out,
     received = excluded.received, sent = excluded.sent";

@@ -25,7 +25,7 @@ use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions};
 
 /// The folder of the graphs in the data directory.
 const FOLDER: &str = "chains";
-/// What one reading connection keeps of a file in memory, in KiB.
+/// Page cache of one reading connection, in KiB.
 const READER_CACHE: &str = "-16384";
 
 /// The graphs in a data directory.
@@ -80,7 +80,7 @@ impl SqliteGraphs {
         }
         let options = options(&path)
             .pragma("cache_size", READER_CACHE)
-            // Whoever reads does not write, whatever the statement.
+            // A connection for reading cannot write by any statement.
             .pragma("query_only", "ON");
         let pool = pool(path, options).await?;
         if !schema::is_there(&pool).await? {

@@ -1,10 +1,10 @@
 //! Flows of money, read from a graph in `SQLite`. Every call reads one state of the file.
 //!
-//! `CROSS JOIN` keeps the order in which tables are written here: from what is asked for, by index,
-//! to what is found. A transaction may have as many legs as a block has room for: where there are more
-//! than are wanted, it is read on its own, so that the database leaves out the rest. A plus before a
-//! column keeps its index out of it: by transaction there is little to read, by owner there may be
-//! millions.
+//! `CROSS JOIN` keeps the order in which tables are written here: from the requested keys, by
+//! index, to the rows. A transaction may have as many inputs and outputs as a block has room for:
+//! one with more than are requested is read on its own, so that the database leaves out the rest. A
+//! plus before a column excludes its index: by transaction there is little to read, by owner there
+//! may be millions.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ const INPUT_LEG: &str = "SELECT i.tx_id, i.place, i.value, h.key, i.prev_index,
 /// Columns of a leg among the outputs.
 const OUTPUT_LEG: &str = "SELECT o.tx_id, o.place, o.value, h.key";
 
-/// A list in JSON of what is written in JSON already.
+/// A list in JSON of items that are JSON already.
 pub(super) fn json(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(","))
 }
@@ -159,7 +159,7 @@ fn head(row: &SqliteRow) -> Result<TransactionHead, GraphError> {
     Ok(TransactionHead { row: row::transaction(row)?, time: row::time(row, 9)? })
 }
 
-/// What was found, with its legs, in the order in which it was asked for.
+/// The transactions that were found, with their inputs and outputs, in the order of the request.
 async fn answers(
     read: &mut SqliteConnection,
     direction: Direction,
@@ -290,7 +290,7 @@ async fn collect(
     Ok(())
 }
 
-/// What an owner itself moved by transactions.
+/// Amounts that an owner itself moved by transactions.
 async fn own(
     read: &mut SqliteConnection,
     owner: i64,

@@ -21,7 +21,7 @@ use crate::{
 /// Blocks whose places are read at once.
 const SPANS: u32 = 1024;
 
-/// Where a graph stands.
+/// State of a graph.
 pub(super) async fn state(connection: &mut SqliteConnection) -> Result<GraphState, GraphError> {
     let row = sqlx::query(
         "SELECT b.height, b.hash, b.parent, b.time, g.verified_at, g.chain, g.start, g.sample,

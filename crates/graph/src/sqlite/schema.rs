@@ -11,7 +11,7 @@ use crate::GraphError;
 /// The version of the newest migration.
 const VERSION: i64 = 1;
 
-/// What reading needs and writing does not.
+/// Indexes that reading needs and writing does not.
 const INDEXES: [&str; 3] = [
     "CREATE INDEX IF NOT EXISTS output_by_holder ON output (holder_id, value DESC, tx_id, place)",
     "CREATE INDEX IF NOT EXISTS input_by_holder ON input (holder_id, value DESC, tx_id, place)
@@ -21,8 +21,8 @@ const INDEXES: [&str; 3] = [
      WHERE prev_tx_id IS NOT NULL",
 ];
 
-/// Brings the schema up to date. Migrations are only ever appended. Only whoever writes the graph does
-/// so.
+/// Migrates the schema to the newest version. Migrations are only ever appended. Only the graph's
+/// writer calls this.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), GraphError> {
     let simple = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
@@ -38,7 +38,7 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Gra
     })
 }
 
-/// Whether the file holds a graph: it may just be being made.
+/// True if the file holds a graph; the file of a graph that is being created does not hold one yet.
 pub(super) async fn is_there(pool: &SqlitePool) -> Result<bool, GraphError> {
     let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('_sqlx_migrations', 'graph')";
     if sqlx::query(tables).fetch_one(pool).await?.try_get::<i64, _>(0)? < 2 {

@@ -72,7 +72,8 @@ async fn connect(
         .map_err(|source| DatabaseError::Open { path: path.to_owned(), source }.into())
 }
 
-/// A lock of the system on a file beside the graph: it goes with the program, however that ends.
+/// A lock of the system on a file beside the graph: the system releases it at every end of the
+/// program.
 fn lock(path: &Path, chain: ChainId) -> Result<File, GraphError> {
     let path = path.with_extension("lock");
     let failed =

@@ -1,4 +1,4 @@
-//! What is particular to a backend's graphs: files and their folder; schemas and connections.
+//! Tests of single backends: files and their folder; schemas and connections.
 
 use std::{os::unix::fs::PermissionsExt, sync::Arc};
 

@@ -103,7 +103,7 @@ impl Tables {
         numbers.into_iter().filter_map(|number| self.head(number)).collect()
     }
 
-    /// What an owner itself moved by a transaction.
+    /// Amounts that an owner itself moved by a transaction.
     fn own(&self, number: i64, owner: i64) -> OwnEntries {
         let inputs = self.inputs.range((number, 0)..=(number, u32::MAX));
         let spent = inputs.filter_map(|(_, row)| row.spent.filter(|spent| spent.owner == owner));

@@ -120,7 +120,7 @@ struct Planner<'a> {
     entries: Vec<Entry<'a>>,
     /// The index in `entries` of each owner.
     indexes: HashMap<&'a ScriptOwner, usize>,
-    /// What the current transaction moves, by the owner's index.
+    /// Amounts that the current transaction moves, by the owner's index.
     flows: Vec<(usize, Flow)>,
     first_begun: i64,
 }

@@ -1,4 +1,4 @@
-//! What a plan must say.
+//! Required contents of a plan.
 
 use assay_engine::utxo::{Block, BlockRef, TransactionKind};
 
