@@ -18,9 +18,10 @@ const DEEPEST: usize = 64;
 /// Largest tag, text or comment in bytes; OFAC's longest text has a few thousand.
 const LARGEST_PIECE: usize = 1024 * 1024;
 
-/// What a tag or text that is handed out weighs beside its own bytes: whoever keeps it needs about as much.
+/// Overhead in bytes that each returned tag or text counts beside its own bytes; a reader that
+/// keeps it needs about as much.
 const WEIGHT: usize = 64;
-/// How much may be handed out before anybody says otherwise.
+/// Limit of returned bytes until [`Elements::allow`] is called.
 const FIRST_ALLOWANCE: usize = 1024 * 1024;
 
 /// Why XML could not be read. Lines count from one.
@@ -29,24 +30,24 @@ pub enum XmlError {
     /// The input could not be read or unpacked.
     #[error("line {line}: failed to read: {source}")]
     Read {
-        /// Where.
+        /// Line of the error.
         line: u64,
-        /// What happened.
+        /// The I/O error.
         #[source]
         source: Arc<io::Error>,
     },
     /// It is not well-formed.
     #[error("line {line}: not well-formed XML: {detail}")]
     Malformed {
-        /// Where.
+        /// Line of the error.
         line: u64,
-        /// What is wrong.
+        /// Description of the problem.
         detail: String,
     },
     /// It ends too early.
     #[error("line {line}: the file ends inside `{element}`: it is truncated")]
     Truncated {
-        /// Where.
+        /// Line of the error.
         line: u64,
         /// The innermost open element.
         element: String,
@@ -54,13 +55,13 @@ pub enum XmlError {
     /// It has a document type declaration, which lists never need and attacks use.
     #[error("line {line}: document type declarations are refused")]
     DocumentType {
-        /// Where.
+        /// Line of the error.
         line: u64,
     },
     /// It uses an entity that XML does not define.
     #[error("line {line}: unknown entity `&{name};`")]
     UnknownEntity {
-        /// Where.
+        /// Line of the error.
         line: u64,
         /// The entity.
         name: String,
@@ -68,7 +69,7 @@ pub enum XmlError {
     /// It is nested too deeply.
     #[error("line {line}: nested deeper than {DEEPEST} elements")]
     TooDeep {
-        /// Where.
+        /// Line of the error.
         line: u64,
     },
     /// One part of it holds more than any real one.
@@ -76,17 +77,17 @@ pub enum XmlError {
         "line {line}: this part of the file is larger than any real one: more than {allowed} bytes"
     )]
     TooLarge {
-        /// Where.
+        /// Line of the error.
         line: u64,
-        /// How much is allowed.
+        /// Limit in bytes.
         allowed: usize,
     },
-    /// It is not what was expected: another format, or a part is missing.
+    /// Unexpected content: another format, or a part is missing.
     #[error("line {line}: {detail}")]
     Unexpected {
-        /// Where.
+        /// Line of the error.
         line: u64,
-        /// What was found and what was expected.
+        /// Found and expected content.
         detail: String,
     },
 }
@@ -123,7 +124,7 @@ pub(crate) struct Elements<R> {
     reader: Reader<Pieces<R>>,
     buffer: Vec<u8>,
     open: Vec<String>,
-    /// How much may be handed out, and how much of that was.
+    /// Limit of returned bytes, and the number of them that were returned.
     allowed: usize,
     handed_out: usize,
 }
@@ -136,13 +137,14 @@ impl<R: BufRead> Elements<R> {
         Self { reader, buffer: Vec::new(), open: Vec::new(), allowed, handed_out }
     }
 
-    /// Begins a part of the file from which tags and texts of at most `bytes` are handed out. What is
-    /// skipped does not count: this bounds what a reader can keep, whatever the file's size.
+    /// Begins a part of the file from which tags and texts of at most `bytes` are returned. Skipped
+    /// elements do not count: the limit bounds the memory that a reader can use, regardless of the
+    /// file's size.
     pub(crate) fn allow(&mut self, bytes: usize) {
         (self.allowed, self.handed_out) = (bytes, 0);
     }
 
-    /// How much was handed out from the current part.
+    /// Number of bytes that were returned from the current part.
     pub(crate) const fn handed_out(&self) -> usize {
         self.handed_out
     }
@@ -207,7 +209,7 @@ impl<R: BufRead> Elements<R> {
         Ok(())
     }
 
-    /// What follows the root element: nothing but comments and white space.
+    /// Checks that only comments and white space follow the root element.
     pub(crate) fn finish(mut self) -> Result<(), XmlError> {
         match self.child()? {
             None => Ok(()),
@@ -233,7 +235,7 @@ impl<R: BufRead> Elements<R> {
         })
     }
 
-    /// An error about what was found here.
+    /// An error about unexpected content at this line.
     pub(crate) fn unexpected(&self, detail: String) -> XmlError {
         XmlError::Unexpected { line: self.line(), detail }
     }

@@ -30,11 +30,11 @@ impl<'a> FormatInput<'a> {
         Self { files, progress }
     }
 
-    /// Reads the first file, which is the only one where the format's selection says so.
+    /// Reads the first file, which is the only one of a format that selects one file.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or `read` refuses it.
+    /// Returns an error if the file cannot be read, or `read` refuses it.
     pub fn read_one<T>(
         &mut self,
         read: impl FnOnce(FormatFile<'_>) -> Result<T, FileError>,

@@ -1,7 +1,7 @@
 //! Importing a list or a label set: fetched, spooled, read, and recorded in one transaction.
 //!
-//! The path is the same for both kinds up to the last step. [`listings`] plans what a publication changes;
-//! [`labels`] replaces the labels of the source.
+//! The path is the same for both kinds up to the last step. [`listings`] plans the changes of a
+//! publication; [`labels`] replaces the labels of the source.
 
 mod error;
 pub mod labels;

@@ -19,16 +19,16 @@ pub struct Publication {
     pub published_on: Date,
     /// Every address with its entity, in the file's order; no two are the same.
     pub entries: Vec<ListingEntry>,
-    /// What could not be taken in, with the reason.
+    /// Rows that could not be imported, with the reason.
     pub rejected: Vec<Rejected>,
-    /// How many parties the publication lists, with and without addresses.
+    /// Number of parties that the publication lists, with and without addresses.
     pub parties: u64,
 }
 
-/// A row that could not be taken in.
+/// A row that could not be imported.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Rejected {
-    /// Where: the party and the row.
+    /// Position: the party and the row.
     pub place: String,
     /// Why.
     pub reason: String,

@@ -1,7 +1,7 @@
-//! What importing a publication changes, decided before anything is written.
+//! Changes that importing a publication makes, computed before anything is written.
 //!
-//! Pure: given what is known of a source and a publication read from it, [`plan`] says which recorded
-//! listings end and which begin, or why the publication is refused.
+//! Pure: from the known state of a source and a publication read from it, [`plan`] computes the
+//! recorded listings that end and the new ones that begin, or the reason to refuse the publication.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,12 +25,12 @@ const PLAUSIBLE_PERCENT: usize = 20;
 /// ...if they are more than this number too.
 const PLAUSIBLE_NUMBER: usize = 25;
 
-/// What the person who imports decided.
+/// Decisions of the person who imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// An older publication is filed in the past instead of being refused.
     pub history: bool,
-    /// The SHA-256 of a file that is taken in however implausible it looks.
+    /// The SHA-256 of a file that is accepted although it failed the plausibility check.
     pub accept_digest: Option<String>,
 }
 
@@ -39,25 +39,25 @@ pub struct ImportOptions {
 pub struct Digests<'a> {
     /// SHA-256 of the file as it came.
     pub file: &'a str,
-    /// SHA-256 of what is inside, packed however: the same publication always has the same.
+    /// SHA-256 of the unpacked content: it identifies a publication in any packing.
     pub content: &'a str,
 }
 
-/// What an import does.
+/// Result of planning an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportPlan<Id> {
     /// This very publication is known already: nothing changes.
     Known {
-        /// Whether it is the newest, so that the source counts as verified now.
+        /// True if it is the newest, so that the source counts as verified now.
         newest: bool,
     },
     /// A publication to be recorded.
     Record {
         /// Its place in the source's history.
         reference: PublicationRef,
-        /// How many addresses it holds.
+        /// Number of addresses in the publication.
         entries: u64,
-        /// Whether it is the newest now.
+        /// True if it is the newest now.
         newest: bool,
         /// Recorded listings that no longer hold as they are.
         ended: Vec<Id>,
@@ -68,7 +68,7 @@ pub enum ImportPlan<Id> {
     },
 }
 
-/// What an import changed.
+/// Changes that an import made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
     /// Addresses that the publication adds.
@@ -79,7 +79,7 @@ pub struct ImportReport {
     pub updated: u64,
     /// Addresses that stay as they were.
     pub unchanged: u64,
-    /// Rows that could not be taken in.
+    /// Rows that could not be imported.
     pub rejected: Vec<Rejected>,
     /// Addresses that are kept and marked, because they are not valid on their chain.
     pub invalid: Vec<InvalidEntry>,
@@ -105,7 +105,7 @@ pub struct ReportedEntry {
 /// One address that is not valid on its chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InvalidEntry {
-    /// Which.
+    /// The entry.
     #[serde(flatten)]
     pub entry: ReportedEntry,
     /// Why.
@@ -140,11 +140,11 @@ pub enum Refusal {
          {compared} holds: implausible; if it is right, import it with --accept-digest {digest}"
     )]
     Implausible {
-        /// How many addresses it adds.
+        /// Number of addresses that it adds.
         added: usize,
-        /// How many it drops.
+        /// Number of addresses that it drops.
         removed: usize,
-        /// How many there are in the publication it is compared with.
+        /// Number of addresses in the publication with which it is compared.
         previous: usize,
         /// That publication's date.
         compared: Date,
@@ -162,7 +162,7 @@ pub enum Refusal {
     },
 }
 
-/// Identifies an entry within its source, whatever else changes about it.
+/// Identifies an entry within its source, even if its other fields change.
 type Key = (ListId, String, String, String);
 
 fn key(entry: &ListingEntry) -> Key {
@@ -174,11 +174,12 @@ fn key(entry: &ListingEntry) -> Key {
     )
 }
 
-/// Decides what importing `publication` changes.
+/// Plans the import of `publication`.
 ///
 /// # Errors
 ///
-/// Where the publication is of the future, older than what is known, or implausible against it.
+/// Returns an error if the publication is dated in the future, older than the newest known one, or
+/// implausible compared with it.
 pub fn plan<Id: Copy>(
     known: &SourceHistory<Id>,
     publication: &Publication,
@@ -303,7 +304,7 @@ fn changes<Id: Copy>(
             }
         }
 
-        // A publication filed in the past adds what was not known at all, and removes nothing.
+        // A publication filed in the past adds unknown listings, and removes none.
         let stood = match previous {
             Some(previous) if is_newest => before.iter().any(|run| run.holds(previous)),
             _ => !rows.is_empty(),
@@ -320,8 +321,8 @@ fn changes<Id: Copy>(
     (ended, begun, report)
 }
 
-/// What the newest publication within a run printed: the one being imported, where none of the run is
-/// newer, else what was recorded.
+/// Entry as the newest publication within a run prints it: the imported one if no publication of
+/// the run is newer, else the recorded one.
 fn printed_last<'a, Id>(
     rows: &[&'a KnownListing<Id>],
     entry: Option<&'a ListingEntry>,
@@ -337,7 +338,7 @@ fn printed_last<'a, Id>(
     from_added.or_else(|| overlapping.map(|row| &row.entry))
 }
 
-/// The report with what is to be known about the entries themselves.
+/// Adds findings about the entries themselves to the report.
 fn with_findings(mut report: ImportReport, entries: &[ListingEntry]) -> ImportReport {
     for entry in entries {
         match entry.addresses() {

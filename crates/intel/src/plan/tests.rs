@@ -1,4 +1,4 @@
-//! Given what is known of a source and a publication, then what importing it changes.
+//! Plans of imports, for a source's known state and a publication.
 
 use assay_engine::evidence::ListedEntity;
 use jiff::civil::date;
@@ -35,7 +35,7 @@ fn publication(day: i8, addresses: &[&str]) -> Publication {
     }
 }
 
-/// A store in memory: what it knows after each import.
+/// A store in memory, with the source's state after each import.
 #[derive(Default)]
 struct Memory {
     history: SourceHistory<u32>,
@@ -206,7 +206,7 @@ fn as_many_other_addresses_are_implausible_too() {
     let refusal = memory.import(&texts(&after), "b", &ImportOptions::default());
     assert_eq!(refusal, Err(expected));
 
-    // What is filed in the past is compared with its neighbour as well.
+    // A publication filed in the past is compared with its neighbor as well.
     let history = ImportOptions { history: true, ..ImportOptions::default() };
     let old = Publication { published_on: date(2025, 3, 1), ..texts(&after) };
     assert!(matches!(memory.import(&old, "c", &history), Err(Refusal::Implausible { .. })));

@@ -41,38 +41,38 @@ struct Labelled {
 }
 
 impl LabelIndex {
-    /// How often labels had changed when this was built.
+    /// Number of changes to labels before this index was built.
     #[must_use]
     pub const fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// How many labels there are, each address counted.
+    /// Number of labels; a label of several addresses counts once per address.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.claims.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no labels.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.claims.is_empty()
     }
 
-    /// How many addresses have labels.
+    /// Number of addresses with labels.
     #[must_use]
     pub const fn addresses(&self) -> usize {
         self.addresses.len()
     }
 
-    /// Whether anything is said about an address.
+    /// True if an address has labels.
     #[must_use]
     pub fn has(&self, address: &CanonicalAddress) -> bool {
         let wanted = hash(&(address.chain(), address.as_str()));
         matching(&self.by_address, wanted).any(|place| self.is(place, address))
     }
 
-    /// What is said about an address.
+    /// Labels of an address.
     #[must_use]
     pub fn of(&self, address: &CanonicalAddress) -> Vec<Label> {
         let wanted = hash(&(address.chain(), address.as_str()));
@@ -123,7 +123,7 @@ fn matching(index: &[(u64, u32)], hash: u64) -> impl Iterator<Item = u32> {
     rest.iter().take_while(move |(other, _)| *other == hash).map(|(_, place)| *place)
 }
 
-/// The same in every run; texts with equal hashes are told apart by the texts themselves.
+/// The same in every run; texts with equal hashes are distinguished by the texts themselves.
 fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

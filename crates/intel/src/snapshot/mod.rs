@@ -1,4 +1,5 @@
-//! What is known about each address, in memory. Built whole, never changed, swapped atomically.
+//! In-memory index of lists and labels by address. It is built whole, immutable, and swapped
+//! atomically.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -42,11 +43,12 @@ pub struct IntelSnapshot {
 }
 
 impl IntelSnapshot {
-    /// Reads what a store knows. Labels are read only where they changed since `previous` was loaded.
+    /// Reads lists and labels from a store. Labels are read only if they changed since `previous`
+    /// was loaded.
     ///
     /// # Errors
     ///
-    /// Where the store fails.
+    /// Returns an error if the store fails.
     pub async fn load(store: &dyn IntelStore, previous: Option<&Self>) -> Result<Self, StoreError> {
         let known = previous.map(|previous| previous.labels.generation());
         let mut builder = LabelIndexBuilder::default();
@@ -98,13 +100,13 @@ impl IntelSnapshot {
         self.listed.entry(address).or_default()
     }
 
-    /// Whether the data is real.
+    /// The environment of the data: production or demo.
     #[must_use]
     pub const fn environment(&self) -> Environment {
         self.environment
     }
 
-    /// How often the data had changed when this was built.
+    /// Number of changes to the data before this snapshot was built.
     #[must_use]
     pub const fn generation(&self) -> u64 {
         self.generation
@@ -134,13 +136,13 @@ impl IntelSnapshot {
         &self.labels
     }
 
-    /// How many addresses are listed or labelled; one that is both counts twice.
+    /// Number of addresses that are listed or labelled; one that is both counts twice.
     #[must_use]
     pub fn addresses(&self) -> usize {
         self.listed.len() + self.labels.addresses()
     }
 
-    /// What is known about `subject` from lists and labels.
+    /// Facts about `subject` from lists and labels.
     #[must_use]
     pub fn facts(&self, subject: &CanonicalAddress) -> Facts {
         let own = self.listed.get(subject).map(Vec::as_slice).unwrap_or_default();
@@ -157,8 +159,8 @@ impl IntelSnapshot {
         }
     }
 
-    /// What is known of somebody on the way of money. Nearly nobody is known: those are found out
-    /// without gathering anything.
+    /// Attribution of a party on a path of money. Nearly all parties are unknown; for these nothing
+    /// is allocated.
     #[must_use]
     pub fn attribution(
         &self,
@@ -179,9 +181,9 @@ impl IntelSnapshot {
         attribute(&self.facts(&address), policy, today)
     }
 
-    /// Other known addresses that the subject's key controls, each with what is known of it beyond what
-    /// is known of the subject: an entry that lists both (a token on many chains) counts as the
-    /// subject's own.
+    /// Other known addresses that the subject's key controls, each with its evidence beyond the
+    /// subject's own: an entry that lists both (a token on many chains) counts as the subject's
+    /// own.
     fn same_key(&self, subject: &CanonicalAddress, own: &[usize]) -> Vec<SameKey> {
         let identities = subject.key_identities();
         let listed = identities
@@ -213,8 +215,8 @@ impl IntelSnapshot {
     }
 }
 
-/// Bitcoin-like addresses commit to a key or script, which is the same on every fork. Whether a key or
-/// a contract controls an account takes a look at its chain.
+/// Bitcoin-like addresses commit to a key or script, which is the same on every fork. Only the
+/// chain itself shows if a key or a contract controls an account.
 fn control(address: &CanonicalAddress) -> AccountControl {
     match address.kind() {
         assay_engine::address::AddressKind::Account => AccountControl::Unknown,

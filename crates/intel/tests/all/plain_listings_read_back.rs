@@ -1,4 +1,4 @@
-//! Whatever publication is written as CSV or as JSON lines reads back.
+//! A publication that is written as CSV or as JSON lines reads back unchanged.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

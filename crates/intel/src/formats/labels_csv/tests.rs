@@ -13,7 +13,7 @@ fn read_csv(text: &str) -> Result<LabelSet, String> {
     read_bytes(text.replace("ADDRESS", ADDRESS).as_bytes())
 }
 
-/// What is said of a row with one more column.
+/// Result of reading a row with one more column.
 fn with(column: &str, cell: &str) -> Result<LabelSet, String> {
     read_csv(&format!("blockchain,address,category,{column}\nbtc,ADDRESS,scam,{cell}\n"))
 }

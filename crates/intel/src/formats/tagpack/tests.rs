@@ -12,7 +12,7 @@ fn read_pack(text: &str) -> Result<LabelSet, String> {
     read(text.as_bytes(), "p.yaml", &"packs".parse().unwrap()).map_err(|error| error.to_string())
 }
 
-/// What is read of one tag with `header` lines before it and `tag` lines after its address.
+/// Label that is read from one tag with `header` lines before it and `tag` lines after its address.
 fn label(header: &str, tag: &str) -> Label {
     let tag = tag.replace('\n', "\n  ");
     let set = read_pack(&format!("{header}\ntags:\n- address: {ADDRESS}\n  {tag}\n")).unwrap();
@@ -91,7 +91,7 @@ fn abuse_decides_before_concepts_and_concepts_before_category() {
         ("category: exchange\nconcepts: [hot_wallet]", (Exchange, term("exchange"))),
         ("concepts: [hot_wallet]", (Uncategorized, term("hot_wallet"))),
         ("label: nothing is said", (Uncategorized, None)),
-        // What nobody knows is not covered up by what is harmless.
+        // A harmless term does not hide an unknown one.
         ("category: exchange\nabuse: odd", (Uncategorized, term("odd"))),
         ("category: mixing_service\nabuse: odd", (Mixer, term("mixing_service"))),
         ("category: Odd Thing", (Uncategorized, term("Odd Thing"))),
