@@ -183,7 +183,7 @@ impl KeyRecord {
         }
     }
 
-    /// Whether the key is neither revoked nor expired at `now`.
+    /// True if the key is neither revoked nor expired at `now`.
     #[must_use]
     pub fn is_active(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|expires| now < expires)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_database::DatabaseError;
 use assay_tenancy::key::KeyId;
 
-/// A store could not do what was asked. Nothing changed, unless the database's answer was lost.
+/// A store could not complete a request. Nothing changed, unless the database's answer was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database failed.
@@ -22,9 +22,9 @@ pub enum StoreError {
     OtherKind {
         /// The source.
         source_name: String,
-        /// What it holds.
+        /// Kind of data that the source holds.
         held: String,
-        /// What it was given.
+        /// Kind of data that was given.
         given: &'static str,
     },
     /// Another program changed the store meanwhile.
@@ -47,13 +47,13 @@ impl StoreError {
         DatabaseError::unreadable(column, detail).into()
     }
 
-    /// Whether the database may become available: nobody answered, or it is starting.
+    /// True if the database may become available: it did not answer, or it is starting.
     #[must_use]
     pub fn is_absence(&self) -> bool {
         matches!(self, Self::Database(error) if error.is_absence())
     }
 
-    /// Whether a unique constraint refused a row.
+    /// True if a unique constraint refused a row.
     #[must_use]
     pub fn is_unique_violation(&self) -> bool {
         matches!(self, Self::Database(error) if error.is_unique_violation())

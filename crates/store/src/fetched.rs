@@ -58,6 +58,6 @@ pub struct Fetched {
     pub key: String,
     /// The content: JSON in the form of the program that fetched it.
     pub content: String,
-    /// When it was fetched.
+    /// Time of the fetch.
     pub fetched_at: Timestamp,
 }

@@ -60,7 +60,7 @@ pub struct Revisions {
 pub trait Store:
     ControlStore + IntelStore + UsageStore + FetchedStore + JobStore + 'static
 {
-    /// Whether the data is real or a demo; decided when the store was created.
+    /// Environment of the data, production or demo; set when the store was created.
     async fn environment(&self) -> Result<Environment, StoreError>;
 
     /// The change counters.

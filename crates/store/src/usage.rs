@@ -52,7 +52,7 @@ pub struct UsageBatch {
     pub writer: u128,
     /// The number of the batch.
     pub number: u64,
-    /// When the batch was made.
+    /// Time at which the batch was created.
     pub made_at: Timestamp,
     /// The charges.
     pub counts: Vec<UsageCount>,
@@ -112,13 +112,13 @@ pub struct KeptCheck {
     pub id: String,
     /// The tenant that asked.
     pub tenant: Name,
-    /// When the answer was given.
+    /// Time of the answer.
     pub made_at: Timestamp,
     /// The answer: JSON text.
     pub answer: String,
 }
 
-/// How old data of a tenant must be to be deleted.
+/// Minimum ages at which data of a tenant is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purge {
     /// The tenant.

@@ -1,7 +1,7 @@
-//! What the replicas of a service share to enforce limits together.
+//! State that the replicas of a service share to enforce limits together.
 //!
 //! - [`slots`]: which replicas run, and the share of every limit that each may spend on its own
-//! - [`quotas`]: what was granted of limits with long windows
+//! - [`quotas`]: tokens granted of limits with long windows
 
 pub mod quotas;
 pub mod slots;

@@ -1,5 +1,5 @@
-//! Quotas: what was granted of a limit in a long window, counted in the database so that the loss of a cache
-//! cannot reset it.
+//! Quotas: tokens granted of a limit in a long window, counted in the database so that the loss of
+//! a cache cannot reset them.
 //!
 //! The number of a window is the database's time divided by the window's length; servers take both from the
 //! answers.

@@ -1,8 +1,9 @@
-//! Slots of replicas: each running replica holds one, and may spend a fixed share of every limit, the
-//! fallback allowance, without asking anybody.
+//! Slots of replicas: each running replica holds one, and may spend a fixed share of every limit,
+//! the fallback allowance, without a request to a store.
 //!
-//! Nothing else may grant what the holder of a slot can still spend. All times here are by the database's
-//! clock; to a server, whose own clock may be wrong, only differences between them have a meaning.
+//! No other party may grant tokens that the holder of a slot can still spend. All times here are by
+//! the database's clock; to a server, whose own clock may be wrong, only differences between them
+//! have a meaning.
 //!
 //! Until its lease expires, a slot is not given to another replica. A server that computes the expiry by its
 //! own clock, from a moment before it sent the request, never computes it too late.
@@ -21,14 +22,14 @@ pub struct SlotRegistry {
     pub now: Timestamp,
     /// The number of slots.
     pub total: u32,
-    /// When the lease of each slot that was ever held expires or expired.
+    /// Expiry times of the leases of all slots that were ever held, past ones included.
     pub expiries: Vec<Timestamp>,
 }
 
 /// The answer to a claim or renewal of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotLease {
-    /// Whether the holder has a slot now.
+    /// True if the holder has a slot now.
     pub is_held: bool,
     /// All slots, the holder's included.
     pub registry: SlotRegistry,

@@ -1,4 +1,4 @@
-//! What importing a label set records, and suppressions of labels.
+//! Records of an imported label set, and suppressions of labels.
 
 use assay_engine::{
     address::CanonicalAddress,
@@ -18,7 +18,7 @@ use super::FetchConditions;
 pub struct LabelImport {
     /// The source.
     pub source: SourceId,
-    /// Whether the data is a demo.
+    /// True if the data is demo data.
     pub sample: bool,
     /// Date of issue.
     pub published_on: Date,
@@ -61,8 +61,8 @@ pub struct LabelReading<'a> {
     pub each: &'a mut LabelSink<'a>,
 }
 
-/// A decision that a label, or everything that a source says of an address, no longer counts. It holds
-/// whatever later imports say.
+/// A decision that a label, or all labels of a source for an address, no longer counts. It holds
+/// for later imports too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
     /// The source of the labels.
@@ -77,7 +77,7 @@ pub struct Suppression {
     pub reason: String,
     /// The time of the decision.
     pub at: Timestamp,
-    /// When the suppression was lifted.
+    /// Time at which the suppression was lifted.
     pub lifted_at: Option<Timestamp>,
 }
 

@@ -28,8 +28,8 @@ use crate::StoreError;
 /// The store of sources, publications, listings and labels.
 #[async_trait]
 pub trait IntelStore: std::fmt::Debug + Send + Sync {
-    /// Everything that checks need: sources, recorded listings and, if `labels` are asked for, every label in
-    /// force, one by one, in the order of their addresses. All of it is of one moment.
+    /// All data that checks need: sources, recorded listings and, if `labels` are requested, every
+    /// label in force, one by one, in the order of their addresses. All of it is of one moment.
     async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError>;
 
     /// The recorded history of one source, to plan an import against.
@@ -87,7 +87,7 @@ pub trait IntelStore: std::fmt::Debug + Send + Sync {
 /// Everything that checks need.
 #[derive(Clone, Debug)]
 pub struct Intel {
-    /// Whether the data is real or a demo.
+    /// Environment of the data: production or demo.
     pub environment: Environment,
     /// The intel revision: the number of changes of sources, listings and labels.
     pub generation: u64,

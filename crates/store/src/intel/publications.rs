@@ -1,4 +1,4 @@
-//! What importing a sanctions list records.
+//! Records of an imported sanctions list.
 
 use assay_engine::{
     evidence::{
@@ -28,11 +28,11 @@ pub struct PublicationImport {
     pub planned_at_generation: u64,
     /// The source.
     pub source: SourceId,
-    /// Whether the data is a demo.
+    /// True if the data is demo data.
     pub sample: bool,
     /// The publication.
     pub publication: PublicationRecord,
-    /// Whether it is the newest of its source: then the source counts as verified now.
+    /// True if the publication is the newest of its source; the source then counts as verified now.
     pub newest: bool,
     /// Recorded listings that end.
     pub ended: Vec<RowId>,
@@ -59,7 +59,7 @@ pub struct PublicationRecord {
     pub origin: String,
     /// The number of addresses.
     pub entries: u64,
-    /// What the import changed, as JSON.
+    /// Changes that the import made, as JSON.
     pub report: serde_json::Value,
 }
 

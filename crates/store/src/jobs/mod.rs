@@ -80,7 +80,7 @@ impl std::fmt::Display for JobId {
 pub struct NewJob {
     /// The identity.
     pub id: JobId,
-    /// What the work needs to know beyond the key, in a form of the kind's own.
+    /// Input of the work beyond the key, in a form that the kind defines.
     pub payload: String,
     /// The earliest time of the first attempt.
     pub due_at: Timestamp,
@@ -91,7 +91,7 @@ pub struct NewJob {
 pub struct Job {
     /// The identity.
     pub id: JobId,
-    /// What the work needs to know beyond the key.
+    /// Input of the work beyond the key.
     pub payload: String,
     /// The status.
     pub status: JobStatus,
@@ -99,9 +99,9 @@ pub struct Job {
     pub due_at: Timestamp,
     /// Attempts that failed since the last success.
     pub failures: u32,
-    /// When the last attempt ended.
+    /// End of the last attempt.
     pub finished_at: Option<Timestamp>,
-    /// When an attempt last succeeded.
+    /// Time of the last success.
     pub succeeded_at: Option<Timestamp>,
     /// The error of the last attempt, if it failed.
     pub last_error: Option<String>,
@@ -155,19 +155,19 @@ pub enum JobOutcome {
     Failed {
         /// The error.
         error: String,
-        /// How the job is retried.
+        /// Rule by which the job is retried.
         retry: Retry,
     },
 }
 
-/// How a job that failed is retried: after a delay that doubles with each failure.
+/// Rule by which a failed job is retried: after a delay that doubles with each failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// The delay after the first failure.
     pub first_delay: SignedDuration,
     /// The longest delay.
     pub longest_delay: SignedDuration,
-    /// The number of attempts, after which the job has failed for good. `None`: unlimited.
+    /// The number of attempts after which the job has failed permanently. `None`: unlimited.
     pub attempts: Option<u32>,
 }
 

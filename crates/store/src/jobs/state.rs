@@ -61,7 +61,7 @@ impl Job {
         (pending != *self).then_some(pending)
     }
 
-    /// Whether a worker may claim the job.
+    /// True if a worker may claim the job.
     #[must_use]
     pub fn is_claimable(&self, now: Timestamp) -> bool {
         match &self.status {

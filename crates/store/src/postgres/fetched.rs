@@ -1,4 +1,4 @@
-//! What was fetched on demand, in PostgreSQL.
+//! Histories that were fetched on demand, in PostgreSQL.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,8 @@ async fn keep(write: &mut PgConnection, records: &[Fetched]) -> Result<(), Store
     Ok(())
 }
 
-/// Deletes what was fetched before a moment. What is just being fetched anew stays, and is not waited for.
+/// Deletes histories that were fetched before a moment. Rows that are being replaced at the moment
+/// stay; the statement does not wait for them.
 async fn purge(write: &mut PgConnection, before: Timestamp) -> Result<u64, StoreError> {
     let purged = sqlx::query(
         "DELETE FROM fetched WHERE (chain, kind, key) IN (

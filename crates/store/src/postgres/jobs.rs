@@ -113,7 +113,7 @@ impl JobStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Replaces a job by what a function makes of it, if it makes anything of it.
+    /// Replaces a job by the result of a function, if it returns one.
     async fn change_job(
         &self,
         id: &JobId,

@@ -1,8 +1,9 @@
 //! The backend that several servers share: a PostgreSQL database, version 15 or newer.
 //!
-//! Any number of programs may read and write at once. Whoever changes a counter of the installation
-//! locks its row first, and so changes come one after the other, as they do in the embedded backend;
-//! what changes no counter (usage, answers, when a key was used) runs beside it.
+//! Any number of programs may read and write at once. A change of a counter of the installation
+//! locks the counter's row first, so that such changes run one after the other, as they do in the
+//! embedded backend; changes without a counter (usage, answers, the time at which a key was used)
+//! run in parallel.
 
 mod control;
 mod fetched;
@@ -43,13 +44,14 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens the store in the database at `address`, makes it where there is none, and brings its schema up to date. The database itself must be there. A
-    /// new store holds data of `environment`; an existing one keeps what it holds.
+    /// Opens the store in the database at `address`, creates it if there is none, and migrates its
+    /// schema to the newest version. The database itself must exist. A new store holds data of
+    /// `environment`; an existing one keeps its environment.
     ///
     /// # Errors
     ///
-    /// Where the database cannot be reached or is not suitable, or its schema is newer than this
-    /// program. No error tells the password.
+    /// Returns an error if the database cannot be reached or is not suitable, or if its schema is
+    /// newer than this program. No error contains the password.
     pub async fn open_or_create(
         address: impl Into<DatabaseAddress>,
         environment: Environment,
@@ -85,11 +87,11 @@ impl PostgresStore {
         &self.database
     }
 
-    /// Makes the roles of the programs, where this login may, and gives them their rights.
+    /// Creates the roles of the programs, if this login may, and grants them their rights.
     ///
     /// # Errors
     ///
-    /// Where the database fails.
+    /// Returns an error if the database fails.
     pub async fn arrange_roles(&self) -> Result<Roles, StoreError> {
         let working = async {
             let mut connection = self.database.control.acquire().await?;
@@ -122,8 +124,8 @@ impl PostgresStore {
         Ok(transaction)
     }
 
-    /// A transaction that holds the lock on the counters from the start, so that what it read stays
-    /// true.
+    /// A transaction that holds the lock on the counters from the start, so that values it read
+    /// stay valid.
     async fn change(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
         let mut transaction = self.write().await?;
         sqlx::query("SELECT FROM installation FOR UPDATE").execute(&mut *transaction).await?;

@@ -13,10 +13,10 @@ use crate::{
     value,
 };
 
-/// Rows are inserted, and so locked, in the order of their keys: programs that ask for the same counters
-/// never wait for each other in a circle. A row that is there is locked and read anew before anything is
-/// added to it; `excluded.granted` is what is wanted, as far as it is allowed at all. The time that is
-/// left is read after all waiting: too little, if anything.
+/// Rows are inserted, and so locked, in the order of their keys: programs that request the same
+/// counters never deadlock. An existing row is locked and read anew before it is increased;
+/// `excluded.granted` is the requested number, up to the limit. The remaining time is read after
+/// all waiting, so that it is too short, if anything.
 const RESERVE: &str = "
     WITH clock AS MATERIALIZED
         (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now),

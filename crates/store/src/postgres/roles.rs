@@ -1,5 +1,5 @@
-//! Roles: who may do what in the databases. They are made where whoever migrates may make roles;
-//! otherwise somebody who may runs what [`sql`] and [`graphs_sql`] give.
+//! Roles: the rights of each program in the database. They are created if the migrating login may
+//! create roles; otherwise an administrator runs the statements of [`sql`] and [`graphs_sql`].
 
 use assay_database::postgres::PostgresDatabase;
 use sqlx::{Executor, PgConnection, Row};
@@ -14,7 +14,7 @@ const MAY_CREATE: &str =
 const ARE_THERE: &str = "SELECT count(*) = 4 FROM pg_roles WHERE rolname IN
     ('assay_serve', 'assay_ingest', 'assay_control', 'assay_migrate')";
 
-/// Whether programs can be given roles.
+/// State of the roles of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Roles {
     /// They are there, and have the rights that they need.
@@ -23,15 +23,15 @@ pub enum Roles {
     Missing,
 }
 
-/// The statements that make the roles and give them their rights in the store's database and on graphs there,
-/// for whoever may run them. They can be run again at any time, and are after a migration.
+/// The statements that create the roles and grant them their rights, for an administrator. They can
+/// be run again at any time, and run after every migration.
 #[must_use]
 pub fn sql() -> String {
     format!("{CREATE}\n{GRANT}\n{GRANT_GRAPHS}")
 }
 
-/// The statements that make the roles and give them their rights in a database of chain graphs alone, for
-/// whoever may run them. They can be run again at any time.
+/// The statements that create the roles and grant them their rights in a database of chain graphs alone, for
+/// an administrator. They can be run again at any time.
 #[must_use]
 pub fn graphs_sql() -> String {
     format!("{CREATE}\n{GRANT_GRAPHS}")

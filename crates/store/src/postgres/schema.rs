@@ -9,11 +9,11 @@ use sqlx::{
 use super::roles;
 use crate::StoreError;
 
-/// The server's code for what a login may not do.
+/// The server's code for a missing privilege.
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
-/// The migrations that this program knows. They are only ever appended, and each says in
-/// `schema_versions` what it means for programs that do not know it.
+/// The migrations that this program knows. They are only ever appended, and each records in
+/// `schema_versions` the oldest program that is compatible with it.
 const MIGRATIONS: [(&str, &str); 11] = [
     ("installation", include_str!("../../migrations/postgres/0001_installation.sql")),
     ("fetched", include_str!("../../migrations/postgres/0002_fetched.sql")),
@@ -46,7 +46,7 @@ struct Applied {
     compatible_from: Option<i64>,
 }
 
-/// How a database's schema stands to this program.
+/// Relation between a database's schema and this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// It has what this program needs, and perhaps more.
@@ -55,7 +55,7 @@ enum Standing {
     Behind,
 }
 
-/// How a schema with migrations `applied` stands to a program that knows those up to `newest`.
+/// Compares a schema with migrations `applied` with a program that knows those up to `newest`.
 fn standing(newest: i64, applied: &[Applied]) -> Result<Standing, StoreError> {
     let unknown = applied.iter().filter(|migration| migration.version > newest);
     let too_new = unknown.filter(|migration| {
@@ -68,7 +68,7 @@ fn standing(newest: i64, applied: &[Applied]) -> Result<Standing, StoreError> {
     Ok(if (1..=newest).all(has) { Standing::Ready } else { Standing::Behind })
 }
 
-/// Whether the database holds an installation.
+/// True if the database holds an installation.
 pub(super) async fn is_there(connection: &mut PgConnection) -> Result<bool, StoreError> {
     if !table_exists(connection, "installation").await? {
         return Ok(false);
@@ -83,9 +83,10 @@ async fn table_exists(connection: &mut PgConnection, name: &str) -> Result<bool,
     Ok(row.try_get(0)?)
 }
 
-/// Brings the schema up to date, where it is not. Programs that start at once wait for each other at an
-/// advisory lock, which belongs to the connection: whoever gets an error closes the connection, so that
-/// the lock does not stay. A program that finds everything in place needs no right to change it.
+/// Migrates the schema to the newest version, if necessary. Programs that start at once wait for
+/// each other at an advisory lock, which belongs to the connection: after an error the connection
+/// is closed, so that the lock does not stay. A program that finds nothing to migrate needs no
+/// right to change the schema.
 pub(super) async fn migrate(connection: &mut PgConnection) -> Result<(), StoreError> {
     let migrations = migrations();
     let newest = migrations.iter().map(|migration| migration.version).max().unwrap_or_default();
@@ -97,7 +98,7 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> Result<(), StoreEr
     if standing(newest, &applied(connection).await?)? == Standing::Behind {
         become_owner(connection).await?;
         let mut migrator = Migrator::with_migrations(migrations);
-        // What is newer and compatible is nothing to complain about.
+        // Newer compatible migrations are no error.
         migrator.set_ignore_missing(true).set_locking(false);
         migrator.run_direct(None, connection, false).await.map_err(failed)?;
         sqlx::query("RESET ROLE").execute(&mut *connection).await?;

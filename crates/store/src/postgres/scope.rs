@@ -1,4 +1,4 @@
-//! Whose rows a transaction may see: the only place that says so to the database, which holds it to that
+//! Row-level scope of a transaction: the only place that sets it in the database, which enforces it
 //! (see the migration `isolation`).
 
 use assay_tenancy::Name;
@@ -6,16 +6,16 @@ use sqlx::PgConnection;
 
 use crate::StoreError;
 
-/// What of the tenants' rows a transaction is about.
+/// Part of the tenants' rows that a transaction may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scope<'a> {
     /// One tenant's.
     Tenant(&'a Name),
     /// Every key, to serve from memory or to find one by its id.
     Directory,
-    /// What is written down of many tenants at once; no answer can be read.
+    /// Writes records of many tenants at once; no answer can be read.
     Record,
-    /// What all tenants were charged.
+    /// Reads the charges of all tenants.
     Report,
 }
 

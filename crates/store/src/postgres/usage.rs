@@ -82,8 +82,8 @@ impl UsageStore for PostgresStore {
     }
 }
 
-/// Notes a batch as written; false where it was noted before. Where the one who sent it first is just
-/// being committed, that is waited for.
+/// Records a batch as written; false if it was recorded before. If another transaction that records
+/// the same batch is being committed, the statement waits for it.
 async fn is_new(write: &mut PgConnection, batch: &UsageBatch) -> Result<bool, StoreError> {
     let noted = sqlx::query(
         "INSERT INTO usage_writers (writer, batch, written_at) VALUES ($1, $2, $3)

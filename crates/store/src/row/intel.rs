@@ -125,7 +125,7 @@ fn source(
     })
 }
 
-/// What of a listing's row does not depend on publications.
+/// The columns of a listing's row that do not depend on publications.
 fn entry(row: &impl Columns) -> Result<ListingEntry, StoreError> {
     let entity: ListedEntity = value::json("listings.entity", row.text("entity")?)?;
     Ok(ListingEntry {
@@ -186,7 +186,7 @@ fn presence(
     })
 }
 
-/// What is known of one source, from the rows that hold it.
+/// The history of one source, from the rows that hold it.
 pub(crate) fn history<R: Columns>(
     generation: u64,
     publications: Vec<StoredPublication>,

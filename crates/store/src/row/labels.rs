@@ -25,7 +25,7 @@ pub(crate) const WITHDRAWN: &str = "EXISTS (
     WHERE s.lifted_at IS NULL AND s.chain = labels.chain AND s.address = labels.address
       AND s.source = labels.source AND (s.category IS NULL OR s.category = labels.category))";
 
-/// The columns of what a label says.
+/// The columns of a label's content.
 pub(crate) const COLUMNS: &str =
     "source, chain, address, category, entity, tier, confidence, upstream, author,
     term, cites_list, reason, reference, valid_from, valid_until";
@@ -114,7 +114,7 @@ pub(crate) fn publication(
     })
 }
 
-/// The rows of a source's labels by what they say.
+/// The rows of a source's labels by fingerprint.
 #[derive(Default)]
 pub(crate) struct Recorded(HashMap<Option<Fingerprint>, Vec<RowId>>);
 
@@ -127,7 +127,7 @@ impl Recorded {
         Ok(())
     }
 
-    /// What recording `labels` in place of these rows takes.
+    /// Changes that are necessary to replace these rows by `labels`.
     pub(crate) fn replace_by(mut self, labels: &[AddressLabel]) -> Replacement<'_> {
         let before = self.0.values().map(Vec::len).sum::<usize>();
         let mut begun = Vec::new();
@@ -148,12 +148,12 @@ impl Recorded {
     }
 }
 
-/// How one set of labels becomes another.
+/// Changes that turn one set of labels into another.
 pub(crate) struct Replacement<'a> {
     /// Labels that are new.
     pub(crate) begun: Vec<(&'a AddressLabel, Fingerprint)>,
     /// Rows that no longer hold.
     pub(crate) ended: Vec<RowId>,
-    /// How many of each.
+    /// Numbers of added, removed and unchanged labels.
     pub(crate) change: LabelChange,
 }

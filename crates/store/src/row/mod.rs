@@ -1,5 +1,5 @@
-//! What rows of every backend say, whatever driver they come from. The backends differ in their SQL;
-//! what becomes of its answers is written once.
+//! Decoding of rows for every backend, independent of the driver. The backends differ in their SQL;
+//! the decoding of its results is written once.
 
 pub(crate) mod control;
 pub(crate) mod intel;

@@ -27,7 +27,7 @@ pub(crate) fn count(row: &impl Columns) -> Result<UsageCount, StoreError> {
     })
 }
 
-/// The answer `id` of `tenant`, from what else is kept of it.
+/// The answer `id` of `tenant`, from the other stored columns.
 pub(crate) fn check(row: &impl Columns, tenant: &Name, id: &str) -> Result<KeptCheck, StoreError> {
     Ok(KeptCheck {
         id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! What was fetched on demand, in `SQLite`.
+//! Histories that were fetched on demand, in `SQLite`.
 
 use assay_engine::chain::ChainId;
 use async_trait::async_trait;

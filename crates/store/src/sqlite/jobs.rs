@@ -101,7 +101,7 @@ impl JobStore for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Replaces a job by what a function makes of it, if it makes anything of it.
+    /// Replaces a job by the result of a function, if it returns one.
     async fn change_job(
         &self,
         id: &JobId,

@@ -42,12 +42,14 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store in `directory`, makes it where there is none, and brings its schema up to date.
-    /// A new store holds data of `environment`; an existing one keeps what it holds.
+    /// Opens the store in `directory`, creates it if there is none, and migrates its schema to the
+    /// newest version. A new store holds data of `environment`; an existing one keeps its
+    /// environment.
     ///
     /// # Errors
     ///
-    /// Where the directory cannot be written, or the database is broken or newer than this program.
+    /// Returns an error if the directory cannot be written, or if the database is corrupt or newer
+    /// than this program.
     pub async fn open_or_create(
         directory: &Path,
         environment: Environment,
@@ -80,11 +82,11 @@ impl SqliteStore {
         Ok(store)
     }
 
-    /// Writes a copy of the whole database, as it is at one moment, to a new file.
+    /// Writes a consistent copy of the whole database to a new file.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written, or is there already.
+    /// Returns an error if the file cannot be written or exists already.
     pub async fn back_up(&self, file: &Path) -> Result<(), StoreError> {
         let mut private = OpenOptions::new();
         private.write(true).create_new(true);
@@ -101,13 +103,13 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Puts the copy in `file` in the place of the database in `directory`, which nobody may use
-    /// meanwhile. It is opened in `beside` first, so that what is no store replaces nothing. Returns
-    /// where the database that was there is kept.
+    /// Replaces the database in `directory` by the copy in `file`; no program may use the directory
+    /// meanwhile. The copy is first opened in `beside`, so that a file that is no store replaces
+    /// nothing. Returns the path at which the previous database is kept.
     ///
     /// # Errors
     ///
-    /// Where the file is no store, is newer than this program, or cannot be copied.
+    /// Returns an error if the file is no store, is newer than this program, or cannot be copied.
     pub async fn restore(
         file: &Path,
         beside: &Path,
@@ -130,7 +132,7 @@ impl SqliteStore {
         let kept = directory.join(format!("{FILE_NAME}.before-{}", at.as_millisecond()));
         let replaces = place.is_file();
         if replaces {
-            // What is in the log belongs to the database that goes.
+            // The write-ahead log belongs to the database that is replaced.
             let before = Self::connect(directory, false).await?;
             sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&before.pool).await?;
             before.close().await;
@@ -156,7 +158,7 @@ impl SqliteStore {
         Ok(Self { pool })
     }
 
-    /// A transaction that holds the write lock from the start, so that what it read stays true.
+    /// A transaction that holds the write lock from the start, so that values it read stay valid.
     async fn write(&self) -> Result<Transaction<'_, Sqlite>, StoreError> {
         Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
     }

@@ -1,4 +1,4 @@
-//! What is particular to the embedded backend: its file.
+//! Tests of the embedded backend alone: its file.
 
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;

@@ -214,8 +214,8 @@ pub(super) async fn confirm_fetch(
     Ok(())
 }
 
-/// Notes where a source's newest file came from, and when. `None` forgets what a server said of an
-/// earlier one: it says nothing of this.
+/// Records the URL and time of the fetch of a source's newest file. `None` deletes the validators
+/// of an earlier response, because they do not describe this file.
 pub(super) async fn note_fetched(
     write: &mut PgConnection,
     source: &SourceId,
@@ -272,7 +272,7 @@ pub(super) async fn upsert_source(
     expect_kind(source, held, kind)
 }
 
-/// Counts a change of what the data says, and chains its digest.
+/// Counts a change of the data, and chains its digest.
 pub(super) async fn change_data(
     write: &mut PgConnection,
     source: &SourceId,

@@ -1,4 +1,4 @@
-//! What every backend must do, whatever is behind the contract. A backend joins by one line at the end.
+//! Rules that every backend must keep. A backend is added by one line at the end.
 
 mod job_rules;
 mod label_rules;

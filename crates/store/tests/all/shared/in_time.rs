@@ -1,4 +1,4 @@
-//! What the control plane asks is answered in time or broken off, whatever else goes on.
+//! Requests of the control plane are answered in time or canceled, regardless of other work.
 
 use std::{sync::Arc, time::Duration};
 

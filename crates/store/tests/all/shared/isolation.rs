@@ -25,7 +25,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
 use super::{PATIENCE, at, graphs, key};
 
-/// How many probes are made where nothing else is said; `ASSAY_PROBES` says otherwise.
+/// Default number of probes; `ASSAY_PROBES` sets another one.
 const PROBES: usize = 2_000;
 const TENANTS: usize = 12;
 const KEYS: u64 = 4;
@@ -116,7 +116,8 @@ fn charged(number: usize) -> Charged {
     }
 }
 
-/// What a careless or fooled query of one tenant could ask of another's, and counts it.
+/// Queries by which a faulty or tricked request of one tenant could read another's rows; each
+/// counts them.
 fn raw_probes(theirs: &Name, check: &str, key: &KeyId) -> [String; 14] {
     let key = key.as_str();
     [
@@ -374,8 +375,8 @@ async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it()
     }
 }
 
-/// What each role may do to each table: s(elect), i(nsert), d(elete), and the columns that it may update.
-/// Every table must be here.
+/// Rights of each role on each table: s(elect), i(nsert), d(elete), and the columns that it may
+/// update. Every table must be listed.
 const RIGHTS: [(&str, [&str; 3]); 18] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
@@ -412,7 +413,8 @@ const RIGHTS: [(&str, [&str; 3]); 18] = [
     ("usage_writers", ["si batch written_at", "", "sd"]),
 ];
 
-/// Whether the server lets somebody do something. What is explained is planned and checked, not done.
+/// True if the server permits a statement. It is explained, which plans and checks it without
+/// running it.
 async fn allows(connection: &mut PgConnection, statement: String) -> bool {
     match connection.execute(AssertSqlSafe(format!("EXPLAIN {statement}"))).await {
         Ok(_) => true,

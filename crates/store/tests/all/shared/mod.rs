@@ -1,4 +1,4 @@
-//! What the backend that several programs share does beyond the contract of every backend.
+//! Behavior of the shared backend beyond the contract of every backend.
 
 mod in_time;
 mod isolation;

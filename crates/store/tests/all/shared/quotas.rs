@@ -38,7 +38,7 @@ async fn stores(number: usize) -> (String, Vec<Arc<PostgresStore>>) {
     (url, stores)
 }
 
-/// What was granted to each request, and what remained.
+/// Tokens granted to each request, and the tokens that remained.
 async fn ask(store: &PostgresStore, requests: &[QuotaRequest]) -> Vec<(u64, u64)> {
     let grants = store.reserve(requests).await.unwrap();
     grants.iter().map(|grant| (grant.granted, grant.remaining)).collect()

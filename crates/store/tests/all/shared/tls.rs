@@ -95,7 +95,7 @@ async fn open(url: &str) -> Result<PostgresStore, StoreError> {
     PostgresStore::open_or_create(url, Environment::Production).await
 }
 
-/// What a refusal says.
+/// Message of a refusal.
 async fn refusal(url: &str) -> String {
     let error = open(url).await.unwrap_err();
     assert!(matches!(error, StoreError::Database(DatabaseError::Connect { .. })), "{error}");

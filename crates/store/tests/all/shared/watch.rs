@@ -26,7 +26,7 @@ async fn two() -> (String, Arc<PostgresStore>, ChangeSubscription) {
     (url, Arc::new(writer), hints)
 }
 
-/// What the database itself tells, from now on.
+/// Listens for notifications of the database from now on.
 async fn told(url: &str) -> PgListener {
     let mut listener = PgListener::connect(url).await.unwrap();
     listener.listen("assay").await.unwrap();

@@ -1,4 +1,4 @@
-//! What every backend must do with background jobs.
+//! Rules for background jobs that every backend must keep.
 
 use std::sync::Arc;
 

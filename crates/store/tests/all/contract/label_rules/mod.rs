@@ -1,4 +1,4 @@
-//! What every backend does with labels.
+//! Rules for labels that every backend must keep.
 
 use super::*;
 

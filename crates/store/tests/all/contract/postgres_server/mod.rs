@@ -1,4 +1,4 @@
-//! What is particular to the shared backend: its server, and others that use it at the same time.
+//! Tests of the shared backend alone: its server, and other programs that use it at the same time.
 
 use std::{sync::Arc, time::Duration};
 

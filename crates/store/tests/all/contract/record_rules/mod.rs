@@ -1,4 +1,4 @@
-//! What every backend does with usage and kept answers.
+//! Rules for usage and kept answers that every backend must keep.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
