@@ -63,7 +63,7 @@ pub enum DatabaseError {
     Unsuitable {
         /// Server and database.
         server: String,
-        /// The reason, and what is needed.
+        /// The reason, and the requirement.
         reason: String,
     },
     /// A schema migration failed.
@@ -86,7 +86,7 @@ pub enum DatabaseError {
     Unreadable {
         /// Table and column.
         column: &'static str,
-        /// What is wrong with the value.
+        /// Description of the problem.
         detail: String,
     },
 }
@@ -102,7 +102,7 @@ impl DatabaseError {
         Self::Unreadable { column, detail: detail.to_string() }
     }
 
-    /// Whether the server may become available: nobody answered, or it is starting.
+    /// True if the server may become available: it did not answer, or it is starting.
     #[must_use]
     pub fn is_absence(&self) -> bool {
         match self {
@@ -116,7 +116,7 @@ impl DatabaseError {
         }
     }
 
-    /// Whether a unique constraint refused a row.
+    /// True if a unique constraint refused a row.
     #[must_use]
     pub fn is_unique_violation(&self) -> bool {
         let Self::Statement(error) = self else { return false };

@@ -1,8 +1,8 @@
-//! How databases are reached: `SQLite` files and `PostgreSQL` servers.
+//! Connections to databases: `SQLite` files and `PostgreSQL` servers.
 //!
-//! This crate knows connections, not tables. What is stored lives above it: the stores of control, intel,
-//! usage and coordination data in `assay-store`, chain graphs in `assay-graph`. Both can share one
-//! [`postgres::PostgresDatabase`], or each have its own.
+//! This crate manages connections, not tables. The tables belong to the crates above it: the stores
+//! of control, intel, usage and coordination data to `assay-store`, chain graphs to `assay-graph`.
+//! Both can share one [`postgres::PostgresDatabase`], or each have its own.
 //!
 //! - [`postgres`]: finding the primary, credentials that rotate, pools, timeouts
 //! - [`sqlite`]: files in a directory that belongs to one user

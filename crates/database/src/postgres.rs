@@ -16,10 +16,10 @@ use crate::{ChangeSubscription, DatabaseError};
 /// Begins a transaction in which every statement reads the same state. The level is named because a
 /// server may have another one as its default; the same holds for [`WRITE`].
 pub const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-/// Begins a transaction that writes. Each statement sees what was committed before it, so that what is
-/// read under a lock is the newest. A writer waits for another one as long as in `SQLite`. The timeout
-/// holds for one transaction: poolers between this program and the server do not keep settings of a
-/// connection.
+/// Begins a transaction that writes. Each statement sees the transactions that were committed
+/// before it, so that rows read under a lock are the newest. A writer waits for another one as long
+/// as in `SQLite`. The timeout holds for one transaction: poolers between this program and the
+/// server do not keep settings of a connection.
 pub const WRITE: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
 
@@ -32,7 +32,7 @@ const CONTROL_CONNECTIONS: u32 = 5;
 pub struct PostgresDatabase {
     /// For everything but reads of chains.
     pub control: Connections,
-    /// For reads of chains, and of what was fetched of them.
+    /// Connections for reads of chains and of fetched histories.
     pub reads: Connections,
 }
 

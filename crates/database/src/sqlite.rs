@@ -13,7 +13,7 @@ use sqlx::{
 
 use crate::DatabaseError;
 
-/// How long a writer waits for another one.
+/// Time for which a writer waits for another one.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Readers of one file at once.
 const CONNECTIONS: u32 = 4;

@@ -32,7 +32,7 @@ pub fn milliseconds(time: Timestamp) -> i64 {
 ///
 /// # Errors
 ///
-/// If it is beyond what a timestamp can hold.
+/// Returns an error if it is beyond the range of a timestamp.
 pub fn time(column: &'static str, milliseconds: i64) -> Result<Timestamp> {
     Timestamp::from_millisecond(milliseconds)
         .map_err(|error| DatabaseError::unreadable(column, error))
@@ -51,7 +51,7 @@ pub fn optional_time(column: &'static str, milliseconds: Option<i64>) -> Result<
 ///
 /// # Errors
 ///
-/// If it is beyond what a timestamp can hold.
+/// Returns an error if it is beyond the range of a timestamp.
 pub fn microseconds(column: &'static str, microseconds: i64) -> Result<Timestamp> {
     Timestamp::from_microsecond(microseconds)
         .map_err(|error| DatabaseError::unreadable(column, error))

@@ -1,5 +1,5 @@
-//! What an operator says about reaching a database: a URL or a file that holds one, and perhaps a file
-//! with the password.
+//! An operator's settings for reaching a database: a URL or a file that holds one, and optionally a
+//! file with the password.
 
 use std::{
     fmt, fs,
@@ -10,13 +10,14 @@ use std::{
 use super::server::{self, Server};
 use crate::DatabaseError;
 
-/// After how long a connection is replaced by a new one: so that what changed where the database is
-/// (a password, an address, a certificate) is used in the end, whatever happens.
+/// Maximum age of a connection, so that a change of the database's location (a password, an
+/// address, a certificate) always takes effect in the end.
 const LIFETIME: Duration = Duration::from_mins(30);
-/// How many connections read chains at once, where nothing is said.
+/// Default number of connections that read chains at once.
 const READERS: u32 = 10;
 
-/// Where a database is, and how to get in. What it says is never shown: there may be a password in it.
+/// Location of a database, and the credentials for it. Its contents are never shown, because they
+/// may include a password.
 #[derive(Clone)]
 pub struct DatabaseAddress {
     url: Url,
@@ -63,15 +64,16 @@ impl DatabaseAddress {
         self
     }
 
-    /// With at most `readers` connections that read chains and what was fetched of them; 10 where nothing
-    /// is said. What else a program does has a few of its own.
+    /// Sets the maximum number of connections that read chains and fetched histories; 10 by
+    /// default. Other work of a program uses a few connections of its own.
     #[must_use]
     pub const fn with_readers(mut self, readers: u32) -> Self {
         self.readers = readers;
         self
     }
 
-    /// Whether files say what may change while the program runs.
+    /// True if parts of the address come from files, whose contents may change while the program
+    /// runs.
     pub(super) const fn has_files(&self) -> bool {
         self.password_file.is_some() || matches!(self.url, Url::File(_))
     }
@@ -87,7 +89,7 @@ impl DatabaseAddress {
     }
 }
 
-/// What a file says, without the end of its line.
+/// Contents of a file, without the final line break.
 fn secret(file: &Path) -> Result<String, DatabaseError> {
     let failed = |source| DatabaseError::CredentialFile { file: file.to_owned(), source };
     let text = fs::read_to_string(file).map_err(failed)?;

@@ -1,6 +1,7 @@
-//! Connections to the primary, wherever it is and whatever the password is now.
+//! Connections to the primary, which follow changes of its location and of the password.
 //!
-//! The pool knows one server at a time. When it cannot connect, or is slow to, the servers of the address are
+//! The pool knows one server at a time. If it cannot connect, or is slow to, the servers of the
+//! address are
 //! tried in order with the current contents of the credential files, and the pool is switched to the one that
 //! takes writes. A server that takes no writes is skipped: it is a standby, or was the primary until a moment
 //! ago. Every connection is probed when it is acquired (one for reads only if the last probe is older than
@@ -45,16 +46,17 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 const SLOW: Duration = Duration::from_millis(300);
 /// Timeout of one probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long connections for reads trust the last probe: a busy one is not probed before each statement, and a
-/// demoted server is still noticed soon.
+/// Time for which a connection for reads relies on the last probe: a busy one is not probed before
+/// each statement, and a demoted server is still noticed soon.
 const PRIMARY_CHECK_TTL: Duration = Duration::from_millis(250);
 /// Interval at which credential files are read again, and the shortest interval between two searches.
 const RELOAD_EVERY: Duration = Duration::from_secs(1);
 
-/// Settings of every connection. No statement runs long enough to be worth compiling. A single statement has
-/// the isolation level that this program relies on, whatever the server's default is.
+/// Settings of every connection. No statement runs long enough to be worth compiling. A single
+/// statement has the isolation level that this program relies on, regardless of the server's
+/// default.
 const SETTINGS: &str = "SET jit = off; SET default_transaction_isolation = 'read committed'";
-/// Whether the server takes writes; during recovery it does not.
+/// Query that returns true if the server takes writes; during recovery it does not.
 const TAKES_WRITES: &str = "SELECT current_setting('transaction_read_only') = 'off'";
 
 /// Connections to a database.
@@ -69,7 +71,7 @@ struct Shared {
     current: Mutex<Current>,
     /// Counts changes of the server.
     changes: AtomicU64,
-    /// When it last became another one.
+    /// Time of the last change of the server.
     moved: Moved,
     /// One search at a time; when the last one found a server.
     searching: tokio::sync::Mutex<Option<Instant>>,
@@ -160,8 +162,9 @@ impl Connections {
         self.within(SILENCE, async { part.await.map_err(DatabaseError::from) }).await
     }
 
-    /// Runs work of any length, such as an import, while probing the server beside it. When the server is gone
-    /// or replaced, the work is canceled and its connection closed; a write may or may not have been committed.
+    /// Runs work of any length, such as an import, while probing the server beside it. If the
+    /// server is gone or replaced, the work is canceled and its connection closed; a write may or
+    /// may not have been committed.
     ///
     /// # Errors
     ///
@@ -408,7 +411,7 @@ async fn reach(server: &Server) -> Result<PgConnection, DatabaseError> {
     Err(DatabaseError::ReadOnly(server.name.clone()))
 }
 
-/// Whether a connection of this age is to a previous server: it may never answer again.
+/// True if a connection of this age is to a previous server, which may never answer again.
 fn moved_since(moved: &Moved, age: Duration) -> bool {
     let moved = moved.lock().unwrap_or_else(PoisonError::into_inner);
     moved.is_some_and(|at| at.elapsed() <= age)

@@ -1,4 +1,4 @@
-//! Where a database is: read from its URL, and told without the password.
+//! Location of a database: parsed from its URL, and shown without the password.
 
 use std::{fmt, str::FromStr};
 
@@ -6,9 +6,10 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use crate::DatabaseError;
 
-/// What the server's list of connections calls this program, unless the URL says otherwise.
+/// Name of this program in the server's list of connections, unless the URL sets another one.
 const APPLICATION_NAME: &str = "assay";
-/// What a URL can say after `?`. Others are refused: the driver would pass over them, and log them.
+/// Parameters that a URL can have after `?`. Others are refused: the driver would ignore and log
+/// them.
 const PARAMETERS: [&str; 11] = [
     "sslmode",
     "sslrootcert",
@@ -28,11 +29,11 @@ const PRIMARY_ONLY: &str = "target_session_attrs";
 /// A server that may hold the database.
 #[derive(Clone)]
 pub(super) struct Server {
-    /// How to connect.
+    /// Connection options.
     pub(super) options: PgConnectOptions,
-    /// How to name it in messages.
+    /// Name in messages.
     pub(super) name: String,
-    /// What tells it from others, the password included.
+    /// Text that distinguishes it from other servers, the password included.
     pub(super) identity: String,
 }
 
@@ -69,8 +70,8 @@ pub(super) fn read(url: &str, password: Option<&str>) -> Result<Vec<Server>, Dat
         .collect()
 }
 
-/// Refuses a URL that would be cut in the wrong place because of what is in its password: a part of
-/// the password would be taken for a host, a port or a name, and told in messages.
+/// Refuses a URL whose password contains separators: the parser would take a part of the password
+/// for a host, a port or a name, and messages would show it.
 fn expect_plain(url: &str) -> Result<(), DatabaseError> {
     let scheme = ["postgres://", "postgresql://"];
     let Some(rest) = scheme.iter().find_map(|scheme| url.strip_prefix(scheme)) else {

@@ -16,12 +16,12 @@ use crate::{ChangeSubscription, DatabaseError};
 
 /// The notification channel. Triggers of the migrations publish on it.
 const CHANNEL: &str = "assay";
-/// How long to wait before connecting again; doubled after each failure.
+/// Wait before connecting again; doubled after each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// After how long a silence the server is probed: a cut network reports nothing.
 const SILENCE: Duration = Duration::from_secs(5);
-/// How long the server has to connect or to answer the probe.
+/// Time limit for the server to connect or to answer the probe.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) fn subscribe(connections: Connections) -> ChangeSubscription {
@@ -39,7 +39,7 @@ async fn listen(connections: Connections, changed: Arc<Notify>) {
             changed.notify_one();
             forward(&mut listener, &changed).await;
         }
-        // Subscribers poll meanwhile, and report what is wrong with the database.
+        // Subscribers poll meanwhile, and report the database's errors.
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
