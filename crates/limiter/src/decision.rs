@@ -103,7 +103,7 @@ pub struct SpentTokens {
     pub limit: LimitName,
     /// Length of the windows in seconds.
     pub window_seconds: u64,
-    /// What the limit counts.
+    /// Unit that the limit counts.
     pub counts: Counts,
     /// Tokens spent of the lease.
     pub leased: u64,

@@ -25,8 +25,8 @@ const REPLICA_ID: u64 = 0;
 pub struct InProcessLimiter {
     sharded: ShardedLimits,
     ledger: Mutex<Ledger>,
-    /// Latest time seen, in microseconds: while the clock is behind it, time stands still, so that no
-    /// window is counted twice.
+    /// Latest time seen, in microseconds. If the clock is behind it, this time is used instead, so
+    /// that no window is counted twice.
     latest: AtomicU64,
 }
 

@@ -46,7 +46,7 @@ struct Epoch {
     id: u64,
     /// Time before which the past is unknown: nothing is granted in windows that began earlier.
     unknown_before: u64,
-    /// Latest time seen: while the clock is behind it, time stands still.
+    /// Latest time seen; used instead of the clock while the clock is behind it.
     latest: u64,
 }
 

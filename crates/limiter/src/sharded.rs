@@ -184,7 +184,7 @@ impl ShardedLimits {
             || now,
             |applicable, now, slots| statuses(applicable, policy, wall, now, slots, &self.settings),
         );
-        // In the plan's order, whatever the subject.
+        // In the plan's order, for every subject.
         let index = |status: &LimitStatus| limits.iter().position(|it| it.name == status.name);
         found.sort_by_key(index);
         found

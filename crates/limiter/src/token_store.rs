@@ -69,7 +69,7 @@ pub struct WindowGrant {
     pub ends_in: u64,
     /// Tokens that can still be granted in this window.
     pub remaining: u64,
-    /// True if nothing is granted because the store does not know what it granted earlier in this
+    /// True if nothing is granted because the store has lost its record of earlier grants in this
     /// window.
     pub recovering: bool,
 }

@@ -39,7 +39,7 @@ pub(crate) struct WindowCounter {
 struct Exhausted {
     /// Local time from which the next window may have begun.
     until: u64,
-    /// Local time from which the store is asked again.
+    /// Local time of the next request to the store.
     recheck: u64,
     recovering: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Shortage {
     Refillable,
     /// The window is exhausted.
     Exhausted,
-    /// The store is unreachable, or does not know what it granted.
+    /// The store is unreachable, or has lost its record of grants.
     Unknown,
 }
 

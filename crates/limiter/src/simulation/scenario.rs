@@ -62,8 +62,8 @@ pub(super) struct Scenario {
     pub(super) faults: Vec<Fault>,
     /// True if replicas join one after the other.
     pub(super) joining: bool,
-    /// True if the first replica loses the long token store and the slot registry for good after a few
-    /// seconds.
+    /// True if the first replica permanently loses the long token store and the slot registry after
+    /// a few seconds.
     pub(super) stranded: bool,
     /// True if the short token store's first epoch is known to be the first.
     pub(super) first_epoch_known: bool,

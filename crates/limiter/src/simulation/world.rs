@@ -69,7 +69,7 @@ pub(super) struct World {
     /// Servers of the short token store, in order of succession; the first one's clock is the
     /// reference.
     servers: Vec<Clock>,
-    /// Latest time seen by each server: while its clock is behind it, time stands still.
+    /// Latest time seen by each server; used instead of its clock while the clock is behind it.
     latest: Vec<u64>,
     run: u64,
     copies: VecDeque<Ledger>,
