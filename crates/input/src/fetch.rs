@@ -13,16 +13,16 @@ use super::{InputLimits, SpoolError, Spooled};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;
 
-/// What the server said of the last answer, to ask for a newer one only.
+/// Validators of the last response, for a conditional request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// The answer's entity tag.
     pub etag: Option<String>,
-    /// When the answer was last modified.
+    /// Value of `Last-Modified`.
     pub last_modified: Option<String>,
 }
 
-/// What the server answered.
+/// Result of a request.
 #[derive(Debug)]
 pub enum Fetched {
     /// Nothing newer.
@@ -42,7 +42,7 @@ pub enum FetchError {
     Transport {
         /// The URL.
         url: String,
-        /// What happened.
+        /// The error of the HTTP client.
         #[source]
         source: Box<ureq::Error>,
     },
@@ -63,7 +63,8 @@ pub enum FetchError {
 ///
 /// # Errors
 ///
-/// Where the server cannot be reached, refuses, is slower than `timeout` in all, or sends too much.
+/// Returns an error if the server cannot be reached, refuses, exceeds `timeout` in all, or sends
+/// too much.
 pub fn fetch(
     url: &str,
     known: &Conditions,

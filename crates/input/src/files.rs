@@ -185,13 +185,13 @@ impl Files {
         &self.read
     }
 
-    /// SHA-256 of what was read, before unpacking: that of the file, or one over the digests of several.
+    /// SHA-256 of the input before unpacking: that of the file, or one over the digests of several.
     #[must_use]
     pub fn file_digest(&self) -> String {
         combined(&self.packed)
     }
 
-    /// SHA-256 of what was read, after unpacking: that of the file, or one over the digests of several.
+    /// SHA-256 of the input after unpacking: that of the file, or one over the digests of several.
     #[must_use]
     pub fn content_digest(&self) -> String {
         combined(&self.read)

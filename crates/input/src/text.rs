@@ -1,31 +1,31 @@
-//! Text line by line, in constant memory: UTF-8 without NUL, no line longer than any real one. And what a
-//! spreadsheet would make of a text.
+//! Text line by line, in constant memory: UTF-8 without NUL, with a limit on the length of a line;
+//! and the detection of texts that a spreadsheet would run as formulas.
 
 use std::io::{self, BufRead, Read};
 
 /// The longest line in bytes; a row of a list or of labels has a few hundred.
 pub const LONGEST_LINE: usize = 1024 * 1024;
 
-/// How UTF-8 may begin, and how UTF-16 does.
+/// Byte order mark of UTF-8; below, those of UTF-16.
 pub const UTF8_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 const UTF16_MARKS: [&[u8]; 2] = [&[0xFF, 0xFE], &[0xFE, 0xFF]];
 
-/// Whether bytes begin as UTF-16 does.
+/// True if bytes begin with a byte order mark of UTF-16.
 #[must_use]
 pub fn begins_as_utf16(bytes: &[u8]) -> bool {
     UTF16_MARKS.iter().any(|mark| bytes.starts_with(mark))
 }
 
-/// What is wrong with a line, counted from one.
+/// An invalid line.
 #[derive(Debug)]
 pub struct TextError {
     /// The line, counted from one.
     pub line: u64,
-    /// What is wrong with it.
+    /// The problem of the line.
     pub fault: TextFault,
 }
 
-/// What can be wrong with a line.
+/// Problem of a line.
 #[derive(Debug)]
 pub enum TextFault {
     /// It cannot be read.
@@ -62,7 +62,7 @@ impl<R: BufRead> TextLines<R> {
         Self { input, longest, line: 0, buffer: Vec::new(), read: 0 }
     }
 
-    /// How many bytes were read so far.
+    /// Number of bytes read so far.
     pub const fn bytes(&self) -> u64 {
         self.read
     }
@@ -104,7 +104,7 @@ impl<R: BufRead> TextLines<R> {
     }
 }
 
-/// How long a line is without how it ends.
+/// Length of a line without its line break.
 fn content(line: &[u8]) -> usize {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line).len()
