@@ -50,7 +50,7 @@ impl CheckRequest {
     ///
     /// # Errors
     ///
-    /// A problem that says what is wrong with it.
+    /// Returns a problem that describes the error.
     pub fn read(bytes: &[u8]) -> Result<Self, Problem> {
         json::parse(bytes)
     }
@@ -76,7 +76,7 @@ impl CheckRequest {
     }
 }
 
-/// Checks the length of a reference; an error says what is wrong.
+/// Checks the length of a reference; the error describes the problem.
 pub(crate) fn check_reference(reference: Option<&str>) -> Result<(), String> {
     let length = reference.map_or(0, |reference| reference.chars().count());
     if length <= MAX_REFERENCE_LENGTH {

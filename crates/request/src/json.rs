@@ -28,7 +28,7 @@ pub fn require_type(headers: &HeaderMap) -> Result<(), Problem> {
 ///
 /// # Errors
 ///
-/// A problem that says what is wrong, and with which field.
+/// Returns a problem that describes the error and names the field.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(not_an_object(bytes));

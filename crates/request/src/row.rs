@@ -25,7 +25,7 @@ pub struct ScreenRequest {
     pub reference: Option<String>,
 }
 
-/// Outcome of reading a line: the row, or what is wrong with it.
+/// Outcome of reading a line: the row, or a description of the error.
 pub type Line = Result<ScreenRequest, String>;
 
 impl ScreenRequest {
@@ -33,7 +33,7 @@ impl ScreenRequest {
     ///
     /// # Errors
     ///
-    /// A message that says what is wrong, for the row's answer.
+    /// Returns a message for the row's answer.
     pub fn read(line: &[u8]) -> Line {
         if line.trim_ascii().first() != Some(&b'{') {
             return Err("expected a JSON object".to_owned());
