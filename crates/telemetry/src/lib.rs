@@ -56,12 +56,12 @@ type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// Starts to write log lines to standard error, and traces to `tracer`, if there is one.
 ///
-/// `level` filters this project's own lines. Of libraries only warnings are written, whatever the
-/// level: other lines may contain callers' data.
+/// `level` filters this project's own lines. Of libraries only warnings are written at every level:
+/// other lines may contain callers' data.
 ///
 /// # Errors
 ///
-/// If it was started before.
+/// Returns an error if it was started before.
 pub fn start(
     level: EnvFilter,
     format: LogFormat,
