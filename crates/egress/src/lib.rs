@@ -1,9 +1,10 @@
 //! HTTP egress: the proxy that a request takes, the CA bundle that its server is verified against, and the
 //! trace that it belongs to.
 //!
-//! The environment decides, as for other programs: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`
-//! in either letter case, and `SSL_CERT_FILE` for a CA bundle in PEM that replaces the system roots. A proxy
-//! is used by `CONNECT`, whatever the URL's scheme; loopback addresses are never reached through it.
+//! The environment decides, as for other programs: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
+//! `NO_PROXY` in either letter case, and `SSL_CERT_FILE` for a CA bundle in PEM that replaces the
+//! system roots. A proxy is used by `CONNECT` for every URL scheme; loopback addresses are never
+//! reached through it.
 
 mod trace_parent;
 
