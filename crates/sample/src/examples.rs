@@ -4,7 +4,7 @@ use assay_engine::{address::CanonicalAddress, chain::ChainId, score::Verdict};
 
 use super::world::{address, listed_address};
 
-/// Address to try, with what it shows.
+/// Example address, with a description of its answer.
 #[derive(Clone, Debug)]
 pub struct Example {
     /// Description of the address.

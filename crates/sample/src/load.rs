@@ -140,7 +140,8 @@ async fn chain(graphs: &dyn GraphStore, clock: &Clock) -> Result<(), LoadError> 
     let source = Box::new(SampleChain::new()?);
     match ingest(graphs, source, request, clock, &Unwatched).await {
         Ok(_) => Ok(()),
-        // Blocks that somebody put here stay; another program that loads the sample loads the same.
+        // Other blocks in the graph stay; another program that loads the sample loads the same
+        // blocks.
         Err(IngestError::Graph(
             error @ (GraphError::TooDeep { .. }
             | GraphError::OtherStart { .. }

@@ -219,7 +219,7 @@ pub(super) fn listed_address(party: &str, code: &str, number: u8) -> Option<Cano
     address(party, ChainId::from_list_code(code).unwrap_or(ETH), number)
 }
 
-/// Returns the address whose payload is a hash of the name. Nobody has its key.
+/// Returns the address whose payload is a hash of the name. No key for it exists.
 pub(super) fn address(party: &str, chain: ChainId, number: u8) -> Option<CanonicalAddress> {
     let digest = Sha256::digest(format!("assay sample world/{party}/{chain}/{number}"));
     let hash: [u8; 20] = digest.get(..20)?.try_into().ok()?;
