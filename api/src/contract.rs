@@ -1,5 +1,5 @@
-//! The contract of an operation: its parameters and bodies, taken from the types of its handler's arguments
-//! and answer. A handler reads and answers nothing else than what the API's description states.
+//! The contract of an operation: its parameters and bodies, taken from the types of its handler's
+//! arguments and answer. A handler reads and returns only what the API's description states.
 
 use std::sync::Arc;
 

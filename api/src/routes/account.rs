@@ -72,7 +72,7 @@ pub struct AccountLimit {
     pub requests: u64,
     /// Length of the window in seconds.
     pub window_seconds: u64,
-    /// What the limit counts.
+    /// Unit that the limit counts.
     pub counts: Counts,
     /// Subject whose requests are counted together.
     pub per: Per,
