@@ -128,7 +128,7 @@ async fn labels(args: LabelsArgs, context: &Context) -> Result<Done, Failure> {
     let store = context.open().await?;
     let filter = LabelFilter { source: args.source, chain: args.blockchain, history: args.history };
     let mut target = target(args.output.as_deref())?;
-    // What an import knows comes first, so that what is exported reads back.
+    // Columns that an import reads come first, so that an exported file can be imported.
     let more: &[&str] = if args.history { &HISTORY_COLUMNS } else { &[] };
     let columns: Vec<&str> = FIELDS.iter().chain(more).copied().collect();
     let mut failure: Option<Failure> = None;

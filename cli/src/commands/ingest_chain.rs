@@ -198,7 +198,7 @@ struct Shown {
     said: Mutex<Option<Instant>>,
 }
 
-/// How often a line is written where nobody watches the progress.
+/// Interval between progress lines where no progress bar is drawn.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
 impl Shown {

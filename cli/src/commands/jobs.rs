@@ -55,7 +55,7 @@ pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Fail
     Ok(Done::Well)
 }
 
-/// When a job is due; empty if it ended.
+/// Time at which a job is due; empty if the job has ended.
 fn due(job: &Job, now: Timestamp) -> String {
     match job.status.as_str() {
         "pending" if job.due_at <= now => "now".to_owned(),

@@ -256,7 +256,7 @@ fn csv_row(
             Ok((cell(blockchain), cell(address)))
         }
     };
-    // The output stays a table whatever the input was.
+    // The output stays a table for every input.
     let mut cells = read.unwrap_or_default();
     cells.resize(columns, String::new());
     InputRow { content: Content::Cells(cells), asked }
@@ -307,7 +307,7 @@ impl OutputRow<'_> {
                 .collect(),
             Content::Nothing => Vec::new(),
         };
-        // The output stays a table whatever the input was.
+        // The output stays a table for every input.
         cells.resize(columns.len(), String::new());
         cells.extend(self.added.iter().map(|(_, value)| cell_of(value)));
         cells

@@ -47,9 +47,10 @@ struct Shown {
     coinjoin: Option<&'static str>,
     /// Null where an input's value is not known.
     fee: Option<String>,
-    /// What the inputs are worth, as far as that is known, `inputs_unknown` included.
+    /// Total value of the inputs as far as it is known, `inputs_unknown` included.
     inputs_total: String,
-    /// What inputs of unknown value are worth at least, by what the outputs are worth.
+    /// Minimum total value of the inputs whose value is unknown, derived from the value of the
+    /// outputs.
     inputs_unknown: String,
     inputs_count: u64,
     /// Inputs whose value and owner are not known, because they come from before the first block.
@@ -74,7 +75,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
     let databases = context.open_databases().await?;
     let store = &databases.store;
     let graph = graph(&*databases.graphs, args.chain).await?;
-    // All of them, because what is missing among the inputs are those of unknown value.
+    // All inputs are read, so that the missing ones are those of unknown value.
     let transaction = graph.transaction(&args.txid, u32::MAX).await?.ok_or_else(|| {
         Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))
     })?;
@@ -132,7 +133,7 @@ fn shown(names: &Names, transaction: &TransactionView, most: usize) -> Shown {
     }
 }
 
-/// How many of these, which are all that are known, are missing.
+/// Number of entries that are missing from `largest`, which holds all known ones.
 fn unknown_count(side: &TransactionSide) -> u64 {
     side.count.saturating_sub(u64::try_from(side.largest.len()).unwrap_or(u64::MAX))
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use anstyle::Style;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// Narrowest page: what is narrower is left to the terminal.
+/// Narrowest page; a narrower terminal wraps the lines itself.
 const NARROWEST: usize = 40;
 
 const BOLD: Style = Style::new().bold();

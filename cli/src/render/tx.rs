@@ -12,7 +12,7 @@ pub(crate) struct Side<'a> {
     pub(crate) count: u64,
     /// Value of those that are known, in base units.
     pub(crate) total: u128,
-    /// Inputs whose value is not known, and what they hold at least, in base units.
+    /// Number of inputs of unknown value, and their minimum total in base units.
     pub(crate) unknown: (u64, u128),
     /// The inputs or outputs that are shown.
     pub(crate) rows: Vec<SideRow<'a>>,

@@ -41,7 +41,7 @@ pub enum ReadError {
     Io {
         /// The file.
         path: String,
-        /// What happened.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
@@ -50,7 +50,7 @@ pub enum ReadError {
     Toml {
         /// The file.
         path: String,
-        /// What is wrong and where.
+        /// Description of the problem and of its position.
         detail: String,
     },
 }
@@ -87,7 +87,7 @@ impl Layers {
     ///
     /// # Errors
     ///
-    /// Where it is not TOML.
+    /// Returns an error if the text is not valid TOML.
     pub fn file(&mut self, name: &str, text: &str) -> Result<(), ReadError> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             ReadError::Toml { path: name.to_owned(), detail: error.to_string() }
@@ -156,7 +156,7 @@ impl Layers {
 ///
 /// # Errors
 ///
-/// Where it cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn read_file(path: &Path) -> Result<String, ReadError> {
     fs::read_to_string(path)
         .map_err(|source| ReadError::Io { path: path.display().to_string(), source })
