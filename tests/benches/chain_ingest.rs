@@ -1,9 +1,9 @@
-//! How fast a chain is ingested, and in how much memory: `cargo bench -p assay-tests --bench
-//! chain_ingest`. Builds and runs the release program. With `ASSAY_FULL` set, a million
+//! Speed and memory of ingesting a chain: `cargo bench -p assay-tests --bench chain_ingest`. The
+//! benchmark builds and runs the release program. With `ASSAY_FULL` set, it ingests a million
 //! transactions instead of two hundred thousand.
 //!
-//! On PostgreSQL, in turn: our ingest of a file of JSON lines, and `COPY` of the very rows it made into
-//! the same tables, with the same indexes built before and after. What counts is the ratio.
+//! On PostgreSQL, in turn: our ingest of a file of JSON lines, and `COPY` of the same rows into the
+//! same tables, with the same indexes built before and after. The result is the ratio.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{

@@ -28,9 +28,9 @@ use jiff::{
 const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 200;
 const SHAPE: Shape = Shape { seed: 4, blocks: 300, transactions: 60, hub: None };
-/// What is counted: functions of this program, and what each stands for.
+/// Functions of this program whose instructions are counted, and the work that each stands for.
 const COUNTED: [(&str, &str); 2] = [("trace_all", "trace"), ("assess_all", "assessment")];
-/// What this program is told where it is to be counted.
+/// Argument by which this program runs the counted functions.
 const RUN: &str = "--run";
 
 fn main() {
@@ -74,7 +74,7 @@ fn count(function: &str) -> (String, f64) {
     (String::from_utf8_lossy(&counted.stdout).into_owned(), instructions / subjects)
 }
 
-/// Whom a check is about, with everything that it reads.
+/// Subject of a check, with all data that the check reads.
 struct Subject {
     address: CanonicalAddress,
     owner: ScriptOwner,
@@ -159,7 +159,7 @@ fn rules() -> TraceRules {
 
 type Known = HashMap<ScriptOwner, Attribution>;
 
-/// What labels say of the people of the chain.
+/// Labels of the addresses of the chain.
 fn known() -> Known {
     let mut chain = BigChain::new(SHAPE);
     chain.by_ref().for_each(drop);

@@ -1,5 +1,5 @@
-//! How long importing OFAC's whole list takes, and how much memory: `cargo bench -p assay-tests --bench
-//! import`. Builds and runs the release program.
+//! Time and memory of importing OFAC's whole list: `cargo bench -p assay-tests --bench import`. The
+//! benchmark builds and runs the release program.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::process::{Command, Stdio};

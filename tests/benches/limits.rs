@@ -1,7 +1,8 @@
-//! What it costs to keep limits together: `cargo bench -p assay-tests --bench limits`.
+//! Cost of limits that replicas share: `cargo bench -p assay-tests --bench limits`.
 //!
-//! In turn, asked by as many tasks at once, with the same Redis: the limiter with its leases, and a
-//! limiter without, which increments a counter in Redis for each request, as is usual.
+//! In turn, with the same number of concurrent tasks and the same Redis: the limiter with its
+//! leases, and a usual limiter without leases, which increments a counter in Redis for each
+//! request.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -77,7 +78,7 @@ async fn main() {
     println!("ratio of time, without leases to with: {:.1} (median)", Figures::of(ratios).part(50));
 }
 
-/// How long it takes that all tasks ask as often as they should.
+/// Time until all tasks have sent their requests.
 async fn round<F: Future<Output = ()> + Send + 'static>(task: impl Fn() -> F) -> Duration {
     let begun = Instant::now();
     let mut tasks: JoinSet<()> = (0..TASKS).map(|_| task()).collect();

@@ -1,9 +1,9 @@
-//! What a check costs over HTTP: `cargo bench -p assay-tests --bench served_check`. Builds and runs the
-//! release program, with PostgreSQL and Redis.
+//! Cost of a check over HTTP: `cargo bench -p assay-tests --bench served_check`. The benchmark
+//! builds and runs the release program, with PostgreSQL and Redis.
 //!
 //! In turn, over as many connections: a handler of the same HTTP library that reads the request and
-//! returns as many bytes; checks whose answer is repeated; checks of addresses that nobody asked for
-//! before. Printed are times, and ratios to the bare handler in the same round.
+//! returns as many bytes; checks whose answer is repeated; checks of addresses that were not
+//! checked before. The benchmark prints times, and ratios to the bare handler in the same round.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -86,7 +86,7 @@ fn address(number: u64) -> String {
     format!("0x{number:040x}")
 }
 
-/// What one round took.
+/// Times of one round.
 struct Round {
     took: Duration,
     times: Vec<Duration>,

@@ -30,7 +30,7 @@ impl Answer {
     ///
     /// # Panics
     ///
-    /// Where it is not.
+    /// Panics if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
@@ -46,7 +46,7 @@ impl Answer {
     ///
     /// # Panics
     ///
-    /// Where the answer is no problem.
+    /// Panics if the answer is no problem document.
     #[must_use]
     pub fn problem(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), "application/problem+json", "{}", self.text);
@@ -71,18 +71,18 @@ impl Caller {
         self.post("/api/v1/check/address", &body.to_string(), &[])
     }
 
-    /// Checks an address; an error where there is no answer.
+    /// Checks an address; returns an error if there is no answer.
     ///
     /// # Errors
     ///
-    /// What happened to the connection.
+    /// Returns the error of the connection.
     pub fn try_check(&self, chain: &str, address: &str) -> Result<Answer, ureq::Error> {
         let body = json!({ "blockchain": chain, "address": address }).to_string();
         let fields = [("x-api-key", self.key.as_str()), ("content-type", "application/json")];
         self.try_send("POST", "/api/v1/check/address", &body, fields)
     }
 
-    /// Whether it calls the same server as another.
+    /// True if both call the same server.
     #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         self.base == other.base
@@ -103,11 +103,11 @@ impl Caller {
         self.send("GET", path, "", [("x-api-key", self.key.as_str())])
     }
 
-    /// Sends anything. Fields with an empty value are left out.
+    /// Sends any request. Fields with an empty value are left out.
     ///
     /// # Panics
     ///
-    /// Where the server does not answer.
+    /// Panics if the server does not answer.
     #[must_use]
     pub fn send<'a>(
         &self,
@@ -119,11 +119,11 @@ impl Caller {
         self.try_send(method, path, body, headers).expect("an answer")
     }
 
-    /// Sends anything; an error where there is no answer.
+    /// Sends any request; returns an error if there is no answer.
     ///
     /// # Errors
     ///
-    /// What happened to the connection.
+    /// Returns the error of the connection.
     pub fn try_send<'a>(
         &self,
         method: &str,

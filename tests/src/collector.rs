@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::{
 use prost::Message;
 use tokio::runtime::Runtime;
 
-/// What came in.
+/// Data that was received.
 #[derive(Debug, Default)]
 struct Taken {
     spans: Vec<Span>,
@@ -28,7 +28,7 @@ type Shared = Arc<Mutex<Taken>>;
 /// A collector on a free port.
 #[derive(Debug)]
 pub struct Collector {
-    /// Where it listens.
+    /// Address at which it listens.
     pub address: SocketAddr,
     taken: Shared,
     _runtime: Runtime,
@@ -39,7 +39,7 @@ impl Collector {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start() -> Self {
         let runtime = Runtime::new().expect("a runtime");
@@ -55,7 +55,7 @@ impl Collector {
         Self { address, taken, _runtime: runtime }
     }
 
-    /// Where everything is sent.
+    /// Endpoint for all signals.
     #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
@@ -82,11 +82,11 @@ impl Collector {
         taken.metrics.iter().rev().find(|metric| metric.name == name).cloned()
     }
 
-    /// The newest figure of a counter or gauge, all its points together.
+    /// The newest value of a counter or gauge, summed over its points.
     ///
     /// # Panics
     ///
-    /// Where it is neither.
+    /// Panics if the metric is neither.
     #[must_use]
     pub fn figure(&self, name: &str) -> Option<f64> {
         let points = match self.metric(name)?.data? {

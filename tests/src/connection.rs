@@ -11,7 +11,7 @@ use std::{
 pub struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
-    /// Whether the last answer said that there will be no other.
+    /// True if the last answer announced the end of the connection.
     pub is_over: bool,
     /// The body of the last answer.
     pub body: Vec<u8>,
@@ -22,7 +22,7 @@ impl Connection {
     ///
     /// # Panics
     ///
-    /// Where nobody listens.
+    /// Panics if the server does not listen.
     #[must_use]
     pub fn to(server: SocketAddr) -> Self {
         Self::try_to(server).expect("a connection")
@@ -32,7 +32,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Where nobody listens.
+    /// Returns an error if the server does not listen.
     pub fn try_to(server: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(server)?;
         stream.set_nodelay(true)?;
@@ -44,11 +44,11 @@ impl Connection {
         })
     }
 
-    /// Sends a request, reads the answer to its end, and gives its status.
+    /// Sends a request, reads the whole answer, and returns its status.
     ///
     /// # Panics
     ///
-    /// Where there is no answer, or one that does not tell its length.
+    /// Panics if there is no answer, or one without its length.
     pub fn ask(&mut self, request: &[u8]) -> u16 {
         self.try_ask(request).expect("an answer")
     }
@@ -57,7 +57,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// What happened to the connection, or is wrong with the answer.
+    /// Returns an error if the connection fails or the answer is invalid.
     pub fn try_ask(&mut self, request: &[u8]) -> io::Result<u16> {
         self.stream.get_mut().write_all(request)?;
         let status = self.next_line()?.split(' ').nth(1).and_then(|status| status.parse().ok());

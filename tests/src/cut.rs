@@ -41,7 +41,7 @@ impl Wire {
     ///
     /// # Panics
     ///
-    /// Where it cannot listen.
+    /// Panics if it cannot listen.
     #[must_use]
     pub fn to(port: u16) -> Self {
         let gate = Arc::<Gate>::default();

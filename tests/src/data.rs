@@ -34,18 +34,18 @@ impl TestData {
     ///
     /// # Panics
     ///
-    /// Where it cannot be read.
+    /// Panics if it cannot be read.
     #[must_use]
     pub fn text(&self, name: &str) -> String {
         let path = self.path(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// An original of OFAC's list, by the day it is of.
+    /// An original of OFAC's list, by its date.
     ///
     /// # Panics
     ///
-    /// Where there is none of that day.
+    /// Panics if there is none of that day.
     #[must_use]
     pub fn ofac(&self, day: &str) -> PathBuf {
         let folder = self.path("sanctions/ofac-sdn-advanced");

@@ -15,13 +15,13 @@ impl Figures {
         Self(numbers)
     }
 
-    /// How long things took, in milliseconds.
+    /// Durations, in milliseconds.
     #[must_use]
     pub fn of_times(times: impl IntoIterator<Item = Duration>) -> Self {
         Self::of(times.into_iter().map(|time| time.as_secs_f64() * 1_000.0))
     }
 
-    /// What so many of a hundred were at most.
+    /// The value that `percent` of a hundred values do not exceed.
     #[must_use]
     pub fn part(&self, percent: usize) -> f64 {
         let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;

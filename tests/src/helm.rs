@@ -41,17 +41,17 @@ impl Helm {
     ///
     /// # Panics
     ///
-    /// Where it cannot be run.
+    /// Panics if it cannot be run.
     #[must_use]
     pub fn run(&self, arguments: &[&str]) -> Finished {
         self.finish(Command::new(&self.program).args(arguments).env_clear())
     }
 
-    /// Runs what a person types into a shell of a folder, with Helm and `kubectl` at hand.
+    /// Runs a shell command in a folder, with Helm and `kubectl` in the path.
     ///
     /// # Panics
     ///
-    /// Where there is no shell.
+    /// Panics if there is no shell.
     #[must_use]
     pub fn shell(&self, folder: &Path, text: &str) -> Finished {
         let kubectl = tool("kubectl");

@@ -1,6 +1,6 @@
-//! What tests across programs share: the `assay` program, servers, callers and the real data.
+//! Shared parts of tests across programs: the `assay` program, servers, callers and the real data.
 //!
-//! Everything is run as its users run it: as a process, over HTTP, from files.
+//! The tests run everything as its users run it: as a process, over HTTP, from files.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

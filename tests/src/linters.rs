@@ -41,12 +41,12 @@ impl Linters {
         self.definitions.clone()
     }
 
-    /// What kubeconform says of the objects in a folder, by schemas that are called
-    /// `GROUP_KIND_VERSION.json`, the kind in small letters.
+    /// Result of kubeconform for the objects in a folder. `schemas` contains the schemas, with the
+    /// names `GROUP_KIND_VERSION.json`, the kind in small letters.
     ///
     /// # Panics
     ///
-    /// Where it cannot be run.
+    /// Panics if it cannot be run.
     #[must_use]
     pub fn kubeconform(&self, schemas: &Path, objects: &Path) -> Finished {
         let location = "{{.Group}}_{{.ResourceKind}}_{{.ResourceAPIVersion}}.json";
@@ -59,11 +59,11 @@ impl Linters {
             .into()
     }
 
-    /// What checkov finds in a file of objects: of each finding the rule and the object.
+    /// Findings of checkov in a file of objects: the rule and the object of each.
     ///
     /// # Panics
     ///
-    /// Where it cannot be run, or looks at nothing.
+    /// Panics if checkov cannot be run, or examines no object.
     #[must_use]
     pub fn checkov(&self, file: &Path) -> Vec<(String, String)> {
         let finished: Finished = Command::new(&self.checkov)

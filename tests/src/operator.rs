@@ -17,7 +17,7 @@ use crate::{Cluster, metrics::metric, process, wait_at_most};
 pub struct Operator {
     child: Child,
     directory: TempDir,
-    /// Where health and metrics are.
+    /// Address of health and metrics.
     address: String,
 }
 
@@ -26,18 +26,18 @@ impl Operator {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start(cluster: &Cluster, database_url: &str, name: &str) -> Self {
         Self::start_in(cluster, "default", database_url, name, &[])
     }
 
-    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator` of a namespace, and
-    /// with more flags. It works as soon as it holds the Lease there.
+    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator` of a namespace,
+    /// and with more flags. It becomes active as soon as it holds the Lease there.
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start_in(
         cluster: &Cluster,
@@ -50,12 +50,12 @@ impl Operator {
         Self::start_by(&config, namespace, database_url, name, 6, flags)
     }
 
-    /// Starts an operator that reaches the API server as a kubeconfig says, and whose Lease holds for
-    /// so many seconds.
+    /// Starts an operator that reaches the API server by a kubeconfig, with a Lease of the given
+    /// number of seconds.
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start_by(
         kubeconfig: &str,
@@ -74,7 +74,7 @@ impl Operator {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start_program(program: &Path, cluster: &Cluster, database_url: &str) -> Self {
         let config = cluster.config_of_account("default", "assay-operator");
@@ -111,11 +111,11 @@ impl Operator {
         Self { child, directory, address }
     }
 
-    /// Waits until it is the one that works.
+    /// Waits until it is the active one.
     ///
     /// # Panics
     ///
-    /// Where it never is.
+    /// Panics if it does not become active in time.
     pub fn wait_until_it_works(&self) {
         // Another one's Lease runs out first.
         wait_at_most(Duration::from_mins(1), "the operator works", || {
@@ -123,7 +123,7 @@ impl Operator {
         });
     }
 
-    /// What it counts.
+    /// Its metrics.
     #[must_use]
     pub fn metrics(&self) -> String {
         let answer = ureq::get(format!("http://{}/metrics", self.address)).call();
@@ -145,11 +145,11 @@ impl Operator {
         self.child.id()
     }
 
-    /// What it logged.
+    /// Its log.
     ///
     /// # Panics
     ///
-    /// Where the log cannot be read.
+    /// Panics if the log cannot be read.
     #[must_use]
     pub fn log(&self) -> String {
         fs::read_to_string(log(self.directory.path())).expect("its log")
@@ -159,17 +159,17 @@ impl Operator {
     ///
     /// # Panics
     ///
-    /// Where it cannot be killed.
+    /// Panics if it cannot be killed.
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it ends");
     }
 
-    /// Tells it to stop and gives its exit code.
+    /// Asks it to stop and returns its exit code.
     ///
     /// # Panics
     ///
-    /// Where it does not stop.
+    /// Panics if it does not stop.
     pub fn stop(&mut self) -> Option<i32> {
         process::signal(&self.child, "TERM");
         self.child.wait().expect("it ends").code()

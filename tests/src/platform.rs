@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::{Caller, Finished, Postgres, Server, assay, migrated_database, redis::Redis, tenant};
 
-/// What servers share.
+/// Servers that replicas share.
 #[derive(Debug)]
 pub struct Platform {
     /// The database.
@@ -17,12 +17,12 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Makes a database on the server that tests share, starts a cache, and makes the tenant `acme` on the
-    /// plan `enterprise`.
+    /// Creates a database on the server that tests share, starts a cache, and creates the tenant
+    /// `acme` on the plan `enterprise`.
     ///
     /// # Panics
     ///
-    /// Where something does not start.
+    /// Panics if a server does not start.
     #[must_use]
     pub fn start() -> Self {
         Self::on(migrated_database(), Redis::start())
@@ -32,7 +32,7 @@ impl Platform {
     ///
     /// # Panics
     ///
-    /// Where something does not start.
+    /// Panics if a server does not start.
     #[must_use]
     pub fn start_alone() -> Self {
         Self::on(Postgres::start(), Redis::start())
@@ -42,7 +42,7 @@ impl Platform {
     ///
     /// # Panics
     ///
-    /// Where the tenant cannot be made.
+    /// Panics if the tenant cannot be created.
     #[must_use]
     pub fn on(postgres: Postgres, redis: Redis) -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("a directory"));
@@ -64,7 +64,7 @@ impl Platform {
     ///
     /// # Panics
     ///
-    /// Where that fails.
+    /// Panics if the file cannot be written.
     pub fn write(&self, name: &str, text: &str) {
         fs::write(self.file(name), text).expect("a file");
     }
@@ -73,17 +73,17 @@ impl Platform {
     ///
     /// # Panics
     ///
-    /// Where it is refused.
+    /// Panics if it is refused.
     pub fn apply(&self, manifest: &str) {
         fs::write(self.file("manifest.yaml"), manifest).expect("a manifest");
         let _ = self.assay(&["apply", "-f", "manifest.yaml"]).ok();
     }
 
-    /// Makes a key of the tenant `acme`.
+    /// Creates a key of the tenant `acme`.
     ///
     /// # Panics
     ///
-    /// Where none is made.
+    /// Panics if it cannot be created.
     #[must_use]
     pub fn key(&self) -> String {
         self.assay(&["keys", "create", "--tenant", "acme"]).ok().stdout.trim().to_owned()

@@ -14,7 +14,7 @@ use std::{
 ///
 /// # Panics
 ///
-/// Where it was not built.
+/// Panics if it was not built.
 #[must_use]
 pub fn binary() -> PathBuf {
     if let Some(path) = env::var_os("ASSAY_BIN") {
@@ -39,34 +39,34 @@ pub(crate) fn signal(program: &Child, name: &str) {
     assert!(sent.expect("sh runs").success());
 }
 
-/// What a run of the program came to.
+/// Result of a run of the program.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// The exit code.
     pub code: i32,
-    /// What it printed.
+    /// Standard output.
     pub stdout: String,
-    /// What it complained.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl Finished {
-    /// The run, where it ended well.
+    /// The run, if its exit code is 0.
     ///
     /// # Panics
     ///
-    /// Where it did not.
+    /// Panics if the exit code is not 0.
     #[must_use]
     pub fn ok(self) -> Self {
         assert_eq!(self.code, 0, "{}\n{}", self.stdout, self.stderr);
         self
     }
 
-    /// What it printed, as JSON.
+    /// Standard output, parsed as JSON.
     ///
     /// # Panics
     ///
-    /// Where it is not.
+    /// Panics if it is not JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)
@@ -84,11 +84,11 @@ impl From<Output> for Finished {
     }
 }
 
-/// Runs `assay` with the data directory `directory`, and nothing of this environment's settings.
+/// Runs `assay` with the data directory `directory`, without settings of this environment.
 ///
 /// # Panics
 ///
-/// Where the program cannot be run.
+/// Panics if the program cannot be run.
 pub fn assay<A: AsRef<OsStr>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = A>,
@@ -96,11 +96,11 @@ pub fn assay<A: AsRef<OsStr>>(
     command(directory, arguments).output().expect("assay runs").into()
 }
 
-/// Starts `assay` as [`assay()`] runs it, and does not wait. What it prints is not kept.
+/// Starts `assay` as [`assay()`] runs it, and does not wait. Its output is discarded.
 ///
 /// # Panics
 ///
-/// Where the program cannot be run.
+/// Panics if the program cannot be run.
 pub fn start_assay<A: AsRef<OsStr>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = A>,
@@ -109,11 +109,11 @@ pub fn start_assay<A: AsRef<OsStr>>(
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("assay runs")
 }
 
-/// Runs `assay` as [`assay()`] does, and watches its memory: what it came to is not kept.
+/// Runs `assay` as [`assay()`] does, and measures its memory; its output is discarded.
 ///
 /// # Panics
 ///
-/// Where the program cannot be run.
+/// Panics if the program cannot be run.
 pub fn measure_assay<A: AsRef<OsStr>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = A>,
@@ -135,11 +135,11 @@ pub(crate) fn command<A: AsRef<OsStr>>(
     command
 }
 
-/// Runs a command to its end and watches its memory: exit status, seconds, peak resident bytes.
+/// Runs a command and measures its memory: exit status, seconds, peak resident bytes.
 ///
 /// # Panics
 ///
-/// Where it cannot be run.
+/// Panics if it cannot be run.
 pub fn measure(command: &mut Command) -> (ExitStatus, f64, u64) {
     let start = Instant::now();
     let mut child = command.spawn().expect("the command runs");
@@ -161,21 +161,21 @@ fn peak_resident_bytes(process: u32) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Builds the release program, for benchmarks, and says where it is.
+/// Builds the release program, for benchmarks, and returns its path.
 ///
 /// # Panics
 ///
-/// Where it cannot be built.
+/// Panics if it cannot be built.
 #[must_use]
 pub fn release_program() -> PathBuf {
     release("assay-cli", "assay")
 }
 
-/// Builds the release operator, for benchmarks, and says where it is.
+/// Builds the release operator, for benchmarks, and returns its path.
 ///
 /// # Panics
 ///
-/// Where it cannot be built.
+/// Panics if it cannot be built.
 #[must_use]
 pub fn release_operator() -> PathBuf {
     release("assay-operator", "assay-operator")

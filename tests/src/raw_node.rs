@@ -1,7 +1,7 @@
-//! A node that gives blocks in bytes, over JSON-RPC, and nothing else: as large as a test needs them.
+//! A node that serves only raw blocks, over JSON-RPC, with blocks as large as a test needs.
 //!
-//! Blocks have one transaction, a coinbase. What is answered is written as it is made, so that an answer
-//! of any size takes no memory here.
+//! Blocks have one transaction, a coinbase. A response is written while it is generated, so that a
+//! response of any size takes no memory here.
 
 use std::{
     io::{self, BufRead, BufReader, BufWriter, Read, Write},
@@ -23,7 +23,7 @@ const PIECE: usize = 1 << 16;
 /// The outputs of a block's coinbase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outputs {
-    /// How many.
+    /// Number of outputs.
     pub count: usize,
     /// Bytes of the script of each.
     pub script: usize,
@@ -48,7 +48,7 @@ impl RawNode {
     ///
     /// # Panics
     ///
-    /// Where it cannot listen.
+    /// Panics if it cannot listen.
     #[must_use]
     pub fn start(shapes: &[Outputs]) -> Self {
         let first = Block::genesis(Network::BitcoinRegtest);
@@ -66,7 +66,7 @@ impl RawNode {
         Self { listener, shared }
     }
 
-    /// Where it is.
+    /// URL of the node.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.listener.address())
@@ -110,14 +110,14 @@ fn block(parent: BlockHash, height: u64, time: u32, outputs: Outputs) -> Block {
     }
 }
 
-/// What is answered to one call.
+/// Response to one call.
 enum Reply<'a> {
     Text(String),
     /// A block, in hexadecimal.
     Block(&'a [u8], String),
 }
 
-/// What stands around a block.
+/// Text before a block.
 const BEFORE: &str = r#"{"result":""#;
 
 impl Reply<'_> {

@@ -22,9 +22,9 @@ pub struct Server {
     greeting: String,
     log: Arc<Mutex<String>>,
     output: Arc<Mutex<String>>,
-    /// Where the API listens.
+    /// Address of the API.
     pub api: SocketAddr,
-    /// Where health and metrics listen.
+    /// Address of health and metrics.
     pub admin: SocketAddr,
 }
 
@@ -33,7 +33,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start(directory: Arc<TempDir>, arguments: &[&str]) -> Self {
         Self::start_in(directory, arguments, &[])
@@ -43,7 +43,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start_in(
         directory: Arc<TempDir>,
@@ -80,27 +80,27 @@ impl Server {
         Self { child, directory, greeting, log, output, api, admin }
     }
 
-    /// What the server printed at its start.
+    /// Output of the server at its start.
     #[must_use]
     pub fn greeting(&self) -> &str {
         &self.greeting
     }
 
-    /// What the server printed after its greeting.
+    /// Output of the server after its greeting.
     ///
     /// # Panics
     ///
-    /// Where it cannot be read.
+    /// Panics if it cannot be read.
     #[must_use]
     pub fn output(&self) -> String {
         self.output.lock().expect("the output").clone()
     }
 
-    /// What the server logged so far.
+    /// Log of the server so far.
     ///
     /// # Panics
     ///
-    /// Where the log cannot be read.
+    /// Panics if the log cannot be read.
     #[must_use]
     pub fn log(&self) -> String {
         self.log.lock().expect("the log").clone()
@@ -128,18 +128,18 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Where there is none.
+    /// Panics if there is no such metric.
     #[must_use]
     pub fn metric<T: FromStr>(&self, name: &str) -> T {
         let metrics = Caller::new(self.admin, "").get("/metrics").text;
         metric(&metrics, name).unwrap_or_else(|| panic!("there is no {name} in {metrics}"))
     }
 
-    /// Memory the server took at most, in bytes.
+    /// Peak resident memory of the server, in bytes.
     ///
     /// # Panics
     ///
-    /// Where the system does not tell.
+    /// Panics if the system does not provide it.
     #[must_use]
     pub fn peak_resident_bytes(&self) -> u64 {
         let status =
@@ -154,25 +154,25 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Where it cannot be sent.
+    /// Panics if the signal cannot be sent.
     pub fn signal(&self, name: &str) {
         process::signal(&self.child, name);
     }
 
-    /// Whether the server has ended.
+    /// True if the server has ended.
     ///
     /// # Panics
     ///
-    /// Where that cannot be told.
+    /// Panics if its state cannot be determined.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("the server can be waited for").is_some()
     }
 
-    /// Waits for the server to end and gives its exit code.
+    /// Waits for the server to end and returns its exit code.
     ///
     /// # Panics
     ///
-    /// Where it cannot be waited for.
+    /// Panics if the wait fails.
     pub fn wait(&mut self) -> Option<i32> {
         self.child.wait().expect("the server can be waited for").code()
     }
@@ -226,7 +226,7 @@ fn read_greeting(
 ///
 /// # Panics
 ///
-/// Where it does not start.
+/// Panics if it does not start.
 #[must_use]
 pub fn sample() -> (Server, Caller, Caller) {
     let directory = Arc::new(tempfile::tempdir().expect("a directory"));
@@ -244,7 +244,7 @@ pub fn sample() -> (Server, Caller, Caller) {
 ///
 /// # Panics
 ///
-/// Where it does not start.
+/// Panics if it does not start.
 #[must_use]
 pub fn production() -> (Server, Caller) {
     let directory = Arc::new(tempfile::tempdir().expect("a directory"));

@@ -33,7 +33,7 @@ impl SmallDisk {
         Self(directory)
     }
 
-    /// Where it is.
+    /// Path of the file system.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.path()
@@ -43,7 +43,7 @@ impl SmallDisk {
     ///
     /// # Panics
     ///
-    /// Where it cannot be written to, even while there is room.
+    /// Panics if it cannot be written to even while there is space.
     pub fn fill(&self) {
         let mut ballast = File::create(self.0.path().join("ballast")).expect("a file");
         for piece in [1 << 20, 1 << 12, 1] {
@@ -51,11 +51,11 @@ impl SmallDisk {
         }
     }
 
-    /// Makes room again.
+    /// Frees the space again.
     ///
     /// # Panics
     ///
-    /// Where it was not full.
+    /// Panics if it was not full.
     pub fn clear(&self) {
         fs::remove_file(self.0.path().join("ballast")).expect("what filled it");
     }

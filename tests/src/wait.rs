@@ -5,29 +5,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Waits until `holds`, for at most a minute, on a machine as busy as it may be, and tells how long it took.
+/// Waits until `holds` returns true, for at most a minute, and returns the time that it took.
 ///
 /// # Panics
 ///
-/// Where it never does.
+/// Panics if the time limit passes.
 pub fn wait_until(what: &str, holds: impl FnMut() -> bool) -> Duration {
     wait_at_most(Duration::from_mins(1), what, holds)
 }
 
-/// Waits until `holds`, for at most `patience`, and tells how long it took.
+/// Waits until `holds` returns true, for at most `patience`, and returns the time that it took.
 ///
 /// # Panics
 ///
-/// Where it never does.
+/// Panics if the time limit passes.
 pub fn wait_at_most(patience: Duration, what: &str, holds: impl FnMut() -> bool) -> Duration {
     wait_every(Duration::from_millis(5), patience, what, holds)
 }
 
-/// As [`wait_at_most`], looking once every `interval`: where looking takes a while itself.
+/// As [`wait_at_most`], with a call every `interval`, for a `holds` that takes some time itself.
 ///
 /// # Panics
 ///
-/// Where it never does.
+/// Panics if the time limit passes.
 pub fn wait_every(
     interval: Duration,
     patience: Duration,

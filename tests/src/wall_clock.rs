@@ -30,11 +30,11 @@ impl WallClock {
         clock
     }
 
-    /// Sets it so many seconds ahead of the system's, or behind.
+    /// Sets it the given number of seconds ahead of the system's clock, or behind.
     ///
     /// # Panics
     ///
-    /// Where the file cannot be written.
+    /// Panics if the file cannot be written.
     pub fn set_ahead(&self, seconds: i64) {
         // As a whole at once: programs read it whenever they look at the clock.
         let next = self.offset.path().with_extension("next");
@@ -42,7 +42,7 @@ impl WallClock {
         fs::rename(next, self.offset.path()).expect("a file");
     }
 
-    /// What a program's environment needs for it to see this clock.
+    /// Environment variables by which a program uses this clock.
     #[must_use]
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let text = |path: &std::path::Path| path.display().to_string();

@@ -19,7 +19,7 @@ const CALL: &str = "SELECT direction, what, hop, floor(sum(mass) / 4294967296)::
         SELECT 1, * FROM bench.destination($1, ROW($2, $3, $4, $5, $6)::bench.bounds)) AS ends
     GROUP BY direction, what, hop";
 
-/// What reached which end after how many hops, in both directions.
+/// Amounts that reached each endpoint after each number of hops, in both directions.
 pub(super) type Reached = [BTreeMap<(String, u8), u128>; 2];
 
 /// The function, over a connection of its own.

@@ -22,7 +22,7 @@ use super::CHAIN;
 /// Transactions recorded at once.
 const AT_ONCE: usize = 10_000;
 
-/// What labels say, by whom they say it of.
+/// Labels by owner.
 pub(super) struct Known(HashMap<ScriptOwner, AttributedEnd>);
 
 impl Known {

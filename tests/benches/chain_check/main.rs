@@ -1,12 +1,12 @@
-//! What a check costs that follows money: `cargo bench -p assay-tests --bench chain_check`. Builds and
-//! runs the release program. With `ASSAY_FULL` set, the hub has a million outputs instead of a
-//! hundred thousand.
+//! Cost of a check that follows money: `cargo bench -p assay-tests --bench chain_check`. The
+//! benchmark builds and runs the release program. With `ASSAY_FULL` set, the hub has a million
+//! outputs instead of a hundred thousand.
 //!
-//! A chain with a hub is loaded into PostgreSQL. Then, of the same subjects in turn: a trace as a check
-//! makes it, and a PL/pgSQL function that follows the same rules inside the database. What reached each
-//! end after how many hops is compared: both say the same, or amounts one base unit apart, because they
-//! round at different places. Last, over HTTP and each for the first time: checks of the hub's
-//! customers, and of the hub.
+//! A chain with a hub is loaded into PostgreSQL. Then two traces of the same subjects run in turn:
+//! a trace as a check makes it, and a PL/pgSQL function that follows the same rules inside the
+//! database. The amounts that reached each endpoint after each number of hops are compared: both
+//! are the same, or one base unit apart, because they round at different steps. Last, over HTTP and
+//! each for the first time: checks of the hub's customers, and of the hub.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,

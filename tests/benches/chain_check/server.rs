@@ -73,8 +73,8 @@ pub(super) fn check(database: &Postgres, chain: &BigChain, hub: Hub) {
 
 const DIRECTIONS: [&str; 2] = ["source", "destination"];
 
-/// Checks somebody and says after how long there was an answer. What is limited is asked for again, and so
-/// is what takes longer than a request may: it is assessed to its end meanwhile.
+/// Checks an address and returns the time until there was an answer. A limited request is repeated,
+/// and so is one that takes longer than a request may: its assessment continues meanwhile.
 fn timed(caller: &Caller, person: Person) -> (Duration, Value) {
     let address = address(&person.owner());
     let mut begun = Instant::now();

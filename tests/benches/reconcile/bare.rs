@@ -22,10 +22,10 @@ use super::{
 const OPERATOR: &str = "system:serviceaccount:default:assay-operator";
 const MANAGER: &str = "bare";
 
-/// How often what was written: the resource, with its part.
+/// Number of writes by resource and subresource.
 pub(super) type Writes = BTreeMap<String, u32>;
 
-/// What the operator wrote since, about tenants and keys, by the API server's audit log.
+/// Writes of the operator since then, on tenants and keys, from the API server's audit log.
 pub(super) fn writes(cluster: &Cluster, since: usize) -> Writes {
     let mut writes = Writes::new();
     for event in cluster.audit().into_iter().skip(since) {

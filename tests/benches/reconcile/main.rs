@@ -1,10 +1,11 @@
-//! How fast the operator works, and how much memory it takes, beside clients that do no more than that:
-//! `cargo bench -p assay-tests --bench reconcile`; with `ASSAY_FULL` 10,000 tenants and keys.
+//! Speed and memory of the operator, compared with clients that only make the same requests: `cargo
+//! bench -p assay-tests --bench reconcile`; with `ASSAY_FULL` 10,000 tenants and keys.
 //!
-//! On one real API server, with all objects there before anybody begins: first the operator makes every
-//! tenant and key ready. What it wrote is read from the API server's audit log. Then a bare client does
-//! the same writes, as many at once, to as many objects of kinds with the same definitions that nobody
-//! looks at. Last, a bare reflector holds the objects that the operator holds.
+//! All runs use one real API server, with all objects created beforehand. First the operator makes
+//! every tenant and key ready; its writes are read from the API server's audit log. Then a bare
+//! client makes the same writes, as many at once, to as many objects of kinds with the same
+//! definitions that no program watches. Last, a bare reflector holds the objects that the operator
+//! holds.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -83,7 +84,7 @@ fn main() {
     );
 }
 
-/// How long it took from when the operator worked until nothing more was to be written.
+/// Time from the start of the operator's work until nothing more was to be written.
 fn until_ready(operator: &Operator, count: u32) -> Duration {
     operator.wait_until_it_works();
     let working = Instant::now();
@@ -105,7 +106,7 @@ fn until_ready(operator: &Operator, count: u32) -> Duration {
     }
 }
 
-/// What a process has in memory of its own, in bytes.
+/// Anonymous memory of a process, in bytes.
 fn anonymous_memory(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("its memory");

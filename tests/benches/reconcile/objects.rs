@@ -25,7 +25,7 @@ pub(super) const ACCOUNT: &str = "bare";
 
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crds/manifests");
 const RIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights.yaml");
-/// What tenants and keys rest on.
+/// Plan that the tenants and keys use.
 const PLAN: &str = "
 apiVersion: assay.dev/v1alpha1
 kind: Plan
@@ -80,7 +80,7 @@ pub(super) fn api(client: &Client, group: &str, kind: &str) -> Api<DynamicObject
     }
 }
 
-/// What the object with a number is called.
+/// Name of the object with a number.
 pub(super) fn name(number: u32) -> String {
     format!("customer-{number:05}")
 }

@@ -4,10 +4,10 @@ use std::{fs, path::Path};
 
 use assay_fuzz::{address, body, head, key, limiter_answer, ofac_xml, raw_block};
 
-/// What a byte of a seed is replaced by: ends of ranges, and what separates things in texts.
+/// Bytes that replace a byte of a seed: ends of ranges, and separators of texts.
 const REPLACEMENTS: [u8; 10] = *b"\0\x01\x7f\x80\xff\n\":<{";
 
-/// How many places of a seed are changed: all of them, but for long seeds.
+/// Number of bytes of a seed that are changed: all of them, except in long seeds.
 const PLACES: usize = 300;
 
 /// Runs a target on the seeds in its folder; libFuzzer's findings become seeds, too.

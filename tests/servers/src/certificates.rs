@@ -25,11 +25,12 @@ pub struct Certified {
 }
 
 impl Authority {
-    /// An authority that nobody trusts unless told to. No two of a program have the same name.
+    /// A certificate authority that no program trusts by default. No two of a program have the same
+    /// name.
     ///
     /// # Panics
     ///
-    /// Where there is no randomness.
+    /// Panics if the system provides no randomness.
     #[must_use]
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(1);
@@ -109,7 +110,7 @@ impl Certified {
     ///
     /// # Panics
     ///
-    /// Where they cannot be written.
+    /// Panics if they cannot be written.
     pub fn write(&self, directory: &Path, name: &str) {
         for (end, text) in [("pem", &self.certificate), ("key", &self.key)] {
             fs::write(directory.join(format!("{name}.{end}")), text).expect("a file");

@@ -12,11 +12,11 @@ const OF_A_PROCESS: u16 = 200;
 const PROCESSES: u16 = 110;
 const FIRST: u16 = 10_000;
 
-/// A port of this machine that nobody listens on, and that was not given to another test.
+/// A free port of this machine that was not given to another test.
 ///
 /// # Panics
 ///
-/// Where none is free.
+/// Panics if none is free.
 #[must_use]
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);

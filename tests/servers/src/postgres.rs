@@ -17,7 +17,7 @@ use std::{
 use crate::free_port;
 pub use databases::PostgresServer;
 
-/// Where Debian keeps the programs of each version.
+/// Directory in which Debian keeps the programs of each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 const SCRIPT: &str = include_str!("postgres/server.sh");
 
@@ -47,14 +47,14 @@ struct Script {
     answers: BufReader<ChildStdout>,
 }
 
-/// How a server starts.
+/// Options for starting a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Starting<'a> {
     /// The password of its login `assay`.
     pub password: &'a str,
     /// The URL of the server whose standby it is; empty where it is nobody's.
     pub primary: &'a str,
-    /// Where it keeps its data, in a directory that goes with it; the system's usual place by default.
+    /// Parent of the temporary directory for its data; the system's default by default.
     pub folder: Option<&'a Path>,
 }
 
@@ -69,7 +69,7 @@ impl Starting<'_> {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start(self) -> Postgres {
         let (programs, port) = (programs(), free_port());
@@ -121,7 +121,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start() -> Self {
         Starting::default().start()
@@ -149,7 +149,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Where it does not stop, or is shared.
+    /// Panics if it does not stop, or if it is shared.
     pub fn stop(&self) {
         self.tell("stop");
     }
@@ -158,7 +158,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     pub fn go_on(&self) {
         self.tell("start");
     }
@@ -167,7 +167,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Where it does not.
+    /// Panics if it does not stop or start.
     pub fn restart(&self) {
         self.tell("restart");
     }
@@ -213,13 +213,13 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Where the directory cannot be written.
+    /// Panics if the directory cannot be written.
     pub fn used_by(&self, directory: &Path) {
         let settings = format!("database-url = \"{}\"\n", self.url());
         fs::write(directory.join("assay.toml"), settings).expect("a file of settings");
     }
 
-    /// Where its programs are: `pg_dump` and the others.
+    /// Directory of its programs: `pg_dump` and the others.
     #[must_use]
     pub fn programs(&self) -> &Path {
         &self.server.programs
@@ -229,16 +229,16 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Where it fails.
+    /// Panics if `pg_dump` fails.
     pub fn dump(&self, file: &Path) {
         self.run("pg_dump", &["--format=custom", "--file"], file);
     }
 
-    /// Puts a backup in the place of what is there, with PostgreSQL's own tool.
+    /// Restores a backup over the current contents, with PostgreSQL's own tool.
     ///
     /// # Panics
     ///
-    /// Where it fails.
+    /// Panics if `pg_restore` fails.
     pub fn restore(&self, file: &Path) {
         self.run("pg_restore", &["--clean", "--if-exists", "--single-transaction"], file);
     }
@@ -250,12 +250,12 @@ impl Postgres {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Runs what `psql` runs from a file: statements, and commands of its own. It stops at the first
-    /// that fails.
+    /// Runs a script as `psql` runs a file: statements, and commands of `psql`. It stops at the
+    /// first failure.
     ///
     /// # Panics
     ///
-    /// Where one fails.
+    /// Panics if a statement fails.
     pub fn script(&self, text: &str) {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(text.as_bytes()).expect("a file of statements");
@@ -263,11 +263,11 @@ impl Postgres {
         self.run("psql", &settings, file.path());
     }
 
-    /// What a statement answers, as `psql` prints it.
+    /// Result of a statement, as `psql` prints it.
     ///
     /// # Panics
     ///
-    /// Where `psql` fails.
+    /// Panics if `psql` fails.
     #[must_use]
     pub fn query(&self, statement: &str) -> String {
         let output = Command::new(self.programs().join("psql"))

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Redis {
     directory: TempDir,
     arguments: Vec<String>,
-    /// What `redis-cli` needs to reach it.
+    /// Arguments with which `redis-cli` reaches it.
     cli: Vec<String>,
     port: u16,
     child: Option<Child>,
@@ -43,7 +43,7 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start_with(arguments: &[&str]) -> Self {
         let port = free_port();
@@ -52,12 +52,12 @@ impl Redis {
         server
     }
 
-    /// Starts a server that speaks TLS only, as `localhost`, with a certificate of `authority`, whom
-    /// `redis-cli` trusts.
+    /// Starts a server that accepts TLS only, as `localhost`, with a certificate of `authority`,
+    /// which `redis-cli` trusts.
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start_with_tls(authority: &Authority) -> Self {
         let port = free_port();
@@ -88,11 +88,11 @@ impl Redis {
         Self { directory, arguments, cli, port, child: None }
     }
 
-    /// Starts it again after it was killed, on the same port and with what it has on disk.
+    /// Starts it again after it was killed, on the same port and with its data on disk.
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     pub fn again(&mut self) {
         let mut command = Command::new("redis-server");
         if !self.arguments.iter().any(|argument| argument == "--port") {
@@ -113,7 +113,7 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// Where it does not for long.
+    /// Panics if it does not within the time limit.
     pub fn wait(&self, word: &str, arguments: &[&str]) {
         let begun = Instant::now();
         loop {
@@ -126,11 +126,11 @@ impl Redis {
         }
     }
 
-    /// What `redis-cli` prints for a command.
+    /// Output of `redis-cli` for a command.
     ///
     /// # Panics
     ///
-    /// Where it is not installed.
+    /// Panics if `redis-cli` is not installed.
     #[must_use]
     pub fn cli(&self, arguments: &[&str]) -> String {
         let run = Command::new("redis-cli")
@@ -142,7 +142,7 @@ impl Redis {
         String::from_utf8_lossy(&run.stdout).trim().to_owned()
     }
 
-    /// Where it is.
+    /// URL of the server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
@@ -183,7 +183,7 @@ impl Redis {
         }
     }
 
-    /// How many commands it was sent so far, by name as in `INFO commandstats`.
+    /// Number of calls of a command so far, by its name in `INFO commandstats`.
     #[must_use]
     pub fn calls(&self, command: &str) -> u64 {
         let stats = self.cli(&["info", "commandstats"]);

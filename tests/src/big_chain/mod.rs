@@ -34,7 +34,7 @@ pub use people::{Label, Person};
 const SECONDS: i64 = 600;
 /// Time of block 0: 2025-01-01.
 const BEGUN: i64 = 1_735_689_600;
-/// What a coinbase makes, in base units.
+/// New coins of a coinbase, in base units.
 const SUBSIDY: u64 = 5_000_000_000;
 /// The blocks whose coinbases pay many, so that there is something to spend.
 const FIRST_BLOCKS: u64 = 4;
@@ -42,11 +42,11 @@ const FIRST_BLOCKS: u64 = 4;
 const POOL: usize = 50_000;
 /// Below this, an output goes on whole.
 const DUST: u64 = 20_000;
-/// What a batch of the hub's payments spends and pays.
+/// Numbers of inputs and outputs of a batch of the hub's payments.
 const BATCH_INPUTS: usize = 100;
 const BATCH_OUTPUTS: u64 = 40;
 
-/// How large a chain is to be.
+/// Size of a generated chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Decides everything else.
@@ -77,15 +77,15 @@ pub struct BigChain {
     height: u64,
     parent: [u8; 32],
     wallets: u64,
-    /// What may be spent, in no particular order.
+    /// Outputs that may be spent, in no particular order.
     pool: Vec<(OutPoint, TxOut)>,
-    /// What the hub may spend.
+    /// Outputs that the hub may spend.
     vault: Vec<(OutPoint, TxOut)>,
     deposits: u64,
     batches: u64,
     /// Customers who were paid, the next number.
     served: u64,
-    /// What customers got and will pay back, with the height of it.
+    /// Outputs that customers got and will pay back, with the height at which they do.
     owed: VecDeque<(u64, OutPoint, TxOut)>,
 }
 
@@ -115,7 +115,7 @@ impl BigChain {
         services.chain(wallets).filter_map(|person| Some((person, person.label()?)))
     }
 
-    /// How many addresses wallets had so far: they are numbered from 0, in the order of the chain.
+    /// Number of addresses of wallets so far; they are numbered from 0, in the order of the chain.
     #[must_use]
     pub const fn wallets(&self) -> u64 {
         self.wallets
@@ -127,11 +127,11 @@ impl BigChain {
         self.served
     }
 
-    /// Writes what is left of the chain as JSON lines and says how many transactions that is.
+    /// Writes the rest of the chain as JSON lines and returns the number of its transactions.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(&mut self, path: &Path) -> io::Result<u64> {
         let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
         let mut count = 0;
@@ -332,7 +332,7 @@ impl Iterator for BigChain {
     }
 }
 
-/// What inputs are worth less the fee, a little for each.
+/// Total of the inputs less the fee, which is a little for each.
 fn after_fee(inputs: &[(OutPoint, TxOut)]) -> u64 {
     let whole: u64 = inputs.iter().map(|(_, coin)| coin.value).sum();
     whole - (whole / 100).min(300 * inputs.len() as u64)

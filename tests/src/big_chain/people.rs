@@ -1,10 +1,10 @@
-//! Who pays whom on a made-up chain: services, a hub, its customers, and everybody else.
+//! Parties of a generated chain and their payments: services, a hub, its customers, and wallets.
 
 use assay_engine::utxo::ScriptOwner;
 
 use super::Dice;
 
-/// How many services there are.
+/// Number of services.
 pub(super) const SERVICES: u64 = 64;
 /// Of so many wallets one belongs to a swindler.
 const SWINDLER_EVERY: u64 = 400;
@@ -22,12 +22,12 @@ pub enum Person {
     Wallet(u64),
 }
 
-/// What a label says of somebody.
+/// Label of an owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The category, as label files name it.
     pub category: &'static str,
-    /// Who it is.
+    /// Name of the entity.
     pub entity: String,
 }
 
@@ -50,7 +50,7 @@ impl Person {
         }
     }
 
-    /// What is known of the address: some services are, and a few wallets. The hub is not, so that
+    /// Label of the address: some services and a few wallets have one. The hub has none, so that
     /// money is followed through it.
     #[must_use]
     pub fn label(self) -> Option<Label> {

@@ -9,7 +9,7 @@ use super::{
     bytes::{push_height, sha256d, write_count},
 };
 
-/// What a block makes before the first halving, in base units.
+/// Subsidy of a block before the first halving, in base units.
 const FIRST_SUBSIDY: u64 = 50 * 100_000_000;
 const HALVING: u64 = 150;
 /// Blocks that vote for no change of rules.
@@ -33,7 +33,7 @@ impl Network {
     ///
     /// # Panics
     ///
-    /// Where the engine does not know the chain.
+    /// Panics if the engine does not know the chain.
     #[must_use]
     pub fn chain(self) -> ChainId {
         match self {
@@ -42,14 +42,14 @@ impl Network {
         }
     }
 
-    /// What a block at `height` makes, in base units.
+    /// Subsidy of a block at `height`, in base units.
     #[must_use]
     pub const fn subsidy(self, height: u64) -> u64 {
         let halvings = height / HALVING;
         if halvings < 64 { FIRST_SUBSIDY >> halvings } else { 0 }
     }
 
-    /// Whether a header has done the work that these networks ask for.
+    /// True if a header meets the target of these networks.
     fn is_mined(self, header: &[u8]) -> bool {
         let work = match self {
             Self::BitcoinRegtest => sha256d(header),
@@ -87,7 +87,7 @@ impl fmt::Debug for BlockHash {
 /// A block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// How many came before it.
+    /// Height of the block.
     pub height: u64,
     /// Its hash.
     pub hash: BlockHash,
@@ -99,15 +99,15 @@ pub struct Block {
     pub merkle_root: [u8; 32],
     /// Seconds since 1970.
     pub time: u32,
-    /// How hard it was, in the header's form.
+    /// Target of the proof of work, in the header's form.
     pub bits: u32,
-    /// What made its hash good enough.
+    /// Number that makes the hash meet the target.
     pub nonce: u32,
     /// Its transactions, the coinbase first.
     pub transactions: Vec<Transaction>,
 }
 
-/// What a block is to be made of.
+/// Contents of a block to be built.
 #[derive(Clone, Debug)]
 pub struct Template<'a> {
     /// The network.
@@ -120,9 +120,9 @@ pub struct Template<'a> {
     pub time: u32,
     /// Sets it apart from other blocks at its place, at most 70 bytes.
     pub mark: &'a str,
-    /// Who gets the subsidy and the fees.
+    /// Recipient of the subsidy and the fees.
     pub miner: &'a Lock,
-    /// What its payments leave to the miner, in base units.
+    /// Fees of its payments, in base units.
     pub fees: u64,
     /// Its payments.
     pub payments: Vec<Transaction>,

@@ -1,4 +1,4 @@
-//! How transactions and blocks are written down, and hashed.
+//! Serialization and hashes of transactions and blocks.
 
 use ripemd::Ripemd160;
 use sha2::{Digest, Sha256};
@@ -46,7 +46,7 @@ pub(super) fn write_bytes(into: &mut Vec<u8>, bytes: &[u8]) {
 ///
 /// # Panics
 ///
-/// Where there are more than 75.
+/// Panics if there are more than 75 bytes.
 pub(super) fn push(bytes: &[u8]) -> Vec<u8> {
     assert!(bytes.len() <= 75, "longer pushes are written otherwise");
     let length = u8::try_from(bytes.len()).expect("checked");

@@ -7,7 +7,7 @@ use super::{
 };
 
 const OP_CHECKSIG: u8 = 0xac;
-/// What stands before the headline: the difficulty of a main network, and the number 4.
+/// Bytes before the headline: the difficulty of a main network, and the number 4.
 const DIFFICULTY: [u8; 7] = [0x04, 0xff, 0xff, 0x00, 0x1d, 0x01, 0x04];
 const TIME: u32 = 1_296_688_602;
 

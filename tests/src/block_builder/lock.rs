@@ -1,4 +1,4 @@
-//! Who can spend an output.
+//! Locking scripts of outputs.
 
 use super::bytes::{hash160, push, sha256};
 
@@ -9,7 +9,7 @@ const OP_DROP: u8 = 0x75;
 const OP_EQUAL: u8 = 0x87;
 const OP_HASH160: u8 = 0xa9;
 
-/// What an output is locked with.
+/// Lock of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lock {
     /// Pay to witness script hash, of this script.

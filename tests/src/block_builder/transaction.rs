@@ -12,9 +12,9 @@ use super::{
 pub struct Transaction {
     /// Its version.
     pub version: u32,
-    /// What it spends.
+    /// Its inputs.
     pub inputs: Vec<TxIn>,
-    /// What it makes.
+    /// Its outputs.
     pub outputs: Vec<TxOut>,
     /// The first block that may hold it.
     pub lock_time: u32,
@@ -73,7 +73,7 @@ impl Transaction {
         Self { version: 2, inputs, outputs, lock_time: 0 }
     }
 
-    /// Whether it makes new coins.
+    /// True if it makes new coins.
     #[must_use]
     pub fn is_coinbase(&self) -> bool {
         matches!(&*self.inputs, [input] if input.output.index == u32::MAX)

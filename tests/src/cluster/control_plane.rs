@@ -1,4 +1,4 @@
-//! What every cluster consists of: etcd, API server, controllers, scheduler.
+//! Programs of every cluster: etcd, API server, controllers, scheduler.
 
 use super::{Cluster, PATIENCE, node, pki};
 use crate::wait_at_most;
@@ -8,7 +8,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Where it does not.
+    /// Panics if it does not serve in time.
     pub fn start_server(&mut self) {
         let ports = self.ports;
         let file = |name: &str| self.file(name);
@@ -94,7 +94,8 @@ impl Cluster {
         self.run("kube-scheduler", &scheduler);
     }
 
-    /// What the programs read: keys and certificates, and how clients reach the server.
+    /// Files that the programs read: keys and certificates, and kubeconfigs by which clients reach
+    /// the server.
     pub(super) fn write_files(&self) {
         pki::write(&self.directory);
         self.write("audit.yaml", AUDIT_POLICY);
@@ -107,9 +108,9 @@ impl Cluster {
     }
 }
 
-/// Where the API server writes what it was asked.
+/// File in which the API server records requests.
 pub(super) const AUDIT: &str = "audit.log";
-/// Who asked for what, and what came of it, of accounts of services outside the cluster's own.
+/// Audit policy: records requests of service accounts outside the cluster's own, and their results.
 const AUDIT_POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy

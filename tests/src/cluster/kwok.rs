@@ -41,8 +41,8 @@ options:
   enableDebuggingHandlers: true
 ";
 
-/// What becomes of pods in one phase that have an owner of one kind and an image of the tests. What
-/// weighs something goes before what weighs nothing.
+/// Next state of pods in one phase that have an owner of one kind and an image of the tests. A
+/// stage with a weight precedes stages without one.
 fn stage(name: &str, [owner, phase]: [&str; 2], image: &str, state: &str, next: &str) -> String {
     format!(
         "\

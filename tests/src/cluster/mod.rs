@@ -24,7 +24,7 @@ pub use self::node::ContainerProcess;
 use self::{control_plane::AUDIT, keeper::Keeper, node::Node, objects::Objects};
 use crate::{Finished, tools::tool, wait_at_most};
 
-/// How long anything of a cluster may take to come up, on a busy machine.
+/// Time limit for the start of any part of a cluster, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A running cluster. It ends with the program that started it.
@@ -98,7 +98,7 @@ impl Cluster {
         self.directory.join("admin.kubeconfig")
     }
 
-    /// What a file says with which a `ServiceAccount` of a namespace reaches it.
+    /// Kubeconfig with which a `ServiceAccount` of a namespace reaches it.
     #[must_use]
     pub fn config_of_account(&self, namespace: &str, account: &str) -> String {
         let token =
@@ -106,17 +106,17 @@ impl Cluster {
         self.config(&format!("token: {}", token.trim()))
     }
 
-    /// Where its API server is.
+    /// URL of its API server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.ports.server)
     }
 
-    /// Whom its clients trust, as PEM.
+    /// Certificate authority that its clients trust, as PEM.
     ///
     /// # Panics
     ///
-    /// Where the file cannot be read.
+    /// Panics if the file cannot be read.
     #[must_use]
     pub fn authority(&self) -> String {
         fs::read_to_string(self.file("ca.pem")).expect("the authority")
@@ -138,7 +138,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Where it fails.
+    /// Panics if it fails.
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         let finished = self.try_kubectl(arguments);
         assert_eq!(finished.code, 0, "{arguments:?}: {}{}", finished.stdout, finished.stderr);
@@ -155,7 +155,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Where it is refused.
+    /// Panics if it is refused.
     pub fn apply(&self, yaml: &str) -> String {
         let finished = self.try_apply(yaml);
         assert_eq!(finished.code, 0, "{}{}", finished.stdout, finished.stderr);
@@ -168,7 +168,7 @@ impl Cluster {
         self.kubectl_with(&["apply", "-f", "-"], yaml)
     }
 
-    /// What the API server says of a new object, without keeping it.
+    /// Response of the API server to a dry-run creation of an object.
     #[must_use]
     pub fn try_create_dry(&self, yaml: &str) -> Finished {
         self.kubectl_with(&["create", "--dry-run=server", "--validate=strict", "-f", "-"], yaml)
@@ -181,13 +181,13 @@ impl Cluster {
         self.objects().find(object)
     }
 
-    /// Whether an object is there.
+    /// True if an object exists.
     #[must_use]
     pub fn has(&self, object: &[&str]) -> bool {
         self.find(object).is_some()
     }
 
-    /// What `kubectl get -o jsonpath` prints of an object; nothing where it is not there.
+    /// Output of `kubectl get -o jsonpath` for an object; empty if the object does not exist.
     #[must_use]
     pub fn field(&self, object: &[&str], path: &str) -> String {
         self.find(object).map_or_else(String::new, |object| objects::text_at(&object, path))
@@ -214,18 +214,18 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Where it is not there.
+    /// Panics if it does not exist.
     #[must_use]
     pub fn get(&self, arguments: &[&str]) -> serde_json::Value {
         let all: Vec<&str> = ["get", "-o", "json"].iter().chain(arguments).copied().collect();
         serde_json::from_str(&self.kubectl(&all)).expect("kubectl prints JSON")
     }
 
-    /// What accounts of services asked of the API server so far, and what came of it, the oldest first.
+    /// Requests of service accounts to the API server so far, and their results, the oldest first.
     ///
     /// # Panics
     ///
-    /// Where its record cannot be read.
+    /// Panics if the audit log cannot be read.
     #[must_use]
     pub fn audit(&self) -> Vec<serde_json::Value> {
         let record = fs::read_to_string(self.file(AUDIT)).expect("the record");

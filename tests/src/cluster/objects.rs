@@ -13,9 +13,9 @@ use ureq::{
 use super::PATIENCE;
 use crate::wait::wait_every;
 
-/// How soon the API server is asked again.
+/// Interval between two requests to the API server.
 const POLL: Duration = Duration::from_millis(100);
-/// How the API server tells all kinds of all groups at once.
+/// Media type by which the API server lists all kinds of all groups at once.
 const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Reads objects as the administrator of a cluster.
@@ -31,7 +31,7 @@ pub(super) struct Objects {
 struct Kind {
     /// Every name that `kubectl` takes for it.
     names: Vec<String>,
-    /// Where its objects are, as `/apis/GROUP/VERSION`.
+    /// Path of its objects, as `/apis/GROUP/VERSION`.
     path: String,
     plural: String,
     is_namespaced: bool,
@@ -117,8 +117,8 @@ impl Objects {
         groups.flat_map(|group| kinds_of(path, group)).collect()
     }
 
-    /// What the API server answers; nothing where there is nothing. It is asked again while it starts, or
-    /// prepares to keep objects of a new kind.
+    /// Response of the API server; `None` if there is no such object. The request is repeated while
+    /// the server starts, or prepares to store objects of a new kind.
     fn ask(&self, path: &str, accept: &str) -> Option<Value> {
         let mut answer = None;
         wait_every(POLL, PATIENCE, path, || {
@@ -176,7 +176,8 @@ fn split<'a>(object: &[&'a str]) -> (Vec<&'a str>, &'a str) {
     (words, namespace)
 }
 
-/// What a path of `kubectl -o jsonpath` finds in an object: texts as they are, several with a space between.
+/// Values at a path of `kubectl -o jsonpath` in an object: texts without quotes, several with a
+/// space between.
 pub(super) fn text_at(object: &Value, path: &str) -> String {
     let found = object.query(&format!("${path}")).unwrap_or_else(|error| panic!("{path}: {error}"));
     let texts = found.into_iter().map(|value| match value {

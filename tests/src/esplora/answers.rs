@@ -1,4 +1,4 @@
-//! What is answered to which path.
+//! Answers by path.
 
 use assay_engine::{
     address::CanonicalAddress,
@@ -145,7 +145,7 @@ fn in_transaction(ledger: &Ledger, txid: Txid, rest: &[&str]) -> Reply {
     }
 }
 
-/// What somebody did, who is found by `name`.
+/// History of an address or script that is found by `name`.
 fn in_history(ledger: &Ledger, kind: &str, written: &str, name: &str, rest: &[&str]) -> Reply {
     let history = ledger.history(name);
     let page = |after: Option<&str>| {

@@ -1,4 +1,4 @@
-//! Who was paid by what, as far as the blocks tell.
+//! Payments of each script, from the blocks.
 
 use std::collections::HashMap;
 
@@ -18,9 +18,9 @@ pub(super) struct Ledger {
     pub(super) blocks: Vec<Block>,
     /// Blocks that were replaced.
     pub(super) stale: Vec<Block>,
-    /// Where each transaction stands: height and place.
+    /// Position of each transaction: height and index.
     places: HashMap<Txid, (usize, usize)>,
-    /// Which input of which transaction spends an output.
+    /// Input of a transaction that spends each spent output.
     spent: HashMap<OutPoint, (Txid, usize)>,
     /// Transactions that touch whoever it is, oldest first; by address and by hash of the script.
     histories: HashMap<String, Vec<Txid>>,
@@ -62,7 +62,7 @@ impl Ledger {
         }
     }
 
-    /// What a script is found by.
+    /// Names by which a script is found.
     pub(super) fn names(&self, script: &[u8]) -> impl Iterator<Item = String> + use<> {
         let hash = hex::encode(sha256(script));
         [Some(hash), self.address(script)].into_iter().flatten()
@@ -89,7 +89,7 @@ impl Ledger {
         transaction.outputs.get(usize::try_from(output.index).ok()?)
     }
 
-    /// What spends an output, and by which input.
+    /// The transaction that spends an output, and the index of its input.
     pub(super) fn spender(&self, output: OutPoint) -> Option<(Txid, usize)> {
         self.spent.get(&output).copied()
     }

@@ -52,21 +52,21 @@ pub enum Failure {
     NotJson,
 }
 
-/// What turns a true answer to a path into a false one.
+/// Function that changes a correct answer to a path into an incorrect one.
 pub type Lie = fn(path: &str, answer: &mut Value);
 
-/// How the server behaves.
+/// Behavior of the server.
 #[derive(Default)]
 pub struct Behaviour {
-    /// How long each answer takes.
+    /// Latency of each answer.
     pub latency: Duration,
-    /// How many of the newest blocks it does not know yet.
+    /// Number of the newest blocks that the server does not know yet.
     pub lag: usize,
-    /// How the next requests fail, one after another.
+    /// Failures of the next requests, one after another.
     pub next: VecDeque<Failure>,
     /// Every so many requests one fails so; 1 is each.
     pub every: Option<(usize, Failure)>,
-    /// What it lies about.
+    /// Change of its answers, if they are incorrect.
     pub lie: Option<Lie>,
 }
 
@@ -95,7 +95,7 @@ struct State {
     blocks: Vec<Block>,
     /// Blocks that were replaced.
     stale: Vec<Block>,
-    /// What is known of the blocks that the server does not lag behind.
+    /// Data about the blocks that the server knows.
     ledger: Arc<Ledger>,
     behaviour: Behaviour,
     requests: Vec<String>,
@@ -106,7 +106,7 @@ impl Esplora {
     ///
     /// # Panics
     ///
-    /// Where it cannot listen.
+    /// Panics if it cannot listen.
     #[must_use]
     pub fn start(chain: ChainId, blocks: Vec<Block>) -> Self {
         let state = State {
@@ -122,7 +122,7 @@ impl Esplora {
         Self { listener, shared }
     }
 
-    /// Where its API is.
+    /// URL of its API.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/api", self.listener.address())
@@ -151,7 +151,7 @@ impl Esplora {
         self.shared.state().requests.clone()
     }
 
-    /// What it answers to a path when it behaves.
+    /// The correct answer to a path.
     #[must_use]
     pub fn answer(&self, path: &str) -> Reply {
         let ledger = Arc::clone(&self.shared.state().ledger);
@@ -172,7 +172,7 @@ impl State {
         self.ledger = Arc::new(Ledger::new(chain, known, &self.stale));
     }
 
-    /// How the request that was just noted fails, if it does.
+    /// Failure of the current request, if it fails.
     fn failure(&mut self) -> Option<Failure> {
         let count = self.requests.len();
         let every = self.behaviour.every.filter(|(every, _)| count.is_multiple_of(*every));

@@ -1,4 +1,4 @@
-//! How blocks and transactions look.
+//! JSON of blocks and transactions.
 
 use assay_engine::utxo::OutPoint;
 use serde_json::{Map, Value, json};
@@ -68,7 +68,7 @@ pub(super) fn transaction(
     shown
 }
 
-/// Where a transaction stands.
+/// Status of a transaction: its block.
 pub(super) fn status(ledger: &Ledger, height: usize) -> Value {
     match ledger.blocks.get(height) {
         Some(block) => json!({
@@ -81,7 +81,7 @@ pub(super) fn status(ledger: &Ledger, height: usize) -> Value {
     }
 }
 
-/// Whether an output was spent, and by what.
+/// Spending status of an output: the transaction that spends it, if any.
 pub(super) fn spending(ledger: &Ledger, spent: OutPoint) -> Value {
     let Some((txid, input)) = ledger.spender(spent) else {
         return json!({ "spent": false });

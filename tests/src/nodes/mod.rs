@@ -1,8 +1,8 @@
 //! Real nodes of Bitcoin-like chains, on test networks of their own.
 //!
-//! A node listens on loopback only, knows no other node, and keeps its blocks in a directory that
-//! goes with it. What it was told survives [`Node::stop`] and [`Node::kill`] as far as the node itself
-//! sees to that: [`Kind::remembers`].
+//! A node listens on loopback only, connects to no other node, and keeps its blocks in a temporary
+//! directory. Its blocks survive [`Node::stop`] and [`Node::kill`] as far as the node itself stores
+//! them: [`Kind::remembers`].
 //!
 //! - `rpc`: calls to them
 
@@ -29,8 +29,8 @@ use crate::{
     tools::tool,
 };
 
-/// How long a node may take to start or to stop. The slowest seen here is a few seconds; a busy
-/// machine takes its time.
+/// Time limit for the start or stop of a node. The slowest seen here takes a few seconds; a busy
+/// machine needs more.
 const PATIENCE: Duration = Duration::from_secs(90);
 const USER: &str = "assay";
 const PASSWORD: &str = "test-only";
@@ -44,8 +44,9 @@ pub enum Kind {
     Btcd,
     /// Litecoin Core.
     Litecoin {
-        /// Whether its extension blocks begin, at height 432. From there on it takes only blocks that
-        /// it made itself, and makes the first one only if somebody pays in.
+        /// True if its extension blocks begin, at height 432. From that height on it accepts only
+        /// blocks that it made itself, and makes the first one only if a payment goes into the
+        /// extension blocks.
         mweb: bool,
     },
 }
@@ -59,7 +60,7 @@ impl Kind {
         Self::Litecoin { mweb: true },
     ];
 
-    /// Whether it has its blocks again after a start. btcd begins its regression test network anew
+    /// True if it has its blocks again after a start. btcd begins its regression test network anew
     /// each time.
     #[must_use]
     pub const fn remembers(self) -> bool {
@@ -99,7 +100,7 @@ impl fmt::Display for Kind {
 /// A node, killed when it is dropped.
 #[derive(Debug)]
 pub struct Node {
-    /// What it is.
+    /// Kind of the node.
     pub kind: Kind,
     program: PathBuf,
     port: u16,
@@ -124,12 +125,12 @@ impl Node {
         node
     }
 
-    /// Starts it again, on what it has, and waits until it answers. A height that it had before it
-    /// was killed may be gone.
+    /// Starts it again, with its stored blocks, and waits until it answers. A height that it had
+    /// before it was killed may be gone.
     ///
     /// # Panics
     ///
-    /// Where it runs, or does not start.
+    /// Panics if it is running or does not start.
     pub fn launch(&mut self) {
         assert!(self.child.is_none(), "{} runs already", self.kind);
         if let Credentials::Cookie(file) = self.credentials() {
@@ -154,11 +155,11 @@ impl Node {
         }
     }
 
-    /// Asks it to stop and waits until it has.
+    /// Asks it to stop and waits until it has stopped.
     ///
     /// # Panics
     ///
-    /// Where it does not.
+    /// Panics if it does not stop.
     pub fn stop(&mut self) {
         let mut child = self.child.take().expect("it runs");
         process::signal(&child, "TERM");
@@ -173,20 +174,20 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// Where it does not run.
+    /// Panics if it does not run.
     pub fn kill(&mut self) {
         let mut child = self.child.take().expect("it runs");
         child.kill().expect("it can be killed");
         child.wait().expect("it can be waited for");
     }
 
-    /// Where its JSON-RPC is, without credentials.
+    /// URL of its JSON-RPC, without credentials.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// How it knows its callers.
+    /// Credentials of its callers.
     #[must_use]
     pub fn credentials(&self) -> Credentials {
         match self.kind {
@@ -209,7 +210,7 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// Where there is no answer or it refuses.
+    /// Returns an error if there is no answer or the node refuses.
     pub fn call(&self, method: &str, parameters: &[Value]) -> Result<Value, RpcError> {
         self.rpc().call(method, parameters)
     }
@@ -218,29 +219,29 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// Where it does not tell.
+    /// Panics if it does not answer.
     #[must_use]
     pub fn height(&self) -> u64 {
         let answer = self.call("getblockcount", &[]).expect("a height");
         answer.as_u64().expect("a number")
     }
 
-    /// The hash of its block at `height`, as it is written.
+    /// The hash of its block at `height`, in the usual byte order.
     ///
     /// # Panics
     ///
-    /// Where it has none.
+    /// Panics if it has no such block.
     #[must_use]
     pub fn block_hash(&self, height: u64) -> String {
         let answer = self.call("getblockhash", &[json!(height)]).expect("a hash");
         answer.as_str().expect("a text").to_owned()
     }
 
-    /// Hands it a block; one that it has already is none of its business.
+    /// Submits a block; one that it has already is accepted too.
     ///
     /// # Panics
     ///
-    /// Where it refuses the block.
+    /// Panics if it refuses the block.
     pub fn submit(&self, block: &Block) {
         let block_hex = hex::encode(block.bytes());
         let said = self.call("submitblock", &[json!(block_hex)]).expect("an answer");
@@ -252,7 +253,7 @@ impl Node {
         assert!(taken, "{} refuses block {} ({}): {said}", self.kind, block.height, block.hash);
     }
 
-    /// What it printed so far.
+    /// Output of the node so far.
     #[must_use]
     pub fn log(&self) -> String {
         fs::read_to_string(self.log_file()).unwrap_or_default()

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use serde_json::{Value, json};
 use ureq::Agent;
 
-/// How a node knows its callers.
+/// Credentials of a node's callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credentials {
     /// By a file that it writes anew at every start.
@@ -27,7 +27,7 @@ pub struct Rpc {
     credentials: Credentials,
 }
 
-/// What went wrong with a call.
+/// Error of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RpcError {
     /// There was no answer, or none that is JSON-RPC.
@@ -47,7 +47,7 @@ impl Rpc {
     ///
     /// # Errors
     ///
-    /// Where there is no answer or the node refuses.
+    /// Returns an error if there is no answer or the node refuses.
     pub fn call(&self, method: &str, parameters: &[Value]) -> Result<Value, RpcError> {
         let no_answer = |what: &dyn std::fmt::Display| RpcError::NoAnswer(what.to_string());
         let login = match &self.credentials {

@@ -1,11 +1,11 @@
-//! How the oracle counts: in whole units as the engine must, or in exact fractions.
+//! Arithmetic of the oracle: in whole units as the engine must, or in exact fractions.
 
 use num_bigint::BigUint;
 
 /// A unit of a trace is a base unit divided by two to this power.
 pub(super) const SCALE_BITS: u64 = 32;
 
-/// What amounts are made of.
+/// Unit of amounts.
 #[derive(Clone, Debug)]
 pub(super) enum Arithmetic {
     /// Units of a trace; what a split leaves over goes to the largest remainders.
@@ -79,7 +79,7 @@ pub(super) struct Money {
     pub(super) earlier: BigUint,
     /// Moved within them.
     pub(super) recent: BigUint,
-    /// How many flows it is the sum of.
+    /// Number of flows in the sum.
     pub(super) flows: BigUint,
 }
 

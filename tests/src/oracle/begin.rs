@@ -67,7 +67,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a transaction paid the subject and the subject did not pass on.
+    /// Amount that a transaction paid the subject and the subject did not pass on.
     pub(super) fn unspent(&self, transaction: &Transaction<'_>) -> u128 {
         let own = self.own_outputs(transaction).into_iter();
         let unspent = own.filter(|leg| self.ledger.spender(&leg.output).is_none());
@@ -80,8 +80,8 @@ impl Walk<'_> {
         outputs
     }
 
-    /// Whether a stranger sent it, for all that can be told, without being asked: nobody among the
-    /// senders was ever paid by the subject, none of it was passed on, and it is little.
+    /// True if the transaction is unsolicited, as far as can be determined: the subject never paid
+    /// any of the senders, none of the amount was passed on, and it is small.
     pub(super) fn is_unasked(&self, transaction: &Transaction<'_>) -> bool {
         let subject = &self.case.subject;
         if transaction.kind == TransactionKind::Coinbase

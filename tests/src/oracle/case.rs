@@ -21,17 +21,17 @@ use super::{chain, random::Random};
 /// Everything that decides a trace, made of a seed.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it is made of.
+    /// Seed from which the case is generated.
     pub seed: u64,
     /// The chain that it pretends to be.
     pub chain: ChainId,
     /// The chain's blocks, as a graph's writer takes them.
     pub blocks: Vec<ResolvedBlock>,
-    /// Whose money is followed. Appears in the chain.
+    /// Owner whose money is followed. It appears in the chain.
     pub subject: ScriptOwner,
-    /// What is known of owners; nothing of the others.
+    /// Attributions of owners; the others have none.
     pub attributions: BTreeMap<ScriptOwner, Attribution>,
-    /// How far to follow.
+    /// Rules of the trace.
     pub rules: TraceRules,
     /// The day of the question.
     pub today: Date,
@@ -72,14 +72,14 @@ impl Case {
         Self { seed, chain, blocks, subject, attributions, rules, today }
     }
 
-    /// What is known of an owner.
+    /// Attribution of an owner.
     #[must_use]
     pub fn attribution(&self, owner: &ScriptOwner) -> Attribution {
         self.attributions.get(owner).cloned().unwrap_or_default()
     }
 }
 
-/// Who takes part in a chain.
+/// Owners that take part in a chain.
 fn cast(random: &mut Random, chain: ChainId) -> Vec<ScriptOwner> {
     let mut cast = Vec::new();
     for _ in 0..random.within(3, 9) {
@@ -99,7 +99,7 @@ fn cast(random: &mut Random, chain: ChainId) -> Vec<ScriptOwner> {
     cast
 }
 
-/// When blocks were made: over years, and at the edge of the last 90 days.
+/// Times of blocks: over years, and at the edge of the last 90 days.
 fn times(random: &mut Random, today: Date) -> Vec<Timestamp> {
     let midnight = |day: Date| day.to_zoned(TimeZone::UTC).expect("a moment").timestamp();
     let edge = midnight(today - 90.days());
@@ -156,7 +156,7 @@ fn confidence(random: &mut Random) -> Confidence {
     Confidence::from_percent(*random.of(&SURE))
 }
 
-/// What is known of somebody: what ends a trace, what is carried, or both.
+/// Attribution of an owner: an endpoint, carried labels, or both.
 fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
     let end = |random: &mut Random| match random.below(5) {
         0 | 1 => AttributedEnd {

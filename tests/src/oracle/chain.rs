@@ -17,7 +17,7 @@ const SUPPLY: u64 = 9_000_000_000_000_000_000;
 /// Outputs of one transaction that carry a message and no money.
 const MESSAGE: ScriptOwner = ScriptOwner::Script([0x6a; 32]);
 
-/// What amounts are like on a chain.
+/// Range of amounts on a chain.
 #[derive(Clone, Copy, Debug)]
 struct Purse {
     least: u64,
@@ -38,16 +38,16 @@ const PURSES: [Purse; 6] = [
 /// A chain under way.
 struct BlockBuilder<'a> {
     random: &'a mut Random,
-    /// Who takes part.
+    /// Owners that take part.
     cast: &'a [ScriptOwner],
     purse: Purse,
-    /// What may still be made.
+    /// Coins that may still be created.
     supply: u64,
     unspent: Vec<(OutPoint, TxOut)>,
 }
 
-/// A chain with a block at each of `times`, in which `cast` pay one another. Whoever of the cast is a
-/// pool is paid by outputs, and now and then pays without.
+/// A chain with a block at each of `times`, in which `cast` pay one another. A pool among the cast
+/// is paid by outputs, and sometimes pays without inputs.
 pub(super) fn make(
     random: &mut Random,
     cast: &[ScriptOwner],

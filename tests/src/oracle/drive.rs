@@ -51,12 +51,12 @@ impl Case {
         MemoryGraph::new(self.chain, start, true, self.blocks.clone(), Timestamp::UNIX_EPOCH)
     }
 
-    /// What the engine says, reading from `source`, which holds the blocks, and asking for at most
-    /// `batch` transactions at once. `None` where the source does not know the subject.
+    /// Result of the engine, which reads from `source`, the blocks, and requests at most `batch`
+    /// transactions at once. `None` if the source does not know the subject.
     ///
     /// # Errors
     ///
-    /// Where reading fails.
+    /// Returns an error if reading fails.
     pub async fn trace(
         &self,
         source: &dyn FlowSource,
@@ -68,11 +68,11 @@ impl Case {
         Ok(Some(trace.finish()))
     }
 
-    /// What the engine says where it has to do without what [`Haste`] leaves out.
+    /// Result of the engine without the data that [`Haste`] leaves out.
     ///
     /// # Errors
     ///
-    /// Where reading fails.
+    /// Returns an error if reading fails.
     pub async fn trace_in(
         &self,
         haste: Haste,

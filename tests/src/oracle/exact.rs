@@ -1,4 +1,4 @@
-//! How far whole units are from exact fractions, where both make the same decisions.
+//! Difference between whole units and exact fractions under the same decisions.
 
 use assay_engine::{evidence::Direction, utxo::TransactionKind};
 use num_bigint::BigUint;
@@ -40,7 +40,7 @@ impl Case {
     ///
     /// # Panics
     ///
-    /// Where the difference is not within what `docs/scoring.md` promises.
+    /// Panics if the difference exceeds the bound that `docs/scoring.md` promises.
     #[must_use]
     pub fn deviation(&self) -> Deviation {
         let ledger = Ledger::new(&self.blocks);

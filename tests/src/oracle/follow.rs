@@ -27,7 +27,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct State {
     pub(super) output: OutPoint,
-    /// Who can spend it: the output decides that.
+    /// Owner of the output; the output determines it.
     pub(super) owner: ScriptOwner,
     pub(super) asked: bool,
     pub(super) carried: Vec<CarriedLabel>,
@@ -42,7 +42,7 @@ pub(super) struct Flow {
     pub(super) path: Path,
 }
 
-/// What happens to a state at a level.
+/// Outcome of a state at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Cut,
@@ -50,7 +50,7 @@ pub(super) enum Fate {
     Followed,
 }
 
-/// What was decided of which state at each level.
+/// Outcome of each state at each level.
 pub(super) type Decisions = BTreeMap<(u8, State), Fate>;
 
 /// One direction, followed to its end.
@@ -58,15 +58,15 @@ pub(super) type Decisions = BTreeMap<(u8, State), Fate>;
 pub(super) struct Followed {
     pub(super) parts: Parts,
     pub(super) decisions: Decisions,
-    /// Whether everything was read that was wanted.
+    /// True if all requested data was read.
     pub(super) complete: bool,
 }
 
-/// What a direction is followed with.
+/// Settings for following a direction.
 #[derive(Clone, Debug)]
 pub(super) struct Means {
     pub(super) arithmetic: Arithmetic,
-    /// What was decided before; otherwise it is decided on the way.
+    /// Earlier decisions to repeat; otherwise they are made during the trace.
     pub(super) decided: Option<Decisions>,
     pub(super) haste: Haste,
 }
@@ -121,7 +121,7 @@ impl Walk<'_> {
         usize::try_from(self.case.rules.transfers_per_address).expect("a number of transfers")
     }
 
-    /// How many legs of each of so many transactions are read.
+    /// Number of inputs or outputs of each of so many transactions that are read.
     pub(super) fn room(&self, among: usize) -> usize {
         let all = usize::try_from(self.case.rules.entries_per_level).expect("a number of legs");
         let room = all.checked_div(among).unwrap_or(all);
@@ -138,7 +138,7 @@ impl Walk<'_> {
         transactions.map(|transaction| transaction.spending(&self.case.subject)).sum()
     }
 
-    /// What the subject received in all, what it had before the first block known here included.
+    /// Total that the subject received, amounts from before the first known block included.
     pub(super) fn whole(&self) -> u128 {
         self.received().max(self.sent())
     }
@@ -197,7 +197,7 @@ impl Walk<'_> {
         }
     }
 
-    /// When the owner of an output gave the money, or got it.
+    /// Time at which the owner of an output sent or received the money.
     pub(super) fn moved_at(&self, output: &OutPoint) -> Timestamp {
         let transaction = match self.direction {
             Direction::Source => self.ledger.spender(output),
@@ -307,7 +307,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Equal states are one. Where there is no money there is no state.
+    /// Adds money to a state; equal states are merged. Without money no state is added.
     pub(super) fn arrive(&mut self, state: State, money: &Money, path: Path) {
         if money.is_nothing() {
             return;

@@ -28,9 +28,9 @@ pub(super) struct Leg<'a> {
 /// One side of a transaction as far as it is read.
 #[derive(Debug)]
 pub(super) struct Side<'a> {
-    /// What is read, in order.
+    /// The inputs or outputs that are read, in order.
     pub(super) read: Vec<Leg<'a>>,
-    /// Whether there is anything else.
+    /// True if nothing is left out.
     pub(super) whole: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Transaction<'a> {
         known.map(|output| u128::from(output.value)).sum()
     }
 
-    /// What inputs of unknown value are worth together: what the outputs say beyond the known ones.
+    /// Total of the inputs of unknown value: the excess of the outputs over the known inputs.
     pub(super) fn unknown(&self) -> u128 {
         let any_unknown = self.inputs.iter().any(|input| input.spent.is_none());
         if any_unknown { self.paid().saturating_sub(self.known()) } else { 0 }
@@ -69,7 +69,7 @@ impl<'a> Transaction<'a> {
         coins.map(|coin| u128::from(coin.value)).sum()
     }
 
-    /// What an owner paid itself.
+    /// Amount that an owner paid itself.
     fn change(&self, owner: &ScriptOwner) -> u128 {
         let (given, got, total) = (self.given_by(owner), self.got_by(owner), self.total());
         if total == 0 {

@@ -38,13 +38,13 @@ use follow::{Means, follow};
 use ledger::Ledger;
 
 impl Case {
-    /// What a trace must find.
+    /// Flows that a trace must find.
     #[must_use]
     pub fn expected(&self) -> FlowFacts {
         self.expected_in(Haste::default())
     }
 
-    /// What a trace must find that has to do without what [`Haste`] leaves out.
+    /// Flows that a trace must find without the data that [`Haste`] leaves out.
     #[must_use]
     pub fn expected_in(&self, haste: Haste) -> FlowFacts {
         let ledger = Ledger::new(&self.blocks);
@@ -62,7 +62,8 @@ impl Case {
         FlowFacts { complete, ledgers }
     }
 
-    /// Where a trace found something else than expected, part by part; `None` where it did not.
+    /// Differences between the flows that a trace found and the expected ones, part by part; `None`
+    /// if there are none.
     #[must_use]
     pub fn difference(&self, found: &FlowFacts, expected: &FlowFacts) -> Option<String> {
         if found == expected {

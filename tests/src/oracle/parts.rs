@@ -28,7 +28,7 @@ pub(super) struct Key {
     pub(super) carried: Vec<CarriedLabel>,
 }
 
-/// When money of a part moved, seen from the day on which its end was listed.
+/// Time at which money of a part moved, relative to the day on which its endpoint was listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Moved {
     NotListed,
@@ -37,7 +37,7 @@ pub(super) enum Moved {
     Since,
 }
 
-/// What ended somewhere.
+/// Money with the same endpoint.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part {
     pub(super) money: Money,
@@ -68,7 +68,7 @@ impl Parts {
         recent.into_iter().zip(earlier).collect()
     }
 
-    /// What each part is in base units.
+    /// Amount of each part in base units.
     pub(super) fn amounts(&self) -> BTreeMap<&Key, u128> {
         let amounts = self.in_base_units().into_iter().map(|(recent, earlier)| recent + earlier);
         self.0.keys().zip(amounts).collect()

@@ -1,4 +1,4 @@
-//! How money passes a transaction.
+//! Division of money that passes a transaction.
 
 use assay_engine::{
     evidence::{FlowEnd, UnresolvedReason},

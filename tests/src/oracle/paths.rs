@@ -25,7 +25,7 @@ impl Path {
         Self { steps, amount }
     }
 
-    /// Whether it stays where another one meets it.
+    /// True if it is kept in preference to the other path.
     pub(super) fn stays(&self, other: &Self) -> bool {
         self.amount > other.amount || (self.amount == other.amount && self.steps <= other.steps)
     }

@@ -21,7 +21,7 @@ pub const END: u64 = KEPT_TIP + 3;
 /// The last block whose coins are the miner's.
 const MINER_UNTIL: u64 = 6;
 
-/// When the first block was made, and how long each took.
+/// Time of the first block, and the interval between blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// The first block's time, in seconds since 1970.
@@ -71,7 +71,7 @@ impl Moment {
 pub struct Scenario {
     /// The network.
     pub network: Network,
-    /// When its blocks were made.
+    /// Times of its blocks.
     pub times: Times,
     /// Blocks 1 to 130.
     pub trunk: Vec<Block>,
@@ -87,7 +87,7 @@ impl Scenario {
     ///
     /// # Panics
     ///
-    /// Where a payment spends what is not there.
+    /// Panics if a payment spends an output that does not exist.
     #[must_use]
     pub fn new(network: Network, times: Times) -> Self {
         let mut teller = Teller { network, times, outputs: Outputs::default() };
@@ -109,11 +109,11 @@ impl Scenario {
         self.trunk.iter().chain(branch).collect()
     }
 
-    /// The identifier of a payment, or of the block's coinbase where the name is `mined-HEIGHT`.
+    /// The identifier of a payment, or of a block's coinbase with the name `mined-HEIGHT`.
     ///
     /// # Panics
     ///
-    /// Where there is no such payment.
+    /// Panics if there is no such payment.
     #[must_use]
     pub fn txid(&self, name: &str) -> Txid {
         match self.outputs.0.get(name) {
@@ -123,7 +123,7 @@ impl Scenario {
     }
 }
 
-/// What was made so far, by name.
+/// Outputs that were created so far, by name.
 #[derive(Clone, Debug, Default)]
 struct Outputs(BTreeMap<String, Made>);
 

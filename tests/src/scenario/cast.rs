@@ -1,4 +1,4 @@
-//! Who is in the scenario. Everybody has a name and one address.
+//! Parties of the scenario. Each has a name and one address.
 
 use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::ScriptOwner};
 
@@ -7,7 +7,7 @@ use crate::block_builder::Lock;
 /// Those whose addresses are of the older form, so that both occur.
 const SCRIPT_HASH: [&str; 5] = ["alice", "frank", "north-deposit-alice", "peel-3", "pool"];
 
-/// What somebody's outputs are locked with. Whoever is not in the scenario gets an address too.
+/// Lock of a party's outputs. A name that is not in the scenario gets an address too.
 #[must_use]
 pub fn lock(name: &str) -> Lock {
     match name {
@@ -17,12 +17,12 @@ pub fn lock(name: &str) -> Lock {
     }
 }
 
-/// Somebody's address, as a check is asked for it: in the canonical form of the chain itself, not of
-/// its test network.
+/// Address of a party, in the form for a check: canonical on the chain itself, not on its test
+/// network.
 ///
 /// # Panics
 ///
-/// Where the chain has no addresses of this form.
+/// Panics if the chain has no addresses of this form.
 #[must_use]
 pub fn address(chain: ChainId, name: &str) -> CanonicalAddress {
     let owner = ScriptOwner::from_script(chain, &lock(name).script());

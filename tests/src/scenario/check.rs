@@ -1,4 +1,4 @@
-//! Whether an answer of `assay check --json` says what it must.
+//! Comparison of an answer of `assay check --json` with the expected one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ const SHARE_WHOLE: u64 = 1_000_000;
 /// Every row of an answer is rounded by itself; there are never more of one end.
 const MOST_ROWS_OF_ONE_END: u128 = 7;
 
-/// What an answer must say about one address.
+/// Expected answer about one address.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Whose it is, for people.
+    /// Name of the address's owner, for messages.
     pub person: String,
     /// The chain.
     pub chain: ChainId,
@@ -28,41 +28,41 @@ pub struct Wanted {
     pub address: CanonicalAddress,
     /// The height of the newest block that it rests on.
     pub tip: u64,
-    /// When the address first and last appears; `None` where it never does.
+    /// Times at which the address first and last appears; `None` if it never does.
     pub seen: Option<(Timestamp, Timestamp)>,
     /// Transactions that paid it anything, and in which it paid anything, change aside.
     pub transfers: (u64, u64),
-    /// What it received in all, in base units.
+    /// Total that it received, in base units.
     pub received: u64,
-    /// What it sent in all, in base units.
+    /// Total that it sent, in base units.
     pub sent: u64,
-    /// Where that came from.
+    /// Origins of the received amount.
     pub source: Vec<Money>,
-    /// Where what it received went; what it holds itself is `held`, at no hops.
+    /// Destinations of the received amount; the address's own balance is `held`, at no hops.
     pub destination: Vec<Money>,
 }
 
-/// What ends alike.
+/// Endpoint that rows have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
     /// A category, or where else it ends.
     pub end: String,
     /// Why it was not followed further; empty where it was.
     pub reason: String,
-    /// Who is there; empty where nobody in particular is.
+    /// Name of the party; empty if there is none.
     pub entity: String,
-    /// Whether the party is on a list in force.
+    /// True if the party is on a list in force.
     pub listed: bool,
     /// `false` for what a stranger sent unasked.
     pub solicited: bool,
-    /// Whether the address holds it itself.
+    /// True if the address itself holds the money.
     pub own: bool,
 }
 
 /// Money of one direction that ends alike.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Money {
-    /// Where it ends.
+    /// Endpoint of the money.
     pub end: End,
     /// Fewest hops.
     pub hops: u64,
@@ -74,11 +74,11 @@ pub struct Money {
     pub transactions: BTreeSet<String>,
 }
 
-/// Where `answer` differs from what is expected at `moment`; empty where it does not.
+/// Differences between `answer` and the expectation at `moment`; empty if there are none.
 ///
-/// Rows of one end may be split, by hops for instance: their sum counts, and their fewest hops. The
-/// transactions that a row names must lie on the path; where the path is the only one, all of it must
-/// be named.
+/// Rows of one endpoint may be split, by hops for instance: their sum counts, and their fewest
+/// hops. The transactions that a row names must lie on the path; if there is only one path, all of
+/// its transactions must be named.
 #[must_use]
 pub fn check_scenario(
     answer: &Value,
@@ -101,11 +101,11 @@ pub fn tip_of(answer: &Value) -> Option<u64> {
 }
 
 impl Wanted {
-    /// What is expected of somebody at `moment`.
+    /// Expectation for a party at `moment`.
     ///
     /// # Panics
     ///
-    /// Where the scenario has no such payment.
+    /// Panics if the scenario has no such payment.
     #[must_use]
     pub fn new(expected: &Expectation, scenario: &Scenario, moment: Moment) -> Self {
         let chain = scenario.network.chain();
@@ -145,7 +145,7 @@ impl Wanted {
         self
     }
 
-    /// Where an answer differs; empty where it does not.
+    /// Differences of an answer; empty if there are none.
     #[must_use]
     pub fn differences(&self, answer: &Value) -> Vec<String> {
         let mut differences = Differences { person: &self.person, found: Vec::new() };

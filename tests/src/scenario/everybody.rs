@@ -1,11 +1,11 @@
-//! What a check must say about everybody, worked out by hand.
+//! Expected results of a check of each party, computed by hand.
 //!
 //! The rules are those of the model: the origin of an output is the inputs of its transaction by
-//! value, its destination what its spending transaction paid, fee included; change is no income; a
-//! trace ends at whoever a label of investigation tier or a listing names, at mined coins, at coins
-//! that nobody spent, at fees, and at the sixth hop, whatever happened there. Amounts in the comments
-//! are coins. Everybody's own balance counts among the destinations too, as held at no hops; that is
-//! not written here.
+//! value, its destination the payments of its spending transaction, fee included; change is no
+//! income; a trace ends at a party that a label of investigation tier or a listing names, at mined
+//! coins, at unspent coins, at fees, and in any case at the sixth hop. Amounts in the comments are
+//! coins. The balance of each party counts among its destinations too, as held at no hops; this
+//! file leaves it out.
 
 use super::{
     blocks::{END, Moment},
@@ -21,7 +21,7 @@ use Moment::{BeforeReorganisation, End};
 /// so that it is not worth a look whether the bystander still holds it.
 const DUST_AS_SENT: Row = unresolved("below_threshold", DUST);
 
-/// What is so before and after the reorganisation.
+/// Both moments: before and after the reorganisation.
 const ALWAYS: &[Moment] = &[BeforeReorganisation, End];
 
 /// Everybody's.

@@ -1,4 +1,4 @@
-//! How is written what a check must say.
+//! Notation of the expected results.
 
 use super::blocks::Moment;
 
@@ -6,46 +6,46 @@ use super::blocks::Moment;
 pub const NORTH: &str = "North Exchange";
 /// The exchange where the thief cashes out.
 pub const SOUTH: &str = "South Exchange";
-/// Whoever took the money.
+/// The party that took the money.
 pub const THEFT: &str = "Theft from North Exchange";
 /// The listed party.
 pub const LISTED: &str = "Listed Holdings";
 
-/// What a check must say about one address.
+/// Expected answer about one address.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation {
-    /// Whose address.
+    /// Name of the address's owner.
     pub person: &'static str,
-    /// When it must say so.
+    /// Moments at which the expectation holds.
     pub at: &'static [Moment],
     /// The first and the last block in which the address appears; `None` where it never does.
     pub seen: Option<(u64, u64)>,
     /// Transactions that paid it anything, and in which it paid anything, change aside.
     pub transfers: (u64, u64),
-    /// What it received in all, change aside, in base units.
+    /// Total that it received, change aside, in base units.
     pub received: u64,
-    /// What it sent in all, change aside, fees included. The rest it holds.
+    /// Total that it sent, change aside, fees included. The rest is its balance.
     pub sent: u64,
-    /// Where that came from.
+    /// Origins of the received amount.
     pub source: &'static [Row],
-    /// Where that went.
+    /// Destinations of the received amount.
     pub destination: &'static [Row],
 }
 
 /// Money of one direction that ends alike.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Where it ends.
+    /// Endpoint of the money.
     pub end: &'static str,
     /// Why it was not followed further.
     pub reason: Option<&'static str>,
-    /// Who is there.
+    /// Name of the party.
     pub entity: Option<&'static str>,
-    /// Fewest hops. What is not followed further counts as one.
+    /// Fewest hops. Money that is not followed further counts as one hop away.
     pub hops: u64,
     /// In base units.
     pub amount: u64,
-    /// Whether the party is on a list in force.
+    /// True if the party is on a list in force.
     pub listed: bool,
     /// `false` for what a stranger sent unasked.
     pub solicited: bool,

@@ -13,8 +13,8 @@ use super::{
     expected::{LISTED, NORTH, SOUTH, THEFT},
 };
 
-/// Whose addresses are labelled, by an investigation, and as what. North's deposit addresses are not:
-/// a trace has to follow the sweep.
+/// Labels of an investigation: party, category, entity. North's deposit addresses have none, so
+/// that a trace must follow the sweep.
 const LABELS: [(&str, &str, &str); 3] = [
     ("north-hot", "exchange", NORTH),
     ("south", "exchange", SOUTH),
@@ -36,11 +36,11 @@ pub struct Files {
 }
 
 impl Files {
-    /// Writes them.
+    /// Writes the files.
     ///
     /// # Panics
     ///
-    /// Where they cannot be written.
+    /// Panics if they cannot be written.
     #[must_use]
     pub fn write(chain: ChainId, directory: &Path) -> Self {
         let (mut csv, mut jsonl) = (
@@ -90,7 +90,7 @@ impl Files {
     ///
     /// # Panics
     ///
-    /// Where an import fails.
+    /// Panics if an import fails.
     pub fn import(&self, directory: &Path) {
         let labels = self.labels_csv.to_string_lossy();
         let sanctions = self.sanctions.to_string_lossy();

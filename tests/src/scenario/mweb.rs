@@ -37,27 +37,27 @@ pub const END: u64 = PAID_OUT + 1;
 const FUNDED: u64 = blocks::END + 1;
 const FUNDS: &str = "3.92";
 
-/// Where money ends that went into the extension blocks or came out of them: they are a protocol
+/// Endpoint of money that went into the extension blocks or came out of them: they are a protocol
 /// without an operator.
 const POOL: &str = "privacy_protocol";
 const POOLS_NAME: &str = Pool::Mweb.as_str();
 
-/// What happened.
+/// Result of the sequel.
 #[derive(Clone, Debug)]
 pub struct Sequel {
     /// The transaction by which walter pays in.
     pub paid_in: Txid,
     /// The transaction by which yvonne is paid out.
     pub paid_out: Txid,
-    /// What checks of walter and of yvonne must say.
+    /// Expected answers to checks of walter and of yvonne.
     pub wanted: [Wanted; 2],
 }
 
-/// Lets the sequel happen on a node on which the scenario is over.
+/// Runs the sequel on a node on which the scenario is complete.
 ///
 /// # Panics
 ///
-/// Where the node does not do what it should.
+/// Panics if a call to the node does not have the expected result.
 #[must_use]
 pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
     call(node, "createwallet", &[json!("walter")]);

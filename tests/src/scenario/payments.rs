@@ -1,4 +1,4 @@
-//! Who paid whom, and when.
+//! Payments of the scenario, in order.
 //!
 //! ```text
 //! block
@@ -22,7 +22,7 @@
 ///
 /// # Panics
 ///
-/// Where the text is no number with at most eight decimals.
+/// Panics if the text is no number with at most eight decimals.
 #[must_use]
 pub const fn coins(text: &str) -> u64 {
     const DECIMALS: u32 = 8;
@@ -48,13 +48,13 @@ pub const fn coins(text: &str) -> u64 {
     units * 10_u64.pow(DECIMALS - decimals)
 }
 
-/// What the bystander never asked for: the smallest output that nodes pass on.
+/// Amount of an unsolicited payment: the smallest output that nodes relay.
 pub const DUST: u64 = 546;
 
 /// An output to be spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
-    /// What the block at this height made.
+    /// The coins that the block at this height created.
     Mined(u64),
     /// The output of a payment at this place.
     Paid(&'static str, u32),
@@ -71,16 +71,16 @@ pub enum Branch {
     Kept,
 }
 
-/// A payment. What the inputs are worth beyond the outputs is the fee.
+/// A payment. The excess of the inputs over the outputs is the fee.
 #[derive(Clone, Copy, Debug)]
 pub struct Payment {
     /// Its name in the scenario.
     pub name: &'static str,
     /// The blocks that hold it, at most one on each branch.
     pub blocks: &'static [(Branch, u64)],
-    /// What it spends.
+    /// Outputs that it spends.
     pub inputs: &'static [Spent],
-    /// Whom it pays how much, in base units.
+    /// Recipients and amounts, in base units.
     pub outputs: &'static [(&'static str, u64)],
 }
 

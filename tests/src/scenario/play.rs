@@ -22,10 +22,10 @@ use crate::{
     process,
 };
 
-/// How long a follower may take to notice what happened.
+/// Time limit for a follower to notice a change.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What just happened.
+/// Step that was just completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// There are coins to spend, and the first deposits are made: block 112.
@@ -71,11 +71,11 @@ impl Step {
     }
 }
 
-/// Lets the scenario happen on a node that knows nothing yet, and stands still after every step.
+/// Runs the scenario on a new node, and calls `after` after every step.
 ///
 /// # Panics
 ///
-/// Where the node refuses a block or is not where it should be.
+/// Panics if the node refuses a block or does not have the expected height.
 pub fn play(scenario: &Scenario, node: &mut Node, mut after: impl FnMut(Step, &Node)) {
     let mut done = |step: Step, node: &Node| {
         let height = step.height();
@@ -146,11 +146,11 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Starts following a node, into a data directory.
+    /// Starts following a node, with a data directory.
     ///
     /// # Panics
     ///
-    /// Where the program cannot be run.
+    /// Panics if the program cannot be run.
     #[must_use]
     pub fn start(directory: &Path, node: &Node) -> Self {
         let mut arguments = arguments(node);
@@ -168,7 +168,7 @@ impl Follower {
     ///
     /// # Panics
     ///
-    /// Where it cannot be killed.
+    /// Panics if it cannot be killed.
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it can be waited for");
@@ -178,7 +178,7 @@ impl Follower {
     ///
     /// # Panics
     ///
-    /// Where the follower ends or is not there in time.
+    /// Panics if the follower ends or does not reach the block in time.
     pub fn catch_up(&mut self, directory: &Path, chain: ChainId, height: u64) {
         let start = Instant::now();
         let anybody = address(chain, "miner");
@@ -228,11 +228,11 @@ pub fn arguments(node: &Node) -> Vec<String> {
     arguments
 }
 
-/// Where checks of everybody differ from what is expected at `moment`.
+/// Differences between checks of all parties and the expectation at `moment`.
 ///
 /// # Panics
 ///
-/// Where a check fails.
+/// Panics if a check fails.
 #[must_use]
 pub fn check_everybody(directory: &Path, scenario: &Scenario, moment: Moment) -> Vec<String> {
     let chain = scenario.network.chain();

@@ -1,4 +1,4 @@
-//! Who may ask: keys, plans, scopes, suspension.
+//! Access: keys, plans, scopes, suspension.
 
 use std::fs;
 

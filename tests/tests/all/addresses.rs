@@ -1,4 +1,5 @@
-//! Addresses against the vectors of others. Where we differ, the chain's own specification says why.
+//! Addresses against published test vectors. Where Assay differs, the chain's own specification is
+//! the reason.
 
 use std::collections::BTreeMap;
 

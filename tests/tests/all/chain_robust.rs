@@ -25,7 +25,7 @@ use tempfile::TempDir;
 
 use crate::support::wait_until;
 
-/// What is ingested in a hurry.
+/// Shape of a small chain that is ingested quickly.
 const SHORT: Shape = Shape { seed: 5, blocks: 40, transactions: 12, hub: None };
 
 /// A data directory, and the file of a chain in it.
@@ -254,7 +254,7 @@ fn a_chain_ingested_in_any_way_is_the_same() {
     assert_eq!(here.state(), expected, "from what was exported");
 }
 
-/// What is wrong with a file, from block 30 on, and what is said of it.
+/// Fault of a file, from block 30 on, and the expected message.
 struct Fault {
     done: fn(&mut Vec<Value>),
     said: &'static [&'static str],

@@ -138,7 +138,7 @@ fn blocks_are_the_same_in_every_run_and_payments_on_every_network() {
     assert_eq!(bitcoin.len(), PAYMENTS.len());
 }
 
-/// What somebody received and sent by the blocks alone, and the first and last block.
+/// Totals that a party received and sent, from the blocks alone, and the first and last block.
 fn by_the_blocks(
     scenario: &Scenario,
     moment: Moment,

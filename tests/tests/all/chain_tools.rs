@@ -1,4 +1,5 @@
-//! What `assay tx`, `assay trace` and the tree of `assay check` say of money can be checked by hand.
+//! The money in the output of `assay tx`, `assay trace` and the tree of `assay check` can be
+//! checked by hand.
 
 use std::path::Path;
 

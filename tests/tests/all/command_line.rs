@@ -12,7 +12,7 @@ fn text(directory: &Path, arguments: &[&str]) -> String {
 const RANSOMWARE: &str = "bc1qhvtssjxl5wgt3xex44t6qc0mjum9mp8uue9tc3";
 const PAID_BY_RANSOMWARE: &str = "bc1qc2u5ra7sma77sgtsmugvc8ge0n76055vrr5z7x";
 
-/// What a command prints on a terminal of a width.
+/// Output of a command on a terminal of a width.
 fn drawn(directory: &Path, columns: usize, arguments: &[&str]) -> String {
     let mut command = Command::new(assay_tests::binary());
     command.env_clear().env("COLUMNS", columns.to_string()).env("ASSAY_DATA_DIR", directory);

@@ -35,7 +35,7 @@ fn seeds(usual: u64) -> Range<u64> {
     first..first + number("ASSAY_CHAINS").unwrap_or(usual)
 }
 
-/// What each of so many chains tells.
+/// Results of `look` for each generated chain.
 fn chains<T: Send>(usual: u64, look: impl Fn(Case) -> T + Sync) -> Vec<T> {
     let Range { start, end } = seeds(usual);
     let (next, told) = (AtomicU64::new(start), Mutex::new(Vec::new()));
@@ -78,7 +78,7 @@ fn same(case: &Case, found: &FlowFacts, expected: &FlowFacts) {
     }
 }
 
-/// What must come up in both directions...
+/// Features that must occur in both directions...
 const BOTH_WAYS: [&str; 23] = [
     "Coinjoin(Generic)",
     "Coinjoin(Wasabi1)",
@@ -114,7 +114,7 @@ const ONE_WAY: [&str; 5] = [
     "Destination: Fee",
 ];
 
-/// What there is to see in an answer.
+/// Features of an answer.
 fn sights(facts: &FlowFacts) -> Vec<String> {
     let mut seen = Vec::new();
     for (direction, part) in parts(facts) {

@@ -63,8 +63,8 @@ fn real_label_sets_on_the_embedded_database() {
     real_sets(directory.path(), &data);
 }
 
-/// As long as everything else about labels together. What PostgreSQL does with labels, the contract of the
-/// stores says in any case.
+/// This takes as long as all other tests of labels together. The contract of the stores covers
+/// labels on PostgreSQL in any case.
 #[test]
 #[ignore = "needs test data, more time"]
 fn real_label_sets_on_postgresql() {

@@ -1,4 +1,4 @@
-//! How often a tenant may ask, and what it is told about it.
+//! Limits of a tenant's requests, and the header fields that describe them.
 
 use std::{fs, sync::Arc, thread};
 

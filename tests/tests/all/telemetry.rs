@@ -1,4 +1,5 @@
-//! What the program tells about itself: metrics, traces and log lines, and what it keeps to itself.
+//! Telemetry of the program: metrics, traces and log lines, and the data that they must not
+//! contain.
 
 mod outgoing;
 mod secrets;

@@ -43,7 +43,7 @@ impl Proxy {
         format!("http://{}", self.address)
     }
 
-    /// What it was asked for since it was looked at last.
+    /// Requests that it received since the last call.
     fn asked(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }

@@ -10,7 +10,7 @@ use crate::{
     text,
 };
 
-/// Where the programs say what they count, and by which words.
+/// Files that describe the programs' metrics, and the prefix of the metrics' names.
 const SOURCES: [(&str, &str); 2] =
     [("api/src/metrics.rs", "assay"), ("operator/src/metrics.rs", "assay_operator")];
 const WORDS: [&str; 2] = ["crates/engine/src/score.rs", "operator/src/reason.rs"];
@@ -34,7 +34,7 @@ fn fields(source: &str) -> Vec<(&str, &str, &str)> {
         .collect()
 }
 
-/// What series of a metric are called beside its name, and what they are told apart by.
+/// Series of a metric beside its name, and the labels that distinguish them.
 fn series(name: &str, kind: &str, labels: &BTreeSet<String>) -> Known {
     let ends: &[&str] = if kind.contains("Counter") {
         &["_total"]
@@ -74,7 +74,7 @@ fn known() -> Known {
     SOURCES.iter().flat_map(|(source, prefix)| series_of(source, prefix)).collect()
 }
 
-/// Whether a query asks for what is counted, by labels and words that there are.
+/// Checks that a query uses existing metrics and labels, with values that exist.
 fn check(query: &str, known: &Known) {
     let words: String = SOURCES.iter().map(|(source, _)| *source).chain(WORDS).map(text).collect();
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';

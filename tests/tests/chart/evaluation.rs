@@ -40,7 +40,7 @@ impl Drop for Running {
     }
 }
 
-/// Where Debian keeps PostgreSQL's newest programs.
+/// Directory in which Debian keeps PostgreSQL's newest programs.
 fn postgresql() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").unwrap();
     versions.map(|version| version.unwrap().path().join("bin")).max().unwrap()
@@ -70,7 +70,7 @@ fn start(folder: &Path, port: u16) -> Running {
     Running(child)
 }
 
-/// What a login is told.
+/// Result of a query by a login.
 fn query(url: &str, statement: &str) -> Result<String, String> {
     let output =
         Command::new(postgresql().join("psql")).args([url, "-Atc", statement]).output().unwrap();

@@ -9,7 +9,7 @@ use crate::{
     text,
 };
 
-/// What an example renders, and its own objects.
+/// Rendered chart of an example, and the example's own objects.
 fn example(helm: &Helm, name: &str) -> (Value, Vec<Value>) {
     let folder = format!("charts/assay/examples/{name}");
     let values = file(&format!("{folder}/values.yaml")).display().to_string();

@@ -1,4 +1,4 @@
-//! What the chart holds of others' files is what those say. `UPDATE_GENERATED=1` writes it.
+//! The chart's copies of other files are equal to them. `UPDATE_GENERATED=1` writes them.
 
 use std::{env, fs};
 

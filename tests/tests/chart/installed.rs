@@ -94,7 +94,7 @@ impl World {
         format!("{folder}/assay-9.9.9.tgz")
     }
 
-    /// Which pod the database is.
+    /// Name of the database's pod.
     fn database(&self) -> String {
         let pods = ["pods", "--selector", "app.kubernetes.io/component=postgresql"];
         self.field(&pods, ".items[*].metadata.uid")
@@ -243,7 +243,7 @@ fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
     let _ = world.helm(&["uninstall", "assay"], &[]).ok();
 }
 
-/// What the notes say, pasted into a shell, does what they say.
+/// The commands in the notes work when they are pasted into a shell.
 #[test]
 #[ignore = "needs Helm, Kubernetes"]
 fn the_page_of_the_notes_is_taken_as_it_stands() {

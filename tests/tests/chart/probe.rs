@@ -1,4 +1,4 @@
-//! What the pod of `helm test` runs.
+//! The command of the pod of `helm test`.
 
 use assay_tests::{assay, sample};
 

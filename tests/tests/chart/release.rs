@@ -1,4 +1,4 @@
-//! What a release consists of.
+//! Contents of a release.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ fn run(program: &str, arguments: &[&str]) -> Output {
     Command::new(program).args(arguments).current_dir(file(".")).output().unwrap()
 }
 
-/// What a program prints.
+/// Output of a program.
 fn printed(program: &str, arguments: &[&str]) -> String {
     let output = run(program, arguments);
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));

@@ -1,4 +1,4 @@
-//! What Helm makes of the chart, as values.
+//! Objects that Helm renders from the chart, as values.
 
 use assay_tests::Helm;
 use serde_json::Value;

@@ -18,15 +18,15 @@ fn schema() -> Value {
 /// A value of the chart.
 #[derive(Debug)]
 pub(crate) struct Documented {
-    /// Where it is, such as `operator.replicas`.
+    /// Path of the value, such as `operator.replicas`.
     pub(crate) path: String,
-    /// What it is where nobody says otherwise.
+    /// Default value.
     pub(crate) default: Value,
-    /// What it means.
+    /// Description of the value.
     pub(crate) meaning: String,
 }
 
-/// Every value with the comment above it. What has no comment is a section.
+/// Every value with the comment above it. A key without a comment is a section.
 pub(crate) fn documented() -> Vec<Documented> {
     let text = text("charts/assay/values.yaml");
     let values: Value = serde_saphyr::from_str(&text).unwrap();
@@ -64,7 +64,7 @@ pub(crate) fn documented() -> Vec<Documented> {
     found
 }
 
-/// What a schema refers to, or itself.
+/// The schema that a schema refers to, or itself.
 fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let target = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
     target.map_or(schema, |target| root.pointer(target).unwrap())

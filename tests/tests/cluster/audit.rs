@@ -45,7 +45,8 @@ fn exposed(way: &str) -> String {
     service("1.0", &format!("  exposure: {{host: risk.example, {way}}}"))
 }
 
-/// What the operator asked for since: the resource with its group, the verb, and the status it got.
+/// Requests of the operator since then: the resource with its group, the verb, and the status of
+/// the response.
 fn asked(cluster: &Cluster, since: usize) -> Vec<(String, String, u64)> {
     let own = cluster.audit().into_iter().skip(since);
     let own = own.filter(|event| event["user"]["username"] == ACCOUNT);
@@ -62,7 +63,7 @@ fn asked(cluster: &Cluster, since: usize) -> Vec<(String, String, u64)> {
     .collect()
 }
 
-/// The rights that were made use of. Who applies what was not there makes it.
+/// The rights that were used. An apply of an object that did not exist uses `create`.
 fn used(asked: &[(String, String, u64)]) -> BTreeSet<(String, String)> {
     let made = |(resource, verb, status): &(String, String, u64)| {
         (verb == "patch" && *status == 201).then(|| (resource.clone(), "create".to_owned()))
@@ -101,7 +102,7 @@ fn wait_until_quiet(cluster: &Cluster) {
     });
 }
 
-/// What would change anything but the Lease, and how often.
+/// Requests that change anything but the Lease, and their number.
 fn writes(cluster: &Cluster, since: usize) -> BTreeMap<(String, String), usize> {
     let mut writes = BTreeMap::new();
     for (resource, verb, _) in asked(cluster, since) {
@@ -222,7 +223,7 @@ fn a_key_that_is_as_it_was_left_is_not_asked_about_again() {
     platform.wait_for_reason(&["apikey", "left-alone"], "NamespaceNotAllowed");
 }
 
-/// How often the operator looked into the Secret of the key `left-alone`.
+/// Number of times that the operator read the Secret of the key `left-alone`.
 fn looks(cluster: &Cluster) -> usize {
     let is_look = |event: &Value| {
         let of = &event["objectRef"];

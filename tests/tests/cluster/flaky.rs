@@ -24,17 +24,17 @@ use ureq::{
     tls::{Certificate, RootCerts, TlsConfig},
 };
 
-/// How long a watch lasts.
+/// Duration of a watch.
 const WATCH: Duration = Duration::from_secs(1);
 
-/// How often the operator was answered badly.
+/// Numbers of faulty responses to the operator.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     requests: AtomicU64,
     watches: AtomicU64,
     /// 429: try again later.
     pub(crate) refused: AtomicU64,
-    /// What was asked for was done, and the answer lost.
+    /// Requests that were carried out, with the response lost.
     pub(crate) lost: AtomicU64,
     /// 410: what a watch was to go on from is forgotten.
     pub(crate) gone: AtomicU64,

@@ -10,7 +10,7 @@ use crate::{
 
 const KEY: [&str; 2] = ["apikey", "backend"];
 
-/// How many rows there are of what was recorded of `acme`.
+/// Number of usage records of `acme`.
 fn usage(platform: &Platform) -> String {
     platform.postgres.query("SELECT count(*) FROM usage WHERE tenant = 'acme'")
 }

@@ -14,11 +14,11 @@ use crate::{
 
 const KINDS: &str = "configmaps,services,deployments,horizontalpodautoscalers,ingresses,\
                      poddisruptionbudgets,networkpolicies,cronjobs,jobs";
-/// What runs, by what it is called without the hash of a migration.
+/// Workloads, by name without the hash of a migration.
 const ALL: &[&str] =
     &["api", "api-migrate", "api-purge", "chain-bitcoin", "intel-own", "intel-own-first"];
 
-/// What checkov finds and we leave as it is: the rule, the objects, and why.
+/// Accepted findings of checkov: the rule, the objects, and the reason.
 const ARGUED: &[(&str, &[&str], &str)] = &[
     (
         "CKV_K8S_11",

@@ -29,10 +29,10 @@ use std::{
 
 use assay_tests::Cluster;
 
-/// Where the generated definitions are.
+/// Path of the generated definitions.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crds/manifests");
 
-/// What the operator may do.
+/// Rights of the operator.
 const RIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights.yaml");
 
 /// The one cluster of these tests, with the definitions applied; one test at a time has it.

@@ -10,7 +10,7 @@ use crate::{
     platform::{Platform, wait_until},
 };
 
-/// Whether `kubectl` was told that all is well.
+/// Asserts that `kubectl` succeeded.
 fn ok(finished: Finished) {
     let _ = finished.ok();
 }

@@ -1,4 +1,4 @@
-//! What people apply.
+//! Manifests that people apply.
 
 /// A plan and a policy.
 pub(crate) const GOLD: &str = "

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::cluster;
 
-/// How long the operator may take on a busy machine. How fast it is, a test of its own says.
+/// Time limit for the operator on a busy machine. A benchmark measures its speed.
 const PATIENCE: Duration = Duration::from_mins(1);
 const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 
@@ -22,7 +22,7 @@ pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
     let _ = wait_every(Duration::from_millis(50), PATIENCE, what, holds);
 }
 
-/// What there is once it stays the same for two seconds.
+/// The value of `look` after it stayed the same for two seconds.
 pub(crate) fn settled<T: PartialEq>(look: impl Fn() -> T) -> T {
     let mut before = look();
     wait_until("nothing changes any more", || {
@@ -35,7 +35,7 @@ pub(crate) fn settled<T: PartialEq>(look: impl Fn() -> T) -> T {
     before
 }
 
-/// A platform. What is dropped first must not need what is dropped later.
+/// A platform. A field that is dropped first must not need one that is dropped later.
 pub(crate) struct Platform {
     pub(crate) operator: Operator,
     pub(crate) server: Server,
@@ -83,7 +83,7 @@ impl Platform {
         self.wait_for(object, path, reason);
     }
 
-    /// What is said about an object being ready or not.
+    /// Message of an object's `Ready` condition.
     pub(crate) fn message(&self, object: &[&str]) -> String {
         self.cluster.field(object, ".status.conditions[?(@.type==\"Ready\")].message")
     }
@@ -94,7 +94,7 @@ impl Platform {
         self.cluster.kubectl(&["get", "secret", "-n", namespace, secret, "-o", template])
     }
 
-    /// What the API answers to a check with a key.
+    /// Answer of the API to a check with a key.
     pub(crate) fn check(&self, key: &str) -> Answer {
         self.server.caller(key).check("btc", ADDRESS)
     }

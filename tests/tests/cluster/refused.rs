@@ -1,5 +1,5 @@
-//! What the API server refuses by itself, each with a sentence that says what would be right, beside
-//! what it takes.
+//! Objects that the API server refuses by itself, each with a message that describes a valid value,
+//! beside objects that it accepts.
 
 use assay_tests::Cluster;
 use serde_json::{Value, json};
@@ -354,7 +354,7 @@ fn document(kind: &str, spec: &Value) -> String {
     frame.to_string()
 }
 
-/// What the API server says of an object, without keeping it.
+/// Response of the API server to a dry run with an object.
 fn ask(cluster: &Cluster, kind: &str, spec: &Value) -> (i32, String) {
     let asked = cluster.try_create_dry(&document(kind, spec));
     (asked.code, asked.stderr)

@@ -2,7 +2,7 @@
 
 use crate::cluster;
 
-/// Whether the operator's account may do something.
+/// True if the operator's account has a right.
 fn may(cluster: &assay_tests::Cluster, question: &[&str]) -> bool {
     let account = "--as=system:serviceaccount:default:assay-operator";
     let all: Vec<&str> = ["auth", "can-i", account].iter().chain(question).copied().collect();

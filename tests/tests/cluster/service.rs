@@ -10,7 +10,7 @@ use crate::{
 
 const SERVICE: [&str; 2] = ["riskservice", "api"];
 const VERSION: &str = ".status.version";
-/// What a running API consists of, beside its migrations.
+/// Kinds of the objects of a running API, beside its migrations.
 const CHILDREN: &str = "configmap,service,deployment,horizontalpodautoscaler,poddisruptionbudget,\
                         networkpolicy,cronjob";
 

@@ -15,13 +15,13 @@ use crate::{
     world::{PATIENCE, World, file},
 };
 
-/// What the text after `before` says in its first block of code.
+/// The first block of code after `before` in a text.
 fn block<'a>(text: &'a str, before: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap();
     rest.split("```").nth(1).unwrap()
 }
 
-/// What commands printed that end with a check: its answer.
+/// The answer of a check at the end of the output of commands.
 fn verdict(finished: &Finished) -> Value {
     let (_, answer) = finished.stdout.split_once("\n{\"").unwrap_or_else(|| panic!("{finished:?}"));
     serde_json::from_str(&format!("{{\"{answer}")).unwrap_or_else(|_| panic!("{answer}"))

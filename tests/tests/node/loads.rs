@@ -1,4 +1,4 @@
-//! How many replicas there are when there is much to do.
+//! Number of replicas under load.
 
 use std::time::Duration;
 

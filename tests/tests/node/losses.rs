@@ -1,4 +1,4 @@
-//! What happens to a running API under the eyes of its callers.
+//! Losses of parts of a running API, as its callers experience them.
 
 use std::time::Duration;
 

@@ -14,19 +14,19 @@ use assay_tests::{Connection, wait_at_most};
 
 use crate::world::PATIENCE;
 
-/// Whom is asked about.
+/// Address that is checked.
 pub(crate) const ADDRESS: &str = "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h";
 /// Callers of each kind.
 const CALLERS: usize = 2;
 
-/// Whether a caller asks more than once over a connection.
+/// Use of connections by a caller: one or several requests each.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
     NewConnections,
     OneConnection,
 }
 
-/// What callers saw.
+/// Results of the callers' requests.
 #[derive(Debug, Default)]
 struct Seen {
     answered: u64,
@@ -36,7 +36,7 @@ struct Seen {
     lost: Vec<String>,
 }
 
-/// How a request was answered.
+/// Result of a request.
 #[derive(Clone, Copy, Debug)]
 enum Answered {
     Well,
@@ -91,7 +91,7 @@ impl Traffic {
         wait_at_most(PATIENCE, "answers", || self.seen().answered >= before + requests);
     }
 
-    /// How many requests were lost since the last look, after what happened meanwhile.
+    /// Number of requests that were lost since the last call, after an event.
     #[expect(clippy::print_stdout, reason = "a figure is for people")]
     pub(crate) fn lost_in(&self, what: &str) -> usize {
         // What happens late belongs to it too.

@@ -10,7 +10,7 @@ use std::{
 use assay_tests::{Cluster, Finished, Helm, wait_at_most};
 use serde_json::Value;
 
-/// How long anything may take, on a busy machine.
+/// Time limit for any step on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 
 /// The tenant `acme` with a key, on a plan that nobody here uses up.
@@ -148,7 +148,7 @@ impl World {
             .collect()
     }
 
-    /// Where the API's Service is.
+    /// Address of the API's Service.
     pub(crate) fn service(&self) -> SocketAddr {
         format!("{}:80", self.field(&["service/assay"], ".spec.clusterIP")).parse().unwrap()
     }

@@ -10,10 +10,10 @@ use crate::{
     support::{ADDRESSES, PATIENCE, checked, health, roomy},
 };
 
-/// What a caller may be told while anything is away.
+/// Problems that a caller may get while a server is unavailable.
 const REASONS: [(u16, &str); 2] = [(429, "reduced_capacity"), (503, "key_data_stale")];
 
-/// Whether an answer has the digest that it had before, or else says why there is no such answer.
+/// True if an answer has the same digest as before, or one of the permitted problems.
 fn is_right_or_says_why(answer: &Answer, digest: &str) -> bool {
     if answer.status != 200 {
         let problem = answer.problem();

@@ -28,7 +28,7 @@ struct Wired {
     redis: Wire,
     server: Server,
     caller: Caller,
-    /// How many answers were given.
+    /// Number of answers.
     answered: u64,
 }
 

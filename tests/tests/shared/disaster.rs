@@ -37,7 +37,7 @@ fn run(commands: &str, directory: &Path, postgres: &Postgres) {
     assert!(run.status.success(), "{commands}\n{}", String::from_utf8_lossy(&run.stderr));
 }
 
-/// What a check says, without the state of this request: digest, verdict, whether it was repeated.
+/// Answer of a check without the state of this request: digest, verdict, and the repeated flag.
 fn said(caller: &Caller) -> [Value; 3] {
     let answer = checked(caller, "btc", ADDRESSES[0]);
     ["assessment_digest", "verdict", "cached"].map(|field| answer[field].clone())

@@ -24,7 +24,7 @@ fn allow(servers: &[&Redis], more: &str) {
     }
 }
 
-/// How often servers of Redis together were sent a command.
+/// Number of calls of a command on all servers of Redis together.
 fn calls(servers: &[&Redis], command: &str) -> u64 {
     servers.iter().map(|server| server.calls(command)).sum()
 }

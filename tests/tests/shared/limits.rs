@@ -34,7 +34,7 @@ fn sleep_until(into_window: Duration) {
     thread::sleep(Duration::from_micros(u64::try_from(wait).unwrap()));
 }
 
-/// What was answered to those who asked as often as they could.
+/// Answers to callers that sent requests as fast as they could.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) admitted: AtomicU64,
@@ -82,7 +82,7 @@ pub(crate) fn count(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// Who asks each server.
+/// Callers of each server.
 pub(crate) fn callers(servers: &[(Server, Caller)]) -> Vec<Caller> {
     servers.iter().map(|(_, caller)| caller.clone()).collect()
 }

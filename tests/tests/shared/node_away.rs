@@ -65,7 +65,7 @@ pub(crate) fn height(answer: &Value) -> Option<u64> {
     sources.find_map(|source| source["latest_block"]["height"].as_u64())
 }
 
-/// When that block was made.
+/// Time of that block.
 fn tip_time(answer: &Value) -> Value {
     let mut sources = answer["sources"].as_array().into_iter().flatten();
     sources.find(|source| source["latest_block"].is_object()).unwrap()["latest_block"]["time"]

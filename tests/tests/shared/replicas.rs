@@ -1,4 +1,4 @@
-//! What servers know of each other, and what they do when they cannot.
+//! Communication between servers, and their behavior when it fails.
 
 use std::thread;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::support::{ADDRESSES, PATIENCE, checked, health, rest_on_labels, roomy};
 
-/// How often many servers are asked at once.
+/// Number of rounds in which many servers are asked at once.
 const ROUNDS: usize = 40;
 
 fn check(caller: &Caller) -> Value {
     caller.check("btc", ADDRESSES[0]).json()
 }
 
-/// What heals or fails may take this long.
+/// Waits for a recovery or a failure.
 fn until(what: &str, holds: impl FnMut() -> bool) {
     let _ = wait_at_most(PATIENCE, what, holds);
 }
@@ -70,7 +70,7 @@ fn of_many_servers_that_are_asked_at_once_one_assesses() {
     assert!(in_time > 0, "Redis was late in every round");
 }
 
-/// How many commands Redis did not answer in time.
+/// Number of commands that Redis did not answer in time.
 fn unanswered(servers: &[(Server, Caller)]) -> u64 {
     let counts =
         servers.iter().map(|(server, _)| server.metric::<u64>("assay_redis_timeouts_total"));

@@ -16,8 +16,8 @@ use crate::support::{ADDRESSES, is_ready, roomy};
 /// Pause of a caller between two requests.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Whom requests are sent to: what a load balancer knows, which learns of a server that goes only after
-/// it was told to go.
+/// Targets of requests: those that a load balancer knows, which learns of a stopping server only
+/// after the server was asked to stop.
 #[derive(Debug, Default)]
 struct Balancer {
     servers: Mutex<Vec<Caller>>,

@@ -1,4 +1,4 @@
-//! How soon all servers know what one command changed.
+//! Time until all servers know a change that one command made.
 
 use std::env;
 

@@ -34,8 +34,8 @@ pub(crate) fn rest_on_labels(platform: &Platform) {
     );
 }
 
-/// The answer to a check of an address. Where the machine is busy, a server may not hear of the limits in
-/// time, and says so: it is asked again.
+/// The answer to a check of an address. On a busy machine a server may not get tokens in time and
+/// refuses; then the check is repeated.
 pub(crate) fn checked(caller: &Caller, chain: &str, address: &str) -> Value {
     let mut body = None;
     let _ = wait_at_most(PATIENCE, "limits that can be counted", || {
@@ -56,12 +56,12 @@ pub(crate) fn health(server: &Server) -> (u16, Value) {
     (answer.status, answer.json())
 }
 
-/// Whether a server is ready.
+/// True if a server is ready.
 pub(crate) fn is_ready(server: &Server) -> bool {
     health(server).0 == 200
 }
 
-/// What the store knows to be charged.
+/// Charges according to the store.
 pub(crate) fn charged(platform: &Platform) -> u64 {
     let rows = platform.assay(&["usage", "--json"]).ok().json();
     let counts = rows.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap());

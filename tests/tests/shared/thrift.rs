@@ -1,4 +1,4 @@
-//! How little servers ask of what they share.
+//! Number of requests that servers send to the servers that they share.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},

@@ -1,4 +1,4 @@
-//! What several servers charged, against what their callers counted.
+//! Charges of several servers, compared with the counts of their callers.
 
 use std::{
     thread,

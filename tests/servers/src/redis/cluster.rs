@@ -12,11 +12,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts one.
+    /// Starts a cluster.
     ///
     /// # Panics
     ///
-    /// Where it does not start.
+    /// Panics if it does not start.
     #[must_use]
     pub fn start() -> Self {
         let nodes: Vec<Redis> = (0..3)
@@ -43,7 +43,7 @@ impl Cluster {
         Self { nodes }
     }
 
-    /// Where it is.
+    /// URL of the cluster.
     #[must_use]
     pub fn url(&self) -> String {
         let hosts: Vec<String> =

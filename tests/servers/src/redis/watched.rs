@@ -23,7 +23,7 @@ impl Watched {
     ///
     /// # Panics
     ///
-    /// Where they do not start.
+    /// Panics if they do not start.
     #[must_use]
     pub fn start() -> Self {
         let master = Redis::start();
@@ -50,7 +50,7 @@ impl Watched {
         Self { master, replica, sentinel }
     }
 
-    /// Where it is.
+    /// URL of the servers.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis+sentinel://127.0.0.1:{}/main", self.sentinel.port())

@@ -1,4 +1,4 @@
-//! What the programs of a node read.
+//! Configuration files of a node's programs.
 
 use std::path::Path;
 
@@ -76,7 +76,8 @@ const PODS_NETWORK: &str = r#"{
   ]
 }"#;
 
-/// Who may not change what the kernel kills first must not try, or no container begins.
+/// Configuration of containerd. It does not change OOM scores, because without the right to do so
+/// no container starts.
 fn containerd(directory: &str) -> String {
     let plugin = "plugins.\"io.containerd.grpc.v1.cri\"";
     format!(
@@ -116,7 +117,7 @@ hostnameOverride: node
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 ";
 
-/// Where the API server finds what pods use.
+/// Registration of the API for the resource usage of pods.
 pub(super) fn metrics_api(port: u16) -> String {
     format!(
         "\

@@ -9,7 +9,7 @@ use std::{
 
 use crate::process;
 
-/// What holds a pod's namespaces.
+/// Image of the container that holds a pod's namespaces.
 pub(super) const PAUSE: &str = "localhost/pause:1";
 
 /// It waits for the signal to stop, and buries whoever is left to it.
@@ -26,7 +26,7 @@ int main(void) {
 }
 ";
 
-/// What is to be in an image.
+/// Contents of an image.
 #[derive(Debug)]
 pub(super) struct Image {
     name: String,

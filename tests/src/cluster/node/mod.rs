@@ -18,11 +18,11 @@ use self::images::Image;
 use super::{Cluster, PATIENCE};
 use crate::{tools::tool, wait_at_most};
 
-/// Where the node is.
+/// IP address of the node.
 pub(super) const ADDRESS: &str = "10.99.0.1";
-/// Where in it containerd is asked.
+/// Socket of containerd on the node.
 const CONTAINERD: &str = "/run/containerd/containerd.sock";
-/// Whose images pods have.
+/// Containerd namespace of the pods' images.
 const IMAGES_OF: &str = "k8s.io";
 
 /// A node.
@@ -61,11 +61,12 @@ impl Cluster {
         cluster
     }
 
-    /// Brings the thread that asks, with all that it starts, into the network of the cluster's node.
+    /// Moves the calling thread, and all processes that it starts, into the network namespace of
+    /// the cluster's node.
     ///
     /// # Panics
     ///
-    /// Where it has none.
+    /// Panics if the cluster has no node.
     pub fn enter(&self) {
         let process = self.node().process;
         let network = File::open(format!("/proc/{process}/ns/net")).expect("the node's network");
@@ -73,11 +74,11 @@ impl Cluster {
             .expect("root enters every network");
     }
 
-    /// Puts programs of this machine into an image that pods can have; the first one is what it runs.
+    /// Puts programs of this machine into an image for pods; the first one is its entry point.
     ///
     /// # Panics
     ///
-    /// Where it cannot be made.
+    /// Panics if it cannot be created.
     pub fn add_image(&self, name: &str, programs: &[(&str, &str)]) {
         let image = Image::of(name, programs);
         self.import(&image.make(&self.directory));
@@ -87,7 +88,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Where there is no such image.
+    /// Panics if there is no such image.
     pub fn name_image(&self, image: &str, name: &str) {
         self.ctr(&["images", "tag", image, name]);
     }
@@ -96,7 +97,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Where it does not run.
+    /// Panics if the container does not run.
     #[must_use]
     pub fn process_of(&self, namespace: &str, pod: &str) -> ContainerProcess {
         let path = "jsonpath={.status.containerStatuses[0].containerID}";
@@ -200,7 +201,7 @@ impl Cluster {
     }
 }
 
-/// What the API server is told where there is a real node: pods reach it, and servers behind it trust it.
+/// Arguments of the API server with a real node: pods reach it, and servers behind it trust it.
 pub(super) fn of_server(file: impl Fn(&str) -> String) -> Vec<String> {
     vec![
         "--bind-address=0.0.0.0".into(),
@@ -218,11 +219,11 @@ pub(super) fn of_server(file: impl Fn(&str) -> String) -> Vec<String> {
 }
 
 impl ContainerProcess {
-    /// A line of what the kernel says of it, such as `Uid`.
+    /// A line of the process's status in `/proc`, such as `Uid`.
     ///
     /// # Panics
     ///
-    /// Where it is gone, or has no such line.
+    /// Panics if the process is gone, or has no such line.
     #[must_use]
     pub fn status(&self, line: &str) -> String {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0)).expect("it runs");
@@ -240,7 +241,7 @@ impl ContainerProcess {
     ///
     /// # Panics
     ///
-    /// Where it is gone.
+    /// Panics if the process is gone.
     pub fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.0);
         let sent = Command::new("sh").args(["-c", &kill]).status();

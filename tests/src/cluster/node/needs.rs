@@ -1,4 +1,4 @@
-//! Whether a real node can be here.
+//! Requirements of a real node on this machine.
 
 use std::{
     env, fs,
@@ -7,14 +7,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Where Debian keeps the programs that join pods to a network.
+/// Directory in which Debian keeps the plugins that join pods to a network.
 pub(super) const NETWORK_PLUGINS: &str = "/usr/lib/cni";
 
 /// Programs of the system.
 const PROGRAMS: [&str; 9] =
     ["containerd", "ctr", "runc", "nft", "iptables", "ip", "unshare", "nsenter", "redis-server"];
 
-/// What a node needs and is not there, if anything.
+/// Returns an error that names the missing requirements of a node, if any.
 pub(super) fn check() -> Result<(), String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).collect();

@@ -138,7 +138,7 @@ fn bulk(server: &Server, key: &str) -> (TcpStream, String) {
     (stream, answer)
 }
 
-/// How many requests are under way, beside the one that asks.
+/// Number of requests in flight, not counting the one that asks.
 fn under_way(server: &Server) -> usize {
     let metrics = Caller::new(server.admin, "").send("GET", "/metrics", "", []).text;
     let line = metrics.lines().find_map(|line| line.strip_prefix("assay_http_requests_in_flight "));

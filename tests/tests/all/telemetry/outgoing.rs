@@ -1,4 +1,4 @@
-//! What the program itself asks of others belongs to the trace in which it asks.
+//! Outgoing requests of the program belong to the trace in which it sends them.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use assay_tests::{Collector, Server, assay, tenant};
 use super::{BTC, PATH, TRACE, body, traceparent};
 use crate::support::wait_until;
 
-/// Whoever is asked: refuses, and remembers the path and `traceparent` of every request.
+/// A server that refuses every request, and records its path and `traceparent`.
 struct Asked {
     endpoint: String,
     requests: Arc<Mutex<Vec<(String, String)>>>,
@@ -34,7 +34,7 @@ impl Asked {
         Self { endpoint, requests, _server: runtime }
     }
 
-    /// What requests below a path named, where they named anything.
+    /// The `traceparent` values of requests below a path.
     fn parents(&self, path: &str) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
         let below = requests.iter().filter(|(asked, _)| asked.starts_with(path));

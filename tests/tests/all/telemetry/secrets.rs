@@ -1,4 +1,4 @@
-//! What is told to nobody: keys, addresses, and in figures who the tenants are.
+//! Telemetry contains no keys and no addresses, and metrics no names of tenants.
 
 use assay_tests::{Answer, Collector, Server};
 

@@ -1,5 +1,5 @@
-//! What others say of the manifests: kubeconform, by what the API server says of all kinds, ours and those
-//! of others among them; checkov, by its rules of what runs safely.
+//! Results of other tools for the manifests: kubeconform, with the API server's schemas of all
+//! kinds; checkov, with its rules for secure workloads.
 
 mod schemas;
 
@@ -21,7 +21,7 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What checkov finds and we leave as it is: the rule, the objects, and why.
+/// Accepted findings of checkov: the rule, the objects, and the reason.
 const ARGUED: &[(&str, &[&str], &str)] = &[
     (
         "CKV_K8S_11",
@@ -59,7 +59,8 @@ const ARGUED: &[(&str, &[&str], &str)] = &[
 /// Ways to install.
 const WAYS: [&[&str]; 3] = [&[], EVERYTHING, PRODUCTION];
 
-/// What stands in the cluster in the end, whatever was chosen, and what the examples add.
+/// All objects in the cluster after the installation, for every choice of values, and those of the
+/// examples.
 fn everything(helm: &Helm) -> Vec<Value> {
     let rendered = WAYS.iter().flat_map(|arguments| objects(helm, arguments));
     let folders = fs::read_dir(file("charts/assay/examples")).unwrap();

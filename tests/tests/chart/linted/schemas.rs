@@ -39,7 +39,7 @@ pub(super) fn write(cluster: &Cluster, group: &str, version: &str, kind: &str, f
     });
 }
 
-/// What has named fields has no others; references go to where the definitions are.
+/// Forbids unknown fields in objects with named fields, and points references to the definitions.
 fn make_strict(schema: &mut Value) {
     match schema {
         Value::Object(parts) => {
