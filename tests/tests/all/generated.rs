@@ -105,7 +105,7 @@ fn the_table_of_categories() {
             info.evidence.to_owned(),
         ]
     });
-    let titles = ["category", "severity", "service", "definition", "what the severity rests on"];
+    let titles = ["category", "severity", "service", "definition", "evidence for the severity"];
     section("docs/scoring.md", "categories", &table(titles, rows));
 }
 
@@ -139,7 +139,7 @@ fn the_constants_of_the_model() {
         ),
         row("severity of unresolved money", assay_engine::policy::UNRESOLVED_SEVERITY.to_string()),
         row(
-            "the same key as a listed address scores at least",
+            "minimum score of the same key as a listed address",
             assay_engine::policy::SAME_KEY_SCORE.to_string(),
         ),
         row(
@@ -147,7 +147,7 @@ fn the_constants_of_the_model() {
             spec.minimum_score_rules.severe_category_from.to_string(),
         ),
         row(
-            "share of severe categories that asks for a review",
+            "share of severe categories that leads to a review",
             format!("{} %", spec.minimum_score_rules.severe_category_share_percent),
         ),
     ];
@@ -155,11 +155,11 @@ fn the_constants_of_the_model() {
         row(&format!("cap of tier `{}`", tier.as_str()), policy.cap(tier).to_string())
     }));
     rows.extend(dollars.curve.iter().map(|point| {
-        let name = format!("{} US dollars of the riskiest money are worth", point.amount);
+        let name = format!("{} US dollars of the riskiest money score", point.amount);
         row(&name, point.score.to_string())
     }));
     rows.push(row(
-        "unasked-for money of one category that is let pass, in US dollars",
+        "largest sum of unsolicited money of one category that is not scored, in US dollars",
         dollars.unsolicited_up_to.to_string(),
     ));
     section("docs/scoring.md", "constants", &table(["constant", "value"], rows));

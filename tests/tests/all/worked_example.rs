@@ -131,9 +131,9 @@ fn curve(dollars: f64) -> f64 {
 #[test]
 fn the_example_adds_up_by_hand_and_by_the_engine() {
     let mut text = String::from(
-        "What is known:\n\n\
+        "Given:\n\n\
          - users report it as a scam (community), with a confidence of 50 %;\n\
-         - it forwards nearly all it receives within minutes (`rapid_pass_through`), 80 % sure;\n\
+         - it forwards nearly all it receives within minutes (`rapid_pass_through`), with a confidence of 80 %;\n\
          - it received 100,000 dollars, none of it in the last 90 days:\n\n\
          | received from | dollars | share | hops | severity | confidence | r | share × r^2.5 |\n\
          |---|---|---|---|---|---|---|---|\n",
@@ -181,8 +181,8 @@ fn the_example_adds_up_by_hand_and_by_the_engine() {
     write!(
         text,
         "\nThe risky parts, mixer and stolen funds, sum to {risky_sum:.5}. On the amount curve the same \
-         two are worth {by_amount:.5} (12,000 dollars reach {first:.5}, 15,000 reach {both:.5}), and in \
-         the last 90 days nothing; so shares decide:\n\n\
+         two sum to {by_amount:.5} (12,000 dollars reach {first:.5}, 15,000 reach {both:.5}), and in \
+         the last 90 days to nothing, so that the basis of shares counts:\n\n\
          ```\n\
          flows(risky parts) = {risky_sum:.5}^0.4       = {risky:.4}\n\
          flows(all parts)                       = {all:.4}\n\
@@ -190,8 +190,8 @@ fn the_example_adds_up_by_hand_and_by_the_engine() {
          pattern            = 0.35 × 0.80       = {pattern:.4}\n\
          F = max({all:.4}, {risky:.4} ⊕ {report:.4} ⊕ {pattern:.4})  = {everything:.4}\n\
          ```\n\n\
-         No cap binds: behaviour could carry the rest to {:.4}, community evidence to {:.4}, \
-         investigations to 0.95. ",
+         No cap applies: behavior could raise the score of stronger evidence to {:.4}, community evidence \
+         to {:.4}, investigations to 0.95. ",
         capped[0], capped[2],
     )
     .unwrap();
@@ -212,7 +212,7 @@ fn the_example_adds_up_by_hand_and_by_the_engine() {
     let sum: f64 = by_hand.iter().map(|(_, weight)| weight).sum();
     write!(
         text,
-        "The score is {score}, the band `{}`, the verdict `{}`. It is made of:\n\n\
+        "The score is {score}, the band `{}`, the verdict `{}`. Its components are:\n\n\
          | component | weight | contribution |\n|---|---|---|\n",
         answer.risk_level.as_str(),
         answer.verdict.as_str(),
