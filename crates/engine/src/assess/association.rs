@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
-use super::{Floor, Rank, Term, Warnings, labels, listings};
+use super::{MinimumScore, Rank, Term, Warnings, labels, listings};
 use crate::{
     address::CanonicalAddress,
     assessment::{
@@ -26,7 +26,7 @@ const REVIEW: Score = Score::from_points(50);
 #[derive(Default)]
 pub(super) struct Judged {
     pub(super) terms: Vec<Term>,
-    pub(super) floors: Vec<Floor>,
+    pub(super) minimum_scores: Vec<MinimumScore>,
     pub(super) reasons: Vec<Reason>,
     pub(super) wallets: Vec<AssociatedWallet>,
     pub(super) warnings: Warnings,
@@ -181,7 +181,7 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
         ))
     });
     if let Some(first) = listed.first() {
-        judged.floors.push(Floor {
+        judged.minimum_scores.push(MinimumScore {
             reason: Reason {
                 code: "cluster_listed",
                 message: format!(

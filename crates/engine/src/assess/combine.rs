@@ -18,7 +18,7 @@ use crate::{
 /// Minimum standalone score of one piece of evidence of investigation tier or stronger for a block.
 const BLOCK_NEEDS: Score = Score::from_points(50);
 
-/// The score of the evidence, before floors, and its components with their contributions.
+/// The score of the evidence, before minimum score rules, and its components with their contributions.
 pub(super) struct Combined {
     pub(super) score: Score,
     pub(super) components: Vec<ScoringComponent>,
@@ -71,9 +71,10 @@ fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>) -> Strength {
     let any = Choice { weakest: weakest.map(Rank::weakest_flows), risky_only: false };
     let risky = Choice { risky_only: true, ..any };
     let (all_flows, risky_flows) = (flows.strongest(any), flows.strongest(risky));
-    let heard = terms.iter().take_while(|term| weakest.is_some_and(|weakest| term.rank <= weakest));
+    let counted =
+        terms.iter().take_while(|term| weakest.is_some_and(|weakest| term.rank <= weakest));
     let with_terms =
-        best_of_claims(heard).into_iter().fold(risky_flows.worth(), Fraction::noisy_or);
+        best_of_claims(counted).into_iter().fold(risky_flows.worth(), Fraction::noisy_or);
     if all_flows.worth() > with_terms {
         Strength { value: all_flows.worth(), reading: all_flows, choice: any, flows_alone: true }
     } else {
@@ -86,12 +87,12 @@ fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>) -> Strength {
 ///
 /// If the piece of the strongest tier counted, a better proof with less confidence would lower the
 /// score; if the piece with the most confidence counted, a more confident rumor would.
-fn best_of_claims<'a>(heard: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
+fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
     let mut claims: BTreeMap<&Claim, usize> = BTreeMap::new();
     let mut worths: Vec<Fraction> = Vec::new();
-    for term in heard {
+    for term in terms {
         let known = term.claim.as_ref().and_then(|claim| claims.get(claim));
-        if let Some(best) = known.and_then(|place| worths.get_mut(*place)) {
+        if let Some(best) = known.and_then(|index| worths.get_mut(*index)) {
             *best = term.worth.max(*best);
             continue;
         }

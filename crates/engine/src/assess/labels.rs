@@ -92,7 +92,7 @@ fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
         .chain(known.cluster.into_iter().flat_map(inherited).map(|label| (label, true)))
         .map(|(mut label, inherited)| {
             label.tier = label.tier.weaker(Tier::OnChainProof);
-            let status = standing(&label, known, today);
+            let status = own_status(&label, known, today);
             let severity = policy.severity(label.category);
             Candidate { label, inherited, status, severity }
         })
@@ -198,7 +198,7 @@ pub(super) fn has_different_services(cluster: &Cluster) -> bool {
 }
 
 /// Status of a label by itself, before others are taken into account.
-fn standing(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
+fn own_status(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
     if !label.in_force(today) {
         return LabelStatus::NotInForce;
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 
-use super::{Floor, Rank, Term, Warnings};
+use super::{MinimumScore, Rank, Term, Warnings};
 use crate::{
     address::CanonicalAddress,
     assessment::{
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Judged {
     pub(super) views: Vec<AssessedListing>,
     pub(super) terms: Vec<Term>,
-    pub(super) floors: Vec<Floor>,
+    pub(super) minimum_scores: Vec<MinimumScore>,
     pub(super) reasons: Vec<Reason>,
     pub(super) entity: Option<Entity>,
     pub(super) warnings: Warnings,
@@ -53,7 +53,7 @@ pub(super) fn judge(
             .then_with(|| a.entry.address_as_published.cmp(&b.entry.address_as_published))
     });
 
-    // One component, floor and reason a list, however many of its entries name the address.
+    // One component, minimum score and reason per list, for any number of its entries that name the address.
     let mut binding: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reviewed: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reasons = Vec::new();
@@ -72,8 +72,10 @@ pub(super) fn judge(
         }
     }
     let terms = binding.values().filter_map(|listings| term(listings)).collect();
-    let floors =
-        reviewed.iter().filter_map(|((_, status), listings)| floor(*status, listings)).collect();
+    let minimum_scores = reviewed
+        .iter()
+        .filter_map(|((_, status), listings)| minimum_score(*status, listings))
+        .collect();
     let mut first: Vec<Reason> = binding
         .values()
         .filter_map(|listings| listings.first())
@@ -88,7 +90,7 @@ pub(super) fn judge(
         warnings: misfiled(subject, &judged),
         views: judged.iter().map(|(status, listing)| view(*status, listing, policy)).collect(),
         terms,
-        floors,
+        minimum_scores,
         reasons: first,
         entity: judged
             .iter()
@@ -137,7 +139,7 @@ fn term(listings: &[&Listing]) -> Option<Term> {
     })
 }
 
-fn floor(status: ListingStatus, listings: &[&Listing]) -> Option<Floor> {
+fn minimum_score(status: ListingStatus, listings: &[&Listing]) -> Option<MinimumScore> {
     let first = listings.first()?;
     let reason = if status == ListingStatus::Active {
         Reason {
@@ -150,7 +152,10 @@ fn floor(status: ListingStatus, listings: &[&Listing]) -> Option<Floor> {
             message: format!("listing on {} expired: {}", first.entry.list_name, who(first)),
         }
     };
-    Some(Floor { reason, evidence: listings.iter().map(|listing| reference(listing)).collect() })
+    Some(MinimumScore {
+        reason,
+        evidence: listings.iter().map(|listing| reference(listing)).collect(),
+    })
 }
 
 fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {

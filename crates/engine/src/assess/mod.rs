@@ -5,16 +5,16 @@ mod attribution;
 mod behavior;
 mod combine;
 mod contributions;
+mod coverage;
 mod flows;
-mod knowledge;
 mod labels;
 mod listings;
 mod rank;
 mod verdict;
 
 pub use attribution::attribute;
+pub use coverage::{judge_sources, judge_tip};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-pub use knowledge::{judge_sources, judge_tip};
 use rank::Rank;
 
 use crate::{
@@ -52,15 +52,15 @@ pub fn assess(
     let association = association::judge(facts, policy, today);
     let flows = flows::Flows::new(&facts.chain, policy);
     let behavior = behavior::judge(facts, policy);
-    let knowledge = knowledge::judge(subject, facts, policy, now);
+    let searched = coverage::judge(subject, facts, policy, now);
 
     // An address that moves other people's money is assessed by its own category, not by its
     // payers.
     let is_service = labels.service.is_some();
     let mut warnings = listings.warnings;
     warnings.extend(association.warnings);
-    let mut floors = listings.floors;
-    floors.extend(association.floors);
+    let mut minimum_scores = listings.minimum_scores;
+    minimum_scores.extend(association.minimum_scores);
     let mut terms = listings.terms;
     terms.extend(labels.terms);
     terms.extend(association.terms);
@@ -69,20 +69,20 @@ pub fn assess(
         shown.extend(behavior.terms.into_iter().map(|term| term.component));
         shown.extend(flows.components());
     } else {
-        floors.extend(flows.floors(policy));
+        minimum_scores.extend(flows.minimum_scores(policy));
         terms.extend(behavior.terms);
     }
     let counted_flows = if is_service { flows::Flows::default() } else { flows.clone() };
 
     let combined = combine::combine(terms, &counted_flows, policy, &labels.capped_tiers);
-    let outcome = verdict::decide(combined, shown, floors, &knowledge.missing, policy);
+    let outcome = verdict::decide(combined, shown, minimum_scores, &searched.missing, policy);
 
     let mut reasons = listings.reasons;
     reasons.extend(association.reasons);
     reasons.extend(labels.reasons);
     reasons.extend(outcome.reasons);
     if reasons.is_empty() {
-        reasons.push(Reason { code: "no_findings", message: no_findings(&knowledge.coverage) });
+        reasons.push(Reason { code: "no_findings", message: no_findings(&searched.coverage) });
     }
 
     Assessment {
@@ -91,7 +91,7 @@ pub fn assess(
         risk_score: outcome.score,
         risk_level: outcome.level,
         verdict: outcome.verdict,
-        complete: knowledge.missing.is_empty(),
+        complete: searched.missing.is_empty(),
         reasons,
         entity: listings.entity.or(labels.entity),
         labels: labels.views,
@@ -103,14 +103,14 @@ pub fn assess(
         transaction_patterns: behavior.views,
         activity: activity(&facts.chain),
         warnings,
-        coverage: knowledge.coverage,
-        sources: knowledge.sources,
-        scope: knowledge.scope,
+        coverage: searched.coverage,
+        sources: searched.sources,
+        scope: searched.scope,
         environment: facts.environment,
         data_revision: facts.data_revision.clone(),
         model_version: MODEL_VERSION.to_owned(),
         policy_revision: policy.revision().to_string(),
-        valid_until: valid_until(facts, today, knowledge.holds_until),
+        valid_until: valid_until(facts, today, searched.holds_until),
     }
 }
 
@@ -155,7 +155,7 @@ type Claim = (Category, std::sync::Arc<str>);
 
 /// A rule that lifts the score to review.
 #[derive(Clone, Debug)]
-struct Floor {
+struct MinimumScore {
     reason: Reason,
     evidence: Vec<EvidenceReference>,
 }

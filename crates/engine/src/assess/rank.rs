@@ -34,7 +34,7 @@ impl Rank {
         Self::Behavior,
     ];
 
-    /// The tier whose cap applies; flows are heard with it, except that none is a listed key.
+    /// The tier whose cap applies; flows count with it, except that none is a listed key.
     pub(super) const fn tier(self) -> Option<Tier> {
         match self {
             Self::OfficialList => Some(Tier::OfficialList),

@@ -1,7 +1,7 @@
 //! From the score of the evidence to the answer: minimum score rules, missing data, band and
 //! verdict.
 
-use super::{Floor, combine::Combined};
+use super::{MinimumScore, combine::Combined};
 use crate::{
     assessment::{ComponentKind, EvidenceKind, EvidenceReference, Reason, ScoringComponent},
     policy::Policy,
@@ -27,7 +27,7 @@ pub(super) struct Missing {
 pub(super) fn decide(
     combined: Combined,
     shown: Vec<ScoringComponent>,
-    floors: Vec<Floor>,
+    minimum_scores: Vec<MinimumScore>,
     missing: &[Missing],
     policy: &Policy,
 ) -> Outcome {
@@ -36,17 +36,17 @@ pub(super) fn decide(
     let mut reasons = Vec::new();
 
     let review = policy.spec().thresholds.review;
-    for floor in floors {
+    for rule in minimum_scores {
         components.push(ScoringComponent {
             kind: ComponentKind::MinimumScoreRule,
             contribution: review.minus(score),
             standalone_score: review,
-            detail: floor.reason.message.clone(),
-            evidence: floor.evidence,
+            detail: rule.reason.message.clone(),
+            evidence: rule.evidence,
             ..ScoringComponent::default()
         });
         score = score.max(review);
-        reasons.push(floor.reason);
+        reasons.push(rule.reason);
     }
 
     let risky_flows = components.iter().filter(|component| {

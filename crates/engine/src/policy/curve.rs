@@ -39,7 +39,7 @@ impl AmountCurve {
         low_power
     }
 
-    /// The largest sum of unasked-for money of one category, in base units, that is not scored.
+    /// The largest sum of unsolicited money of one category, in base units, that is not scored.
     #[must_use]
     pub fn unsolicited_ceiling(&self, decimals: u8) -> u128 {
         self.unsolicited_up_to.base_units(decimals)

@@ -6,17 +6,17 @@
 //!
 //! - `parts`: the score of each part, and the parts that count
 //! - `reading`: the sum of parts
-//! - `floors`: rules that raise a score to review regardless of shares
+//! - `minimum_scores`: rules that raise a score to review regardless of shares
 //! - `view`: the form in which flows are shown
 
-mod floors;
+mod minimum_scores;
 mod parts;
 mod reading;
 mod view;
 
 pub(super) use reading::{Choice, Reading};
 
-use parts::Way;
+use parts::DirectionalFlows;
 
 use crate::{
     evidence::{ChainState, Direction},
@@ -26,8 +26,8 @@ use crate::{
 /// All flows of a subject, judged part by part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
-    /// One way in and one out for every ledger, in the ledgers' order.
-    ways: Vec<Way>,
+    /// Both directions of every ledger, in the ledgers' order.
+    directions: Vec<DirectionalFlows>,
 }
 
 impl Flows {
@@ -35,10 +35,10 @@ impl Flows {
         let ChainState::Followed(facts) = chain else {
             return Self::default();
         };
-        let ways = facts.flows.ledgers.iter().enumerate().flat_map(|(index, ledger)| {
+        let directions = facts.flows.ledgers.iter().enumerate().flat_map(|(index, ledger)| {
             [Direction::Source, Direction::Destination]
-                .map(|direction| Way::judge(index, ledger, direction, policy))
+                .map(|direction| DirectionalFlows::judge(index, ledger, direction, policy))
         });
-        Self { ways: ways.collect() }
+        Self { directions: directions.collect() }
     }
 }

@@ -16,7 +16,7 @@ pub(super) const SHARE_WHOLE: u64 = 1_000_000;
 
 /// The flows of one ledger in one direction.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct DirectionalFlows {
     /// The ledger's place among the subject's ledgers.
     pub(super) ledger: usize,
     pub(super) direction: Direction,
@@ -36,7 +36,7 @@ pub(super) struct Part {
     pub(super) share: u64,
     /// Claims by which it can be judged: its endpoint first, then the labels on its path.
     pub(super) claims: Vec<PartClaim>,
-    /// `false` for unasked-for money that policy lets pass.
+    /// `false` for unsolicited money within the policy's limit.
     pub(super) counted: bool,
 }
 
@@ -93,12 +93,12 @@ impl Part {
     /// The claim that counts, among those that `takes` accepts: the one with the highest score, and
     /// between equals the endpoint itself, or the stronger tier.
     pub(super) fn strongest(&self, takes: impl Fn(&PartClaim) -> bool) -> Option<&PartClaim> {
-        let heard = self.claims.iter().filter(|claim| takes(claim));
-        heard.reduce(|best, claim| if claim.power > best.power { claim } else { best })
+        let accepted = self.claims.iter().filter(|claim| takes(claim));
+        accepted.reduce(|best, claim| if claim.power > best.power { claim } else { best })
     }
 }
 
-impl Way {
+impl DirectionalFlows {
     pub(super) fn judge(
         index: usize,
         ledger: &Ledger,
@@ -110,9 +110,9 @@ impl Way {
         let amounts: Vec<u128> = flows.iter().map(|flow| flow.amount).collect();
         let shares = apportion(SHARE_WHOLE, &amounts);
         let ceiling = curve.as_ref().map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
-        let let_pass = unasked_below(ceiling, &flows);
+        let not_scored = unsolicited_within(ceiling, &flows);
         let parts = flows.into_iter().zip(shares).map(|(flow, share)| {
-            let counted = flow.solicited || !let_pass.contains(&flow.end.category());
+            let counted = flow.solicited || !not_scored.contains(&flow.end.category());
             Part::judge(flow, share, counted, policy)
         });
         Self {
@@ -170,8 +170,8 @@ fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
     ordered
 }
 
-/// The categories whose unasked-for money is, in sum, no more than `ceiling`.
-fn unasked_below(ceiling: u128, parts: &[FlowPart]) -> BTreeSet<Option<Category>> {
+/// The categories whose unsolicited money is, in sum, no more than `ceiling`.
+fn unsolicited_within(ceiling: u128, parts: &[FlowPart]) -> BTreeSet<Option<Category>> {
     let mut sums: BTreeMap<Option<Category>, u128> = BTreeMap::new();
     for part in parts.iter().filter(|part| !part.solicited) {
         let sum = sums.entry(part.end.category()).or_default();

@@ -9,7 +9,7 @@ use ruint::aliases::U256;
 
 use super::{
     Flows,
-    parts::{Part, PartClaim, Way},
+    parts::{DirectionalFlows, Part, PartClaim},
 };
 use crate::{
     assessment::ScoringComponent,
@@ -67,7 +67,7 @@ pub(in crate::assess) struct Choice {
 
 impl Choice {
     /// The claim by which a part counts; `None` if it does not count.
-    fn heard(self, part: &Part) -> Option<&PartClaim> {
+    fn counted_claim(self, part: &Part) -> Option<&PartClaim> {
         let weakest = self.weakest.filter(|_| part.counted)?;
         part.strongest(|claim| {
             claim.tier.at_least(weakest) && (!self.risky_only || claim.severity >= RISKY_FROM)
@@ -79,12 +79,12 @@ impl Flows {
     /// The ledger and basis on which the chosen parts weigh most, both directions together.
     pub(in crate::assess) fn strongest(&self, choice: Choice) -> Reading {
         let mut best = Reading { sum: PowerSum::default(), ledger: 0, basis: Basis::Lifetime };
-        let ledgers = self.ways.iter().map(|way| way.ledger + 1).max().unwrap_or(0);
+        let ledgers = self.directions.iter().map(|flows| flows.ledger + 1).max().unwrap_or(0);
         for ledger in 0..ledgers {
             for basis in BASES {
-                let ways = self.ways.iter().filter(|way| way.ledger == ledger);
-                let sum = ways
-                    .map(|way| way.sum(choice, basis))
+                let directions = self.directions.iter().filter(|flows| flows.ledger == ledger);
+                let sum = directions
+                    .map(|flows| flows.sum(choice, basis))
                     .fold(PowerSum::default(), PowerSum::plus);
                 if sum > best.sum {
                     best = Reading { sum, ledger, basis };
@@ -98,15 +98,15 @@ impl Flows {
     /// where it does not.
     pub(in crate::assess) fn weighted(&self, reading: Reading, choice: Choice) -> Vec<Weighted> {
         let mut weighted = Vec::new();
-        for way in &self.ways {
-            let weights = way.weights(choice, reading.basis);
-            let risky = way.parts.iter().zip(weights).filter(|(part, _)| part.is_risk());
+        for flows in &self.directions {
+            let weights = flows.weights(choice, reading.basis);
+            let risky = flows.parts.iter().zip(weights).filter(|(part, _)| part.is_risk());
             weighted.extend(risky.map(|(part, weight)| {
-                let claim = choice.heard(part).or_else(|| part.strongest(|_| true));
+                let claim = choice.counted_claim(part).or_else(|| part.strongest(|_| true));
                 Weighted {
                     tier: claim.map_or(part.flow.tier, |claim| claim.tier),
-                    weight: if way.ledger == reading.ledger { weight } else { 0 },
-                    component: way.component(part, claim),
+                    weight: if flows.ledger == reading.ledger { weight } else { 0 },
+                    component: flows.component(part, claim),
                 }
             }));
         }
@@ -114,7 +114,7 @@ impl Flows {
     }
 }
 
-impl Way {
+impl DirectionalFlows {
     fn sum(&self, choice: Choice, basis: Basis) -> PowerSum {
         let chosen = self.chosen(choice);
         match basis {
@@ -137,7 +137,7 @@ impl Way {
     fn chosen(&self, choice: Choice) -> impl Iterator<Item = (&Part, Power)> {
         self.parts
             .iter()
-            .filter_map(move |part| choice.heard(part).map(|claim| (part, claim.power)))
+            .filter_map(move |part| choice.counted_claim(part).map(|claim| (part, claim.power)))
     }
 
     /// `e x r^2.5` of every part, comparable among all parts on one basis.
@@ -157,8 +157,8 @@ impl Way {
                 }),
             }
         };
-        let heard = |part| choice.heard(part).map_or(0, |claim| weight(part, claim.power));
-        self.parts.iter().map(heard).collect()
+        let weigh = |part| choice.counted_claim(part).map_or(0, |claim| weight(part, claim.power));
+        self.parts.iter().map(weigh).collect()
     }
 
     /// Score that a part would have alone, on its best basis.

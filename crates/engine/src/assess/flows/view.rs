@@ -2,7 +2,7 @@
 
 use super::{
     Flows,
-    parts::{Part, PartClaim, SHARE_WHOLE, Way},
+    parts::{DirectionalFlows, Part, PartClaim, SHARE_WHOLE},
 };
 use crate::{
     assessment::{
@@ -17,21 +17,24 @@ use crate::{
 impl Flows {
     /// Every part that can carry risk, without contribution.
     pub(in crate::assess) fn components(&self) -> Vec<ScoringComponent> {
-        let parts = self.ways.iter().flat_map(|way| way.parts.iter().map(move |part| (way, part)));
+        let parts = self
+            .directions
+            .iter()
+            .flat_map(|flows| flows.parts.iter().map(move |part| (flows, part)));
         parts
             .filter(|(_, part)| part.is_risk())
-            .map(|(way, part)| way.component(part, part.strongest(|_| true)))
+            .map(|(flows, part)| flows.component(part, part.strongest(|_| true)))
             .collect()
     }
 
     /// All flows, regardless of their score: one line for each party, direct and indirect ones
     /// apart.
     pub(in crate::assess) fn exposure(&self) -> Vec<Exposure> {
-        self.ways.iter().flat_map(Way::exposure).collect()
+        self.directions.iter().flat_map(DirectionalFlows::exposure).collect()
     }
 }
 
-impl Way {
+impl DirectionalFlows {
     /// A part as a line of the score, judged as `claim`.
     pub(super) fn component(&self, part: &Part, claim: Option<&PartClaim>) -> ScoringComponent {
         let flow = &part.flow;
@@ -187,7 +190,7 @@ const MOST_PATHS: usize = 3;
 #[derive(PartialEq, Eq)]
 struct LineKey<'a> {
     end: FlowEnd,
-    /// The category of a label on the way, where it weighs more than the end.
+    /// The category of a label on the path, if it weighs more than the endpoint.
     judged_as: Option<Category>,
     entity: Option<&'a str>,
     listed: bool,

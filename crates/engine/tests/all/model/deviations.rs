@@ -52,7 +52,7 @@ fn half_from_sanctioned_parties_blocks_however_many_they_are() {
 }
 
 #[test]
-fn what_is_graver_than_stolen_funds_is_grave_too() {
+fn categories_more_severe_than_stolen_funds_are_severe_too() {
     for category in [Category::StolenFunds, Category::HumanTrafficking] {
         let rumour = FlowPart {
             tier: Tier::Heuristic,

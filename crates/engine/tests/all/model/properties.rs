@@ -213,14 +213,14 @@ proptest! {
     }
 
     #[test]
-    fn no_benign_label_removes_a_floor(
+    fn no_benign_label_removes_a_minimum_score(
         benign in prop::collection::vec(any_label(), 1..4), mut facts in any_facts(),
     ) {
         facts.labels = vec![];
         facts.cluster = Some(Cluster {
             id: subject(), size: 2, confidence: Confidence::CERTAIN, labels: vec![], listings: vec![listing("uk")],
         });
-        let floor = if !facts.listings.is_empty() && facts.listings.iter().any(|l| l.entry.list.as_str() == "ofac-sdn") {
+        let minimum = if !facts.listings.is_empty() && facts.listings.iter().any(|l| l.entry.list.as_str() == "ofac-sdn") {
             1000
         } else if facts.same_key.is_empty() {
             500
@@ -228,7 +228,7 @@ proptest! {
             900
         };
         facts.labels = benign;
-        prop_assert!(tenths(&judge(&facts)) >= floor);
+        prop_assert!(tenths(&judge(&facts)) >= minimum);
     }
 
     #[test]
@@ -236,9 +236,9 @@ proptest! {
         let labels: Vec<_> = labels.into_iter().map(|label| Label { tier: label.tier.max(weakest), ..label }).collect();
         let source: Vec<_> = source.into_iter().map(|part| FlowPart { tier: part.tier.max(weakest), ..part }).collect();
         let answer = money(source, vec![], labels);
-        let floored = answer.scoring_components.iter().any(|c| c.kind == assay_engine::assessment::ComponentKind::MinimumScoreRule);
+        let raised = answer.scoring_components.iter().any(|c| c.kind == assay_engine::assessment::ComponentKind::MinimumScoreRule);
         let cap = Policy::default().cap(weakest).tenths();
-        prop_assert!(tenths(&answer) <= cap || (floored && tenths(&answer) == 500));
+        prop_assert!(tenths(&answer) <= cap || (raised && tenths(&answer) == 500));
     }
 }
 
