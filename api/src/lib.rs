@@ -32,7 +32,7 @@ pub use self::{
         listener::{ListenerSettings, serve},
         tls::{Tls, TlsError, TlsFiles},
     },
-    metrics::{LimiterOutcome, Metrics, Part},
+    metrics::{Dependency, LimiterOutcome, Metrics},
     request::{
         address_hash::{AddressHashKeyError, AddressHasher},
         cors::Cors,

@@ -108,20 +108,20 @@ impl LimiterOutcome {
 
 /// External dependency of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Dependency {
     /// The database.
-    Store,
+    Database,
     /// The database of chain graphs, if they have one of their own.
-    Graphs,
+    GraphDatabase,
     /// Redis or Valkey.
     Redis,
 }
 
-impl Part {
+impl Dependency {
     const fn as_str(self) -> &'static str {
         match self {
-            Self::Store => "database",
-            Self::Graphs => "graph_database",
+            Self::Database => "database",
+            Self::GraphDatabase => "graph_database",
             Self::Redis => "redis",
         }
     }
@@ -321,8 +321,8 @@ impl Metrics {
     }
 
     /// Records whether the last request to a dependency succeeded.
-    pub fn reachable(&self, part: Part, answered: bool) {
-        let labels = DependencyLabels { dependency: part.as_str() };
+    pub fn reachable(&self, dependency: Dependency, answered: bool) {
+        let labels = DependencyLabels { dependency: dependency.as_str() };
         self.reachable.get_or_create(&labels).set(i64::from(answered));
     }
 
@@ -344,12 +344,12 @@ impl Metrics {
     pub fn print(&self, service: &Service) -> String {
         let (intel, now) = (service.intel(), service.clock.now());
         self.ready.set(i64::from(!service.is_draining() && !service.is_key_data_stale()));
-        self.reachable(Part::Store, service.store_reachable());
+        self.reachable(Dependency::Database, service.store_reachable());
         if let Some(answered) = service.graph_database_reachable() {
-            self.reachable(Part::Graphs, answered);
+            self.reachable(Dependency::GraphDatabase, answered);
         }
         if let Some(link) = service.redis() {
-            self.reachable(Part::Redis, link.is_connected());
+            self.reachable(Dependency::Redis, link.is_connected());
             self.redis_commands.inner().store(link.commands(), Ordering::Relaxed);
             self.redis_timeouts.inner().store(link.unanswered(), Ordering::Relaxed);
         }
