@@ -57,7 +57,7 @@ pub(super) fn run(args: &AddressArgs) -> Result<Done, Failure> {
             all_valid &= print(&mut output, args, text)?;
         }
     }
-    Ok(if args.exit_code && !all_valid { Done::Code(3) } else { Done::Well })
+    Ok(if args.exit_code && !all_valid { Done::Code(3) } else { Done::Success })
 }
 
 fn print(output: &mut Output, args: &AddressArgs, text: &str) -> Result<bool, Failure> {

@@ -36,5 +36,5 @@ pub(super) async fn run(args: &ApplyArgs, context: &Context) -> Result<Done, Fai
     for (manifest, outcome) in applied {
         writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

@@ -69,7 +69,7 @@ pub(super) async fn backup(args: &BackupArgs, context: &Context) -> Result<Done,
     store.back_up(&args.file).await?;
     store.close().await;
     writeln!(output(), "written to {}", args.file.display())?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Done, Failure> {
@@ -96,7 +96,7 @@ pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Don
     reconcile(&store, &list, args.trust_keys, now, &mut output).await?;
     store.close().await;
     writeln!(output, "restored from {}", args.file.display())?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// Revokes the keys that were, or may have been, revoked since the store was backed up.

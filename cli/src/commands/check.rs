@@ -106,7 +106,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
         write!(output, "{text}")?;
     }
     Ok(match (args.exit_code, assessment.verdict) {
-        (false, _) | (true, Verdict::Allow) => Done::Well,
+        (false, _) | (true, Verdict::Allow) => Done::Success,
         (true, Verdict::Review) => Done::Code(10),
         (true, Verdict::Block) => Done::Code(11),
         (true, Verdict::Indeterminate) => Done::Code(12),

@@ -171,7 +171,7 @@ async fn labels(args: LabelsArgs, context: &Context) -> Result<Done, Failure> {
             target.flush()?;
         }
     }
-    failure.map_or(Ok(Done::Well), Err)
+    failure.map_or(Ok(Done::Success), Err)
 }
 
 /// The values of a label, in the order of the columns.
@@ -235,7 +235,7 @@ async fn listings(args: ListingsArgs, context: &Context) -> Result<Done, Failure
         }
     }
     target.flush()?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 fn rows(intel: &Intel, only: Option<ChainId>) -> impl Iterator<Item = Row<'_>> {

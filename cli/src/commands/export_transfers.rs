@@ -93,7 +93,7 @@ pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<Done, 
     }
     outcome?;
     writer.flush()?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 fn write_rows(

@@ -176,5 +176,5 @@ async fn ingest(request: &ImportRequest, json: bool, context: &Context) -> Resul
     } else {
         write!(output, "{}", import_outcome(&request.source, &outcome, text_width()))?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

@@ -168,7 +168,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
     } else {
         writeln!(output, "{}", summary(chain, &report))?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 fn summary(chain: ChainId, report: &IngestReport) -> String {

@@ -32,11 +32,11 @@ pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Fail
         let rows: Vec<Value> = jobs.iter().map(row).collect();
         let text = serde_json::to_string_pretty(&rows).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     if jobs.is_empty() {
         writeln!(output, "no background job yet: `assay serve` enqueues them")?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     let header = ["KIND", "KEY", "STATUS", "DUE", "SUCCEEDED", "FAILURES", "ERROR"];
     let rows = jobs.iter().map(|job| {
@@ -52,7 +52,7 @@ pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Fail
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
     write!(output, "{}", table(&rows, output_width()))?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// Time at which a job is due; empty if the job has ended.

@@ -145,7 +145,7 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
         KeysCommand::Reconcile(args) => {
             let list = context.revocations();
             reconcile(&*store, &list, args.trust_keys, now, &mut output()).await?;
-            Ok(Done::Well)
+            Ok(Done::Success)
         }
         KeysCommand::Revoke(args) => {
             store.revoke_key(&args.id, now).await?;
@@ -155,7 +155,7 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
                 revoked_keys::publish(&link, &prefix, &args.id).await;
             }
             writeln!(output(), "{} revoked", args.id)?;
-            Ok(Done::Well)
+            Ok(Done::Success)
         }
     }
 }
@@ -238,7 +238,7 @@ async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Resu
     if args.json {
         let text = serde_json::to_string_pretty(&chosen).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     let header = ["ID", "TENANT", "NAME", "STATE", "SCOPES", "CREATED", "EXPIRES", "LAST USED"]
         .map(str::to_owned);
@@ -257,7 +257,7 @@ async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Resu
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     write!(output, "{}", table(&rows, output_width()))?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 fn later(now: Timestamp, time: Period) -> Result<Timestamp, Failure> {
@@ -280,5 +280,5 @@ fn show(key: &ApiKey, record: &KeyRecord, json: bool, now: Timestamp) -> Result<
             record.tenant
         )?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

@@ -113,7 +113,7 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
         }
         LabelsCommand::Suppressed(args) => list(&store.suppressions().await?, args.json)?,
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 fn parse(chain: ChainId, address: &str) -> Result<CanonicalAddress, Failure> {

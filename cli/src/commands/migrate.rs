@@ -46,7 +46,7 @@ pub(super) struct MigrateArgs {
 pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, Failure> {
     if args.print_roles {
         output().write_all(roles_sql().as_bytes())?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     if args.print_graph_roles {
         output().write_all(graph_roles_sql().as_bytes())?;
@@ -77,7 +77,7 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, F
         writeln!(output(), "the database of the chain graphs is ready (chains: {chains})")?;
         report(roles, "the roles of the graph database", "--print-graph-roles")?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// Prints the state of the roles of a database, and how to create them if they are missing.

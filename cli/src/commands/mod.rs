@@ -127,7 +127,8 @@ enum Command {
 /// The result of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Done {
-    Well,
+    /// Success, with exit code 0.
+    Success,
     /// Success with an exit code of its own.
     Code(u8),
 }
@@ -306,7 +307,7 @@ pub fn run() -> ExitCode {
         done
     });
     match outcome {
-        Ok(Done::Well) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Ok(Done::Success) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Ok(Done::Code(code)) => ExitCode::from(code),
         Err(failure) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
@@ -360,7 +361,7 @@ async fn execute(
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "assay", &mut script);
             output().write_all(&script)?;
-            Ok(Done::Well)
+            Ok(Done::Success)
         }
     }
 }

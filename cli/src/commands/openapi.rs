@@ -15,5 +15,5 @@ pub(super) fn run() -> Result<Done, Failure> {
     let text = serde_json::to_string_pretty(&openapi::document())
         .map_err(|error| Failure::Failed(error.to_string()))?;
     writeln!(output(), "{text}")?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

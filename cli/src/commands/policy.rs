@@ -113,5 +113,5 @@ pub(super) async fn run(command: PolicyCommand, context: &Context) -> Result<Don
         writeln!(summary, "{count} from {old} to {new}")?;
     }
     writeln!(summary, "{same} unchanged, {wrong} not valid")?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

@@ -32,5 +32,5 @@ pub(super) fn run(args: &ProbeArgs) -> Result<Done, Failure> {
     let answer = agent.get(url).call();
     let answer = answer.map_err(|error| Failure::Failed(format!("{url}: {error}")))?;
     writeln!(output(), "{url} responds {}", answer.status().as_u16())?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }

@@ -106,7 +106,7 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
     }
     writer.finish()?;
     progress.finish();
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// The columns that each row gains.

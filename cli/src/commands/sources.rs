@@ -41,11 +41,11 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
     if args.json {
         let text = serde_json::to_string_pretty(&sources).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     if sources.is_empty() {
         writeln!(output, "no sources: import a list with `assay ingest sanctions`")?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     let header = ["SOURCE", "LISTS", "PUBLISHED", "VERIFIED", "ENTRIES", "STATE", "DIGEST"]
         .map(str::to_owned);
@@ -67,7 +67,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     write!(output, "{}", table(&rows, output_width()))?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 fn state(source: &AssessedSource) -> String {

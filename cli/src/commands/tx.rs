@@ -93,7 +93,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
     } else {
         write!(output, "{}", draw(args.chain, &transaction, &shown))?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// Looks up the entities of addresses.

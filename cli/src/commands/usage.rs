@@ -65,7 +65,7 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, F
         let rows: Vec<Value> = counts.iter().map(row).collect();
         let text = serde_json::to_string_pretty(&rows).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     let header = ["TENANT", "DAY", "KEY", "PLAN", "OPERATION", "VERDICT", "COUNT"];
     let rows = counts.iter().map(|UsageCount { charged, count }| {
@@ -81,7 +81,7 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, F
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
     write!(output, "{}", table(&rows, output_width()))?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 fn row(UsageCount { charged, count }: &UsageCount) -> Value {
@@ -114,7 +114,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
             forget(tenant, &*store, &context.revocations(), now).await?;
             writeln!(output, "{tenant}: deleted")?;
         }
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     let is_known = |name: &&Name| {
         directory.tenants.contains_key(*name) || directory.former_tenants.contains_key(*name)
@@ -139,7 +139,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
         writeln!(output, "on-demand responses: {fetched} older than {COMMON_RETENTION}")?;
         writeln!(output, "ended background jobs: {jobs} older than {COMMON_RETENTION}")?;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 impl From<PurgeError> for Failure {

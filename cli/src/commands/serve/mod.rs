@@ -172,7 +172,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     if let Some(collector) = &context.collector {
         collector.send_last_metrics(print()).await;
     }
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// Requests a refresh whenever a database notifies of a change, until it is dropped.

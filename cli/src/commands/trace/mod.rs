@@ -186,7 +186,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
     let mut output = output();
     if args.dot {
         write!(output, "{}", dot::graph(&subject, &traced))?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     if args.json {
         let shown = Shown {
@@ -198,7 +198,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
         };
         let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     let drawn: Vec<TracedDirection<'_>> = traced.iter().map(drawn_direction).collect();
     let text = render::trace(
@@ -211,7 +211,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
         text_width(),
     );
     write!(output, "{text}")?;
-    Ok(Done::Well)
+    Ok(Done::Success)
 }
 
 /// The parts of a direction with at least a share, the largest first.
