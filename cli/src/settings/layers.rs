@@ -65,6 +65,15 @@ pub struct Layers {
     defaults: BTreeMap<&'static str, String>,
 }
 
+/// Former names of settings, each with its new name.
+pub(crate) const RENAMED: [(&str, &str); 2] =
+    [("max-directory-age", "max-key-data-age"), ("max-snapshot-age", "max-intel-age")];
+
+/// The new name of a renamed setting.
+fn renamed(old: &str) -> Option<&'static str> {
+    RENAMED.iter().find(|(known, _)| *known == old).map(|(_, new)| *new)
+}
+
 /// The variable of a setting.
 fn variable(name: &str) -> String {
     format!("ASSAY_{}", name.to_ascii_uppercase().replace('-', "_"))
@@ -76,10 +85,11 @@ impl Layers {
         self.flags.extend(value.map(|value| (name, value)));
     }
 
-    /// Adds the environment; variables that name no setting are ignored.
+    /// Adds the environment; variables that name no setting, present or former, are ignored.
     pub fn environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
+        let names = DEFINITIONS.iter().map(|definition| definition.name);
         let ours: Vec<String> =
-            DEFINITIONS.iter().map(|definition| variable(definition.name)).collect();
+            names.chain(RENAMED.iter().map(|(old, _)| *old)).map(variable).collect();
         self.variables.extend(variables.filter(|(name, _)| ours.contains(name)));
     }
 
@@ -112,17 +122,30 @@ impl Layers {
         self.defaults.insert(name, value.to_owned());
     }
 
-    /// Unknown keys of the file.
+    /// Unknown keys of the file, and former names in any layer.
     pub(super) fn unknown(&self) -> Vec<SettingProblem> {
         let known = |key: &str| DEFINITIONS.iter().any(|definition| definition.name == key);
-        self.file
-            .keys()
-            .filter(|key| !known(key))
-            .map(|key| SettingProblem {
-                origin: Origin::File { file: self.file_name.clone(), key: key.clone() },
-                message: "there is no such setting".into(),
-            })
-            .collect()
+        let keys = self.file.keys().filter(|key| !known(key)).map(|key| SettingProblem {
+            origin: Origin::File { file: self.file_name.clone(), key: key.clone() },
+            message: renamed(key).map_or_else(
+                || "there is no such setting".into(),
+                |new| format!("was renamed to {new}"),
+            ),
+        });
+        let former = RENAMED.iter().flat_map(|(old, new)| {
+            let flag = self.flags.contains_key(old).then(|| SettingProblem {
+                origin: Origin::Flag(old),
+                message: format!("was renamed to --{new}"),
+            });
+            let name = variable(old);
+            let set = self.variables.contains_key(&name);
+            let variable = set.then(|| SettingProblem {
+                message: format!("was renamed to {}", variable(new)),
+                origin: Origin::Variable(name),
+            });
+            flag.into_iter().chain(variable)
+        });
+        keys.chain(former).collect()
     }
 
     /// A setting's text and where it was found.

@@ -55,6 +55,28 @@ fn all_that_is_wrong_is_said_at_once_with_its_place() {
 }
 
 #[test]
+fn a_former_name_is_refused_with_the_new_one() {
+    let layers = layers(
+        &[("max-directory-age", "1m"), ("max-snapshot-age", "1m")],
+        &[("ASSAY_MAX_DIRECTORY_AGE", "1m"), ("ASSAY_MAX_SNAPSHOT_AGE", "1m")],
+        "max-directory-age = \"1m\"\nmax-snapshot-age = \"1m\"\n",
+    );
+    let problems: Vec<String> =
+        Settings::resolve(&layers).unwrap_err().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        [
+            "assay.toml: max-directory-age: was renamed to max-key-data-age",
+            "assay.toml: max-snapshot-age: was renamed to max-intel-age",
+            "--max-directory-age: was renamed to --max-key-data-age",
+            "ASSAY_MAX_DIRECTORY_AGE: was renamed to ASSAY_MAX_KEY_DATA_AGE",
+            "--max-snapshot-age: was renamed to --max-intel-age",
+            "ASSAY_MAX_SNAPSHOT_AGE: was renamed to ASSAY_MAX_INTEL_AGE",
+        ]
+    );
+}
+
+#[test]
 fn where_redis_is_may_stand_in_a_file_and_is_said_once() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().to_str().unwrap();
