@@ -172,7 +172,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
 }
 
 fn summary(chain: ChainId, report: &IngestReport) -> String {
-    let tip = match report.tip {
+    let tip = match report.latest_block_height {
         Some(tip) => format!("up to block {tip}"),
         None => "nothing recorded".to_owned(),
     };
@@ -181,8 +181,9 @@ fn summary(chain: ChainId, report: &IngestReport) -> String {
         counted(report.blocks, "block", "blocks"),
         counted(report.transactions, "transaction", "transactions")
     );
-    for (height, gone) in &report.reorganisations {
-        let blocks = counted(*gone, "block", "blocks");
+    for reorganization in &report.reorganizations {
+        let blocks = counted(reorganization.removed_blocks, "block", "blocks");
+        let height = reorganization.last_common_height;
         let _ = write!(text, "\n  reorganization: {blocks} above {height} removed");
     }
     text
@@ -216,7 +217,8 @@ impl Shown {
     fn so_far(&self) -> IngestReport {
         IngestReport {
             blocks: self.done.load(Ordering::Relaxed),
-            tip: Some(self.reached.load(Ordering::Relaxed)).filter(|height| *height > 0),
+            latest_block_height: Some(self.reached.load(Ordering::Relaxed))
+                .filter(|height| *height > 0),
             ..IngestReport::default()
         }
     }

@@ -142,7 +142,7 @@ fn line(entry: &ReportedEntry) -> String {
 fn rejections(page: &mut Page, rejected: &[Rejected]) {
     let lines: Vec<_> = rejected
         .iter()
-        .map(|rejected| format!("rejected {}: {}", rejected.place, rejected.reason))
+        .map(|rejected| format!("rejected {}: {}", rejected.position, rejected.reason))
         .collect();
     rows(page, &lines, "rejected");
 }
@@ -219,7 +219,7 @@ mod tests {
             change: LabelChange { added: 42_620, removed: 0, unchanged: 0 },
             rejected: vec![
                 Rejected {
-                    place: "etherscan.json, entry 7".to_owned(),
+                    position: "etherscan.json, entry 7".to_owned(),
                     reason: "not an address of eth: the address is empty ".repeat(3),
                 };
                 12

@@ -138,9 +138,9 @@ fn a_chain_may_begin_anywhere_and_says_what_it_does_not_know() {
     };
     // In steps, and going on where it stopped.
     let first = run(&["--from", "120", "--to", "125", "--json"]).ok().json();
-    assert_eq!((&first["blocks"], &first["tip"]), (&6.into(), &125.into()));
+    assert_eq!((&first["blocks"], &first["latest_block_height"]), (&6.into(), &125.into()));
     let rest = run(&["--json"]).ok().json();
-    assert_eq!((&rest["blocks"], &rest["tip"]), (&(146 - 125).into(), &146.into()));
+    assert_eq!((&rest["blocks"], &rest["latest_block_height"]), (&(146 - 125).into(), &146.into()));
     let nothing = run(&["--json"]).ok().json();
     assert_eq!(nothing["blocks"], 0);
     let other = run(&["--from", "100"]);
@@ -216,7 +216,13 @@ fn a_reorganisation_between_two_runs_is_taken_back() {
     let _ = ingest(directory.path(), &["--esplora", &server.url()]).ok();
     server.set_blocks(blocks(&scenario, Moment::End));
     let run = ingest(directory.path(), &["--esplora", &server.url(), "--json"]).ok();
-    assert_eq!(run.json()["reorganisations"], serde_json::json!([[130, 12]]), "{}", run.stdout);
+    let reorganization = serde_json::json!({ "last_common_height": 130, "removed_blocks": 12 });
+    assert_eq!(
+        run.json()["reorganizations"],
+        serde_json::json!([reorganization]),
+        "{}",
+        run.stdout
+    );
     assert!(run.stderr.contains("no longer part of the chain"), "{}", run.stderr);
     let straight = prepared(&scenario);
     let _ = ingest(straight.path(), &["--esplora", &server.url()]).ok();
@@ -225,7 +231,10 @@ fn a_reorganisation_between_two_runs_is_taken_back() {
     // A source that knows less changes nothing.
     server.behave(|behaviour| behaviour.lag = 9);
     let run = ingest(directory.path(), &["--esplora", &server.url(), "--json"]).ok();
-    assert_eq!((&run.json()["blocks"], &run.json()["tip"]), (&0.into(), &146.into()));
+    assert_eq!(
+        (&run.json()["blocks"], &run.json()["latest_block_height"]),
+        (&0.into(), &146.into())
+    );
     assert!(run.stderr.contains("lags behind"), "{}", run.stderr);
 }
 

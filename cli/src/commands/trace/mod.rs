@@ -101,7 +101,7 @@ const PATHS: usize = 1_000;
 struct Shown<'a> {
     blockchain: ChainId,
     address: &'a str,
-    tip_height: u64,
+    latest_block_height: u64,
     complete: bool,
     directions: Vec<ShownDirection<'a>>,
 }
@@ -192,7 +192,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
         let shown = Shown {
             blockchain: args.chain,
             address: subject.as_str(),
-            tip_height: facts.tip.height,
+            latest_block_height: facts.tip.height,
             complete: facts.flows.complete,
             directions: traced.iter().map(shown_direction).collect(),
         };

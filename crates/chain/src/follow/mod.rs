@@ -56,9 +56,18 @@ pub struct IngestReport {
     /// Number of their transactions.
     pub transactions: u64,
     /// Height of the newest recorded block.
-    pub tip: Option<u64>,
-    /// Reorganisations: the height of the last common block, and the number of blocks rolled back.
-    pub reorganisations: Vec<(u64, u64)>,
+    pub latest_block_height: Option<u64>,
+    /// Reorganisations, in their order.
+    pub reorganizations: Vec<Reorganization>,
+}
+
+/// A reorganisation of the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reorganization {
+    /// Height of the last block that both branches share.
+    pub last_common_height: u64,
+    /// Number of recorded blocks that were removed.
+    pub removed_blocks: u64,
 }
 
 /// An observer of the progress of an ingest.

@@ -10,7 +10,9 @@ use assay_system::Clock;
 use assay_telemetry::stage;
 use tracing::Instrument;
 
-use super::{IngestError, IngestObserver, IngestReport, IngestRequest, reader::Reader};
+use super::{
+    IngestError, IngestObserver, IngestReport, IngestRequest, Reorganization, reader::Reader,
+};
 use crate::SourceError;
 
 /// Delay after a transient failure; doubled with each further one...
@@ -94,7 +96,7 @@ impl Run<'_> {
             wait = (wait * 2).min(LONGEST_WAIT);
         }
         self.complete_backfill().await?;
-        self.report.tip = self.writer.tip().map(|tip| tip.block.height);
+        self.report.latest_block_height = self.writer.tip().map(|tip| tip.block.height);
         Ok(self.report)
     }
 
@@ -174,7 +176,9 @@ impl Run<'_> {
         let tip = self.writer.tip().map_or(height, |tip| tip.block.height);
         self.writer.roll_back(height).await?;
         let gone = tip.saturating_sub(height);
-        self.report.reorganisations.push((height, gone));
+        self.report
+            .reorganizations
+            .push(Reorganization { last_common_height: height, removed_blocks: gone });
         self.observer.notice(&format!(
             "reorganisation: {gone} blocks above {height} are no longer part of the chain and were \
              rolled back"

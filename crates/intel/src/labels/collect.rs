@@ -70,14 +70,14 @@ impl<'a> Collector<'a> {
     pub(crate) fn keep(
         &mut self,
         claim: Claim<'_>,
-        place: impl FnOnce() -> String,
+        position: impl FnOnce() -> String,
     ) -> Result<(), FileError> {
         match self.label(claim) {
             Ok(entry) => {
                 self.distinct.push(&mut self.set.labels, entry);
                 check(self.set.labels.len(), MAX_LABELS, "labels")
             }
-            Err(reason) => self.reject(place(), reason),
+            Err(reason) => self.reject(position(), reason),
         }
     }
 
@@ -138,8 +138,8 @@ impl<'a> Collector<'a> {
         shared
     }
 
-    pub(crate) fn reject(&mut self, place: String, reason: String) -> Result<(), FileError> {
-        self.set.rejected.push(Rejected { place, reason });
+    pub(crate) fn reject(&mut self, position: String, reason: String) -> Result<(), FileError> {
+        self.set.rejected.push(Rejected { position, reason });
         check(self.set.rejected.len(), MAX_REJECTED, "rejected labels")
     }
 

@@ -85,16 +85,16 @@ impl<'a> Row<'a> {
         line: u64,
         collector: &mut Collector<'_>,
     ) -> Result<(), FileError> {
-        let place = format!("{}, line {line}", collector.file);
+        let position = format!("{}, line {line}", collector.file);
         match self.claim() {
             Ok((claim, known)) => {
                 if !known && let Some(term) = claim.term {
                     collector.unknown(term)?;
                 }
-                collector.keep(claim, || place)
+                collector.keep(claim, || position)
             }
             Err(LabelAddressError::Unsupported(code)) => collector.unsupported(&code),
-            Err(LabelAddressError::Invalid(reason)) => collector.reject(place, reason),
+            Err(LabelAddressError::Invalid(reason)) => collector.reject(position, reason),
         }
     }
 

@@ -28,8 +28,8 @@ pub struct Publication {
 /// A row that could not be imported.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Rejected {
-    /// Position: the party and the row.
-    pub place: String,
-    /// Why.
+    /// Position in the input, such as `labels.csv, line 2`.
+    pub position: String,
+    /// Reason for the rejection.
     pub reason: String,
 }

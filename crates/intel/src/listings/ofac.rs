@@ -98,7 +98,7 @@ impl Addresses {
     ) {
         if text.trim().is_empty() {
             self.rejected.push(Rejected {
-                place: format!("party {party}, {asset_code}"),
+                position: format!("party {party}, {asset_code}"),
                 reason: "the address is empty".into(),
             });
         } else {
@@ -209,7 +209,7 @@ impl Parties {
         for party in self.with_addresses {
             if party.listed.is_empty() {
                 rejected.push(Rejected {
-                    place: format!("party {}", party.entity.id),
+                    position: format!("party {}", party.entity.id),
                     reason: "no list in the file names it".into(),
                 });
             }

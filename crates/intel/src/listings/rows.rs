@@ -186,7 +186,7 @@ impl Rows {
 
     fn reject(&mut self, line: u64, reason: String) -> Result<(), FileError> {
         self.check_count()?;
-        self.rejected.push(Rejected { place: format!("line {line}"), reason });
+        self.rejected.push(Rejected { position: format!("line {line}"), reason });
         Ok(())
     }
 

@@ -114,8 +114,8 @@ fn names(file: FormatFile<'_>, chain: ChainId, source: &SourceId) -> Result<Labe
                 set.labels.push(AddressLabel { address, label });
             }
             Err(error) => {
-                let place = format!("line {}", index + 1);
-                set.rejected.push(Rejected { place, reason: error.to_string() });
+                let position = format!("line {}", index + 1);
+                set.rejected.push(Rejected { position, reason: error.to_string() });
             }
         }
     }

@@ -77,9 +77,9 @@ fn the_same_rows_give_the_same_publication() {
     assert_eq!(entry.entity.listed_on, Some(date(2024, 1, 2)));
     assert_eq!(entry.expires_on, Some(date(2027, 1, 1)));
     assert_eq!(from_table.entries[1].list_name, "uk-sanctions", "for want of a better name");
-    for (publication, place) in [(&from_table, "line 7"), (&from_lines, "line 4")] {
+    for (publication, position) in [(&from_table, "line 7"), (&from_lines, "line 4")] {
         assert_eq!(publication.rejected.len(), 1);
-        assert_eq!(publication.rejected[0].place, place);
+        assert_eq!(publication.rejected[0].position, position);
         assert_eq!(publication.rejected[0].reason, "`address` is missing");
     }
 }
@@ -98,13 +98,14 @@ fn bad_rows_are_rejected_with_their_line() {
         let bad = with(field, value.clone());
         let publication = json_of(format!("{}\n\n{bad}\n", row())).unwrap();
         assert_eq!((publication.entries.len(), publication.rejected.len()), (1, 1), "{bad}");
-        assert_eq!(publication.rejected[0].place, "line 3");
+        assert_eq!(publication.rejected[0].position, "line 3");
         assert!(publication.rejected[0].reason.starts_with(reason) || reason.starts_with("write"));
         assert!(publication.rejected[0].reason.contains(reason), "{:?}", publication.rejected);
     }
     let publication = csv_of(format!("{HEADER}\n,7,A,XBT,1\n\"a\nb\",7,A,XBT,1\n{ROW}\n")).unwrap();
-    let places: Vec<_> = publication.rejected.iter().map(|rejected| &*rejected.place).collect();
-    assert_eq!((publication.entries.len(), places), (1, vec!["line 2", "line 3"]));
+    let positions: Vec<_> =
+        publication.rejected.iter().map(|rejected| &*rejected.position).collect();
+    assert_eq!((publication.entries.len(), positions), (1, vec!["line 2", "line 3"]));
 }
 
 #[test]

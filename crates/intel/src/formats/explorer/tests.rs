@@ -106,9 +106,9 @@ fn keys_that_are_no_addresses_are_rejected_and_unknown_words_counted() {
             "{ADDRESS}": {{"name": "", "labels": ["meme", "gaming"]}}}}"#
     );
     let set = read_json(&json).unwrap();
-    assert_eq!(set.rejected[0].place, "etherscan.json, entry 1");
+    assert_eq!(set.rejected[0].position, "etherscan.json, entry 1");
     assert_eq!(set.rejected[0].reason, "no address of eth: the address is empty");
-    assert_eq!(set.rejected[1].place, "etherscan.json, entry 2");
+    assert_eq!(set.rejected[1].position, "etherscan.json, entry 2");
     assert_eq!(set.labels.len(), 1);
     let words: Vec<_> = set.unknown_terms.keys().map(String::as_str).collect();
     assert_eq!(words, ["gaming", "meme"]);

@@ -22,7 +22,7 @@ fn rejected(set: Result<LabelSet, String>) -> String {
     let set = set.unwrap();
     assert_eq!(set.labels, []);
     let [rejected] = &*set.rejected else { panic!("{:?}", set.rejected) };
-    assert_eq!(rejected.place, "l.csv, line 2");
+    assert_eq!(rejected.position, "l.csv, line 2");
     rejected.reason.clone()
 }
 

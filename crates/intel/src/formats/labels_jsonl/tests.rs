@@ -34,7 +34,7 @@ fn a_bad_value_rejects_its_line() {
     )
     .unwrap();
     assert_eq!(set.labels, []);
-    assert_eq!(set.rejected[0].place, "l.jsonl, line 1");
+    assert_eq!(set.rejected[0].position, "l.jsonl, line 1");
     assert_eq!(set.rejected[0].reason, "`category` is empty");
     assert_eq!(
         set.rejected[1].reason,

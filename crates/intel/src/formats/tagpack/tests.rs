@@ -76,7 +76,7 @@ fn the_newest_day_on_which_anything_was_written_down_is_the_sets() {
     let text = format!("{HEADER}\ntags:\n{}{late}{}", tag("2019-01-01"), tag("soon"));
     let set = read_pack(&text).unwrap();
     assert_eq!(set.published_on, Some(jiff::civil::date(2023, 8, 16)));
-    assert_eq!(set.rejected[0].place, "p.yaml, tag 3, line 16");
+    assert_eq!(set.rejected[0].position, "p.yaml, tag 3, line 16");
     assert_eq!(set.rejected[0].reason, "`lastmod` is not a date: write it as 2024-01-31");
 }
 
@@ -137,7 +137,7 @@ fn what_is_no_address_is_rejected_and_what_is_elsewhere_counted() {
          ' {ADDRESS} '\n  currency: XBT\n"
     );
     let set = read_pack(&text).unwrap();
-    let rejected: Vec<_> = set.rejected.iter().map(|r| (&*r.place, &*r.reason)).collect();
+    let rejected: Vec<_> = set.rejected.iter().map(|r| (&*r.position, &*r.reason)).collect();
     assert_eq!(rejected[0].0, "p.yaml, tag 1, line 3");
     assert_eq!(rejected[0].1, "neither `currency` nor `network` names the chain");
     assert_eq!(rejected[1], ("p.yaml, tag 2, line 4", "the tag has no `address`"));
