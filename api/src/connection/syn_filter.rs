@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 ///
 /// # Errors
 ///
-/// If the system does not support socket filters.
+/// Returns an error if the system does not support socket filters.
 #[cfg(target_os = "linux")]
 pub fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
     use socket2::{SockFilter, SockRef};

@@ -140,7 +140,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// If they cannot be read or used.
+    /// Returns an error if they cannot be read or used.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         let pair = files.read()?;
         let certified_key = files.certified_key(&pair)?;
@@ -152,7 +152,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// If the TLS library does not support these versions.
+    /// Returns an error if the TLS library does not support these versions.
     pub fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(&self.current) as _;

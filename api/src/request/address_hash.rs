@@ -53,7 +53,7 @@ impl AddressHasher {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or the key is too short.
+    /// Returns an error if the file cannot be read or the key is too short.
     pub fn read(path: &Path) -> Result<Self, AddressHashKeyError> {
         let shown = || path.display().to_string();
         let bytes = std::fs::read(path)

@@ -38,7 +38,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
     ///
     /// # Errors
     ///
-    /// A problem that says what is wrong with the body, and in which field.
+    /// Returns a problem that describes the error and names the field.
     pub(crate) async fn read(self, limit: usize, time: Duration) -> Result<T, Problem> {
         read_json(&self.headers, self.body, limit, time).await
     }
@@ -67,7 +67,7 @@ impl<T> JsonLinesBody<T> {
     ///
     /// # Errors
     ///
-    /// A problem if the body is not JSON lines by its type.
+    /// Returns a problem if the media type of the body is not JSON lines.
     pub(crate) fn open(self) -> Result<Body, Problem> {
         row::require_type(&self.headers)?;
         Ok(self.body)

@@ -130,7 +130,7 @@ pub struct AccountKey {
 ///
 /// # Errors
 ///
-/// If its keys cannot be read.
+/// Returns an error if its keys cannot be read.
 pub async fn show_account(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,

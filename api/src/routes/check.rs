@@ -63,7 +63,7 @@ pub struct CheckResponse<'a> {
 ///
 /// # Errors
 ///
-/// A problem that says what is wrong with the request.
+/// Returns a problem that describes the error in the request.
 pub async fn check_address(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,

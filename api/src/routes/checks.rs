@@ -26,7 +26,7 @@ pub struct CheckPath {
 ///
 /// # Errors
 ///
-/// If there is none, or its retention period is over.
+/// Returns an error if there is none, or its retention period is over.
 pub async fn show_check(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,

@@ -27,7 +27,8 @@ pub async fn healthz() -> Json<Health> {
 ///
 /// # Errors
 ///
-/// [`Code::Unavailable`] while draining, [`Code::KeyDataStale`] if API keys cannot be verified.
+/// Returns [`Code::Unavailable`] while draining, [`Code::KeyDataStale`] if API keys cannot be
+/// verified.
 pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Refusal> {
     if app.service.is_draining() {
         return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere").into());

@@ -74,7 +74,7 @@ pub struct ScreenResponse {
 ///
 /// # Errors
 ///
-/// If the `Content-Type` is not NDJSON. Errors of a row are in its answer.
+/// Returns an error if the `Content-Type` is not NDJSON. Errors of a row are in its answer.
 pub async fn screen_rows(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,

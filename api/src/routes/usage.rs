@@ -70,7 +70,7 @@ pub struct UsageRow {
 ///
 /// # Errors
 ///
-/// A problem that says what is wrong with the days.
+/// Returns a problem that describes an invalid day.
 pub async fn show_usage(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
