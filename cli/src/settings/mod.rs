@@ -150,7 +150,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// The problem with the file or its URL. The message does not contain the URL.
+    /// Returns the problem with the file or its URL. The message does not contain the URL.
     pub fn read_redis_url(&mut self) -> Result<(), String> {
         let Some(path) = &self.redis_url_file else { return Ok(()) };
         let wrong = |detail: &str| format!("redis-url-file {}: {detail}", path.display());

@@ -21,7 +21,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// All invalid settings.
+    /// Returns all invalid settings.
     pub fn resolve(layers: &Layers) -> Result<Self, Vec<SettingProblem>> {
         let mut problems = layers.unknown();
         let mut take = Taker { layers, problems: &mut problems };

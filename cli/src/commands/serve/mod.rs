@@ -118,7 +118,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     let acceptor = tls.as_ref().map(Tls::acceptor).transpose()?;
     let counted = Arc::clone(&app);
     let print = move || counted.metrics.print(&counted.service);
-    // What runs beside requests, and ends when this is dropped.
+    // Tasks that run beside requests, and end when this is dropped.
     let mut beside = JoinSet::new();
     beside.spawn(Refresher::new(Arc::clone(&service), settings.refresh_interval).run());
     for changes in [databases.store.subscribe(), databases.graphs.subscribe()].into_iter().flatten()
@@ -143,7 +143,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     }
     serve_until_stopped(&app, settings, acceptor, listener, admin).await?;
     drop(beside);
-    // Who waits for it may be gone, where it broke down.
+    // The receiver may be gone if its task failed.
     let _ = stop_writing.send(());
     let giving_back = async {
         if let Some(limits) = limits {
