@@ -140,7 +140,7 @@ impl Resolver {
     ///
     /// # Errors
     ///
-    /// If the chain is not of the Bitcoin family.
+    /// Returns an error if the chain is not of the Bitcoin family.
     pub fn new(chain: ChainId, complete: bool) -> Result<Self, ResolveError> {
         let params = ChainParams::of(chain).ok_or(ResolveError::UnsupportedChain(chain))?;
         Ok(Self { chain, params, complete, created: HashMap::new(), spent: HashSet::new() })
@@ -151,7 +151,7 @@ impl Resolver {
     ///
     /// # Errors
     ///
-    /// If the block is invalid. The batch must not be used any further then.
+    /// Returns an error if the block is invalid. The batch must not be used any further then.
     pub fn resolve(
         &mut self,
         mut block: Block,

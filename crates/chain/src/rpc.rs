@@ -147,7 +147,7 @@ impl Rpc {
     ///
     /// # Errors
     ///
-    /// Those of [`Rpc::call`].
+    /// Returns the errors of [`Rpc::call`].
     pub fn calls(&self, method: &str, all: &[Value]) -> Result<Vec<Reply>, SourceError> {
         self.each(method, all, |_, reply| reply.map(ToOwned::to_owned))
     }
@@ -157,7 +157,7 @@ impl Rpc {
     ///
     /// # Errors
     ///
-    /// Those of [`Rpc::call`].
+    /// Returns the errors of [`Rpc::call`].
     pub fn each<T>(
         &self,
         method: &str,

@@ -42,7 +42,7 @@ pub trait BlockSource: Send {
     ///
     /// # Errors
     ///
-    /// If the source fails.
+    /// Returns an error if the source fails.
     fn first(&mut self) -> Result<u64, SourceError> {
         Ok(0)
     }
@@ -51,28 +51,28 @@ pub trait BlockSource: Send {
     ///
     /// # Errors
     ///
-    /// If the source fails.
+    /// Returns an error if the source fails.
     fn tip(&mut self) -> Result<TipRef, SourceError>;
 
     /// The hash of the block at a height; `None` above the tip and below the first block.
     ///
     /// # Errors
     ///
-    /// If the source fails.
+    /// Returns an error if the source fails.
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError>;
 
     /// The block with this hash.
     ///
     /// # Errors
     ///
-    /// If there is none, or it cannot be read.
+    /// Returns an error if there is none, or it cannot be read.
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError>;
 
     /// The block at a height.
     ///
     /// # Errors
     ///
-    /// If there is none, or it cannot be read.
+    /// Returns an error if there is none, or it cannot be read.
     fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
         match self.hash_at(height)? {
             Some(hash) => self.block(&hash),
@@ -85,7 +85,7 @@ pub trait BlockSource: Send {
     ///
     /// # Errors
     ///
-    /// If the first one does not exist or cannot be read.
+    /// Returns an error if the first one does not exist or cannot be read.
     fn blocks(&mut self, from: u64, limit: BatchLimit) -> Result<Vec<Block>, SourceError> {
         let mut blocks = vec![self.block_at(from)?];
         let mut entries: usize = blocks.iter().map(Block::inputs_and_outputs).sum();

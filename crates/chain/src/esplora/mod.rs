@@ -58,7 +58,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// If the chain has no Esplora API.
+    /// Returns an error if the chain has no Esplora API.
     pub fn new(chain: ChainId, server: Server) -> Result<Self, SourceError> {
         let known = |params: &&ChainParams| {
             let header = matches!(params.header, HeaderForm::Plain { .. } | HeaderForm::AuxPow);
@@ -83,7 +83,8 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// If it does not, or serves a test network and those are refused; and as [`Esplora::tip`].
+    /// Returns an error if it does not, or serves a test network and those are refused; and the
+    /// errors of [`Esplora::tip`].
     pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
         let (chain, url) = (self.reader.chain, self.server.url());
         identity::check(chain, url, test_networks, |height| self.hash_at(height))
@@ -93,7 +94,8 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// If the API does not answer, or with invalid data. The same holds for all other requests.
+    /// Returns an error if the API does not answer, or with invalid data. The same holds for all
+    /// other requests.
     pub fn tip(&self) -> Result<TipRef, SourceError> {
         self.newest().map(|newest| TipRef { height: newest.height, hash: newest.hash })
     }
@@ -102,7 +104,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// As [`Esplora::tip`].
+    /// Returns the errors of [`Esplora::tip`].
     pub fn newest(&self) -> Result<BlockRef, SourceError> {
         // By its hash, so that all of it is of the same block.
         let path = "/blocks/tip/hash";
@@ -116,7 +118,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// As [`Esplora::tip`].
+    /// Returns the errors of [`Esplora::tip`].
     pub fn hash_at(&self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
         self.hash(&format!("/block-height/{height}"))
     }
@@ -125,7 +127,8 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// As [`Esplora::tip`]; [`SourceError::NotOnChain`] if there is none with this hash.
+    /// Returns the errors of [`Esplora::tip`]; [`SourceError::NotOnChain`] if there is none with
+    /// this hash.
     pub fn block(&self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let path = block_path(hash);
         let answer = self.block_answer(hash)?;
@@ -169,7 +172,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// As [`Esplora::tip`].
+    /// Returns the errors of [`Esplora::tip`].
     pub fn address(&self, address: &CanonicalAddress) -> Result<AddressStatistics, SourceError> {
         let path = address_path(address);
         let answer: Option<AddressAnswer> = self.json(&path)?;
@@ -181,7 +184,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// As [`Esplora::tip`].
+    /// Returns the errors of [`Esplora::tip`].
     pub fn address_transactions(
         &self,
         address: &CanonicalAddress,
@@ -203,7 +206,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// As [`Esplora::tip`].
+    /// Returns the errors of [`Esplora::tip`].
     pub fn transaction(&self, txid: &Txid) -> Result<Option<ConfirmedTransaction>, SourceError> {
         let path = format!("/tx/{txid}");
         let Some(answer) = self.json::<TransactionAnswer>(&path)? else { return Ok(None) };
@@ -223,7 +226,7 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// As [`Esplora::tip`].
+    /// Returns the errors of [`Esplora::tip`].
     pub fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
         let path = format!("/tx/{txid}/outspends");
         let answers: Option<Vec<OutspendAnswer>> = self.json(&path)?;

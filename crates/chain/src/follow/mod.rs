@@ -82,8 +82,8 @@ pub trait IngestObserver: Send + Sync {
 ///
 /// # Errors
 ///
-/// If the source returns invalid data or fails permanently, or the store fails. An ingest that follows the
-/// chain waits for a source that is unavailable.
+/// Returns an error if the source returns invalid data or fails permanently, or the store fails. An
+/// ingest that follows the chain waits for a source that is unavailable.
 pub async fn ingest(
     graphs: &dyn GraphStore,
     source: Box<dyn BlockSource>,

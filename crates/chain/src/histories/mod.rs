@@ -49,14 +49,14 @@ pub trait HistorySource: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the source fails.
+    /// Returns an error if the source fails.
     fn tip(&self) -> Result<BlockRef, SourceError>;
 
     /// The totals of an address.
     ///
     /// # Errors
     ///
-    /// If the source fails.
+    /// Returns an error if the source fails.
     fn summary(&self, address: &CanonicalAddress) -> Result<AddressSummary, SourceError>;
 
     /// A page of an address's confirmed transactions, newest first: the first page, or the one after a
@@ -64,7 +64,7 @@ pub trait HistorySource: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the source fails.
+    /// Returns an error if the source fails.
     fn page(
         &self,
         address: &CanonicalAddress,
@@ -75,13 +75,13 @@ pub trait HistorySource: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the source fails.
+    /// Returns an error if the source fails.
     fn transaction(&self, txid: &Txid) -> Result<Option<ConfirmedTransaction>, SourceError>;
 
     /// The confirmed transactions that spend a transaction's outputs, by output index.
     ///
     /// # Errors
     ///
-    /// If the source fails.
+    /// Returns an error if the source fails.
     fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError>;
 }

@@ -20,7 +20,7 @@ pub trait Http: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If there is no response.
+    /// Returns an error if there is no response.
     fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError>;
 }
 

@@ -81,7 +81,7 @@ impl NodeSource {
     ///
     /// # Errors
     ///
-    /// If the chain is not of the Bitcoin family.
+    /// Returns an error if the chain is not of the Bitcoin family.
     pub fn new(chain: ChainId, rpc: Rpc, options: NodeOptions) -> Result<Self, SourceError> {
         let params = ChainParams::of(chain).ok_or(SourceError::Unsupported {
             chain,
@@ -97,7 +97,8 @@ impl NodeSource {
     ///
     /// # Errors
     ///
-    /// If it does not, or serves a test network and those are refused, or does not answer.
+    /// Returns an error if it does not, or serves a test network and those are refused, or does not
+    /// answer.
     pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
         let (chain, url) = (self.fetcher.chain, self.fetcher.rpc.url());
         let hash_at = |height| Ok(self.hashes(height, 1)?.first().copied());

@@ -270,7 +270,7 @@ fn a_block_in_bytes_must_be_the_one_that_was_asked_for() {
     node.blocks[3].0 = node.blocks[4].0.clone();
     let node = Arc::new(node);
     let mut source = source(&node, "btc", false);
-    // What comes before it is good.
+    // The blocks before it are valid.
     assert_eq!(source.blocks(0, BatchLimit::of_blocks(9)).unwrap().len(), 3);
     let error = source.blocks(3, BatchLimit::of_blocks(9)).unwrap_err().to_string();
     assert!(error.contains(&format!("it is block {}", hash_text(&node.blocks[4].1))), "{error}");
@@ -354,7 +354,7 @@ fn blocks_that_grow_are_fetched_in_answers_that_fit() {
         let largest = node.largest.load(Ordering::Relaxed) as u64;
         assert!(largest <= shared.max(30_000), "{case}: {largest}");
     }
-    // What fits nowhere is said.
+    // A block that fits no form is an error.
     let node = growing(Dialect::Bytes, 20, 2);
     let mut source = limited(&node, 15_000, 16_000);
     let (blocks, _) = all(&mut source, 20, BatchLimit::of_blocks(50));

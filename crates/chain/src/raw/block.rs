@@ -129,8 +129,8 @@ impl<'a> RawBlock<'a> {
 ///
 /// # Errors
 ///
-/// If raw blocks of the chain are not supported, and as [`RawBlock::parse`] and
-/// [`RawBlock::into_block`].
+/// Returns an error if raw blocks of the chain are not supported, and the errors of
+/// [`RawBlock::parse`] and [`RawBlock::into_block`].
 pub fn parse_block(chain: ChainId, bytes: &[u8], expected: Expected) -> Result<Block, RawError> {
     let unsupported = || RawError::Unsupported { chain: chain.info().name };
     let params = ChainParams::of(chain).ok_or_else(unsupported)?;

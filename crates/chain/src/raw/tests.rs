@@ -46,7 +46,7 @@ fn every_byte_matters() {
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 0x10;
-        // Where the easy target is still met after a change in the header, it is another block.
+        // If the easy target is still met after a change in the header, it is another block.
         match read("btc", &changed) {
             Ok(_) => assert!(at < Header::LENGTH, "byte {at} was changed and nobody noticed"),
             Err(error) => assert!(!error.to_string().is_empty()),

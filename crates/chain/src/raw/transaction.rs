@@ -232,7 +232,7 @@ mod tests {
         assert_eq!((read.inputs.len(), read.outputs.len()), (2, 2));
         assert_eq!(read.outputs[0].value, 112_340_000);
         assert!(!read.is_coinbase() && !read.moves_extension);
-        // Where there is no segregated witness it is no transaction.
+        // Without segregated witness it is no transaction.
         assert!(RawTransaction::parse(&all, TransactionForm::Plain).is_err());
     }
 

@@ -222,7 +222,7 @@ fn the_history_of_an_address() {
         transactions: 1,
     };
     assert_eq!(api.address(&address).expect("statistics"), statistics);
-    // What waits to be in a block is no part of it.
+    // An unconfirmed transaction is not part of the page.
     let page = api.address_transactions(&address, None).expect("a page");
     let [only] = &*page else { unreachable!("one transaction: {page:?}") };
     assert_eq!(only.transaction, *mined);

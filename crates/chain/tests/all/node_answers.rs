@@ -204,7 +204,7 @@ fn check_transaction(chain: ChainId, read: &Transaction, row: &Value) {
         let txid: Txid = text(row, "spent_transaction_hash").parse().expect("an identifier");
         let index = u32::try_from(number(row, "spent_output_index")).expect("an index");
         assert_eq!(input.outpoint, OutPoint { txid, index });
-        // What is spent is known where the node told it; never guessed.
+        // A spent output is known if the node returned it; it is never guessed.
         assert_eq!(input.spent.as_ref().map(|coin| coin.value), row["value"].as_u64());
         if let Some(coin) = &input.spent {
             check_owner(chain, &coin.owner, row);
