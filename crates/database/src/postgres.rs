@@ -41,7 +41,7 @@ impl PostgresDatabase {
     ///
     /// # Errors
     ///
-    /// If no server of the address takes writes. No error holds the password.
+    /// Returns an error if no server of the address takes writes. No error holds the password.
     pub async fn connect(address: DatabaseAddress) -> Result<Self, DatabaseError> {
         let (database, connection) = Self::connect_to_migrate(address).await?;
         let _closed = connection.close().await;
@@ -53,7 +53,7 @@ impl PostgresDatabase {
     ///
     /// # Errors
     ///
-    /// If no server of the address takes writes. No error holds the password.
+    /// Returns an error if no server of the address takes writes. No error holds the password.
     pub async fn connect_to_migrate(
         address: DatabaseAddress,
     ) -> Result<(Self, PgConnection), DatabaseError> {

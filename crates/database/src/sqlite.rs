@@ -33,7 +33,7 @@ pub fn options(file: &Path) -> SqliteConnectOptions {
 ///
 /// # Errors
 ///
-/// If the file cannot be opened.
+/// Returns an error if the file cannot be opened.
 pub async fn pool(
     file: PathBuf,
     options: SqliteConnectOptions,
@@ -49,7 +49,7 @@ pub async fn pool(
 ///
 /// # Errors
 ///
-/// If it cannot be made.
+/// Returns an error if it cannot be made.
 pub fn private_directory(directory: &Path) -> Result<(), DatabaseError> {
     let mut private = DirBuilder::new();
     private.recursive(true);

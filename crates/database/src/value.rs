@@ -11,7 +11,7 @@ type Result<T> = std::result::Result<T, DatabaseError>;
 ///
 /// # Errors
 ///
-/// If it is negative.
+/// Returns an error if it is negative.
 pub fn unsigned(column: &'static str, value: i64) -> Result<u64> {
     u64::try_from(value).map_err(|error| DatabaseError::unreadable(column, error))
 }
@@ -42,7 +42,7 @@ pub fn time(column: &'static str, milliseconds: i64) -> Result<Timestamp> {
 ///
 /// # Errors
 ///
-/// As [`time`].
+/// Returns the errors of [`time`].
 pub fn optional_time(column: &'static str, milliseconds: Option<i64>) -> Result<Option<Timestamp>> {
     milliseconds.map(|milliseconds| time(column, milliseconds)).transpose()
 }
@@ -61,7 +61,7 @@ pub fn microseconds(column: &'static str, microseconds: i64) -> Result<Timestamp
 ///
 /// # Errors
 ///
-/// As [`microseconds`].
+/// Returns the errors of [`microseconds`].
 pub fn optional_microseconds(column: &'static str, time: Option<i64>) -> Result<Option<Timestamp>> {
     time.map(|time| microseconds(column, time)).transpose()
 }
@@ -70,7 +70,7 @@ pub fn optional_microseconds(column: &'static str, time: Option<i64>) -> Result<
 ///
 /// # Errors
 ///
-/// If the text is no day.
+/// Returns an error if the text is no day.
 pub fn day(column: &'static str, text: &str) -> Result<Date> {
     parsed(column, text)
 }
@@ -79,7 +79,7 @@ pub fn day(column: &'static str, text: &str) -> Result<Date> {
 ///
 /// # Errors
 ///
-/// As [`day`].
+/// Returns the errors of [`day`].
 pub fn optional_day(column: &'static str, text: Option<&str>) -> Result<Option<Date>> {
     text.map(|text| day(column, text)).transpose()
 }
@@ -88,7 +88,7 @@ pub fn optional_day(column: &'static str, text: Option<&str>) -> Result<Option<D
 ///
 /// # Errors
 ///
-/// If the text is not JSON of that type.
+/// Returns an error if the text is not JSON of that type.
 pub fn json<T: DeserializeOwned>(column: &'static str, text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| DatabaseError::unreadable(column, error))
 }
@@ -97,7 +97,7 @@ pub fn json<T: DeserializeOwned>(column: &'static str, text: &str) -> Result<T> 
 ///
 /// # Errors
 ///
-/// If the type refuses the text.
+/// Returns an error if the type refuses the text.
 pub fn parsed<T: std::str::FromStr>(column: &'static str, text: &str) -> Result<T>
 where
     T::Err: std::fmt::Display,

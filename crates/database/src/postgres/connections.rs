@@ -142,7 +142,7 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::NoAnswer`] on timeout.
+    /// Returns [`DatabaseError::NoAnswer`] on timeout.
     pub async fn with_timeout<T, E: From<DatabaseError>>(
         &self,
         statement: impl Future<Output = Result<T, E>>,
@@ -154,7 +154,7 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::NoAnswer`] if the server stops sending.
+    /// Returns [`DatabaseError::NoAnswer`] if the server stops sending.
     pub async fn next_part<T>(
         &self,
         part: impl Future<Output = Result<T, sqlx::Error>>,
@@ -168,7 +168,7 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::NoAnswer`] if the server is gone.
+    /// Returns [`DatabaseError::NoAnswer`] if the server is gone.
     pub async fn with_liveness_probe<T, E: From<DatabaseError>>(
         &self,
         work: impl Future<Output = Result<T, E>>,
@@ -217,7 +217,8 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// If no server of the address takes writes, or no connection becomes free in time.
+    /// Returns an error if no server of the address takes writes, or no connection becomes free in
+    /// time.
     pub async fn acquire(&self) -> Result<PoolConnection<Postgres>, DatabaseError> {
         self.reload_files();
         // Boxed: the future of every caller would be as large as a search for the primary.
@@ -234,7 +235,7 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// As [`Connections::acquire`], or if the statement fails.
+    /// Returns the errors of [`Connections::acquire`], or if the statement fails.
     pub async fn begin(
         &self,
         statement: &'static str,
@@ -247,7 +248,7 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// If no server of the address takes writes.
+    /// Returns an error if no server of the address takes writes.
     pub async fn dedicated(&self) -> Result<PgConnection, DatabaseError> {
         let (connection, server) = find_primary(&self.shared.address).await?;
         self.switch_to(server);
@@ -258,7 +259,7 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// If no server of the address takes writes.
+    /// Returns an error if no server of the address takes writes.
     pub async fn options(&self) -> Result<PgConnectOptions, DatabaseError> {
         let _closed = self.dedicated().await?.close().await;
         Ok(self.current().server.options.clone())

@@ -57,7 +57,8 @@ pub(super) fn read(url: &str, password: Option<&str>) -> Result<Vec<Server>, Dat
             if let Some(password) = password {
                 options = options.password(password);
             }
-            // Who names a root certificate wants it to be looked at, as PostgreSQL's own programs do.
+            // A URL with a root certificate requires its verification, as in PostgreSQL's own
+            // programs.
             if asks_for_certificate && matches!(options.get_ssl_mode(), PgSslMode::Require) {
                 options = options.ssl_mode(PgSslMode::VerifyCa);
             }
