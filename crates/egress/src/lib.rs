@@ -90,7 +90,7 @@ impl EgressSettings {
     ///
     /// # Errors
     ///
-    /// If a proxy or the CA bundle cannot be used.
+    /// Returns an error if a proxy or the CA bundle cannot be used.
     pub fn check(&self) -> Result<(), EgressError> {
         let named =
             [("HTTPS_PROXY", &self.https), ("HTTP_PROXY", &self.http), ("ALL_PROXY", &self.all)];
