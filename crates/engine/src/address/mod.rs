@@ -222,8 +222,9 @@ impl CanonicalAddress {
     ///
     /// # Errors
     ///
-    /// The most helpful cause that applies: a hidden character, then what the text is instead (a test
-    /// network's or another chain's address, a private key), then the rule it breaks.
+    /// Returns the most helpful cause that applies: a hidden character, then another meaning
+    /// of the text (a test network's or another chain's address, a private key), then the rule that
+    /// it breaks.
     pub fn parse(chain: ChainId, submitted: &str) -> Result<Self, AddressError> {
         if submitted.is_empty() {
             return Err(AddressError::Empty);
@@ -260,7 +261,7 @@ impl CanonicalAddress {
     ///
     /// # Errors
     ///
-    /// Those of [`CanonicalAddress::parse`], for the text as it was printed.
+    /// Returns the errors of [`CanonicalAddress::parse`], for the text as it was printed.
     pub fn parse_published(chain: ChainId, published: &str) -> Result<Self, AddressError> {
         Self::parse(chain, published).or_else(|error| {
             let repaired = unicode::repaired(published);

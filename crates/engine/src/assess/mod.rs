@@ -168,7 +168,7 @@ fn activity(chain: &ChainState) -> Activity {
         ChainState::Followed(facts) if facts.activity.is_some() => {
             (ActivityStatus::Seen, facts.activity.as_ref())
         }
-        // Whether it was ever seen is not known where its history is not.
+        // An incomplete history does not show if the address was ever seen.
         ChainState::Followed(facts) if !facts.flows.complete => (ActivityStatus::NotAssessed, None),
         ChainState::Followed(_) => (ActivityStatus::None, None),
         ChainState::NotFollowed | ChainState::Unavailable(_) => (ActivityStatus::NotAssessed, None),

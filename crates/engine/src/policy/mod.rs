@@ -56,7 +56,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// Every rule it breaks.
+    /// Returns every rule that the spec breaks.
     pub fn compile(spec: PolicySpec) -> Result<Self, Vec<PolicyProblem>> {
         let problems = check::problems(&spec);
         if problems.is_empty() { Ok(Self::build(spec)) } else { Err(problems) }

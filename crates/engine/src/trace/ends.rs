@@ -183,7 +183,7 @@ fn plain_key(end: FlowEnd, hops: u8, solicited: bool, carried: &[CarriedLabel]) 
         tier: match end {
             FlowEnd::Unresolved(_) => Tier::Behavior,
             FlowEnd::Coinjoin(_) => Tier::Heuristic,
-            // What the chain itself shows.
+            // Facts of the chain itself.
             _ => Tier::OnChainProof,
         },
         confidence: match end {
