@@ -18,7 +18,7 @@ pub const BATCH: usize = 4_096;
 ///
 /// # Errors
 ///
-/// If the source fails.
+/// Returns an error if the source fails.
 pub async fn follow(
     source: &dyn FlowSource,
     trace: &mut Trace<'_>,

@@ -137,8 +137,9 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Gap`] if they do not follow one another and the tip; [`GraphError::SpentBefore`] if they
-    /// spend an output that a recorded block spends. A backfill detects that when it builds the indexes.
+    /// Returns [`GraphError::Gap`] if they do not follow one another and the tip;
+    /// [`GraphError::SpentBefore`] if they spend an output that a recorded block spends. A backfill
+    /// detects that when it builds the indexes.
     async fn append(
         &mut self,
         blocks: &[ResolvedBlock],
@@ -150,7 +151,7 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GraphError::TooDeep`] if the undo log does not reach that far.
+    /// Returns [`GraphError::TooDeep`] if the undo log does not reach that far.
     async fn roll_back(&mut self, height: u64) -> Result<(), GraphError>;
 
     /// Records that a source confirmed the tip as the newest block.
@@ -160,7 +161,7 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GraphError::SpentTwice`] if an output is spent twice.
+    /// Returns [`GraphError::SpentTwice`] if an output is spent twice.
     async fn build_indexes(&mut self) -> Result<(), GraphError>;
 }
 
@@ -178,8 +179,8 @@ pub trait GraphStore: std::fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Busy`] if another writer exists; [`GraphError::OtherStart`] if the graph starts at
-    /// another height.
+    /// Returns [`GraphError::Busy`] if another writer exists; [`GraphError::OtherStart`] if the
+    /// graph starts at another height.
     async fn writer(
         &self,
         chain: ChainId,

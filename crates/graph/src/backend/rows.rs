@@ -159,7 +159,7 @@ pub const fn kind_number(kind: TransactionKind) -> i16 {
 ///
 /// # Errors
 ///
-/// If no kind has the number.
+/// Returns an error if no kind has the number.
 pub fn kind_from_number(number: i16) -> Result<TransactionKind, GraphError> {
     let coinjoins = CoinjoinKind::ALL.map(TransactionKind::Coinjoin);
     [TransactionKind::Payment, TransactionKind::Coinbase]
@@ -173,7 +173,7 @@ pub fn kind_from_number(number: i16) -> Result<TransactionKind, GraphError> {
 ///
 /// # Errors
 ///
-/// If the bytes are no owner.
+/// Returns an error if the bytes are no owner.
 pub fn owner_from_key(key: &[u8]) -> Result<ScriptOwner, GraphError> {
     ScriptOwner::from_bytes(key)
         .ok_or_else(|| GraphError::unreadable("holder.key", hex::encode(key)))
@@ -183,7 +183,7 @@ pub fn owner_from_key(key: &[u8]) -> Result<ScriptOwner, GraphError> {
 ///
 /// # Errors
 ///
-/// If there are not 32 bytes.
+/// Returns an error if there are not 32 bytes.
 pub fn txid_from_bytes(bytes: &[u8]) -> Result<Txid, GraphError> {
     Ok(Txid::from_bytes(hash_from_bytes("tx.txid", bytes)?))
 }
@@ -192,7 +192,7 @@ pub fn txid_from_bytes(bytes: &[u8]) -> Result<Txid, GraphError> {
 ///
 /// # Errors
 ///
-/// If there are not 32 bytes.
+/// Returns an error if there are not 32 bytes.
 pub fn hash_from_bytes(what: &'static str, bytes: &[u8]) -> Result<[u8; 32], GraphError> {
     bytes.try_into().map_err(|_| GraphError::unreadable(what, hex::encode(bytes)))
 }

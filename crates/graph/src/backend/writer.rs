@@ -62,8 +62,9 @@ pub trait Recorder: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Conflict`] if the graph is not in that state any more; [`GraphError::SpentTwice`] if an
-    /// input spends a recorded output that is spent already, which is checked once indexes are built.
+    /// Returns [`GraphError::Conflict`] if the graph is not in that state any more;
+    /// [`GraphError::SpentTwice`] if an input spends a recorded output that is spent already, which
+    /// is checked once indexes are built.
     async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError>;
 
     /// Rolls back the blocks above `height`, in one transaction: deletes their rows and those of the owners
@@ -72,7 +73,7 @@ pub trait Recorder: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Conflict`] if the graph is not in the state `before` any more.
+    /// Returns [`GraphError::Conflict`] if the graph is not in the state `before` any more.
     async fn roll_back(&mut self, before: &GraphState, height: u64) -> Result<(), GraphError>;
 
     /// Records when a source confirmed the tip: the later one of this and the recorded time.
@@ -82,7 +83,7 @@ pub trait Recorder: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`GraphError::SpentTwice`] if two inputs spend the same output.
+    /// Returns [`GraphError::SpentTwice`] if two inputs spend the same output.
     async fn build_indexes(&mut self) -> Result<(), GraphError>;
 }
 
@@ -103,7 +104,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// If the state cannot be read.
+    /// Returns an error if the state cannot be read.
     pub async fn new(mut recorder: Box<dyn Recorder>) -> Result<Self, GraphError> {
         Ok(Self {
             state: recorder.state().await?,

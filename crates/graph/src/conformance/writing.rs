@@ -229,7 +229,7 @@ pub async fn a_graph_keeps_its_start_and_options(store: Arc<dyn GraphStore>) {
     drop(writer);
     let error = store.writer(CHAIN, options(6)).await.unwrap_err();
     assert!(matches!(error, GraphError::OtherStart { start: 5, wanted: 6, .. }), "{error}");
-    // What it is was said when it was made.
+    // The demo flag was set when the graph was created.
     let mut writer = store.writer(CHAIN, options(5)).await.unwrap();
     assert!(writer.tip().unwrap().sample);
     // Without blocks it is as new.

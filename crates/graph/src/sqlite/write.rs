@@ -49,8 +49,8 @@ pub(super) async fn open(
     let options = options(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
-        // What the last moments before a crash brought may be lost, never a part of it: it is read
-        // from the chain again.
+        // A crash can lose the last transactions as a whole, never a part of one: their blocks are
+        // read from the chain again.
         .synchronous(SqliteSynchronous::Normal)
         .pragma("cache_size", CACHE)
         .pragma("wal_autocheckpoint", LOG_PAGES);

@@ -79,8 +79,8 @@ pub(crate) fn lookup_request(blocks: &[ResolvedBlock]) -> LookupRequest<'_> {
 ///
 /// # Errors
 ///
-/// [`GraphError::Gap`] where they do not follow; [`GraphError::Amount`] where a sum is beyond what any
-/// chain allows.
+/// Returns [`GraphError::Gap`] if they do not follow; [`GraphError::Amount`] if a sum is beyond
+/// what any chain allows.
 pub(crate) fn plan(
     state: &GraphState,
     blocks: &[ResolvedBlock],
