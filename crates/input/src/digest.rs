@@ -20,7 +20,7 @@ impl<R: Read> DigestReader<R> {
     ///
     /// # Errors
     ///
-    /// The rest cannot be read.
+    /// Returns an error if the rest cannot be read.
     pub fn finish(mut self) -> io::Result<String> {
         io::copy(&mut self, &mut io::sink())?;
         Ok(hex::encode(self.hash.finalize()))

@@ -78,7 +78,7 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// The folder cannot be read or holds no such file.
+    /// Returns an error if the folder cannot be read or holds no such file.
     pub fn at(
         path: &Path,
         selection: FileSelection,

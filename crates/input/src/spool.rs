@@ -33,7 +33,7 @@ impl Spooled {
     ///
     /// # Errors
     ///
-    /// The file cannot be read or is too large.
+    /// Returns an error if the file cannot be read or is too large.
     pub fn from_file(path: &Path, limits: InputLimits) -> Result<Self, SpoolError> {
         let origin = path.display().to_string();
         let open = File::open(path).and_then(|file| {
@@ -52,7 +52,7 @@ impl Spooled {
     ///
     /// # Errors
     ///
-    /// The reader fails or returns too much.
+    /// Returns an error if the reader fails or returns too much.
     pub fn from_reader(
         reader: impl Read,
         origin: &str,

@@ -71,7 +71,7 @@ impl<R: BufRead> TextLines<R> {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is too long, or is not UTF-8 without NUL.
+    /// Returns an error if it cannot be read, is too long, or is not UTF-8 without NUL.
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, TextError> {
         let line = self.line + 1;
         let failed = |fault| TextError { line, fault };

@@ -32,7 +32,8 @@ impl Spooled {
     ///
     /// # Errors
     ///
-    /// The file cannot be opened. `read` receives the errors of unpacking as errors of its reader.
+    /// Returns an error if the file cannot be opened. `read` receives the errors of unpacking as
+    /// errors of its reader.
     pub fn unpack<T>(
         &self,
         limits: InputLimits,
