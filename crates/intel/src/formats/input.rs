@@ -46,7 +46,7 @@ impl<'a> FormatInput<'a> {
     ///
     /// # Errors
     ///
-    /// A file cannot be read, or `read` refuses it.
+    /// Returns an error if a file cannot be read, or `read` refuses it.
     pub fn read_each<T, C: FromIterator<T>>(
         &mut self,
         mut read: impl FnMut(FormatFile<'_>) -> Result<T, FileError>,

@@ -51,7 +51,7 @@ pub static FORMAT: Format = Format {
 ///
 /// # Errors
 ///
-/// The file is damaged or of another format. Nothing of it is kept then.
+/// Returns an error if the file is damaged or of another format. Nothing of it is kept then.
 pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, FileError> {
     let mut records = Records::new(input);
     let header = records.next()?.ok_or_else(|| wrong(1, "the file is empty".to_owned()))?;

@@ -39,7 +39,7 @@ pub static FORMAT: Format = Format {
 ///
 /// # Errors
 ///
-/// The file is damaged or of another format. Nothing of it is kept then.
+/// Returns an error if the file is damaged or of another format. Nothing of it is kept then.
 pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, FileError> {
     let mut lines = TextLines::new(input);
     let mut rows = Rows::new(published_on);

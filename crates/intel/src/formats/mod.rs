@@ -156,7 +156,7 @@ pub fn of_kind(kind: IntelKind) -> impl Iterator<Item = &'static Format> {
 ///
 /// # Errors
 ///
-/// No format of this kind has it.
+/// Returns an error if no format of this kind has it.
 pub fn by_name(kind: IntelKind, name: &str) -> Result<&'static Format, UnknownFormat> {
     of_kind(kind)
         .find(|format| format.id == name || format.short_id == Some(name))
@@ -167,7 +167,7 @@ pub fn by_name(kind: IntelKind, name: &str) -> Result<&'static Format, UnknownFo
 ///
 /// # Errors
 ///
-/// No format has this identifier.
+/// Returns an error if no format has this identifier.
 pub fn by_id(id: &str) -> Result<&'static Format, UnknownFormat> {
     FORMATS.into_iter().find(|format| format.id == id).ok_or_else(|| UnknownFormat(id.to_owned()))
 }

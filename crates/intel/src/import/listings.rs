@@ -56,7 +56,7 @@ pub struct Provenance {
 ///
 /// # Errors
 ///
-/// The publication is refused, or the store fails.
+/// Returns an error if the publication is refused, or the store fails.
 pub async fn record(
     store: &dyn IntelStore,
     publication: &Publication,

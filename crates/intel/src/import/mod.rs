@@ -106,8 +106,8 @@ pub enum Imported {
 ///
 /// # Errors
 ///
-/// The input cannot be fetched or read, the publication is refused, or the store fails. Nothing changed
-/// then.
+/// Returns an error if the input cannot be fetched or read, the publication is refused, or the
+/// store fails. Nothing changed then.
 pub async fn import(
     store: &dyn IntelStore,
     request: &ImportRequest,

@@ -30,7 +30,7 @@ impl Row {
     ///
     /// # Errors
     ///
-    /// The column is set already, or a text is not allowed.
+    /// Returns an error if the column is set already, or a text is not allowed.
     pub(crate) fn set(
         &mut self,
         line: u64,

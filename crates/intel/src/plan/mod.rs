@@ -201,7 +201,7 @@ pub fn plan<Id: Copy>(
     if let Some(newest) = newest.filter(|_| is_older && !options.history) {
         return Err(Refusal::Older { published_on, newest: newest.reference.published_on });
     }
-    // What was taken back on the same day and is issued again counts anew: it is the newest now.
+    // A publication that was withdrawn on the same day and is issued again is the newest now.
     if is_older && known.publications.iter().any(is_same) {
         return Ok(ImportPlan::Known { newest: false });
     }

@@ -113,7 +113,7 @@ impl Explorer {
 ///
 /// # Errors
 ///
-/// The file is not UTF-8, too large, or no JSON object of this format.
+/// Returns an error if the file is not UTF-8, too large, or no JSON object of this format.
 pub fn read(
     input: impl BufRead,
     file: &str,

@@ -38,8 +38,8 @@ const FREE_TEXT: [&str; 5] = ["entity", "author", "reason", "upstream", "referen
 ///
 /// # Errors
 ///
-/// The file is not UTF-8, too large or no CSV; a column is missing, unknown or repeated; or a cell is a
-/// formula in a spreadsheet.
+/// Returns an error if the file is not UTF-8, too large or no CSV; a column is missing, unknown or
+/// repeated; or a cell is a formula in a spreadsheet.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
     let mut collector = Collector::new(file, source);
     let feed = Feed {

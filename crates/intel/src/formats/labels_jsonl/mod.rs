@@ -36,8 +36,8 @@ pub static FORMAT: Format = Format {
 ///
 /// # Errors
 ///
-/// The file is not UTF-8 or too large, or a line is no JSON object of this format. An unknown or repeated
-/// field refuses the file, because it may be of another format.
+/// Returns an error if the file is not UTF-8 or too large, or a line is no JSON object of this
+/// format. An unknown or repeated field refuses the file, because it may be of another format.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
     let mut collector = Collector::new(file, source);
     let mut lines = Lines::new(input, MAX_STREAMED_BYTES);

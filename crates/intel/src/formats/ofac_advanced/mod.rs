@@ -42,7 +42,7 @@ const MAX_VOCABULARY_BYTES: usize = 64 * 1024 * 1024;
 ///
 /// # Errors
 ///
-/// The file is truncated, not well-formed or of another format.
+/// Returns an error if the file is truncated, not well-formed or of another format.
 pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
     let mut elements = Elements::new(input);
     elements.root("Sanctions")?;

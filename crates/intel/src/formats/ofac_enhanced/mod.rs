@@ -42,7 +42,8 @@ const NAMESPACE: &str = "ENHANCED_XML";
 ///
 /// # Errors
 ///
-/// The file is truncated, not well-formed, of another format, or a part of a list.
+/// Returns an error if the file is truncated, not well-formed, of another format, or a part of a
+/// list.
 pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
     let mut elements = Elements::new(input);
     let root = elements.root("sanctionsData")?;

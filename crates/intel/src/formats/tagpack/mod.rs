@@ -45,7 +45,7 @@ const MAX_ALIASED_EVENTS: usize = 100_000;
 ///
 /// # Errors
 ///
-/// The file is not UTF-8, too large, no YAML or no TagPack.
+/// Returns an error if the file is not UTF-8, too large, no YAML or no TagPack.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
     let text = text::whole(input, text::MAX_HELD_BYTES, Some(LONGEST_LINE))?;
     let mut pack = Pack::new(file, source, Fields::default());
