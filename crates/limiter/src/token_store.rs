@@ -83,7 +83,8 @@ pub trait TokenStore: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// If the store is unreachable or fails. Tokens that it granted nevertheless are lost.
+    /// Returns an error if the store is unreachable or fails. Tokens that it granted nevertheless
+    /// are lost.
     async fn lease(
         &self,
         subject: &LimitSubject,

@@ -49,7 +49,7 @@ pub trait ScriptRunner: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     ///
-    /// If Redis is unreachable or refuses the script.
+    /// Returns an error if Redis is unreachable or refuses the script.
     async fn run(
         &self,
         script: Script,
@@ -65,7 +65,7 @@ pub trait EpochRegistry: Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the record cannot be read or written.
+    /// Returns an error if the record cannot be read or written.
     async fn is_first(&self, bucket: &str) -> Result<bool, BoxError>;
 }
 
@@ -94,7 +94,7 @@ impl RedisTokenStore {
     ///
     /// # Errors
     ///
-    /// If Redis or the registry of epochs fails.
+    /// Returns an error if Redis or the registry of epochs fails.
     pub async fn open(&self, epochs: &dyn EpochRegistry) -> Result<(), BoxError> {
         for bucket in 0..BUCKETS {
             let key = [epoch_key(bucket)];
