@@ -117,7 +117,7 @@ impl RedisClient {
     ///
     /// # Errors
     ///
-    /// If Redis is unavailable or refuses.
+    /// Returns an error if Redis is unavailable or refuses.
     pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, RedisClientError> {
         let (pending, mut connection) = self.call().await?;
         pending.record(command.query_async(&mut connection).await)
@@ -128,7 +128,7 @@ impl RedisClient {
     ///
     /// # Errors
     ///
-    /// If Redis is unavailable or refuses.
+    /// Returns an error if Redis is unavailable or refuses.
     pub async fn script<T: FromRedisValue>(
         &self,
         script: &Script,

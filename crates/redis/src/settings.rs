@@ -60,7 +60,7 @@ impl RedisSettings {
     ///
     /// # Errors
     ///
-    /// If the password's file cannot be read.
+    /// Returns an error if the password's file cannot be read.
     pub fn credentials(&self) -> io::Result<Credentials> {
         let password = match &self.password_file {
             Some(file) => Some(read(file)?.trim_end_matches(['\r', '\n']).to_owned()),
