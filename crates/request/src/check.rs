@@ -59,7 +59,7 @@ impl CheckRequest {
     ///
     /// # Errors
     ///
-    /// A problem that names the wrong field and what would be right.
+    /// Returns a problem that names the wrong field and describes a valid value.
     pub fn subject(&self) -> Result<CanonicalAddress, Problem> {
         check_reference(self.reference.as_deref()).map_err(|message| {
             Problem::new(Code::InvalidRequest, format!("reference: {message}"))

@@ -15,7 +15,7 @@ const MAX_REQUEST_ID_LENGTH: usize = 128;
 ///
 /// # Errors
 ///
-/// If there is none, or several that differ.
+/// Returns an error if there is none, or several that differ.
 pub fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
     let invalid = |detail: &str| {
         Problem::new(Code::InvalidKey, detail)
