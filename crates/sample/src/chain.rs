@@ -67,7 +67,7 @@ impl SampleChain {
     ///
     /// # Errors
     ///
-    /// If a payment of the scenario is impossible.
+    /// Returns an error if a payment of the scenario is impossible.
     pub fn new() -> Result<Self, ScenarioError> {
         Self::from_payments(SCENARIO)
     }

@@ -88,7 +88,7 @@ pub struct SampleKey {
 ///
 /// # Errors
 ///
-/// If the store holds real data or fails.
+/// Returns an error if the store holds real data or fails.
 pub async fn load(
     databases: &Databases,
     directory: &Path,
