@@ -64,7 +64,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// The reason for which the caller is denied now.
+    /// Returns the reason for which the caller is denied now.
     pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
         let record = self.keys.get(&caller.key).filter(|record| record.is_active(now));
         self.admit(record.ok_or(Denied::InvalidKey)?, scope)
@@ -74,7 +74,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// The reason for which the caller is denied.
+    /// Returns the reason for which the caller is denied.
     pub fn authenticate(
         &self,
         presented: &str,

@@ -109,7 +109,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// If the store fails or its manifests do not resolve.
+    /// Returns an error if the store fails or its manifests do not resolve.
     pub async fn load(
         databases: Databases,
         clock: Clock,
@@ -158,7 +158,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// The reason for which the caller is denied.
+    /// Returns the reason for which the caller is denied.
     pub fn authenticate(
         &self,
         presented: &str,
@@ -172,7 +172,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// The reason for which the caller is denied now.
+    /// Returns the reason for which the caller is denied now.
     pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
         self.unless_revoked(self.access.load().renew(caller, scope, now)?)
     }

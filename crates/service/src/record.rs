@@ -124,10 +124,10 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// Returns an error if the store fails.
     pub async fn write(&self, store: &dyn UsageStore, now: Timestamp) -> Result<u64, StoreError> {
         let unsettled = self.writing.write().await;
-        // What was sent before, if anything, and what came since.
+        // The batch that was sent before, if any, and the records since.
         for _ in 0..2 {
             let Some(batch) = self.next_batch(now) else { break };
             store.add_usage(&batch).await?;

@@ -128,7 +128,8 @@ impl Refresher {
     ///
     /// # Errors
     ///
-    /// If a database fails or the manifests do not resolve. The last valid state stays in effect.
+    /// Returns an error if a database fails or the manifests do not resolve. The last valid state
+    /// stays in effect.
     pub async fn refresh(&self) -> Result<(), LoadError> {
         let store = self.refresh_store().await;
         store.and(self.refresh_chains().await)

@@ -67,7 +67,7 @@ impl Revocations {
     ///
     /// # Errors
     ///
-    /// If the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn note(&self, key: &KeyId, dead_from: Timestamp) -> Result<(), RevocationError> {
         let entry = Entry { key: key.to_string(), dead_from };
         let write = || -> io::Result<()> {
@@ -90,7 +90,7 @@ impl Revocations {
     ///
     /// # Errors
     ///
-    /// If the list cannot be read or the store fails.
+    /// Returns an error if the list cannot be read or the store fails.
     pub async fn enforce(
         &self,
         store: &dyn ControlStore,
@@ -138,7 +138,7 @@ impl Revocations {
 ///
 /// # Errors
 ///
-/// If the store fails.
+/// Returns an error if the store fails.
 pub async fn revoke_all(store: &dyn ControlStore, now: Timestamp) -> Result<u64, StoreError> {
     let mut revoked = 0;
     for record in store.control().await?.keys.iter().filter(|record| record.is_active(now)) {

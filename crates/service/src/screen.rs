@@ -39,7 +39,7 @@ pub struct Screened {
 ///
 /// # Errors
 ///
-/// A sentence that says what is wrong with the address.
+/// Returns a sentence that describes the error in the address.
 pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, String> {
     let chain: ChainId =
         blockchain.trim().parse().map_err(|error: assay_engine::chain::UnsupportedChain| {

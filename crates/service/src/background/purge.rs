@@ -130,7 +130,7 @@ pub struct CommonPurged {
 ///
 /// # Errors
 ///
-/// If the store or the list of revoked keys fails.
+/// Returns an error if the store or the list of revoked keys fails.
 pub async fn purge_tenants(
     store: &dyn Store,
     directory: &Directory<Policy>,
@@ -159,7 +159,7 @@ pub async fn purge_tenants(
 ///
 /// # Errors
 ///
-/// If the store fails.
+/// Returns an error if the store fails.
 pub async fn purge_common(store: &dyn Store, now: Timestamp) -> Result<CommonPurged, StoreError> {
     let before = earlier(now, COMMON_RETENTION);
     let fetched = store.purge_fetched(before).await?;
@@ -183,7 +183,7 @@ fn older(name: &Name, retention: RetentionSpec, is_forgotten: bool, now: Timesta
 ///
 /// # Errors
 ///
-/// If the store or the list of revoked keys fails.
+/// Returns an error if the store or the list of revoked keys fails.
 pub async fn forget(
     name: &Name,
     store: &dyn ControlStore,

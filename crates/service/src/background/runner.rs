@@ -65,7 +65,7 @@ pub trait JobKind: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the attempt failed.
+    /// Returns an error if the attempt failed.
     async fn run(&self, job: &Job, now: Timestamp) -> Result<JobOutcome, JobError>;
 }
 

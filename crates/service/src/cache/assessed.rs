@@ -28,7 +28,7 @@ impl Assessed {
     ///
     /// # Errors
     ///
-    /// If it cannot be serialized, which never happens.
+    /// Returns an error if it cannot be serialized, which never happens.
     pub fn new(
         assessment: &Assessment,
         assessed_at: Timestamp,

@@ -151,7 +151,7 @@ impl ResultCache {
     ///
     /// # Errors
     ///
-    /// If a new answer cannot be made. Waiting requests then make their own.
+    /// Returns an error if a new answer cannot be made. Waiting requests then make their own.
     pub(super) async fn get<E, F: Future<Output = Result<Assessed, E>>>(
         &self,
         key: &CacheKey,
@@ -183,7 +183,7 @@ impl ResultCache {
                             (assessed, CacheStatus::Miss)
                         }
                     };
-                    // Where the placeholder was removed meanwhile, the next caller makes it again.
+                    // If the placeholder was removed meanwhile, the next caller creates it again.
                     let _ = guard.insert(Arc::clone(&assessed));
                     return Ok((assessed, status));
                 }

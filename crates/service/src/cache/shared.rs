@@ -46,7 +46,7 @@ impl Drop for Claim {
         let client = self.client.clone();
         let mut delete = cmd("DEL");
         delete.arg(&self.name);
-        // Where it fails, the claim ends by itself.
+        // If this fails, the claim expires by itself.
         runtime.spawn(async move { timeout(PATIENCE, client.run::<()>(&delete)).await });
     }
 }
@@ -136,7 +136,7 @@ impl SharedAnswers {
         let milliseconds = lifetime.as_millis().max(1).to_string();
         let mut set = cmd("SET");
         set.arg(self.key(key, data)).arg(text).arg("PX").arg(milliseconds);
-        // Where it fails, others assess for themselves.
+        // If this fails, other replicas assess the address themselves.
         let _ = self.run::<()>(&set).await;
     }
 }

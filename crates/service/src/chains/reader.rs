@@ -78,7 +78,7 @@ pub trait ChainReader: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the database fails.
+    /// Returns an error if the database fails.
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError>;
 }
 

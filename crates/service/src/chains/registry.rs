@@ -35,7 +35,7 @@ impl Chains {
     ///
     /// # Errors
     ///
-    /// If the database fails.
+    /// Returns an error if the database fails.
     pub async fn of(
         databases: &Databases,
         directory: &Directory<Policy>,
@@ -123,7 +123,7 @@ impl Chains {
     ///
     /// # Errors
     ///
-    /// If the database fails.
+    /// Returns an error if the database fails.
     pub async fn latest_blocks(&self) -> Result<Vec<(ChainId, Tip)>, ReadError> {
         let mut latest = Vec::new();
         for (chain, reader) in &self.graphs {

@@ -70,7 +70,7 @@ impl OnDemand {
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// Returns an error if the store fails.
     pub async fn trace_within(
         &self,
         request: TraceRequest<'_>,
