@@ -29,7 +29,7 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Conflict`] if the revision of the manifests is no longer `expected`: resolve them again.
+    /// Returns [`StoreError::Conflict`] if the revision of the manifests is no longer `expected`: resolve them again.
     /// A change of keys is no conflict.
     async fn put_manifests(
         &self,
@@ -56,7 +56,7 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownKey`] if there is no such key.
+    /// Returns [`StoreError::UnknownKey`] if there is no such key.
     async fn update_key(
         &self,
         id: &KeyId,
@@ -68,7 +68,7 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownKey`] if there is no such key.
+    /// Returns [`StoreError::UnknownKey`] if there is no such key.
     async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError>;
 
     /// Records when keys were last used. The control revision does not change.

@@ -39,7 +39,7 @@ pub trait IntelStore: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Conflict`] if anything changed since the plan was made: plan again.
+    /// Returns [`StoreError::Conflict`] if anything changed since the plan was made: plan again.
     async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError>;
 
     /// Replaces the labels of a source. `None` if the digest is that of the newest import: then only the

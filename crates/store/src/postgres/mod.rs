@@ -63,7 +63,8 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Empty`] where there is none; otherwise as [`PostgresStore::open_or_create`].
+    /// Returns [`StoreError::Empty`] if there is none; otherwise the errors of
+    /// [`PostgresStore::open_or_create`].
     pub async fn open(address: impl Into<DatabaseAddress>) -> Result<Self, StoreError> {
         Self::connect(address.into(), None).await
     }
@@ -144,7 +145,7 @@ async fn prepare(
         return Err(StoreError::Empty(place.to_owned()));
     }
     schema::migrate(connection).await?;
-    // Where there is one, most logins may make none.
+    // If an installation exists, nothing is created; most logins have no right to do so.
     let Some(environment) = create.filter(|_| !there) else { return Ok(()) };
     sqlx::query(
         "INSERT INTO installation (id, environment, intel_generation, label_generation,

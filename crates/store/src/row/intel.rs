@@ -154,7 +154,7 @@ fn listings<R: Columns>(
         .map(|row| {
             let presence = presence(row, &by_id)?;
             let source: SourceId = value::parsed("listings.source", row.text("source")?)?;
-            // What the first publication known here holds may have been listed long before.
+            // An address in the first known publication may have been listed long before.
             let since_before = first.get(&source) == Some(&presence.from);
             Ok(Listing {
                 source,

@@ -72,7 +72,8 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Missing`] where there is none; otherwise as [`SqliteStore::open_or_create`].
+    /// Returns [`StoreError::Missing`] if there is none; otherwise the errors of
+    /// [`SqliteStore::open_or_create`].
     pub async fn open(directory: &Path) -> Result<Self, StoreError> {
         if !directory.join(FILE_NAME).is_file() {
             return Err(StoreError::Missing(directory.to_owned()));

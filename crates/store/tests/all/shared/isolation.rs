@@ -180,7 +180,7 @@ async fn no_tenant_sees_anothers_rows() {
             let id = key(key_id(other, dice.below(4) as u64), "any").id;
             let with_usage = key(key_id(other, 0), "any").id;
             if made == 0 {
-                // What follows would be found, were it not for the wall.
+                // Without row-level security the following probes find rows.
                 for probe in raw_probes(&tenant(other), &check, &with_usage) {
                     assert!(count(&mut wall_less, &probe).await > 0, "{probe}");
                 }
@@ -190,7 +190,7 @@ async fn no_tenant_sees_anothers_rows() {
                 assert_eq!(count(&mut connection, &probe).await, 0, "{mine}: {probe}");
                 made += 1;
             }
-            // What asks right with the wrong tenant.
+            // Valid calls with the wrong tenant.
             assert_eq!(store.kept_check(&tenant(mine), &check).await.unwrap(), None);
             made += 1;
         }
@@ -487,7 +487,7 @@ async fn the_tables_are_the_migrating_groups_and_bind_it_too() {
     let bound = "SELECT count(*) FROM pg_class WHERE relrowsecurity AND relforcerowsecurity
                  AND relname IN ('api_keys', 'usage', 'checks')";
     assert_eq!(count(&mut superuser, bound).await, 3);
-    // Whoever migrates sees the tables and not what is in them.
+    // The migrating role sees the tables and not their rows.
     let mut migrate = database.connection("migrate").await;
     assert_eq!(count(&mut migrate, "SELECT count(*) FROM checks").await, 0);
     // No role is above the wall, or can make roles.

@@ -251,7 +251,7 @@ async fn the_primary_is_found_again_after_a_failover() {
     let error = PostgresStore::open(&standby_url).await.unwrap_err();
     assert!(matches!(error, StoreError::Database(DatabaseError::ReadOnly(_))), "{error}");
 
-    // Whatever the order of the hosts.
+    // The order of the hosts does not matter.
     let hosts = at_hosts(&url, &[&standby.host(), &primary.host()]);
     let store = Arc::new(open_or_create(&hosts).await.unwrap());
     let mut hints = store.subscribe().unwrap();

@@ -124,7 +124,7 @@ pub(crate) async fn what_was_fetched_is_kept_by_chain_kind_and_key(store: Arc<dy
     assert_eq!(found[0], fetched("btc", kind, "0000", "[4]", 5), "the last one counts");
     assert_eq!(found[1], fetched("btc", kind, "0001", "{}", 1));
     assert_eq!(store.fetched(btc, FetchedKind::History, &keys).await.unwrap(), []);
-    // What is older than it is kept goes.
+    // Data older than its retention is deleted.
     assert_eq!(store.purge_fetched(at(1)).await.unwrap(), 0);
     assert_eq!(store.purge_fetched(at(3)).await.unwrap(), 1_200, "of minute 1 and of minute 2");
     let left = store.fetched(btc, kind, &keys).await.unwrap();
