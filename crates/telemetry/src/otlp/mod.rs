@@ -51,7 +51,7 @@ impl Collector {
     ///
     /// # Errors
     ///
-    /// If the endpoint cannot be used.
+    /// Returns an error if the endpoint cannot be used.
     pub fn new(service: &str, endpoint: &str, now: Now) -> Result<Self, CollectorError> {
         let base = endpoint.trim_end_matches('/');
         let headers = env::var("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
