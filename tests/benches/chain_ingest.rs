@@ -114,7 +114,7 @@ fn copy_script(database: &Postgres, folder: &Path) -> String {
         "CREATE SCHEMA copied; SET search_path TO copied; SET synchronous_commit = off;
          SET maintenance_work_mem = '256MB';\n{SCHEMA}\n"
     );
-    // What is indexed after the rows are in: what the tables do not begin with.
+    // Indexes that are built after the rows are written, because the tables do not begin with them.
     database.script(&script);
     let indexes = database.query(
         "SELECT replace(indexdef, 'chain_btc.', 'copied.') || ';' FROM pg_indexes
@@ -131,7 +131,7 @@ fn copy_script(database: &Postgres, folder: &Path) -> String {
     script
 }
 
-/// That both have the same rows.
+/// Checks that both have the same rows.
 fn expect_equal(database: &Postgres) {
     for table in TABLES {
         let count =

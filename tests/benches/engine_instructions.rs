@@ -1,7 +1,8 @@
-//! Instructions that the engine needs for a check that follows money: `cargo bench -p assay-tests --bench
-//! engine_instructions`. Runs itself under Valgrind, which counts what two functions need: traces of the
-//! same subjects over what was read beforehand, and their assessments. With the same compiler the counts
-//! are the same on every machine and every time.
+//! Instructions that the engine needs for a check that follows money: `cargo bench -p assay-tests
+//! --bench engine_instructions`. The benchmark runs itself under Valgrind, which counts the
+//! instructions of two functions: traces of the same subjects over data that was read beforehand,
+//! and their assessments. With the same compiler the counts are the same on every machine and every
+//! time.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{collections::HashMap, env, hint::black_box, process::Command};
@@ -54,7 +55,8 @@ fn main() {
     println!("the engine alone: {all:.0} instructions a check");
 }
 
-/// Runs this program under Valgrind: what it prints, and the instructions of a function for each subject.
+/// Runs this program under Valgrind and returns its output, and the instructions of a function for
+/// each subject.
 fn count(function: &str) -> (String, f64) {
     let folder = tempfile::tempdir().expect("a directory");
     let counted = Command::new("valgrind")

@@ -1,4 +1,4 @@
-//! Somebody who calls the API.
+//! A caller of the API.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -14,7 +14,7 @@ pub struct Caller {
     pub key: String,
 }
 
-/// An answer, whatever its status.
+/// An answer with any status.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status.

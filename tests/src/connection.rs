@@ -1,5 +1,5 @@
-//! A caller that costs little: one request, spelled out once and sent again and again over one
-//! connection, for whoever has to ask thousands of times a second beside the servers that answer.
+//! A cheap caller: one request, serialized once and sent repeatedly over one connection, for
+//! thousands of requests a second on the machine of the servers.
 
 use std::{
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},

@@ -73,13 +73,13 @@ impl Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        // Nobody waits for ever.
+        // No connection waits forever.
         self.heal();
     }
 }
 
 fn connect(caller: &TcpStream, port: u16, gate: &Arc<Gate>) {
-    // Where there is no server, the caller is let go.
+    // Without a server the caller's connection is closed.
     let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { return };
     for (from, to) in [(caller, &server), (&server, caller)] {
         let (Ok(from), Ok(to)) = (from.try_clone(), to.try_clone()) else { return };

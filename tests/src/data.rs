@@ -14,7 +14,7 @@ impl TestData {
     ///
     /// # Panics
     ///
-    /// If there is no such folder.
+    /// Panics if there is no such folder.
     #[must_use]
     pub fn find() -> Self {
         let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");

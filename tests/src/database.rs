@@ -11,7 +11,7 @@ use crate::assay;
 ///
 /// # Panics
 ///
-/// If there is no server, or it cannot be prepared.
+/// Panics if there is no server, or it cannot be prepared.
 #[must_use]
 pub fn migrated_database() -> Postgres {
     static TEMPLATE: OnceLock<Postgres> = OnceLock::new();

@@ -23,7 +23,7 @@ impl Helm {
     ///
     /// # Panics
     ///
-    /// If it is not built, or there can be no folder for it.
+    /// Panics if it is not built, or there can be no folder for it.
     #[must_use]
     pub fn find() -> Self {
         let home = tempfile::tempdir().expect("a directory");

@@ -25,7 +25,7 @@ impl Linters {
     ///
     /// # Panics
     ///
-    /// If they were not fetched.
+    /// Panics if they were not fetched.
     #[must_use]
     pub fn find() -> Self {
         Self {

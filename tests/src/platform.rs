@@ -107,7 +107,7 @@ impl Platform {
         Server::start(Arc::clone(&self.directory), arguments)
     }
 
-    /// Starts so many servers, each with somebody who calls it with `key`.
+    /// Starts the given number of servers, each with a caller that uses `key`.
     #[must_use]
     pub fn servers(&self, count: usize, key: &str, arguments: &[&str]) -> Vec<(Server, Caller)> {
         (0..count)

@@ -184,8 +184,9 @@ pub fn release_operator() -> PathBuf {
 fn release(package: &str, program: &str) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "-p", package]);
-    // What `cargo bench` says of this package is not this build's. A dependency looks at it, and it and all
-    // that rests on it would be built anew here, and anew again by the next `cargo bench`.
+    // The variables that `cargo bench` sets for this package do not describe this build. A
+    // dependency reads them, and it and its dependents would be rebuilt here, and again by the next
+    // `cargo bench`.
     let of_this_package = ["CARGO_MANIFEST_", "CARGO_PKG_"];
     for (name, _) in env::vars_os() {
         if of_this_package.iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {

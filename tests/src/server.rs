@@ -51,7 +51,7 @@ impl Server {
         environment: &[(&str, String)],
     ) -> Self {
         let listening = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-        // Nothing is fetched from outside unless a test says so.
+        // Servers fetch no sources unless a test enables it.
         let feeds: &[&str] = if arguments.contains(&"--feeds") { &[] } else { &["--feeds", "off"] };
         let all = ["serve"].iter().chain(feeds).chain(&listening).chain(arguments);
         let mut child = process::command(directory.path(), all)
@@ -214,7 +214,7 @@ fn read_greeting(
         }
     }
     let (api, admin) = (*api, *admin);
-    // What else it prints must not fill the pipe.
+    // Further output must not fill the pipe.
     let output = Arc::clone(output);
     thread::spawn(move || {
         lines.for_each(|line| output.lock().expect("the output").push_str(&(line + "\n")));

@@ -18,7 +18,7 @@ impl SmallDisk {
     ///
     /// # Panics
     ///
-    /// If this process may not mount one.
+    /// Panics if this process may not mount one.
     #[must_use]
     pub fn mount(mebibytes: u32) -> Self {
         let directory = tempfile::tempdir().expect("a directory");

@@ -14,7 +14,7 @@ const COMPLETE: &str = "complete";
 ///
 /// # Panics
 ///
-/// If there is no such program.
+/// Panics if there is no such program.
 pub(crate) fn tool(name: &str) -> PathBuf {
     let found = match env::var_os("ASSAY_TOOLS") {
         Some(folders) => env::split_paths(&folders)
@@ -31,7 +31,7 @@ pub(crate) fn tool(name: &str) -> PathBuf {
 ///
 /// # Panics
 ///
-/// If there is no such program.
+/// Panics if there is no such program.
 pub(crate) fn folder_of(name: &str) -> PathBuf {
     let program = tool(name);
     program.ancestors().nth(2).expect("a program lies in `bin`").to_owned()

@@ -1,4 +1,4 @@
-//! Waiting for what is to happen.
+//! Waiting for a condition.
 
 use std::{
     thread,

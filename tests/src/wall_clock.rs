@@ -4,8 +4,8 @@ use std::{fs, path::PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// The clock that programs see which are started with [`WallClock::environment`]: the system's, moved.
-/// Their monotonic clock goes on as it is, as where somebody sets a machine's time.
+/// A clock for programs that are started with [`WallClock::environment`]: the system's with an
+/// offset. Their monotonic clock is unchanged, as after a change of a machine's time.
 #[derive(Debug)]
 pub struct WallClock {
     library: PathBuf,
@@ -17,7 +17,7 @@ impl WallClock {
     ///
     /// # Panics
     ///
-    /// If the Debian package `faketime` is not installed, or no file can be written.
+    /// Panics if the Debian package `faketime` is not installed, or no file can be written.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "it takes a library that may not be installed")]
     pub fn new() -> Self {
@@ -36,7 +36,7 @@ impl WallClock {
     ///
     /// Panics if the file cannot be written.
     pub fn set_ahead(&self, seconds: i64) {
-        // As a whole at once: programs read it whenever they look at the clock.
+        // The file is replaced as a whole: programs read it at any time.
         let next = self.offset.path().with_extension("next");
         fs::write(&next, format!("{seconds:+}\n")).expect("a file");
         fs::rename(next, self.offset.path()).expect("a file");

@@ -74,8 +74,8 @@ impl Function {
     }
 }
 
-/// That both found the same. The function rounds what reached an end as a whole, we part by part, so
-/// that they sum to the whole: a unit a part may differ.
+/// Checks that both results are equal. The function rounds the total of an endpoint, and the engine
+/// rounds each part so that they sum to the total: they may differ by one unit a part.
 pub(super) fn expect_same(subject: &str, ours: &FlowFacts, theirs: &Reached) {
     let [ledger] = &*ours.ledgers else { panic!("{subject}: one asset") };
     for (flows, theirs) in [&ledger.source, &ledger.destination].into_iter().zip(theirs) {

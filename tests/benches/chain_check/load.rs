@@ -1,4 +1,4 @@
-//! The chain in PostgreSQL, and what is known of addresses on it.
+//! The chain in PostgreSQL, and labels of its addresses.
 
 use std::{collections::HashMap, time::Instant};
 

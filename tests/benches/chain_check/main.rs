@@ -89,7 +89,7 @@ async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
             traced = Some(flows(&*graph, &owner, rules, known).await);
             ours.push(begun.elapsed());
         };
-        // Who comes second finds the pages in memory: each of both, every other time.
+        // The second run finds the pages in memory: each of both is the second every other time.
         if nth % 2 == 0 {
             trace().await;
         }

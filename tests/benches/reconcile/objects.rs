@@ -1,4 +1,4 @@
-//! The objects: as many tenants and keys of ours as of kinds that nobody looks at.
+//! The objects: tenants and keys, and as many of kinds that no program watches.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ use super::AT_ONCE;
 
 /// Our group.
 pub(super) const OURS: &str = "assay.dev";
-/// The group of the same kinds that nobody looks at.
+/// Group of the same kinds that no program watches.
 pub(super) const BARE: &str = "bare.test";
 /// Both kinds.
 pub(super) const KINDS: [&str; 2] = ["Tenant", "ApiKey"];
@@ -62,7 +62,7 @@ pub(super) fn define(cluster: &Cluster) {
     cluster.apply(PLAN);
 }
 
-/// A client that is what a kubeconfig says.
+/// A client of a kubeconfig.
 pub(super) async fn client(kubeconfig: &str) -> Client {
     let config = Kubeconfig::from_yaml(kubeconfig).expect("a kubeconfig");
     let options = KubeConfigOptions::default();

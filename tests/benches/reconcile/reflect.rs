@@ -43,7 +43,7 @@ pub(super) fn measure(cluster: &Cluster) -> u64 {
     memory
 }
 
-/// Holds the objects until it is killed, and says so.
+/// Holds the objects until it is killed, and reports when it does.
 #[tokio::main]
 pub(super) async fn run(kubeconfig: &Path) {
     let config = fs::read_to_string(kubeconfig).expect("a kubeconfig");

@@ -7,7 +7,7 @@ use assay_engine::{address::CanonicalAddress, chain::ChainId};
 ///
 /// # Panics
 ///
-/// If it does not hold.
+/// Panics if it does not hold.
 pub fn run(text: &str) {
     for chain in ChainId::all() {
         let published = CanonicalAddress::parse_published(chain, text);

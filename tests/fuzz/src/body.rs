@@ -7,7 +7,7 @@ use assay_request::{check::CheckRequest, row::ScreenRequest};
 ///
 /// # Panics
 ///
-/// If it does not hold.
+/// Panics if it does not hold.
 pub fn run(bytes: &[u8]) {
     let refused = match CheckRequest::read(bytes) {
         Ok(request) => request.subject().err().map(|problem| (problem, [400, 422].as_slice())),

@@ -6,7 +6,7 @@ use assay_tenancy::key::ApiKey;
 ///
 /// # Panics
 ///
-/// If it does not hold.
+/// Panics if it does not hold.
 pub fn run(text: &str) {
     if let Ok(key) = text.parse::<ApiKey>() {
         assert_eq!(key.expose(), text);

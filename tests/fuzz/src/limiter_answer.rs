@@ -17,7 +17,7 @@ const POLICY: StoreLossPolicy =
 ///
 /// # Panics
 ///
-/// If it does not hold.
+/// Panics if it does not hold.
 pub fn run(bytes: &[u8]) {
     let (words, _) = bytes.as_chunks::<8>();
     let answer: Vec<i64> = words.iter().map(|word| i64::from_le_bytes(*word)).collect();

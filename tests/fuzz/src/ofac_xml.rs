@@ -8,7 +8,7 @@ use assay_intel::formats::ofac_advanced;
 ///
 /// # Panics
 ///
-/// If it does not hold.
+/// Panics if it does not hold.
 pub fn run(bytes: &[u8]) {
     if let Ok(publication) = ofac_advanced::read(BufReader::with_capacity(64, bytes)) {
         let mut seen = HashSet::new();

@@ -16,7 +16,7 @@ use assay_engine::utxo::TransactionKind;
 ///
 /// # Panics
 ///
-/// If it does not hold.
+/// Panics if it does not hold.
 pub fn run(bytes: &[u8]) {
     for chain in ["btc", "ltc", "bch", "doge"] {
         let chain = chain.parse().unwrap();

@@ -11,7 +11,7 @@ use rcgen::{
     KeyPair,
 };
 
-/// Somebody who signs certificates.
+/// A certificate authority.
 #[derive(Debug)]
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 

@@ -1,6 +1,7 @@
-//! Servers that tests start for themselves, from the programs of this machine, and what they need.
+//! Servers that tests start for themselves from the programs of this machine, and the files that
+//! they need.
 //!
-//! Every crate whose tests talk to a server has it from here. A server stops when it is dropped.
+//! All crates with tests against a server use it. A server stops when it is dropped.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod certificates;

@@ -82,7 +82,7 @@ impl Drop for Listener {
             // The caller may be gone already.
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // Wakes whoever waits for connections.
+        // Wakes the thread that waits for connections.
         let _ = TcpStream::connect(self.address);
     }
 }

@@ -43,7 +43,7 @@ struct Server {
 #[derive(Debug)]
 struct Script {
     commands: ChildStdin,
-    /// It would stop if nobody listened.
+    /// Kept open, because the server would stop if it were closed.
     answers: BufReader<ChildStdout>,
 }
 
@@ -52,7 +52,7 @@ struct Script {
 pub struct Starting<'a> {
     /// The password of its login `assay`.
     pub password: &'a str,
-    /// The URL of the server whose standby it is; empty where it is nobody's.
+    /// The URL of the primary of this standby; empty if it is no standby.
     pub primary: &'a str,
     /// Parent of the temporary directory for its data; the system's default by default.
     pub folder: Option<&'a Path>,
@@ -87,7 +87,7 @@ impl Starting<'_> {
             .args([&port.to_string(), self.password, self.primary])
             .current_dir("/")
             .env("TMPDIR", self.folder.unwrap_or(&usual))
-            // What ends this process's group must leave the script to clean up.
+            // A signal to this process's group must leave the script to clean up.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -109,7 +109,7 @@ impl Script {
         let mut said = String::new();
         self.answers.read_line(&mut said).expect("a word");
         if said != "ready\n" {
-            // What it logged comes to an end only where it did not start at all.
+            // The log ends only if the server did not start at all.
             let _ = self.answers.read_to_string(&mut said);
             panic!("PostgreSQL does not obey: {said}");
         }
@@ -127,12 +127,13 @@ impl Postgres {
         Starting::default().start()
     }
 
-    /// Makes a database on the server that the tests of this process share, which nobody may stop: an empty
-    /// one, or a copy of `template`, which nobody uses meanwhile. It goes with the server.
+    /// Creates a database on the server that the tests of this process share, which no test may
+    /// stop: an empty one, or a copy of `template`, which no other connection may use meanwhile.
+    /// The server deletes it at its end.
     ///
     /// # Panics
     ///
-    /// If the server does not start, or the database cannot be made.
+    /// Panics if the server does not start, or the database cannot be made.
     #[must_use]
     pub fn shared(template: Option<&Self>) -> Self {
         static SERVER: OnceLock<Arc<Server>> = OnceLock::new();
@@ -145,7 +146,7 @@ impl Postgres {
         Self { database, ..administration }
     }
 
-    /// Stops the server; what is in it stays.
+    /// Stops the server; its data stays.
     ///
     /// # Panics
     ///
@@ -192,7 +193,7 @@ impl Postgres {
         self.url_of(&self.database)
     }
 
-    /// The same, for whoever reaches it through another port.
+    /// The same URL for another port.
     #[must_use]
     pub fn url_by(&self, port: u16) -> String {
         self.url_at(port, &self.database)

@@ -148,7 +148,7 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// One of the files beside it; `ca.pem` is whom its callers by TLS trust.
+    /// Path of one of its files; `ca.pem` is the CA that TLS clients trust.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)

@@ -1,10 +1,10 @@
-//! Large made-up chains: block by block, the same for the same seed, in bounded memory.
+//! Large generated chains: block by block, the same for the same seed, in bounded memory.
 //!
-//! Money moves as on Bitcoin, roughly: payments of one to three inputs and two or three outputs, one of
-//! them change, to a few services that everybody pays, to wallets old and new. Most outputs are spent
-//! soon; those that fall out of a bounded pool are never spent. A chain may have a hub: an exchange's
-//! one address that gets money in a great many outputs and pays its customers in batches. Everything
-//! adds up, and every output that is spent was made before, from block 0 on.
+//! Money moves roughly as on Bitcoin: payments of one to three inputs and two or three outputs, one
+//! of them change, to a few popular services and to wallets old and new. Most outputs are spent
+//! soon; those that fall out of a bounded pool are never spent. A chain may have a hub: an
+//! exchange's one address that receives money in very many outputs and pays its customers in
+//! batches. All amounts add up, and every spent output was created before, from block 0 on.
 
 mod dice;
 mod people;
@@ -38,7 +38,7 @@ const BEGUN: i64 = 1_735_689_600;
 const SUBSIDY: u64 = 5_000_000_000;
 /// The blocks whose coinbases pay many, so that there is something to spend.
 const FIRST_BLOCKS: u64 = 4;
-/// Outputs that may be spent later; the others are kept for good.
+/// Outputs that may be spent later; the others are never spent.
 const POOL: usize = 50_000;
 /// Below this, an output goes on whole.
 const DUST: u64 = 20_000;
@@ -108,7 +108,7 @@ impl BigChain {
         }
     }
 
-    /// Everybody who is known by name, on the chain so far.
+    /// All labelled parties on the chain so far.
     pub fn labelled(&self) -> impl Iterator<Item = (Person, Label)> {
         let services = (0..SERVICES).map(Person::Service);
         let wallets = (0..self.wallets).map(Person::Wallet);
@@ -180,7 +180,7 @@ impl BigChain {
         coinbase
     }
 
-    /// Somebody pays somebody; `None` where nobody has anything.
+    /// A payment of a random wallet; `None` if no wallet has coins.
     fn payment(&mut self) -> Option<Transaction> {
         let mut inputs = vec![self.take()?];
         for _ in 0..self.dice.rather_small(3) {
@@ -206,7 +206,7 @@ impl BigChain {
         Some(self.transaction(inputs, outputs))
     }
 
-    /// Payments to the hub that are due by now: from customers it paid, and from anybody.
+    /// Payments to the hub that are due by now: from customers that it paid, and from others.
     fn pay_hub(&mut self, hub: Hub, transactions: &mut Vec<Transaction>) {
         while let Some((_, output, coin)) =
             self.owed.pop_front_if(|(paid_at, _, _)| *paid_at + 3 <= self.height)
@@ -228,7 +228,7 @@ impl BigChain {
         }
     }
 
-    /// The hub pays out half of what it gets, in batches.
+    /// Payouts of the hub, half of its receipts, in batches.
     fn pay_customers(&mut self, hub: Hub, transactions: &mut Vec<Transaction>) {
         let due = self.deposits / BATCH_INPUTS as u64 / 2;
         while self.batches < due && self.vault.len() >= BATCH_INPUTS {
@@ -278,7 +278,7 @@ impl BigChain {
         if count == 0 {
             return None;
         }
-        // What was made last is spent first, mostly.
+        // The newest outputs are usually spent first.
         let place = count - 1 - self.dice.rather_small(count);
         Some(self.pool.swap_remove(usize::try_from(place).unwrap_or(0)))
     }
@@ -338,7 +338,7 @@ fn after_fee(inputs: &[(OutPoint, TxOut)]) -> u64 {
     whole - (whole / 100).min(300 * inputs.len() as u64)
 }
 
-/// A block as a source gives it, which says of inputs only what they spend.
+/// A block as a source returns it, with outpoints only for its inputs.
 #[must_use]
 pub fn as_published(block: ResolvedBlock) -> Block {
     let mut block = block.into_block();

@@ -9,7 +9,7 @@ pub(super) const SERVICES: u64 = 64;
 /// Of so many wallets one belongs to a swindler.
 const SWINDLER_EVERY: u64 = 400;
 
-/// Somebody.
+/// A party of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Person {
     /// One of the few addresses that many pay, the busiest first.
@@ -18,7 +18,7 @@ pub enum Person {
     Hub,
     /// A customer of the hub: gets money from it once, and pays some of that back later.
     Leaf(u64),
-    /// An address of somebody's wallet.
+    /// An address of a wallet.
     Wallet(u64),
 }
 

@@ -133,7 +133,7 @@ impl Template<'_> {
     ///
     /// # Panics
     ///
-    /// Never: every second nonce is good enough.
+    /// Never panics: every second nonce is good enough.
     #[must_use]
     pub fn mine(self) -> Block {
         let mut transactions = vec![self.coinbase()];

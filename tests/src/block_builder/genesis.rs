@@ -16,7 +16,7 @@ impl Block {
     ///
     /// # Panics
     ///
-    /// Never.
+    /// Never panics.
     #[must_use]
     pub fn genesis(network: Network) -> Self {
         let (headline, key, nonce) = match network {

@@ -21,19 +21,19 @@ pub enum Lock {
 }
 
 impl Lock {
-    /// Segregated witness, for whoever knows `word` (at most 75 bytes).
+    /// Segregated witness, spent with `word` (at most 75 bytes).
     #[must_use]
     pub fn witness(word: &str) -> Self {
         Self::Witness(knows(word))
     }
 
-    /// The older form, for whoever knows `word` (at most 75 bytes).
+    /// The older form, spent with `word` (at most 75 bytes).
     #[must_use]
     pub fn script_hash(word: &str) -> Self {
         Self::ScriptHash(knows(word))
     }
 
-    /// Nobody can spend it; it says something (at most 75 bytes).
+    /// An unspendable output with a text (at most 75 bytes).
     #[must_use]
     pub fn note(text: &str) -> Self {
         Self::Bare([&[OP_RETURN], &*push(text.as_bytes())].concat())

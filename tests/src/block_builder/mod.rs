@@ -1,14 +1,14 @@
 //! Transactions and blocks without keys, for real nodes of test networks.
 //!
-//! An output is locked with a word instead of a key, and whoever knows the word spends it; so every
-//! person of a scenario has an address of their own and nobody signs anything. All that is made here is
-//! valid by consensus and goes in by `submitblock`; what nodes relay by policy is another matter.
+//! An output is locked with a word instead of a key, and the word spends it; so every party of a
+//! scenario has an address of its own without signatures. All blocks are valid by consensus and
+//! submitted by `submitblock`; the relay policy of nodes does not apply.
 //!
-//! - [`lock`]: who can spend an output
+//! - [`lock`]: locking scripts of outputs
 //! - [`transaction`]: transactions, their bytes and identifiers
 //! - [`block`]: blocks, with their proof of work
-//! - `genesis`: the blocks that networks begin with
-//! - `bytes`: how all of this is written down
+//! - `genesis`: the first blocks of networks
+//! - `bytes`: serialization
 
 pub mod block;
 mod bytes;

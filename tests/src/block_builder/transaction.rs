@@ -43,7 +43,7 @@ pub struct TxOut {
 }
 
 impl TxOut {
-    /// An output to whoever holds `lock`.
+    /// An output with `lock`.
     #[must_use]
     pub fn new(lock: &Lock, value: u64) -> Self {
         Self { value, script: lock.script() }

@@ -23,12 +23,13 @@ impl Cluster {
             format!("--service-account-key-file={}", file("accounts.pub")),
             "--service-cluster-ip-range=10.96.0.0/16".into(),
             "--authorization-mode=Node,RBAC".into(),
-            // The second lets nobody keep an object from going who may not change it.
+            // The second plugin prevents an account without the right from setting owner references
+            // that block a deletion.
             "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement"
                 .into(),
             format!("--audit-policy-file={}", file("audit.yaml")),
             format!("--audit-log-path={}", file(AUDIT)),
-            // It is read whole: no part of it goes elsewhere.
+            // The audit log is read as one file and never rotated.
             "--audit-log-maxsize=100000".into(),
             format!("--kubelet-client-certificate={}", file("admin.pem")),
             format!("--kubelet-client-key={}", file("admin.key")),

@@ -9,8 +9,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Hears the ids of processes; when its input ends, it kills them and removes a folder, and control
-/// groups of its name once nobody is in them any more.
+/// Reads the ids of processes; when its input ends, it kills them and removes a folder, and control
+/// groups of its name once they are empty.
 const SCRIPT: &str = "\
 while read -r process; do processes=\"$processes $process\"; done
 [ -z \"$processes\" ] || kill -9 $processes 2>/dev/null
@@ -35,7 +35,7 @@ impl Keeper {
         let shell = Command::new("sh")
             .args(["-c", SCRIPT, "keeper"])
             .arg(directory)
-            // What ends this process's group must leave it to clean up.
+            // A signal to this process's group must leave the script to clean up.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -71,20 +71,20 @@ spec:
     )
 }
 
-/// A Job's pod fails where its image says so.
+/// A Job's pod fails if its image is named so.
 fn job_fails() -> String {
     let failed = "{terminated: {exitCode: 1, reason: Error, message: 'no rights', \
                   startedAt: {{ Now | Quote }}, finishedAt: {{ Now | Quote }}}}";
     stage("job-fails", ["Job", "Running"], "assay.test/assay:fails", failed, "Failed")
 }
 
-/// A server's pod never answers where its image says so; its migration goes well.
+/// A server's pod never becomes ready if its image is named so; its migration succeeds.
 fn never_ready() -> String {
     let runs = "{running: {startedAt: {{ Now | Quote }}}}";
     stage("never-ready", ["ReplicaSet", "Pending"], "assay.test/assay:hangs", runs, "Running")
 }
 
-/// A server's image cannot be pulled where it says so; its migration's could.
+/// A server's image cannot be pulled if it is named so; its migration's can.
 fn never_pulled() -> String {
     let waits = "{waiting: {reason: ImagePullBackOff, message: 'no such image'}}";
     stage("never-pulled", ["ReplicaSet", "Pending"], "assay.test/assay:gone", waits, "Pending")

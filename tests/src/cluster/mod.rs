@@ -58,7 +58,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// If its programs are not built, or it does not start.
+    /// Panics if its programs are not built, or it does not start.
     #[must_use]
     pub fn start() -> Self {
         let mut cluster = Self::in_new_directory();
@@ -200,8 +200,8 @@ impl Cluster {
         self.objects().list(kinds, namespace, selector)
     }
 
-    /// Deletes all objects of some kinds, separated by commas, in all namespaces, whatever their finalizers
-    /// wait for.
+    /// Deletes all objects of some kinds, separated by commas, in all namespaces, without waiting
+    /// for their finalizers.
     pub fn remove_all(&self, kinds: &str) {
         self.objects().remove_all(kinds);
     }
@@ -273,7 +273,7 @@ impl Cluster {
             .spawn()
             .expect("kubectl runs");
         let mut stdin = child.stdin.take().expect("its input");
-        // It may end without reading what it was given.
+        // The process may end without reading its input.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         child.wait_with_output().expect("kubectl ends").into()

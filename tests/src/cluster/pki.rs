@@ -24,7 +24,8 @@ pub(super) fn write(directory: &Path) {
     ] {
         authority.client(name).write(directory, file);
     }
-    // Whoever shows this one's may speak for others: the API server, to other servers behind it.
+    // A holder of this certificate may act for others: the API server, towards other servers behind
+    // it.
     let front = Authority::new();
     front.own().write(directory, "front");
     front.client("front").write(directory, "front-client");

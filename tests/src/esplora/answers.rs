@@ -188,7 +188,7 @@ fn in_history(ledger: &Ledger, kind: &str, written: &str, name: &str, rest: &[&s
     }
 }
 
-/// The outputs of somebody's history that are theirs: height, output, value.
+/// The outputs to the owner in a history: height, output, value.
 fn outputs<'a>(
     ledger: &'a Ledger,
     history: &'a [(usize, &Transaction)],

@@ -22,7 +22,7 @@ pub(super) struct Ledger {
     places: HashMap<Txid, (usize, usize)>,
     /// Input of a transaction that spends each spent output.
     spent: HashMap<OutPoint, (Txid, usize)>,
-    /// Transactions that touch whoever it is, oldest first; by address and by hash of the script.
+    /// Transactions of each owner, oldest first; by address and by hash of the script.
     histories: HashMap<String, Vec<Txid>>,
 }
 
@@ -94,7 +94,7 @@ impl Ledger {
         self.spent.get(&output).copied()
     }
 
-    /// The transactions that touch whoever is meant, newest first.
+    /// The transactions of the owner with this name, newest first.
     pub(super) fn history(&self, name: &str) -> Vec<(usize, &Transaction)> {
         let txids = self.histories.get(name).into_iter().flatten().rev();
         txids.filter_map(|txid| self.transaction(txid)).collect()

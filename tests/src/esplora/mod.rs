@@ -1,13 +1,13 @@
-//! A server that answers as an Esplora does, from blocks that were made here.
+//! A server that answers as an Esplora does, from generated blocks.
 //!
-//! It knows no mempool. Addresses are those of the main network, because that is how a check is asked;
-//! everything else is as the blocks have it. It can be told to misbehave in all the ways that a public
-//! server does: to be slow, to refuse, to break off, to lag behind, to lie.
+//! It has no mempool. Addresses are those of the main network, because checks use them; all other
+//! data is that of the blocks. It can simulate all faults of a public server: slow and refused
+//! answers, closed connections, lag and incorrect data.
 //!
-//! - `answers`: what is answered to which path
-//! - `ledger`: who was paid by what, as far as the blocks tell
-//! - `shape`: how blocks and transactions look
-//! - `wire`: HTTP, as little of it as is needed
+//! - `answers`: answers by path
+//! - `ledger`: payments of each script, from the blocks
+//! - `shape`: JSON of blocks and transactions
+//! - `wire`: the necessary parts of HTTP
 
 mod answers;
 mod ledger;
@@ -135,7 +135,7 @@ impl Esplora {
         state.learn(self.shared.chain);
     }
 
-    /// Puts another best chain in the place of what it had: a reorganisation, or just more blocks.
+    /// Replaces its best chain by another one: a reorganisation, or more blocks.
     pub fn set_blocks(&self, blocks: Vec<Block>) {
         let mut state = self.shared.state();
         let before = std::mem::replace(&mut state.blocks, blocks);
@@ -204,7 +204,7 @@ pub mod lies {
         });
     }
 
-    /// Every first output goes to somebody else.
+    /// Every first output has another owner.
     pub fn about_holders(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(script) = transaction.pointer_mut("/vout/0/scriptpubkey") {

@@ -109,7 +109,7 @@ fn input(ledger: &Ledger, input: &TxIn) -> Value {
     }
     shown.insert("is_coinbase".to_owned(), json!(is_coinbase));
     shown.insert("sequence".to_owned(), json!(input.sequence));
-    // What was hashed: the last item of the witness, or of the script.
+    // The hashed script: the last item of the witness, or of the script.
     let inner = match prevout.map(|prevout| kind(&prevout.script)) {
         Some("v0_p2wsh") => input.witness.last().map(|script| ("inner_witnessscript_asm", script)),
         _ => None,

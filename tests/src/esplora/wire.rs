@@ -13,7 +13,7 @@ use super::{Failure, Reply, Shared, answers};
 pub(super) fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<bool> {
     // Answers are small and written at once.
     stream.set_nodelay(true)?;
-    // Nobody asks before they were answered: nothing of a second request is read here.
+    // Clients do not pipeline: no byte of a second request is read here.
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     match read_request(&mut lines) {
         Some(path) => respond(stream, shared, &path),

@@ -114,7 +114,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// If its program is not there, or does not start.
+    /// Panics if its program is not there, or does not start.
     #[must_use]
     pub fn start(kind: Kind) -> Self {
         let program = kind.program();
@@ -134,7 +134,7 @@ impl Node {
     pub fn launch(&mut self) {
         assert!(self.child.is_none(), "{} runs already", self.kind);
         if let Credentials::Cookie(file) = self.credentials() {
-            // That of the last start: it would be refused.
+            // The file of the last start: it would be refused.
             let _ = fs::remove_file(file);
         }
         let log = File::options().create(true).append(true).open(self.log_file()).expect("a log");
@@ -246,7 +246,7 @@ impl Node {
         let block_hex = hex::encode(block.bytes());
         let said = self.call("submitblock", &[json!(block_hex)]).expect("an answer");
         let taken = match said.as_str() {
-            // Core says so of a block that lies beside the best chain; btcd says nothing.
+            // Bitcoin Core returns this for a block beside the best chain; btcd returns nothing.
             None | Some("inconclusive" | "duplicate") => true,
             Some(said) => said.contains("already have block"),
         };

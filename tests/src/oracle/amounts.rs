@@ -8,7 +8,7 @@ pub(super) const SCALE_BITS: u64 = 32;
 /// Unit of amounts.
 #[derive(Clone, Debug)]
 pub(super) enum Arithmetic {
-    /// Units of a trace; what a split leaves over goes to the largest remainders.
+    /// Units of a trace; the remainder of a split goes to the largest remainders.
     Units,
     /// Units of a trace divided by this number, which every split divides without a remainder.
     Fractions(BigUint),

@@ -1,4 +1,4 @@
-//! A case: a random chain, who is asked about, what is known of the others, and the rules.
+//! A case: a random chain, its subject, attributions of the others, and the rules.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -42,7 +42,7 @@ impl Case {
     ///
     /// # Panics
     ///
-    /// Never, unless the generator is wrong.
+    /// Never panics, unless the generator is wrong.
     #[must_use]
     pub fn generate(seed: u64) -> Self {
         let mut random = Random::new(seed);
@@ -55,7 +55,7 @@ impl Case {
         let subject = subject(random, &blocks);
         let mut attributions = BTreeMap::new();
         let known = *random.of(&[0, 20, 40, 60]);
-        // Now and then everybody carries more labels than a flow can.
+        // Sometimes all owners carry more labels than a flow can.
         let notorious = random.percent(5);
         for owner in cast {
             if matches!(owner, ScriptOwner::Pool(_)) {
@@ -195,7 +195,7 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
     }
 }
 
-/// A day on which somebody may have been listed: that of a block, or the one before or after.
+/// A day on which an owner may have been listed: that of a block, or the one before or after.
 fn listed_on(random: &mut Random, times: &[Timestamp]) -> Date {
     let day = random.of(times).to_zoned(TimeZone::UTC).date();
     day + i64::try_from(random.below(3)).expect("a day").days() - 1.day()

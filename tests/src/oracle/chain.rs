@@ -1,4 +1,4 @@
-//! Random small chains: few addresses, so that everybody's money passes everybody.
+//! Random small chains: few addresses, so that all owners' money mixes.
 
 use assay_engine::{
     coinjoin::CoinjoinKind,
@@ -22,7 +22,7 @@ const MESSAGE: ScriptOwner = ScriptOwner::Script([0x6a; 32]);
 struct Purse {
     least: u64,
     most: u64,
-    /// So many in a hundred amounts are one and the same, so that there are ties.
+    /// Percentage of amounts that are equal, so that there are ties.
     alike: u64,
 }
 
@@ -47,7 +47,7 @@ struct BlockBuilder<'a> {
 }
 
 /// A chain with a block at each of `times`, in which `cast` pay one another. A pool among the cast
-/// is paid by outputs, and sometimes pays without inputs.
+/// is paid by outputs, and sometimes its money is an input.
 pub(super) fn make(
     random: &mut Random,
     cast: &[ScriptOwner],
@@ -79,7 +79,7 @@ impl BlockBuilder<'_> {
         if self.random.percent(alike) {
             return least.max(most / 4);
         }
-        // As many small ones as large ones.
+        // As many small amounts as large ones.
         let ceiling = most >> self.random.below(1 + u64::from((most / least).ilog2()));
         self.random.within(least, ceiling.max(least))
     }
@@ -155,7 +155,7 @@ impl BlockBuilder<'_> {
         Some(self.record(kind, inputs, outputs, txid))
     }
 
-    /// Takes unspent outputs: any few, the newest ones, or all of somebody's.
+    /// Takes unspent outputs: any few, the newest ones, or all of one owner.
     fn spend(&mut self) -> Vec<TxInput> {
         let mut taken = Vec::new();
         if self.random.percent(8) {
@@ -180,8 +180,8 @@ impl BlockBuilder<'_> {
         taken.into_iter().map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) }).collect()
     }
 
-    /// Inputs that no output of this chain stands for: from before its start, with or without what a
-    /// node says of them, and out of a pool. Says whether the value of one is not known.
+    /// Inputs without an output of this chain: from before its start, with or without the node's
+    /// data about them, and out of a pool. Returns true if the value of one is not known.
     fn add_foreign(&mut self, inputs: &mut Vec<TxInput>, txid: Txid) -> bool {
         let mut before_start = false;
         let elsewhere = |random: &mut Random| OutPoint {
@@ -204,7 +204,7 @@ impl BlockBuilder<'_> {
         before_start
     }
 
-    /// Shares `sum` out: to anybody, back to the senders, in equal or in any parts.
+    /// Divides `sum` among any owners, or back to the senders, in equal or in random parts.
     fn outputs(&mut self, sum: u64, senders: &[ScriptOwner]) -> Vec<TxOut> {
         let many = if self.random.percent(5) { 12 } else { 4 };
         let count = self.random.within(1, many);

@@ -13,8 +13,8 @@ use jiff::Timestamp;
 
 use super::Case;
 
-/// The chains of several cases, one behind the other, by the chain that they pretend to be. They have
-/// nobody in common but pools, so that each case's answer is the same in the long chain.
+/// The chains of several cases, one after the other, by the chain that they stand for. They have
+/// only pools in common, so that each case's answer is the same in the long chain.
 #[must_use]
 pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBlock>> {
     let mut chains: BTreeMap<ChainId, Vec<ResolvedBlock>> = BTreeMap::new();
@@ -32,8 +32,7 @@ pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBlock>
     chains
 }
 
-/// Too little time: whatever has to do with transactions whose identifier begins with a byte below this
-/// one is not read.
+/// Too little time: transactions whose identifier begins with a byte below this one are not read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Haste(pub u8);
 

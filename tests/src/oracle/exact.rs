@@ -16,8 +16,8 @@ use super::{
 pub struct Deviation {
     /// Of a part in its final amount: millionths of a base unit.
     pub base_units: u64,
-    /// Of a part in units of a trace, before it is rounded to base units: thousandths of what the
-    /// document allows for.
+    /// Largest difference of a part in units of a trace, before it is rounded to base units, in
+    /// thousandths of the bound in the document.
     pub of_allowed: u64,
     /// Flows that make up one part.
     pub flows: u64,
@@ -66,7 +66,7 @@ impl Case {
             let units = rounded.parts.0.get(key).map(|part| part.money.total());
             let difference =
                 difference(&(units.unwrap_or_default() * &denominator), &part.money.total());
-            // What the subject holds itself took no hop, and is exact.
+            // The subject's own balance took no hop, and is exact.
             let exact = difference == BigUint::ZERO;
             assert!(exact || difference < allowed, "too far in units of a trace: {}", name());
 
@@ -88,8 +88,8 @@ impl Case {
     }
 }
 
-/// A number that every split divides without a remainder: money passes a transaction once at most, and is
-/// divided there by what the transaction is worth.
+/// A number that every split divides without a remainder: money passes a transaction at most once,
+/// and is divided there by the value of the transaction.
 fn denominator(case: &Case, ledger: &Ledger<'_>, direction: Direction) -> BigUint {
     let mut product = BigUint::from(1_u32);
     let largest = usize::try_from(case.rules.transfers_per_address).expect("a number");

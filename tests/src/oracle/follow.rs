@@ -33,7 +33,7 @@ pub(super) struct State {
     pub(super) carried: Vec<CarriedLabel>,
 }
 
-/// Money on its way, with what was seen of it.
+/// Money that is being followed, with the labels on its path.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) money: Money,
@@ -148,7 +148,7 @@ impl Walk<'_> {
         time >= first_day.to_zoned(TimeZone::UTC).expect("midnight").timestamp()
     }
 
-    /// 1: pools, and whoever is known surely enough. Weaker labels are carried from here on.
+    /// 1: pools, and owners with a reliable attribution. Weaker labels are carried from here on.
     pub(super) fn recognise_ends(&mut self, hops: u8) {
         for (state, (money, path)) in std::mem::take(&mut self.level) {
             if let ScriptOwner::Pool(pool) = state.owner {
@@ -214,7 +214,7 @@ impl Walk<'_> {
         }
     }
 
-    /// 3 and 4: what is too little, and what is beyond the budget.
+    /// 3 and 4: amounts below the threshold, and those beyond the budget.
     pub(super) fn decide(&mut self, hops: u8) -> BTreeMap<State, Fate> {
         let mut fates = BTreeMap::new();
         if let Some(decided) = &self.means.decided {
@@ -319,7 +319,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Money ends in a transaction, at nobody.
+    /// Money ends in a transaction, without a party.
     pub(super) fn end_in(
         &mut self,
         transaction: &Transaction<'_>,
@@ -332,7 +332,7 @@ impl Walk<'_> {
         self.end(end, hops + 1, &Flow { path, ..flow.clone() });
     }
 
-    /// Money ends, at nobody in particular.
+    /// Money ends without a party.
     pub(super) fn end(&mut self, end: FlowEnd, hops: u8, flow: &Flow) {
         if flow.money.is_nothing() {
             return;

@@ -161,7 +161,7 @@ impl<'a> Ledger<'a> {
         self.transactions.get(*self.spent.get(output)?)
     }
 
-    /// The transactions that made somebody's largest outputs.
+    /// The transactions that made an owner's largest outputs.
     pub(super) fn incoming(&self, owner: &ScriptOwner, largest: usize) -> Vec<&Transaction<'a>> {
         self.largest(largest, |transaction| {
             let coins = transaction.outputs.iter();
@@ -169,7 +169,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// The transactions that spent somebody's largest outputs.
+    /// The transactions that spent an owner's largest outputs.
     pub(super) fn outgoing(&self, owner: &ScriptOwner, largest: usize) -> Vec<&Transaction<'a>> {
         self.largest(largest, |transaction| {
             let coins = transaction.inputs.iter().map(|input| input.spent.as_ref());

@@ -1,17 +1,17 @@
-//! Following money a second time: the rule of `docs/scoring.md`, section 3, in the plainest way there
-//! is, over random small chains, to compare the engine's trace with.
+//! A second implementation of the trace: the rule of `docs/scoring.md`, section 3, in the plainest
+//! possible form, over random small chains, for comparison with the engine.
 //!
-//! A [`Case`] is a chain and a question about it; [`Case::trace`] is the engine's answer, read from any
-//! source that holds the chain, [`Case::expected`] the oracle's. Nothing here shares code with the
-//! engine but the types of what goes in and what comes out.
+//! A [`Case`] is a chain and a question about it; [`Case::trace`] is the engine's answer, read from
+//! any source that holds the chain, [`Case::expected`] the oracle's. The oracle shares no code with
+//! the engine except the types of its input and output.
 //!
-//! - `random`: choices that a seed decides
+//! - `random`: choices from a seed
 //! - `chain`, `case`: a random chain, and a question about it
 //! - `drive`: the engine's trace over any source of flows
-//! - `ledger`: a chain as the oracle looks at it
-//! - `amounts`: how it counts
+//! - `ledger`: the oracle's view of a chain
+//! - `amounts`: its arithmetic
 //! - `begin`, `follow`, `pass`, `carried`, `parts`, `paths`: the rule
-//! - `exact`: how far whole units are from fractions
+//! - `exact`: the difference between whole units and fractions
 
 mod amounts;
 mod begin;

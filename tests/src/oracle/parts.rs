@@ -15,7 +15,7 @@ use super::{
     paths::{Path, Steps, shown},
 };
 
-/// By what parts are told apart, in this order.
+/// Key by which parts are distinguished, in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) end: FlowEnd,
@@ -53,7 +53,7 @@ impl Parts {
     /// Money that ended; of none nothing is left.
     pub(super) fn add(&mut self, key: Key, money: &Money, moved: Moved, path: &Path) {
         let part = self.0.entry(key).or_default();
-        // What the subject holds, and what was not read of it, came no way.
+        // The subject's balance, and amounts that were not read, have no path.
         if !path.steps.is_empty() {
             *part.paths.entry(path.steps.clone()).or_default() += &path.amount;
         }

@@ -12,8 +12,8 @@ use super::{
 };
 
 impl Walk<'_> {
-    /// Money goes back over what a transaction spent. Of the subject's own transactions (no hops yet)
-    /// the subject's side is out. `room` says how many of its inputs are read.
+    /// Money goes back over the inputs of a transaction. Of the subject's own transactions (no hops
+    /// yet) the subject's inputs are excluded. `room` is the number of inputs that are read.
     pub(super) fn back_through(
         &mut self,
         transaction: &Transaction<'_>,
@@ -46,7 +46,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Money goes on over what a transaction paid, of which `room` outputs are read.
+    /// Money goes on over the outputs of a transaction, of which `room` are read.
     pub(super) fn on_through(
         &mut self,
         transaction: &Transaction<'_>,

@@ -7,7 +7,7 @@ use assay_engine::{
 };
 use num_bigint::BigUint;
 
-/// Transactions, each with the owner at its other side; nobody where there is none.
+/// Transactions, each with the owner at its other side; `None` if there is none.
 pub(super) type Steps = Vec<(Txid, Option<ScriptOwner>)>;
 
 /// A path and what came along it.

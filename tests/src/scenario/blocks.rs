@@ -39,14 +39,14 @@ impl Times {
     ///
     /// # Panics
     ///
-    /// For heights beyond all reason.
+    /// Panics for heights beyond all reason.
     #[must_use]
     pub fn at(self, height: u64) -> u32 {
         self.first + u32::try_from(height - 1).expect("a small height") * self.step
     }
 }
 
-/// A point at which the scenario stands still for a while.
+/// A point at which the scenario pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// The branch that will be replaced is the best one.
@@ -197,7 +197,7 @@ impl Teller {
         blocks
     }
 
-    /// The transaction, and what it leaves to the miner.
+    /// The transaction, and its fee.
     fn pay(&mut self, payment: &Payment) -> (Transaction, u64) {
         let spent: Vec<_> = payment.inputs.iter().map(|spent| self.outputs.spend(*spent)).collect();
         let inputs = spent.iter().map(|(output, owner, _)| TxIn::new(*output, &lock(owner)));

@@ -53,7 +53,7 @@ pub struct End {
     pub entity: String,
     /// True if the party is on a list in force.
     pub listed: bool,
-    /// `false` for what a stranger sent unasked.
+    /// `false` for unsolicited money of an unrelated party.
     pub solicited: bool,
     /// True if the address itself holds the money.
     pub own: bool,

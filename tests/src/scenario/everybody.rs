@@ -24,7 +24,7 @@ const DUST_AS_SENT: Row = unresolved("below_threshold", DUST);
 /// Both moments: before and after the reorganisation.
 const ALWAYS: &[Moment] = &[BeforeReorganisation, End];
 
-/// Everybody's.
+/// The expectations of all parties.
 pub const EXPECTATIONS: &[Expectation] = &[
     // Mined six blocks of 50 and sold 40.00 to alice (9.99 of 50 came back: 40.01 went), 31.01 to bob
     // and 18.98 to carol. Of alice's 40, 8.99 came back to her; her 31 and bob's 31 are swept to

@@ -47,7 +47,7 @@ pub struct Row {
     pub amount: u64,
     /// True if the party is on a list in force.
     pub listed: bool,
-    /// `false` for what a stranger sent unasked.
+    /// `false` for unsolicited money of an unrelated party.
     pub solicited: bool,
     /// Every transaction that the money passed between the end and the address, by name.
     pub path: &'static [&'static str],
@@ -80,12 +80,12 @@ pub(super) const fn unresolved(reason: &'static str, amount: u64) -> Row {
     Row { reason: Some(reason), ..row("unresolved", 1, amount, &[]) }
 }
 
-/// Mined coins. A hop leads to whoever mined them, one more to the coinbase.
+/// Mined coins. A hop leads to the miner, one more to the coinbase.
 pub(super) const fn mined(hops: u64, amount: u64, path: &'static [&'static str]) -> Row {
     row("mining", hops, amount, path)
 }
 
-/// Somebody who appears.
+/// A party that appears.
 pub(super) const fn person(
     person: &'static str,
     at: &'static [Moment],
@@ -106,7 +106,7 @@ pub(super) const fn person(
     }
 }
 
-/// Somebody who never appears.
+/// A party that never appears.
 pub(super) const fn nobody(person: &'static str, at: &'static [Moment]) -> Expectation {
     Expectation {
         person,

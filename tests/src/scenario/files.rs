@@ -116,8 +116,8 @@ impl Files {
     }
 }
 
-/// The default policy, with amounts that are the same on every chain: of less than a hundredth of a coin
-/// a stranger's gift counts for nothing, and a small share is not followed.
+/// The default policy, with amounts that are the same on every chain: an unsolicited payment of
+/// less than a hundredth of a coin does not count, and a small share is not followed.
 fn policy(chain: ChainId) -> String {
     let asset = chain.info().asset;
     format!(

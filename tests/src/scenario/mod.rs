@@ -1,4 +1,4 @@
-//! A scenario told on a chain, with what a check must say about everybody in it.
+//! A scenario on a chain, with the expected results of a check of each of its parties.
 //!
 //! Mining, an exchange with deposit addresses and payouts, a theft from it, a peel chain that ends at
 //! another exchange, dust to a stranger, a payment of clean and stolen money, a reorganisation of
@@ -6,15 +6,15 @@
 //! with the same transaction identifiers. Amounts are round, so that each expected number can be
 //! checked by hand.
 //!
-//! - [`cast`]: who is in it
-//! - [`payments`]: who paid whom, and when
-//! - [`blocks`]: the blocks that this makes
-//! - [`everybody`]: what a check must say, written from the rules and not from any program
-//! - [`expected`]: how that is written
-//! - [`mod@check`]: whether an answer says so
-//! - [`files`]: the labels and the sanctions list that the answers rest on
-//! - [`play`]: the scenario happening on a node
-//! - [`mweb`]: a sequel, where coins go into Litecoin's extension blocks and come out again
+//! - [`cast`]: its parties
+//! - [`payments`]: its payments, in order
+//! - [`blocks`]: the blocks that result
+//! - [`everybody`]: the expected results of checks, written from the rules and not from any program
+//! - [`expected`]: notation of these results
+//! - [`mod@check`]: comparison of an answer with the expected one
+//! - [`files`]: the labels and the sanctions list of the answers
+//! - [`play`]: execution of the scenario on a node
+//! - [`mweb`]: a sequel, in which coins go into Litecoin's extension blocks and come out again
 
 pub mod blocks;
 pub mod cast;

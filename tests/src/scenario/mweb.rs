@@ -66,7 +66,7 @@ pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
     let script = hex::decode(script).expect("hexadecimal");
     let funding = fund(scenario, node, script.clone());
 
-    // Somebody else's, so that walter has one coin only.
+    // Another party's, so that walter has one coin only.
     let miner = written(node, "rival");
     let mine_up_to = |height: u64| {
         call(node, "generatetoaddress", &[json!(height - node.height()), json!(miner)]);
@@ -80,7 +80,7 @@ pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
 
     let first = block(node, FIRST);
     let entry = find(&first, |transaction| transaction["txid"] == *paid_in);
-    // What the amounts say is plain: it has eight decimals at most.
+    // The amount is a plain decimal with at most eight decimals.
     let went_in = coins(&entry["vout"][0]["value"].to_string());
     let paying = block(node, PAID_OUT);
     let paid_out = words(&paying["tx"].as_array().and_then(|all| all.last()).expect("one")["txid"]);
@@ -145,7 +145,7 @@ fn call(node: &Node, method: &str, parameters: &[Value]) -> Value {
     node.call(method, parameters).unwrap_or_else(|error| panic!("{method}: {error:?}"))
 }
 
-/// Somebody's address as the node's own test network writes it.
+/// Address of a party in the form of the node's own test network.
 fn written(node: &Node, person: &str) -> String {
     let script = json!(hex::encode(lock(person).script()));
     words(&call(node, "decodescript", &[script])["addresses"][0])

@@ -34,7 +34,7 @@ pub enum Step {
     Restarted,
     /// The theft, and the first stolen money spent: block 118.
     Stolen,
-    /// The node was killed, runs again, and was told again what it forgot: block 118 still.
+    /// The node was killed, runs again, and has got the lost blocks again: block 118 still.
     Killed,
     /// The peel chain is over: block 130.
     Peeled,
@@ -60,7 +60,7 @@ impl Step {
         }
     }
 
-    /// The moment at which everybody's expectations hold.
+    /// The moment of the expectations.
     #[must_use]
     pub const fn moment(self) -> Option<Moment> {
         match self {
@@ -111,7 +111,7 @@ pub fn play(scenario: &Scenario, node: &mut Node, mut after: impl FnMut(Step, &N
 
     node.kill();
     node.launch();
-    // What it had not written down it hears again, as it would from other nodes.
+    // Blocks that it had not stored are submitted again, as other nodes would send them.
     submit(node, up_to(Step::Killed));
     done(Step::Killed, node);
 
@@ -124,7 +124,7 @@ pub fn play(scenario: &Scenario, node: &mut Node, mut after: impl FnMut(Step, &N
     let (overtaking, rest) = scenario.kept.split_at(13);
     let (beside, deciding) = overtaking.split_at(12);
     submit(node, beside);
-    // As long as both are equally long, the first one stays.
+    // Of two branches of the same length, the first one stays.
     done(Step::Branched, node);
     submit(node, deciding);
     done(Step::Reorganised, node);
@@ -211,7 +211,7 @@ impl Drop for Follower {
     }
 }
 
-/// The arguments of `assay` that ingest what a node has.
+/// The arguments of `assay` that ingest the blocks of a node.
 #[must_use]
 pub fn arguments(node: &Node) -> Vec<String> {
     let chain = node.kind.network().chain().to_string();

@@ -189,7 +189,8 @@ fn an_old_backup_does_not_revive_a_revoked_key() {
     assert_eq!((of(&revoked), of(&rotated)), ("revoked".into(), "revoked".into()));
     assert_eq!(of(&caller.key), "active");
 
-    // Whatever put the old database there, a server does not take its dead keys for good.
+    // After an old database was restored in any way, a server does not accept its revoked keys for
+    // long.
     let directory = server.directory();
     let place = |name: &str| directory.path().join(name);
     std::fs::copy(place("copy.sqlite"), place("assay.sqlite")).unwrap();

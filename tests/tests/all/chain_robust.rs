@@ -245,7 +245,7 @@ fn a_chain_ingested_in_any_way_is_the_same() {
         assert_eq!(place.state(), expected, "in steps, with indexes from the beginning");
     }
 
-    // What one backend writes out, the other one takes in.
+    // The export of one backend can be ingested by the other.
     let exported = folder.path().join("exported.jsonl").display().to_string();
     let export = ["export", "transfers", "btc", "--format", "jsonl", "-o", &exported];
     let _ = assay(there.path(), export).ok();
@@ -337,7 +337,7 @@ fn nothing_of_a_broken_block_is_recorded() {
         let mut lines = lines.clone();
         done(&mut lines);
         let broken = folder.path().join("broken.jsonl");
-        // What is no JSON any more is written as it is.
+        // A line that is no JSON any more is written unchanged.
         let written =
             lines.iter().map(|line| line.as_str().map_or(line.to_string(), str::to_owned));
         fs::write(&broken, written.collect::<Vec<_>>().join("\n")).unwrap();

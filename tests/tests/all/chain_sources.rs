@@ -187,7 +187,7 @@ fn a_source_that_lies_or_breaks_off_leaves_no_wrong_data() {
             let told = ["invalid data", "nothing of this block was written"];
             assert!(told.iter().any(|told| run.stderr.contains(told)), "{}", run.stderr);
         }
-        // Whatever it believed is true.
+        // All recorded data is correct.
         let recorded = assay(directory.path(), ["export", "transfers", "btc", "--format", "jsonl"]);
         assert!(truth.starts_with(&recorded.stdout), "{}", run.stderr);
     }
@@ -251,7 +251,7 @@ fn histories_on_demand_say_of_everybody_what_the_whole_chain_says() {
         let source = answer["sources"].as_array().unwrap().last().unwrap();
         assert_eq!(source["latest_block"]["ingest_mode"], "on_demand");
     }
-    // What was fetched is kept: only the newest block is asked for.
+    // Fetched data is stored: only the newest block is requested.
     let before = server.requests().len();
     let answer = check(directory.path(), "south");
     let asked = server.requests().split_off(before);

@@ -94,7 +94,7 @@ fn what_is_not_known_of_inputs_is_not_made_up() {
     assert!(text.contains("1 of unknown value, from before the first block"), "{text}");
     assert!(!text.contains("raise --most"), "{text}");
 
-    // What is known in full has its fee, and what is left out can be shown.
+    // A fully known transaction has its fee, and omitted entries can be shown.
     let coinbase = shown(1).0;
     assert_eq!((&coinbase["fee"], &coinbase["inputs_unknown_count"]), (&"0".into(), &0.into()));
     let text = printed(directory.path(), &["tx", "btc", &txid(4), "--most", "0"]);

@@ -124,7 +124,7 @@ fn a_label_can_be_withdrawn_and_restored_while_the_server_runs() {
         (&withdrawn[0]["author"], &withdrawn[0]["reason"]),
         (&json!("Joe"), &json!("a mix-up"))
     );
-    // What the source says is still exported, and imported anew it stays withdrawn.
+    // The source's labels are still exported, and stay suppressed after another import.
     let exported = server.assay(&["export", "labels", "--format", "csv"]).ok().stdout;
     fs::write(directory.path().join("again.csv"), &exported).unwrap();
     let again = import(directory.path(), "again.csv", "csv", "own").ok().json();

@@ -162,7 +162,7 @@ fn a_day_of_which_nothing_is_known_is_not_clean() {
     );
     assert_eq!(before["sources"][0]["published_at"], Value::Null);
     assert_eq!(check("eth", delisted, "2025-05-29")["verdict"], "allow");
-    // What a later list says was in force by then stands.
+    // A listing whose date precedes that day counts, although a later list is its source.
     let listed = check("btc", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h", "2023-01-01");
     assert_eq!((&listed["verdict"], &listed["complete"]), (&json!("block"), &json!(false)));
 

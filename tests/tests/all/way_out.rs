@@ -52,7 +52,7 @@ impl Proxy {
 fn pass(caller: TcpStream, server: SocketAddr, noted: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(caller.try_clone().unwrap());
     let mut first = String::new();
-    // Whoever goes away asked for nothing.
+    // A client that disconnects sent no request.
     let _ = reader.read_line(&mut first);
     while reader.read_line(&mut String::new()).is_ok_and(|length| length > 2) {}
     noted.lock().unwrap().push(first.split(" HTTP").next().unwrap_or_default().to_owned());
@@ -83,7 +83,7 @@ fn tls_server(certified: &Certified, text: &'static str) -> SocketAddr {
             let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
             let mut stream = StreamOwned::new(connection, caller);
             let mut request = [0; 4096];
-            // Who does not believe the certificate goes away.
+            // A client that does not trust the certificate disconnects.
             if stream.read(&mut request).is_ok() {
                 let head = format!(
                     "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",

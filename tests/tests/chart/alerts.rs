@@ -60,7 +60,7 @@ fn series_of(source: &str, prefix: &str) -> Known {
         let own = call.split(".clone()").next().unwrap().rsplit([' ', '.', '\n']).next().unwrap();
         let is_metrics =
             |(within, field, _): &&(&str, &str, &str)| *within == "Metrics" && *field == own;
-        // What is registered once and never changes has no field.
+        // A metric that is registered once and never changes has no field.
         let kind = fields.iter().find(is_metrics).map_or("", |(_, _, kind)| *kind);
         let set = kind.strip_prefix("Family<").and_then(|kind| kind.split(',').next());
         let labels = fields.iter().filter(|(within, ..)| Some(*within) == set);

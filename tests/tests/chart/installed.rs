@@ -189,7 +189,7 @@ fn a_release_lives_and_leaves_what_is_the_tenants() {
     let left: Vec<&str> = left.lines().filter(|name| !name.contains("helm.release")).collect();
     assert!(left.is_empty(), "{left:?}");
 
-    // What was kept is taken up again, by the same name.
+    // A new release of the same name adopts the remaining objects.
     let _ = world.install(PRODUCTION).ok();
     let refused = world.upgrade(&["--set", "mode=evaluation"]);
     assert!(
@@ -237,7 +237,7 @@ fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
         let reason = world.field(&[kind], ".status.conditions[?(@.type==\"Ready\")].reason");
         assert_eq!(reason, "Published", "{kind}: {}", operator.log());
     }
-    // What the operator keeps goes while it is there.
+    // Objects with a finalizer of the operator are deleted while it runs.
     world.cluster.kubectl(&["delete", "apikey,tenant", "--all", "--namespace", "assay"]);
     world.cluster.kubectl(&["delete", "plan,riskpolicy,intelsource", "--all"]);
     let _ = world.helm(&["uninstall", "assay"], &[]).ok();

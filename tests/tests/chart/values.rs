@@ -36,7 +36,7 @@ pub(crate) fn documented() -> Vec<Documented> {
     let mut inside = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let depth = line.len() - line.trim_start().len();
-        // What a documented value holds is part of it.
+        // Keys inside a documented value are part of it.
         if inside.is_some_and(|above| depth > above) {
             continue;
         }
@@ -101,7 +101,7 @@ fn no_object_of_the_schema_takes_what_it_does_not_know() {
                 let more = &fields["additionalProperties"];
                 // Labels have any names, and texts as values.
                 let labels = more["type"] == "string" && !fields.contains_key("properties");
-                // What a chart around this one says to all of its parts is not ours.
+                // Global values of a parent chart are not ours.
                 let others = place == "/properties/global";
                 assert!(*more == Value::Bool(false) || labels || others, "{place} takes anything");
             }

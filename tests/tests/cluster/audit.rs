@@ -153,7 +153,7 @@ fn what_the_operator_asks_for_is_what_it_may_and_no_more_than_it_needs() {
     let first = platform.key("default", "backend");
     platform.cluster.kubectl(&["annotate", "apikey", "backend", "assay.dev/rotate=monday"]);
     wait_until("there is another key", || platform.key("default", "backend") != first);
-    // What is wrong twice is one event, counted.
+    // An error that occurs twice is one event with a count.
     for (plan, reason) in [("lost", "PlanNotFound"), ("gold", "Published")].repeat(2) {
         platform.cluster.apply(&tenant("acme", plan));
         platform.wait_for_reason(&["tenant", "acme"], reason);

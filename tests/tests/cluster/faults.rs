@@ -30,7 +30,7 @@ fn operators_that_die_or_take_turns_make_no_key_twice_and_lose_none() {
         platform.wait_for_answer(&text, 200);
     }
 
-    // Who starts anew looks at everything and writes nothing.
+    // A restarted operator reads everything and writes nothing.
     let versions = || {
         let objects = "apikeys,tenants,plans,riskpolicies,secrets";
         let path = "jsonpath={.items[*].metadata.resourceVersion}";

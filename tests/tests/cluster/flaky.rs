@@ -94,7 +94,7 @@ async fn answer(agent: Agent, real: String, faults: Arc<Faults>, request: Reques
     let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
     let is_write = request.method() != Method::GET;
     let is_watch = path.contains("watch=true");
-    // Who holds the Lease is another question.
+    // Requests for the Lease are excluded.
     let mut is_lost = false;
     if is_watch {
         let number = count(&faults.watches);

@@ -40,7 +40,7 @@ fn a_deleted_tenant_can_come_back_with_its_keys_while_its_usage_is_kept() {
     platform.wait_for_reason(&KEY, "TenantNotFound");
     let words = platform.status(&KEY)["conditions"][0]["message"].as_str().unwrap().to_owned();
     assert!(words.contains("recreate it before"), "{words}");
-    // What its plan said is known without the plan.
+    // The retention of the deleted plan is known without the plan.
     platform.cluster.kubectl(&["delete", "plan", "gold", "--timeout=60s"]);
     let folder = tempfile::tempdir().unwrap();
     platform.postgres.used_by(folder.path());

@@ -77,7 +77,7 @@ fn what_checkov_finds_in_what_the_operator_makes_is_what_was_argued() {
     let objects = made().into_iter().map(|mut object| {
         object.as_object_mut().unwrap().remove("status");
         object["metadata"]["managedFields"] = json!(null);
-        // Where these tests make them says nothing of where people do.
+        // The namespace of these tests is replaced by the usual one.
         object["metadata"]["namespace"] = json!("assay");
         object.to_string()
     });

@@ -48,7 +48,7 @@ pub(crate) fn cluster() -> MutexGuard<'static, Cluster> {
         let restricted = "pod-security.kubernetes.io/enforce=restricted";
         cluster.kubectl(&["label", "namespace", "default", restricted]);
         cluster.kubectl(&["apply", "-n", "default", "-f", RIGHTS]);
-        // Whose account it is depends on the namespace.
+        // The account depends on the namespace.
         let account = "--serviceaccount=default:assay-operator";
         for (kind, role) in [("clusterrolebinding", "--clusterrole"), ("rolebinding", "--role")] {
             let role = format!("{role}=assay-operator");
@@ -56,6 +56,6 @@ pub(crate) fn cluster() -> MutexGuard<'static, Cluster> {
         }
         Mutex::new(cluster)
     });
-    // What another test left behind when it failed must not fail this one.
+    // A failed test must not fail this one.
     cluster.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -186,12 +186,12 @@ fn a_key_is_good_for_what_its_object_says_by_now() {
     let patch = |spec: &str| {
         platform.cluster.kubectl(&["patch", "apikey", "backend", "--type=merge", "-p", spec]);
     };
-    // When a scope goes, what needs it is refused, with the same key.
+    // After a scope is removed, requests that need it are refused with the same key.
     patch(r#"{"spec": {"scopes": ["usage"]}}"#);
     platform.wait_for_answer(&text, 403);
     patch(r#"{"spec": {"scopes": ["usage", "check"]}}"#);
     platform.wait_for_answer(&text, 200);
-    // When its time is set to one that is over, so is the key.
+    // After its expiry time is set to a past one, the key is refused.
     patch(r#"{"spec": {"expiresAt": "2020-01-01T00:00:00Z"}}"#);
     platform.wait_for_answer(&text, 401);
     platform.wait_for_reason(&["apikey", "backend"], "Expired");

@@ -128,7 +128,7 @@ spec: {{location: '{location}', format: listings-csv, lists: [ofac-sdn], schedul
         assert_eq!(world.field(&[kept], ".metadata.deletionTimestamp"), "", "{kept}");
     }
     assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 8);
-    // What fetches lists belongs to the sources, which stay.
+    // The jobs that fetch lists belong to the sources, which stay.
     wait_at_most(PATIENCE, "nothing else of Assay runs", || {
         let kinds = "pods,deployment,hpa,service,pdb,riskservice";
         let left = world.kubectl(&["get", kinds, "-o", "name"]);

@@ -94,7 +94,7 @@ impl Traffic {
     /// Number of requests that were lost since the last call, after an event.
     #[expect(clippy::print_stdout, reason = "a figure is for people")]
     pub(crate) fn lost_in(&self, what: &str) -> usize {
-        // What happens late belongs to it too.
+        // Late effects of the event count too.
         self.go_on_for(300);
         let mut seen = self.seen();
         let lost = std::mem::take(&mut seen.lost);

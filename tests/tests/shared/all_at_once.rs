@@ -23,7 +23,7 @@ fn is_right_or_says_why(answer: &Answer, digest: &str) -> bool {
     }
     let body = answer.json();
     let same = body["assessment_digest"] == digest;
-    // Where something is missing, nothing is allowed, and the answer names it.
+    // While data is missing, no answer is `allow`, and each states the reason.
     let says = body["verdict"] != "allow" && body["reasons"][0]["code"].is_string();
     assert!(same || says, "{body}");
     same

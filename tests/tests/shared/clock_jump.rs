@@ -116,7 +116,7 @@ fn an_answer_is_not_repeated_longer_because_a_clock_was_set_back() {
     let forward = check(&caller);
     assert_eq!(forward["cached"], false);
     assert!(minutes_later(&forward, &right) >= 60, "{forward}");
-    // What is confirmed and reachable does not go by that clock.
+    // Ages and reachability do not depend on that clock.
     let age = server.metric::<f64>("assay_key_data_age_seconds");
     assert!(age < 60.0, "{age}");
     wait_at_most(PATIENCE, "a server that is well", || {

@@ -70,7 +70,7 @@ pub(crate) fn crowd(callers: &[Caller], shares: &[usize], happening: impl FnOnce
             }
         }
         happening();
-        // What is asked for ends within the window in any case.
+        // All requests end within the window in any case.
         let left = end.saturating_sub(since_1970());
         thread::sleep(left);
         over.store(true, Ordering::Relaxed);

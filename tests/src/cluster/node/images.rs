@@ -12,7 +12,7 @@ use crate::process;
 /// Image of the container that holds a pod's namespaces.
 pub(super) const PAUSE: &str = "localhost/pause:1";
 
-/// It waits for the signal to stop, and buries whoever is left to it.
+/// It waits for the signal to stop, and reaps orphaned processes.
 const PAUSE_SOURCE: &str = "\
 #include <signal.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ int main(void) {
 #[derive(Debug)]
 pub(super) struct Image {
     name: String,
-    /// Programs here, and where they go. The first is what it runs.
+    /// Programs of this machine, and their paths in the image. The first is the entry point.
     programs: Vec<(PathBuf, String)>,
     /// Folders that go in as they are.
     trees: Vec<PathBuf>,

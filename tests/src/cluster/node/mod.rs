@@ -43,7 +43,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// If something that it needs is not there, or it does not start.
+    /// Panics if something that it needs is not there, or it does not start.
     #[must_use]
     pub fn start_on_node() -> Self {
         needs::check().unwrap_or_else(|lack| panic!("no real Kubernetes node here: {lack}"));

@@ -30,7 +30,7 @@ fn dribble(mut stream: TcpStream, letter: &[u8]) -> (Duration, String) {
         }
     });
     let answer = read_until(&mut stream, "\u{0}never");
-    // What is still sent meets a closed door.
+    // Later writes meet a closed connection.
     let _ = stream.shutdown(std::net::Shutdown::Both);
     sender.join().unwrap();
     (start.elapsed(), answer)

@@ -66,7 +66,7 @@ fn by_tls_both_versions_are_offered_and_answered() {
         assert!(head.starts_with("HTTP/1.1 200"), "{head}: {text}");
         assert!(head.contains("strict-transport-security: max-age=31536000"), "{head}");
 
-        // Who trusts somebody else sees that it is not them.
+        // A client with another CA refuses the certificate.
         assert!(connect_tls(&Authority::new(), api, "h2").await.is_err());
     });
     let plain = Caller::new(secured.server.admin, "").send("GET", "/healthz", "", []);

@@ -65,7 +65,7 @@ fn lists_nodes_and_explorers_are_asked_in_the_name_of_the_span_that_asks() {
         &["--feeds", "on", "--otlp-endpoint", &collector.endpoint()],
     );
 
-    // Whether the span that a request named is one that the collector was told of, by this name.
+    // True if a request's parent is a span of this name that the collector received.
     let is_span = |parent: &str, name: &str| {
         let [version, trace, span, flags] = parent.split('-').collect::<Vec<_>>()[..] else {
             panic!("{parent} is no traceparent");

@@ -111,7 +111,7 @@ fn no_key_and_no_address_is_told_to_anybody() {
     line_of(&world.server, last.header("x-request-id"));
     let checks = figure(&metrics(&world.server), "assay_http_requests_total");
     assert!(checks > 0.0);
-    // What was told before it arrives before it.
+    // Spans that were sent before it arrive before it.
     let root = format!("POST {PATH}");
     wait_until("the last trace arrives", || {
         collector.spans(TRACE).iter().any(|span| span.name == root)
