@@ -1,5 +1,5 @@
-//! An Esplora API that serves a real block of Bitcoin, made from the block's bytes: what is read through
-//! it must be what is read from the bytes.
+//! An Esplora API that serves a real block of Bitcoin, made from the block's bytes: blocks read
+//! through it must equal blocks read from the bytes.
 
 #![expect(clippy::expect_used, reason = "a test stops where its data cannot be read")]
 

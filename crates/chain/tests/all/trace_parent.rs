@@ -38,7 +38,7 @@ fn server() -> (Listener, mpsc::Receiver<Vec<String>>) {
     (listener, told)
 }
 
-/// Asks as a list is fetched, as Esplora is asked, and as a node is.
+/// Sends one request as each of the clients: of lists, of Esplora, of a node.
 fn ask_all(url: &str) {
     let time = Duration::from_secs(5);
     fetch(url, &Conditions::default(), InputLimits::default(), time).unwrap();
