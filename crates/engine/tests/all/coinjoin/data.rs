@@ -69,7 +69,7 @@ fn coin(script: &str, value: &str) -> Coin {
     (ScriptOwner::from_script(ChainId::BTC, &script), value.parse().unwrap())
 }
 
-/// The transactions of the mainnet blocks but for their coinbases, nothing known of what they spend.
+/// The transactions of the mainnet blocks except their coinbases, with unknown spent outputs.
 pub(crate) fn blocks() -> Vec<Candidate> {
     let folder = folder().join("chains/bitcoin/blocks");
     let mut old = Vec::new();

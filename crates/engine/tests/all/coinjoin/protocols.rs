@@ -77,7 +77,7 @@ fn privatesend_is_one_denomination_on_dash() {
     let mut ready = round.clone();
     ready.inputs = vec![Some((legacy(1), 130_000_000))];
     assert_eq!(ready.kind(), None);
-    // Spending what was mixed: two owners at most.
+    // A transaction that spends mixed coins: two owners at most.
     let mut spending = round.clone();
     for (place, input) in spending.inputs.iter_mut().enumerate() {
         *input = Some((legacy(place as u64 % 2), 10_000_100));

@@ -92,8 +92,8 @@ fn joinmarket_rounds_are_found_and_little_else() {
         .filter(|record| record.transaction.kind().is_some())
         .map(|record| record.txid)
         .collect();
-    // The detector sees neither what a transaction spends nor what spends it, so this is an
-    // independent witness: coins go from round to round.
+    // The detector uses neither the spent transactions nor the spending ones, so this is
+    // independent evidence: coins go from round to round.
     let linked: BTreeSet<Txid> = records
         .iter()
         .flat_map(|record| record.spends.iter().map(move |spent| (record.txid, *spent)))
