@@ -1,4 +1,5 @@
-//! OFAC's two formats: the same facts give the same publication, and what is no list is refused.
+//! OFAC's two formats: the same facts give the same publication, and a file that is no list is
+//! refused.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -30,8 +31,8 @@ fn the_same_facts_give_the_same_publication() {
     let advanced = ofac_advanced::read(ADVANCED.as_bytes()).unwrap();
     let enhanced = enhanced(ENHANCED).unwrap();
 
-    // Then nothing differs: entries, what was rejected, the day and the number of parties. Only where a
-    // party is on several lists under different programs would Enhanced say less than Advanced.
+    // Then nothing differs: entries, rejected rows, the day and the number of parties. Only a party
+    // on several lists under different programs has fewer details in Enhanced than in Advanced.
     assert_eq!(enhanced, advanced);
     assert_eq!(enhanced.published_on, date(2026, 1, 5));
     assert_eq!((enhanced.entries.len(), enhanced.rejected.len(), enhanced.parties), (4, 1, 3));

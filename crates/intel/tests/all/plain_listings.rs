@@ -1,4 +1,5 @@
-//! Plain listings as CSV and as JSON lines: what is read, rejected and refused.
+//! Plain listings as CSV and as JSON lines: rows that are read and rejected, and files that are
+//! refused.
 
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 

@@ -1,5 +1,5 @@
-//! The public label sets as they are, counted: what is read of them must be what a second program,
-//! with its own checks of addresses, read of them.
+//! The public label sets as published, counted: the labels must equal those of a second program
+//! with its own checks of addresses.
 
 #![expect(clippy::expect_used, reason = "a test stops where its data cannot be read")]
 
