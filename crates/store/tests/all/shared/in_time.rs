@@ -13,7 +13,7 @@ use sqlx::{Connection, Executor, PgConnection, Row};
 
 use super::PATIENCE;
 
-/// A store whose tables somebody else can lock.
+/// A store with a second connection that can lock its tables.
 async fn lockable(readers: u32) -> (String, Arc<PostgresStore>, PgConnection) {
     let url = PostgresServer::of_this_process().database();
     let address = DatabaseAddress::at(&url).with_readers(readers);

@@ -64,7 +64,7 @@ impl Database {
         Self { superuser, logins }
     }
 
-    /// As every program opens it.
+    /// The store as every program opens it.
     async fn store(&self, role: &str) -> PostgresStore {
         open_or_create(&self.logins[role]).await
     }
@@ -234,7 +234,7 @@ async fn whoever_says_no_tenant_sees_nothing() {
         for table in ["api_keys", "usage", "checks"] {
             let query = format!("SELECT count(*) FROM {table}");
             assert_eq!(count(&mut connection, &query).await, 0, "{role} {table}");
-            // Nor in a transaction after one that did.
+            // Nor does a transaction after one with the scope.
             begin_as(&mut connection, &tenant(1)).await;
             assert!(count(&mut connection, &query).await > 0, "{role} {table}");
             connection.execute("COMMIT").await.unwrap();
@@ -253,7 +253,7 @@ async fn nobody_writes_for_another_tenant() {
         "INSERT INTO checks (id, tenant, made_at, answer) VALUES ('x', 'tenant-2', 0, '{}')",
         "INSERT INTO usage (tenant, day, key_id, plan, operation, outcome, count)
          VALUES ('tenant-2', '2026-01-01', 'x', 'x', 'check', 'allow', 1)",
-        // Nor hands what is its own to another.
+        // Nor does a tenant give a row to another one.
         "UPDATE api_keys SET tenant = 'tenant-2' WHERE tenant = 'tenant-1'",
     ];
     for statement in refused {
@@ -420,7 +420,7 @@ async fn allows(connection: &mut PgConnection, statement: String) -> bool {
         Ok(_) => true,
         Err(error) => {
             let code = error.as_database_error().unwrap().code().unwrap().into_owned();
-            // Not allowed; or a column that nobody can set.
+            // Not permitted; or a generated column.
             assert!(["42501", "428C9"].contains(&&*code), "{statement}: {error}");
             false
         }
@@ -509,7 +509,7 @@ async fn whoever_may_not_make_roles_is_told_so_and_works_without() {
     let seen = "SELECT count(*) FROM api_keys";
     assert_eq!(count(&mut connection, seen).await, 0, "the wall stands before the owner, too");
 
-    // Somebody who may runs the statements that are printed.
+    // An administrator runs the printed statements.
     let (_, name) = owner.rsplit_once('/').unwrap();
     let mut superuser = PgConnection::connect(&server.url(name)).await.unwrap();
     let statements = assay_store::postgres::roles_sql();
@@ -539,7 +539,7 @@ async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
     drop(graph);
     assert_eq!(store.arrange_roles().await.unwrap(), Roles::Missing);
 
-    // When somebody who may makes the roles.
+    // When an administrator creates the roles.
     let store_of_superuser = open_or_create(&superuser).await;
     assert_eq!(store_of_superuser.arrange_roles().await.unwrap(), Roles::Ready);
 

@@ -15,7 +15,7 @@ async fn open_or_create(url: &str) -> Result<PostgresStore, StoreError> {
     PostgresStore::open_or_create(url, Environment::Production).await
 }
 
-/// A migration of a program of the future, with what it says of those that do not know it.
+/// A migration of a future program, with its compatibility record.
 async fn migrate_to_the_future(url: &str, version: i64, says: Option<(&str, i64)>) {
     let mut connection = PgConnection::connect(url).await.unwrap();
     let note = says.map_or_else(String::new, |(kind, compatible_from)| {
@@ -121,7 +121,7 @@ async fn members_of_the_migrating_group_take_over_from_each_other() {
     let server = PostgresServer::of_this_process();
     let url = server.database();
     open_or_create(&url).await.unwrap().close().await;
-    // As if the newest migrations had not been made.
+    // The state before the newest migrations.
     let mut connection = PgConnection::connect(&url).await.unwrap();
     connection
         .execute(

@@ -136,7 +136,7 @@ async fn a_password_that_is_written_late_is_found_when_it_is_there() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
-    // As of two logins, of which the second one takes over.
+    // Two logins, of which the second one replaces the first.
     let login = Login::new().await;
     let url = login.folder.path().join("url");
     let with = |name: &str| {
@@ -313,8 +313,8 @@ async fn a_server_that_is_demoted_while_connected_is_left() {
     store.add_key(&key(2, "acme"), None).await.unwrap();
 }
 
-/// Passes bytes on to a server until it is told to fall silent; then it takes connections and says
-/// nothing, as where a network was cut.
+/// Forwards bytes to a server until it is silenced; then it accepts connections and forwards
+/// nothing, as in a network partition.
 struct Wire {
     host: String,
     silent: watch::Sender<bool>,

@@ -29,8 +29,8 @@ impl Certificates {
         fs::write(own.path("other.pem"), Authority::new().pem()).unwrap();
         authority.server_at(&["localhost"]).write(own.0.path(), "server");
         authority.client("certified").write(own.0.path(), "client");
-        // PostgreSQL reads its key, which nobody else may read, as another user where these tests run
-        // as root.
+        // PostgreSQL runs as another user if these tests run as root, and requires that only this
+        // user can read its key.
         let key = own.path("server.key");
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
         if fs::metadata(own.0.path()).unwrap().uid() == 0 {
@@ -44,7 +44,7 @@ impl Certificates {
     }
 }
 
-/// A server with TLS that lets a login `certified` in by certificate alone, and nobody without TLS.
+/// A server that accepts TLS only, and a login `certified` by certificate alone.
 struct Secured {
     server: PostgresServer,
     certificates: Certificates,

@@ -15,7 +15,7 @@ async fn next(hints: &mut ChangeSubscription) {
     tokio::time::timeout(PATIENCE, hints.changed()).await.expect("a hint");
 }
 
-/// Two programs with a store each, and what the second one hears.
+/// Two programs with a store each, and the notifications of the second one.
 async fn two() -> (String, Arc<PostgresStore>, ChangeSubscription) {
     let url = PostgresServer::of_this_process().database();
     let writer = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
@@ -108,7 +108,7 @@ async fn a_block_wakes_whoever_reads_the_chain() {
     next(&mut hints).await;
     let moved = format!("chain {}", chain.id);
     assert_eq!(next_told(&mut listener).await, moved);
-    // That it was looked at again is no news.
+    // A mere verification is not notified.
     graph.verified(at(1)).await.unwrap();
     writer.add_key(&key(1, "acme"), None).await.unwrap();
     assert_eq!(next_told(&mut listener).await, "keys 1");

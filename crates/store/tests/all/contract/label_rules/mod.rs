@@ -19,7 +19,7 @@ pub(crate) async fn labels_are_replaced_by_source(store: Arc<dyn Store>) {
     let third = store.record_labels(labels("three", vec![scam.clone()], 12)).await.unwrap();
     assert_eq!(third, Some(LabelChange { added: 0, removed: 1, unchanged: 1 }));
     assert_eq!(labels_of(&*store).await, std::slice::from_ref(&scam));
-    // Going back to what was there before is an import like any other.
+    // A return to the previous labels is an import like any other.
     let back = store.record_labels(labels("one", vec![mixer.clone()], 15)).await.unwrap();
     assert_eq!(back, Some(LabelChange { added: 1, removed: 1, unchanged: 0 }));
 

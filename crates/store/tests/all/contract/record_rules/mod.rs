@@ -15,7 +15,7 @@ pub(crate) fn charged(tenant: &str, day: i8, verdict: &str) -> Charged {
     }
 }
 
-/// Counts that nobody sent before.
+/// A batch of counts of a new writer.
 pub(crate) fn batch(counts: &[UsageCount]) -> UsageBatch {
     static WRITERS: AtomicU64 = AtomicU64::new(1_000);
     let writer = WRITERS.fetch_add(1, Ordering::Relaxed).into();
