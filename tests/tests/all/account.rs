@@ -63,7 +63,7 @@ fn limits_say_where_they_come_from() {
     assert_eq!((&plan["source"], &plan["rate_limit"]), (&json!("plan"), &Value::Null));
     assert_eq!(plan["requests"], plan["plan_requests"]);
 
-    // Given a number for everybody on the plan, and one for this tenant, which goes before it.
+    // Given a limit for all tenants of the plan, and one for this tenant, which takes precedence.
     let own = plan["plan_requests"].as_u64().unwrap();
     let until = ", until: 2099-01-01T00:00:00Z";
     let both = [
@@ -116,7 +116,7 @@ fn a_tenant_sees_its_own_settings_and_keys_and_no_secret() {
     assert_eq!((&old["state"], &old["last_used_at"]), (&json!("revoked"), &Value::Null));
     assert!(old["revoked_at"].is_string());
 
-    // No secret, no hash, and nothing of anybody else, in either direction.
+    // No secret, no hash, and no data of another tenant, in either direction.
     let foreign = ["globex".to_owned(), "of globex".to_owned(), id(&theirs.key)];
     for key in [&ours.key, &revoked, &theirs.key] {
         let secret = key.split('_').nth(3).unwrap();

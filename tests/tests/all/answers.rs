@@ -92,7 +92,7 @@ fn reference_and_direction_are_echoed_and_change_nothing() {
     assert_eq!(sideways.json()["errors"][0]["field"], "direction");
 }
 
-/// The digest as `docs/api.md` tells anybody to compute it.
+/// The digest, computed as `docs/api.md` describes.
 fn recomputed(mut answer: Value) -> String {
     let fields = answer.as_object_mut().unwrap();
     for field in [

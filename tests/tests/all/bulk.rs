@@ -1,4 +1,4 @@
-//! Many addresses at once: by the API and by the command line; what that is charged; what is kept of it.
+//! Bulk checks by the API and by the command line, with their charges and records.
 
 use std::{
     fs,
@@ -115,7 +115,7 @@ fn answered_rows_are_charged_and_no_others() {
     assert_eq!(usage(&caller), expected, "at once");
     let limits = caller.get("/api/v1/sources").header("ratelimit").to_owned();
     assert!(limits.contains("\"daily\";r=99997"), "{limits}");
-    // Written to the store, it reads the same there and to whoever runs the program.
+    // The stored usage is the same in the API and on the command line.
     wait_until("usage is written", || {
         server.assay(&["usage", "--json"]).ok().json().as_array().unwrap().len() == 2
     });
@@ -301,7 +301,7 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
     assert_eq!(same.code, 2, "{}", same.stderr);
     assert_eq!(fs::read_to_string(directory.path().join("in.csv")).unwrap(), input);
 
-    // A run that was cut off goes on where it stopped, whatever it stopped within.
+    // An interrupted run is continued from any point of interruption.
     for cut in [1, 40, 130, output.len() - 1, output.len()] {
         fs::write(directory.path().join("out"), &output.as_bytes()[..cut]).unwrap();
         let resumed = screen_file(directory.path(), "in.csv", &input, &["--resume"]);
@@ -389,7 +389,7 @@ fn a_change_of_policy_is_told_before_it_is_made() {
     assert!(run.stderr.contains("1 unchanged, 1 not valid"), "{}", run.stderr);
 }
 
-/// A server whose answers nobody reads does not read on for ever.
+/// A server stops reading rows if the client reads no answers.
 #[test]
 fn a_caller_that_does_not_read_is_not_read_from() {
     let (server, caller, _): (Server, Caller, Caller) = {

@@ -1,5 +1,5 @@
-//! Chains survive what happens to programs and files: whatever interrupts an ingest, the graph is the
-//! one that an undisturbed ingest makes, or says what is wrong.
+//! Chains survive failures of programs and files: after any interruption of an ingest, the graph
+//! equals that of an undisturbed ingest, or the program reports the error.
 
 use std::{
     collections::BTreeSet,
@@ -84,8 +84,8 @@ impl Place {
                 None => Box::new(SqliteGraphs::new(self.path())),
             };
             let answer = what(graphs.graph(ChainId::BTC).await.unwrap()).await;
-            // A connection that is let go closes later, and then removes the log of whatever database
-            // has come to have that name.
+            // A dropped connection closes later, and then removes the log of the database that has
+            // its file name by then.
             graphs.close().await;
             answer
         })
@@ -125,7 +125,7 @@ fn killed(place: &Place, shape: Shape, kills: usize) {
         let mut before = None;
         loop {
             let mut ingest = start_assay(place.path(), arguments(&file, &[]));
-            // From while it opens the graph to after a good part of what there is to do.
+            // From the opening of the graph to about half of the work.
             let span = nothing_new / 2 + whole.saturating_sub(nothing_new).mul_f64(0.5 * patience);
             thread::sleep(nothing_new / 2 + span * u32::try_from(dice.below(1000)).unwrap() / 1000);
             if let Some(status) = ingest.try_wait().unwrap() {
@@ -183,8 +183,8 @@ fn an_ingest_needs_little_memory() {
 #[test]
 #[ignore = "needs more time"]
 fn large_blocks_behind_small_ones_need_little_memory() {
-    // Given blocks so small that many are asked for at once, and behind them some of the largest that
-    // there are on these chains, and one with very many outputs...
+    // Given blocks so small that many are requested at once, after them some of the largest blocks
+    // of these chains, and one with very many outputs...
     let mut shapes = vec![Outputs { count: 1, script: 1 }; 300];
     shapes.extend([Outputs { count: 3_500, script: 9_000 }; 4]);
     shapes.push(Outputs { count: 100_000, script: 22 });
@@ -228,7 +228,7 @@ fn a_chain_has_one_writer_at_a_time() {
 #[test]
 fn a_chain_ingested_in_any_way_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    // So long that all at once is a backfill, with the indexes at the end.
+    // Long enough to be a backfill, with the indexes at the end.
     let shape = Shape { seed: 14, blocks: 5400, transactions: 2, hub: None };
     let file = written(&folder, shape);
     let (here, there) = (Place::embedded(), Place::on_postgres());

@@ -1,4 +1,4 @@
-//! The scenario of [`assay_tests::scenario`] on real nodes, and what Assay says of everybody in it.
+//! The scenario of [`assay_tests::scenario`] on real nodes, and checks of all its parties.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -193,7 +193,7 @@ fn expectations_agree_with_the_blocks_and_add_up() {
     }
 }
 
-/// An answer that says just what is expected, as far as it is compared.
+/// An answer with exactly the expected values, as far as they are compared.
 fn answer(wanted: &Wanted) -> Value {
     let amounts = |value: u64| json!([{ "value": value.to_string() }]);
     let rows = |direction: &str, whole: u64, rows: &[Money]| {
@@ -276,8 +276,8 @@ fn an_answer_is_right_or_told_where_it_is_wrong() {
     }
 }
 
-/// Assay follows a node through the whole scenario, is killed once itself, and says of everybody what is
-/// expected; and says the same after reading the whole chain at once.
+/// Assay follows a node through the whole scenario and is killed once. The checks of all parties
+/// are as expected, also after an ingest of the whole chain at once.
 fn answers_are_as_expected(kind: Kind, database: Option<&Postgres>) {
     let mut node = Node::start(kind);
     let scenario = scenario(kind);

@@ -82,7 +82,7 @@ fn every_source_gives_the_same_chain() {
     let _ = ingest(again.path(), &["--jsonl", &file.to_string_lossy()]).ok();
     assert_eq!(exported(again.path()), from_esplora);
 
-    // As a node keeps them: raw, one after the other.
+    // Block files as a node keeps them: raw, one after the other.
     let raw = prepared(&scenario);
     let files = raw.path().join("raw");
     std::fs::create_dir(&files).unwrap();
@@ -120,7 +120,7 @@ fn a_source_of_another_chain_or_of_a_test_network_is_refused() {
         assert!(refused.stderr.contains("serves btc, not ltc"), "{}", refused.stderr);
         let _ = run(&["btc", "--test-network", "--to", "0"]).ok();
     }
-    // Nothing was recorded of what was refused.
+    // No refused block was recorded.
     let ltc = assay(directory.path(), ["export", "transfers", "ltc", "--format", "jsonl"]);
     assert_ne!(ltc.code, 0, "{}", ltc.stdout);
 }
@@ -304,7 +304,7 @@ fn an_answer_that_took_too_long_is_there_when_it_is_asked_for_again() {
     let late = caller.check("btc", south.as_str());
     assert_eq!(late.problem(), (503, "unavailable".into()));
     assert_eq!(late.header("retry-after"), "1");
-    // No one request has the time for it, however often it is asked.
+    // No single request has enough time for it.
     let mut answer = late;
     patiently("it is there", || {
         answer = caller.check("btc", south.as_str());
@@ -330,7 +330,7 @@ fn what_a_check_had_no_time_for_is_fetched_in_the_background() {
     let first = caller.check("btc", south.as_str()).json();
     assert_eq!(first["coverage"]["exposure"]["status"], "partial");
 
-    // Given that nobody asks again, everything is there all the same.
+    // Without another request, the background job fetches the rest.
     let jobs = || -> Value { server.assay(&["jobs", "--json"]).ok().json() };
     patiently("the history is fetched", || jobs()[0]["status"] == "done");
     assert_eq!(
@@ -373,7 +373,7 @@ fn a_chain_source_that_gave_nothing_yet_is_no_clean_address() {
         (&before["verdict"], &before["scope"]),
         (&"allow".into(), &"lists_and_labels".into())
     );
-    // Given a source whose node nobody ever reached.
+    // Given a source whose node was never reachable.
     apply(directory.path(), "follow", "rpc", "http://127.0.0.1:9", "");
     let answer = check(directory.path(), "bystander");
     assert_eq!((&answer["verdict"], &answer["complete"]), (&"indeterminate".into(), &false.into()));
@@ -440,7 +440,7 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
     for block in late {
         node.submit(block);
     }
-    // The thief appears in later blocks: what was said of it before is never repeated then.
+    // The thief appears in later blocks: earlier answers about the address are not repeated then.
     patiently("the theft is seen", || heights().1 == Some(1));
     assert!(!server.log().contains("following failed"), "{}", server.log());
     node.stop();

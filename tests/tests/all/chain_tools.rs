@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 const COIN: u64 = 100_000_000;
 
-/// Somebody's address.
+/// Address of a party.
 pub(crate) fn of(person: &str) -> String {
     address(ChainId::BTC, person).as_str().to_owned()
 }
@@ -72,7 +72,7 @@ fn what_is_not_known_of_inputs_is_not_made_up() {
         let text = printed(directory.path(), &["tx", "btc", &txid]);
         (serde_json::from_str::<Value>(&json).unwrap(), text)
     };
-    // ...then neither has a fee that anybody knows, and what is missing is counted apart.
+    // ...then the fee of neither is known, and the missing inputs are counted separately.
     let (json, text) = shown(2);
     assert_eq!(json["fee"], Value::Null);
     let counts =
@@ -136,7 +136,7 @@ fn the_tree_of_a_check_shows_with_everybody_what_passed_there() {
     let tree: Vec<&str> =
         text.lines().skip_while(|line| !line.contains("Destination of funds")).collect();
     assert!(tree[0].contains("100.00000000 BTC"), "{text}");
-    // Of the ten, those with the largest paths are named, each with what it saw...
+    // Of the ten, those with the largest paths are named, each with its amount...
     let between: Vec<String> =
         (0..10).map(|number| short(&of(&format!("between-{number}")))).collect();
     let named: Vec<&&str> =
@@ -155,8 +155,8 @@ fn the_tree_of_a_check_shows_with_everybody_what_passed_there() {
 
 #[test]
 fn a_trace_loses_no_part_of_the_whole() {
-    // Given somebody who got a coin from each of three people, paid one of them on, and holds the
-    // rest...
+    // Given an address that got a coin from each of three others, paid one of them on, and holds
+    // the rest...
     let directory = ingested(&[
         line(0, 1, &json!([]), &[("a", 1), ("b", 1), ("c", 1)]),
         line(1, 2, &json!([{ "txid": txid(1), "index": 0 }]), &[("subject", 1)]),
@@ -206,7 +206,7 @@ fn a_trace_loses_no_part_of_the_whole() {
     let drawn = printed(directory.path(), &["trace", "btc", &of("subject")]);
     assert!(drawn.contains("Source of funds  3.00000000 BTC"), "{drawn}");
     assert!(drawn.contains("Destination of funds  3.00000000 BTC"), "{drawn}");
-    // ...and a drawing has all of the money leave the subject, what it holds too.
+    // ...and in a drawing all of the money leaves the subject, its balance included.
     let drawn = trace("destination", &["--dot"]);
     let subject = format!("\"{}\" -> ", of("subject"));
     let leaving: Vec<&str> = drawn.lines().filter(|line| line.contains(&subject)).collect();

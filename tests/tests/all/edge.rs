@@ -113,7 +113,7 @@ fn pages_in_browsers_may_call_only_from_named_origins() {
         assert_eq!(answer.header("access-control-allow-origin"), origin);
         assert!(answer.header("access-control-expose-headers").contains("ratelimit"));
         assert_eq!(answer.header("vary"), "origin");
-        // A page must be able to read what was wrong.
+        // A page must be able to read the problem.
         let answer = caller.post(PATH, "{", &[("origin", origin)]);
         assert_eq!((answer.status, answer.header("access-control-allow-origin")), (400, origin));
     }

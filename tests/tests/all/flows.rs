@@ -28,7 +28,7 @@ use assay_tests::{
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
-/// The seeds of the chains to look at: `usual` many, where nobody asks for others.
+/// The seeds of the generated chains: `usual` many by default.
 fn seeds(usual: u64) -> Range<u64> {
     let number = |name| env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
     let first = number("ASSAY_FIRST_CHAIN").unwrap_or(0);
@@ -59,7 +59,7 @@ fn chains<T: Send>(usual: u64, look: impl Fn(Case) -> T + Sync) -> Vec<T> {
 }
 
 fn traced(case: &Case, source: &dyn FlowSource, batch: usize) -> FlowFacts {
-    // Memory never makes anybody wait.
+    // A read from memory never waits.
     let traced = case.trace(source, batch).now_or_never().unwrap();
     traced.unwrap().unwrap_or_else(|| panic!("seed {}: nobody knows the subject", case.seed))
 }

@@ -20,7 +20,7 @@ fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
 
-/// Compares a file with what it should be, or writes it.
+/// Compares a file with its expected contents, or writes it.
 fn expect(name: &str, expected: &str) {
     let path = path(name);
     if env::var_os("UPDATE_GENERATED").is_some() {

@@ -17,7 +17,7 @@ fn refused(caller: &Caller, body: &str) -> (u16, String) {
     caller.post(PATH, body, &[]).problem()
 }
 
-/// Sends bytes and gives the status line of what comes back.
+/// Sends bytes and returns the status line of the response.
 fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.api).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();

@@ -15,7 +15,8 @@ use serde_json::json;
 /// A list of two parties in OFAC's format.
 pub(crate) const SMALL: &str = include_str!("../../../crates/intel/tests/data/small.xml");
 
-/// A web server that gives one list to everybody, and nothing to those who have it; and how often it did.
+/// A web server that serves one list with an entity tag, and the number of responses that contained
+/// the list.
 pub(crate) fn web_server(body: Vec<u8>, status: &'static str) -> (Listener, Arc<AtomicUsize>) {
     let sent = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&sent);

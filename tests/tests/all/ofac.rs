@@ -128,7 +128,7 @@ fn what_a_later_list_drops_ends_and_stays_in_force_as_of_before() {
     assert_eq!((&as_of["risk_score"], &as_of["verdict"]), (&json!(100), &json!("block")));
     assert_eq!(check(&["--as-of", "2025-03-21"])["verdict"], "allow");
 
-    // The older file is refused, and filed in the past where that is asked for.
+    // The older file is refused by default, and filed in the past on request.
     let again = import(directory.path(), &before, &[]);
     assert_eq!(again.code, 4);
     assert!(again.stderr.contains("older than that of 2025-03-21"), "{}", again.stderr);

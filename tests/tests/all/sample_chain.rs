@@ -35,7 +35,7 @@ fn flows(answer: &Value, direction: &str) -> Vec<String> {
         .collect()
 }
 
-/// That what must add up does.
+/// Checks that all sums add up.
 fn adds_up(answer: &Value) {
     let components = answer["scoring_components"].as_array().unwrap().iter();
     let tenths = |score: &Value| (score.as_f64().unwrap() * 10.0).round();
@@ -245,7 +245,7 @@ fn a_newer_story_takes_the_place_of_an_older_one_and_other_blocks_stay() {
     assert_eq!(export(&server), whole);
     drop(server);
 
-    // Given blocks of somebody's own, then they are left alone and the server serves.
+    // Given blocks of the user's own, then they stay and the server serves.
     let directory = Arc::new(tempfile::tempdir().unwrap());
     let _ = ingest(directory.path(), &told_otherwise(0)).ok();
     let server = Server::start(directory, &["--sample"]);

@@ -1,5 +1,5 @@
-//! Given a network whose only way out is a proxy that reads along, when something is fetched, then it goes
-//! by that proxy, and whoever the private authority vouches for is believed.
+//! Given a network whose only egress is a proxy that terminates TLS, when something is fetched,
+//! then it goes through that proxy, and certificates of the private CA are trusted.
 
 use std::{
     io::{BufRead, BufReader, Read, Write, copy},
@@ -18,7 +18,8 @@ use rustls::{
 
 use crate::imports::SMALL;
 
-/// A forward proxy that takes everybody to the same server, and notes where they wanted to go.
+/// A forward proxy that connects every request to the same server, and records the requested
+/// targets.
 struct Proxy {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -110,7 +111,7 @@ fn a_list_is_fetched_by_the_proxy_from_whom_the_private_authority_vouches_for() 
     let proxy = Proxy::to(tls_server(&authority.server_at(&["lists.example"]), SMALL));
     let directory = tempfile::tempdir().unwrap();
     let bundle = directory.path().join("bundle.pem");
-    // As bundles are: others' certificates stand beside it.
+    // As usual bundles do, it contains other certificates too.
     std::fs::write(&bundle, [Authority::new().pem(), authority.pem()].concat()).unwrap();
     let bundle = bundle.display().to_string();
     let url = "https://lists.example/sdn.xml";
@@ -118,7 +119,7 @@ fn a_list_is_fetched_by_the_proxy_from_whom_the_private_authority_vouches_for() 
     let by_proxy = proxy.url();
     let way = [("HTTPS_PROXY", &*by_proxy), ("SSL_CERT_FILE", &*bundle)];
 
-    // Nobody else vouches for that server.
+    // No other CA issued that server's certificate.
     let refused = assay(directory.path(), &ingest, &way[..1]);
     assert!(refused.code == 1 && refused.stderr.contains("certificate"), "{}", refused.stderr);
     assert_eq!(proxy.asked(), ["CONNECT lists.example:443"]);
@@ -144,7 +145,7 @@ fn an_explorer_is_asked_by_the_proxy_too() {
     let ingest = ["ingest", "chain", "btc", "--esplora", url, "--test-network"];
     let way = [("https_proxy", &*proxy.url()), ("SSL_CERT_FILE", "bundle.pem")];
     let finished = assay(directory.path(), &ingest, &way);
-    // It is reached; what it says is no answer of an explorer.
+    // The server is reached; its response is not that of an explorer.
     assert!(finished.code != 0 && !finished.stderr.contains("certificate"), "{}", finished.stderr);
     assert_eq!(proxy.asked()[0], "CONNECT esplora.example:443");
 }

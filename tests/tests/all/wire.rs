@@ -41,7 +41,7 @@ pub(crate) fn read_until(stream: &mut TcpStream, mark: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Sends bytes and reads the head of what comes back.
+/// Sends bytes and reads the head of the response.
 pub(crate) fn ask(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = connect(address);
     stream.write_all(bytes).unwrap();

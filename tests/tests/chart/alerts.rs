@@ -1,4 +1,4 @@
-//! Alerts and the dashboard ask for metrics that the programs have, and a person is told what to do.
+//! Alerts and the dashboard use metrics that the programs have, and every alert has a runbook.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const WORDS: [&str; 2] = ["crates/engine/src/score.rs", "operator/src/reason.rs"
 /// The labels of each series.
 type Known = BTreeMap<String, BTreeSet<String>>;
 
-/// The fields of structures, `name: Type`, by what they are in.
+/// The fields of structures, `name: Type`, with the structure of each.
 fn fields(source: &str) -> Vec<(&str, &str, &str)> {
     let mut within = "";
     source

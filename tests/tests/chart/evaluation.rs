@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 struct Running(Child);
 
 impl Running {
-    /// Stops it as a container is stopped: with what it started.
+    /// Stops it as a container is stopped: with its child processes.
     fn stop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             let kill = format!("kill -INT -{}", self.0.id());
@@ -103,7 +103,7 @@ fn the_database_is_assays_alone_and_its_password_is_the_secrets() {
 
     fs::write(folder.path().join("password"), "before0123456789").unwrap();
     let mut running = start(folder.path(), port);
-    // As its pod and the migration's begin together.
+    // Its pod and the migration's start at the same time.
     let said = run("before0123456789", &["migrate", "--wait=1m"]);
     assert!(said.contains("the roles exist and have their grants"), "{said}");
     let rights = "SELECT rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user";

@@ -4,7 +4,7 @@ use std::{env, fs};
 
 use crate::{file, rendered::documents, text, values::documented};
 
-/// Compares a file with what it should be, or writes it.
+/// Compares a file with its expected contents, or writes it.
 fn expect(name: &str, wanted: &str) {
     if env::var_os("UPDATE_GENERATED").is_some() {
         fs::write(file(name), wanted).unwrap();

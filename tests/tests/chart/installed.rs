@@ -255,7 +255,7 @@ fn the_page_of_the_notes_is_taken_as_it_stands() {
     let page = format!("kubectl apply{page}\nEND\n");
     let applied = world.helm.shell(&file("."), &page).ok().stdout;
     assert_eq!(applied, "tenant.assay.dev/acme created\napikey.assay.dev/acme created\n");
-    // Nobody answers here; the shell must understand the rest all the same.
+    // No server answers here; the shell must only parse the rest.
     let understood = format!("set -n\n{rest}");
     let _ = world.helm.shell(&file("."), &understood).ok();
     let test = notes.lines().find(|line| line.starts_with("helm test")).unwrap();

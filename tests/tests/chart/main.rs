@@ -1,5 +1,5 @@
-//! The chart: what it renders, what it refuses, and its life in a cluster. Tests that need Helm or a
-//! cluster say that they skip where there is none.
+//! The chart: rendered objects, refused values, and its life in a cluster. Tests that need Helm or
+//! a cluster are skipped without them, with a message.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,

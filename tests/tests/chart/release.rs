@@ -70,11 +70,11 @@ fn an_image_holds_all_that_its_program_needs_and_is_the_same_every_time() {
     let root = folder.path().join("root");
     unpack(&layer, &root);
     let root = root.to_str().unwrap();
-    // As root of nothing but the image: what it lacks is not found elsewhere.
+    // With the image as the root directory: missing files are not found elsewhere.
     let version =
         printed("unshare", &["--map-root-user", "chroot", root, "/usr/bin/assay", "--version"]);
     assert_eq!(version.trim(), concat!("assay ", env!("CARGO_PKG_VERSION")));
-    // So are zones of time: what comes with Assay is taken in without them.
+    // Time zone data is not needed either: the built-in manifests are imported without it.
     let migrate = ["/usr/bin/assay", "--data-dir=/tmp/data", "migrate"];
     let made = printed("unshare", &[&["--map-root-user", "chroot", root], &migrate[..]].concat());
     assert!(made.contains("the database is up to date"), "{made}");

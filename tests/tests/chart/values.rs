@@ -1,4 +1,4 @@
-//! Given values that cannot be meant, when the chart is rendered, then it says what is wrong.
+//! Given invalid values, when the chart is rendered, then the error describes the problem.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Given the API server's own record of what the operator asked for, then nothing was asked for without
-//! need, nothing was refused, and no right is one that it does not need.
+//! Given the API server's audit log of the operator's requests, then it contains no unnecessary
+//! request and no refused one, and every granted right is used.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -36,9 +36,9 @@ pub(crate) struct Faults {
     pub(crate) refused: AtomicU64,
     /// Requests that were carried out, with the response lost.
     pub(crate) lost: AtomicU64,
-    /// 410: what a watch was to go on from is forgotten.
+    /// 410: the version from which a watch was to continue is gone.
     pub(crate) gone: AtomicU64,
-    /// 409: somebody else was faster.
+    /// 409: another client was faster.
     pub(crate) conflicts: AtomicU64,
 }
 
@@ -89,7 +89,7 @@ async fn within_watch(failure: Response) -> Response {
 
 async fn answer(agent: Agent, real: String, faults: Arc<Faults>, request: Request) -> Response {
     let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
-    // So that what is listed is more than one page.
+    // Makes lists longer than one page.
     let path = path.replace("limit=500", "limit=10");
     let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
     let is_write = request.method() != Method::GET;
@@ -101,7 +101,7 @@ async fn answer(agent: Agent, real: String, faults: Arc<Faults>, request: Reques
         if number % 3 == 2 {
             count(&faults.gone);
             let said = failure(StatusCode::GONE, "Expired");
-            // As a watch that began says it: what is watched is to be listed anew.
+            // The error arrives within a running watch: its objects must be listed again.
             return if number % 2 == 0 { said } else { within_watch(said).await };
         }
     } else if !path.contains("/leases") {

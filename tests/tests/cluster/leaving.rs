@@ -1,5 +1,5 @@
-//! Given a tenant with a key, when the tenant is deleted or a namespace is taken away from it, then nobody
-//! gets in with the key at once; and what was not meant for good can be taken back.
+//! Given a tenant with a key, when the tenant is deleted or a namespace is taken away from it, then
+//! the key is refused at once; and an accidental deletion can be undone.
 
 use assay_tests::assay;
 

@@ -1,5 +1,5 @@
-//! Given an operator, when it has made everything that it makes, then checkov finds in it nothing but what
-//! was argued. That the objects are as their kinds say, the API server saw to: it takes no other field.
+//! Given an operator, when it has created all its objects, then checkov finds only accepted
+//! findings. The API server checks that the objects match their kinds: it accepts no unknown field.
 
 use std::{collections::BTreeSet, fs};
 

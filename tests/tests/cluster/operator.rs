@@ -1,4 +1,5 @@
-//! Given a platform, when people apply YAML, then the API does what it says, and the objects tell.
+//! Given a platform, when people apply YAML, then the API follows it, and the objects' status shows
+//! it.
 
 use std::time::Instant;
 
@@ -198,8 +199,8 @@ fn a_key_is_good_for_what_its_object_says_by_now() {
     assert_eq!(platform.key("default", "backend"), text, "no other one is made");
 }
 
-/// As a person does it: `kubectl apply`, `kubectl wait`, the Secret, a check. Five times, with `--full`
-/// fifty.
+/// The steps of a person: `kubectl apply`, `kubectl wait`, the Secret, a check. Five times, with
+/// `--full` fifty.
 #[test]
 #[ignore = "needs Kubernetes"]
 fn tenants_are_onboarded_one_after_another() {

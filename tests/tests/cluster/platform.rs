@@ -122,7 +122,7 @@ fn object_as_yaml<'a>(object: &[&'a str]) -> Vec<&'a str> {
     ["get", "-o", "yaml"].iter().chain(object).copied().collect()
 }
 
-/// Removes what tests left, whatever keeps it.
+/// Removes the remains of tests, with their finalizers.
 fn clear(cluster: &Cluster) {
     let kinds =
         "riskservices,apikeys,ratelimits,tenants,riskpolicies,intelsources,chainsources,plans";

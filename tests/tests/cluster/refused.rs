@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cluster;
 
-/// A rule: what is right, what is wrong, and the sentence that says so.
+/// A rule: a valid value, an invalid one, and the message.
 struct Rule {
     kind: &'static str,
     right: Value,

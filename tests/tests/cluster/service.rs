@@ -67,7 +67,7 @@ fn image(platform: &Platform) -> Value {
     deployment(platform)["spec"]["template"]["spec"]["containers"][0]["image"].clone()
 }
 
-/// The versions of everything that the operator made, and of what it told.
+/// The versions of all objects that the operator created, and of their status.
 fn versions(platform: &Platform) -> String {
     let path = "jsonpath={range .items[*]}{.kind} {.metadata.resourceVersion}\n{end}";
     let kinds = format!("{CHILDREN},job");
@@ -81,7 +81,7 @@ fn a_purge_that_failed_is_told_of_until_one_goes_well() {
     let platform = running();
     let reason = ".status.conditions[?(@.type==\"RetentionKept\")].reason";
     platform.wait_for(&SERVICE, reason, "PurgeSucceeded");
-    // As the cluster notes a run that began and did not succeed; none is due before that day.
+    // A run that began and did not succeed, as the cluster records it; none is due before that day.
     let noted = |succeeded: &str| {
         let status = json!({"status": {
             "lastScheduleTime": "2099-11-22T02:00:00Z", "lastSuccessfulTime": succeeded,
@@ -216,7 +216,7 @@ fn there_are_as_many_replicas_as_tenants_limits_ask_for() {
 fn replicas_are_scaled_by_requests_under_way_where_an_adapter_tells_them() {
     let platform = running();
     let autoscaled = ".status.conditions[?(@.type==\"Autoscaled\")].reason";
-    // Nobody tells this cluster how much pods have to do.
+    // This cluster has no metrics of pods.
     platform.wait_for(&SERVICE, autoscaled, "MetricsUnavailable");
     platform.wait_for_reason(&SERVICE, "ServiceReady");
     platform.cluster.apply(&service("1.0", "  scaling: {requestsInFlight: 40}"));

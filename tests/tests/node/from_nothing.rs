@@ -78,7 +78,7 @@ spec:
 fn the_commands_of_the_readme_lead_from_nothing_to_a_verdict_and_back() {
     let world = World::new();
 
-    // The five commands as they stand; what they leave running in the background is ended.
+    // The five commands of the README; processes that they leave in the background are ended.
     let readme = fs::read_to_string(file("README.md")).unwrap();
     let commands = block(&readme, "## In a cluster");
     assert_eq!(commands.replace("\\\n", "").trim().lines().count(), 5);
@@ -87,7 +87,7 @@ fn the_commands_of_the_readme_lead_from_nothing_to_a_verdict_and_back() {
     assert_eq!(first["verdict"], "indeterminate", "no list was fetched here: {first:#}");
     assert_eq!(first["complete"], false);
 
-    // So do those of the notes, whose prose ends with colons.
+    // The commands of the notes work too; their prose ends with colons.
     let notes = world.helm(&["get", "notes", "assay"], &[]).ok().stdout;
     let (_, commands) = notes.split_once("\n\nkubectl wait").unwrap();
     let commands: Vec<&str> = commands.lines().filter(|line| !line.ends_with(':')).collect();
@@ -96,7 +96,7 @@ fn the_commands_of_the_readme_lead_from_nothing_to_a_verdict_and_back() {
     assert!(said.stdout.contains("Succeeded"), "helm test: {}", said.stdout);
     assert_eq!(verdict(&said)["verdict"], "indeterminate");
 
-    // A list is fetched by a Job, and the API hears of it. A pod asks by the Service's name.
+    // A Job fetches a list, and the API uses it. A pod calls the Service by its name.
     let location = publish_list();
     world.cluster.apply(&format!(
         "

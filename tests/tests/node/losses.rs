@@ -59,7 +59,7 @@ fn callers_notice_nothing_of_what_happens_to_a_running_api() {
         let patch = format!("{{\"spec\": {{\"image\": \"{name}\"}}}}");
         world.kubectl(&["patch", "riskservice", "assay", "--type=merge", "-p", &patch]);
     };
-    // It ends well at once, whatever it is told.
+    // It ends at once with exit code 0, for any arguments.
     world.cluster.add_image("localhost/nothing:1", &[("/bin/true", "/bin/true")]);
     image("localhost/nothing:1");
     let ended = "jsonpath={.items[*].status.containerStatuses[?(@.image==\"localhost/nothing:1\")].restartCount}";

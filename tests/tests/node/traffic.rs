@@ -1,4 +1,4 @@
-//! Callers who never stop and never try again: what they are not answered is lost.
+//! Callers that never stop and never retry: a request without an answer is lost.
 
 use std::{
     net::SocketAddr,
@@ -30,8 +30,9 @@ enum Habit {
 #[derive(Debug, Default)]
 struct Seen {
     answered: u64,
-    /// Answers that limits could not be counted in time. On a machine that is short of processors a
-    /// database answers a server's first question late: that server is there, and says so.
+    /// Answers without limits that were counted in time. On a machine that is short of processors a
+    /// database answers a server's first request late: that server is running, and its answer
+    /// states it.
     uncounted: u64,
     lost: Vec<String>,
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Time limit for any step on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 
-/// The tenant `acme` with a key, on a plan that nobody here uses up.
+/// The tenant `acme` with a key, on a plan with limits that no test reaches.
 const TENANT: &str = "
 apiVersion: assay.dev/v1alpha1
 kind: Plan
@@ -59,7 +59,7 @@ impl World {
         world
     }
 
-    /// Removes what a test before this one left.
+    /// Removes the remains of an earlier test.
     fn clear(&self) {
         let kubectl = |arguments: &[&str]| self.cluster.try_kubectl(arguments);
         let kinds = kubectl(&["get", "crd", "-o", "name"]).stdout;
@@ -67,7 +67,7 @@ impl World {
             return;
         }
         let _ = self.helm(&["uninstall", "assay", "--ignore-not-found"], &[]);
-        // Without the operator nobody else lets them go.
+        // Without the operator nothing removes their finalizers.
         let all = "plan,tenant,riskpolicy,ratelimit,intelsource,chainsource,apikey";
         let names = "jsonpath={range .items[*]}{.kind}/{.metadata.name}{\"\\n\"}{end}";
         for name in kubectl(&["get", all, "--namespace", "assay", "-o", names]).stdout.lines() {
@@ -85,7 +85,7 @@ impl World {
         self.helm.run(&[command, &["--namespace", "assay"], more].concat())
     }
 
-    /// Runs what a person types, in the project's folder.
+    /// Runs a shell command in the project's folder.
     pub(crate) fn shell(&self, text: &str) -> Finished {
         self.helm.shell(&file("."), text)
     }

@@ -62,7 +62,7 @@ fn every_answer_is_right_or_says_why_and_all_of_it_heals() {
     platform.redis.kill();
     platform.postgres.stop();
     chain.0.stop();
-    // then no answer is wrong, from the first moment until nobody is let in any more.
+    // then no answer is wrong, from the first moment until all requests are refused.
     until("it is told what is away", || {
         let _ = everywhere_right();
         servers.iter().all(|(server, _)| degraded(server, "database_unreachable"))

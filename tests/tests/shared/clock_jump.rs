@@ -1,5 +1,5 @@
-//! A server whose wall clock somebody sets by an hour: limits stay exact, keys expire by each server's
-//! own clock, and answers are as old as they are.
+//! A server whose wall clock is changed by an hour: limits stay exact, keys expire by each server's
+//! own clock, and answers keep their age.
 
 use assay_tests::{Caller, Server, WallClock, on_plan, platform::Platform, wait_at_most};
 use serde_json::Value;
@@ -105,7 +105,7 @@ fn an_answer_is_not_repeated_longer_because_a_clock_was_set_back() {
     let (server, caller) = jumping_server(&platform, &clock, &key);
     let ahead = check(&caller);
     assert_eq!(check(&caller)["cached"], true);
-    // Given the right time again: nobody knows how old that answer is.
+    // Given the right time again: the age of that answer is unknown.
     clock.set_ahead(0);
     let right = check(&caller);
     assert_eq!(right["cached"], false);

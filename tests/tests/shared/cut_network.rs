@@ -1,5 +1,5 @@
-//! A network that is cut between a server and what it shares with others: nothing is closed, nothing is
-//! refused, nothing answers.
+//! A network partition between a server and the servers that it shares with others: no connection
+//! is closed, none is refused, and none gets an answer.
 
 use std::{
     io::Write,
@@ -18,7 +18,7 @@ use assay_tests::{
 
 use crate::support::{ADDRESSES, PATIENCE, charged, checked, health, rest_on_labels, roomy};
 
-/// Longest that anybody who stops a server waits for it before it is killed, beyond what it is given.
+/// Longest wait for a server to stop before it is killed, beyond its own grace period.
 const STOP: Duration = Duration::from_mins(1);
 
 /// A platform, and a server that reaches it by wires.
@@ -90,10 +90,10 @@ fn without_a_way_to_the_database_checks_go_on_and_what_waited_takes_effect_once_
         status == 200
     });
 
-    // When the way is cut amid what is written and read all the time.
+    // When the network is cut while requests read and write.
     wired.postgres.cut();
     for _ in 0..50 {
-        // Then what was answered before is answered, and what never was.
+        // Then cached addresses are answered, and new ones too.
         assert_eq!(wired.status(ADDRESSES[0]), 200);
         assert_eq!(wired.status(ADDRESSES[1]), 200);
     }
@@ -104,7 +104,7 @@ fn without_a_way_to_the_database_checks_go_on_and_what_waited_takes_effect_once_
     let before = charged(&wired.platform);
     assert!(before < wired.answered, "what was answered since waits");
 
-    // When it heals, the revocation is heard of, and all that was answered is charged, once.
+    // When the network is restored, the revocation arrives, and every answer is charged, once.
     wired.postgres.heal();
     let _ = wait_at_most(PATIENCE, "the key is dead", || {
         let status = doomed.check("btc", ADDRESSES[0]).status;
@@ -205,7 +205,7 @@ fn a_graph_database_that_is_cut_off_is_reported_and_delays_no_key() {
     let _ = wait_at_most(PATIENCE, "it heals", || degraded() == serde_json::json!([]));
 }
 
-/// Somebody who holds locks until this is dropped.
+/// A session that holds locks until this is dropped.
 struct Holding(Child);
 
 impl Holding {
@@ -260,17 +260,17 @@ fn what_takes_long_gives_up_where_the_way_to_the_database_was_cut_and_can_be_don
         let _ = wait_at_most(PATIENCE, "both write", || {
             platform.postgres.query("SELECT count(*) FROM pg_locks WHERE NOT granted") == "2"
         });
-        // When the way is cut, so that neither hears what became of it,
+        // When the network is cut, so that neither gets an answer,
         wire.cut();
         drop(holding);
         (listing.join().unwrap(), ingesting.join().unwrap())
     });
-    // Then both say so,
+    // Then both report it,
     for Finished { code, stderr, .. } in [listed, ingested] {
         assert_ne!(code, 0);
         assert!(stderr.contains("did not answer for 10 s"), "{stderr}");
     }
-    // and what they were to do can be done once it heals.
+    // and both succeed once the network is restored.
     wire.heal();
     let _ = by_wire(&labels).ok();
     let done = by_wire(&chain).ok();

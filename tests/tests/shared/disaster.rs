@@ -1,4 +1,4 @@
-//! The database and Redis are lost: what a backup brings back, by the steps that the documents give.
+//! The database and Redis are lost: recovery from a backup, by the documented steps.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -70,7 +70,7 @@ fn a_backup_brings_keys_quotas_and_answers_back_and_no_dead_key() {
     let [digest, verdict, _] = said(&servers[0].1);
     let kept = checked(&servers[0].1, "btc", ADDRESSES[0])["check_id"].clone();
     let used = USED + 2;
-    // Servers that stop in good order give back what they did not spend.
+    // Servers that stop in good order return unused tokens.
     for (server, _) in &mut servers {
         server.signal("TERM");
         assert_eq!(server.wait(), Some(0), "{}", server.log());

@@ -1,4 +1,4 @@
-//! A disk on which there is no room: checks go on, what cannot be written waits, and is told.
+//! A full disk: checks continue, records wait in memory, and the log reports it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn unwritten(server: &Server, record: &str) -> u64 {
     server.metric(&format!("assay_records_pending{{record=\"{record}\"}}"))
 }
 
-/// A new answer, which is to be kept: its digest, and by what it can be looked up.
+/// A new answer that is to be kept: its digest, and its identifier.
 fn check(caller: &Caller) -> (String, String) {
     let body = format!("{{\"blockchain\":\"btc\",\"address\":\"{}\"}}", ADDRESSES[0]);
     let fresh = [("cache-control", "no-cache")];
@@ -36,8 +36,8 @@ fn charged(caller: &Caller) -> u64 {
     caller.get("/api/v1/usage").json()["total"].as_u64().unwrap()
 }
 
-/// Fills the disk until the server cannot write its answers, looks at what it says of that, and makes
-/// room.
+/// Fills the disk until the server cannot write its answers, checks the server's reports, and frees
+/// the space.
 fn fill_and_clear(disk: &SmallDisk, server: &Server, caller: &Caller) {
     let (digest, first) = check(caller);
     wait_at_most(PATIENCE, "it is written", || unwritten(server, "answers") == 0);
@@ -58,13 +58,13 @@ fn fill_and_clear(disk: &SmallDisk, server: &Server, caller: &Caller) {
         assert_eq!(check(caller).0, digest);
         checks += 1;
     }
-    // what is not written can be looked up and is counted,
+    // waiting records can be looked up and are counted,
     assert!(unwritten(server, "answers") + unwritten(server, "usage") > 0);
     for id in [&first, &last] {
         assert_eq!(caller.get(&format!("/api/v1/checks/{id}")).status, 200);
     }
     wait_at_most(PATIENCE, "all is counted", || charged(caller) == checks);
-    // and that is told once.
+    // and the log reports it once.
     assert_eq!(server.log().matches(told).count(), 1, "{}", server.log());
 
     // Given room again, all of it is written.
@@ -91,7 +91,7 @@ fn an_embedded_database_without_room_answers_and_writes_later() {
     let caller = server.caller(key.trim());
     fill_and_clear(&disk, &server, &caller);
 
-    // A command that has no room says so, and changes nothing.
+    // A command without space reports it, and changes nothing.
     disk.fill();
     wait_at_most(PATIENCE, "a command that fails", || {
         let made = run(&["keys", "create", "--tenant", "acme"]);

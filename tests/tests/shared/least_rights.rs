@@ -12,8 +12,8 @@ use crate::support::{ADDRESSES, PATIENCE, checked, health};
 const DOCUMENT: &str = include_str!("../../../docs/limits.md");
 const LIMIT: &str = "{name: burst, requests: 2000, window: 1m, counts: requests}";
 
-/// Makes the user on servers as the document's line says, with a password in its place, and with what a
-/// sentence of the document adds.
+/// Creates the user on servers by the command in the document, with a password, and with the
+/// addition of a sentence in the document.
 fn allow(servers: &[&Redis], more: &str) {
     let mut lines = DOCUMENT.lines().filter(|line| line.starts_with("ACL SETUSER assay "));
     let line = lines.next().unwrap().replace("PASSWORD", "secret");
@@ -63,7 +63,7 @@ fn share(servers_of_redis: &[&Redis], url: &str) {
     // Sentinels publish too.
     assert!(calls(servers_of_redis, "publish") >= 1);
     assert!(calls(servers_of_redis, "subscribe") >= 2);
-    // Nothing was refused, whether anybody noticed or not; but what a connection says of itself may be.
+    // No command was refused, except for commands by which a connection describes itself.
     for server in servers_of_redis {
         let log = server.cli(&["acl", "log"]);
         let lines: Vec<&str> = log.lines().collect();

@@ -1,4 +1,4 @@
-//! Servers together admit what a limit allows, and no request more, whatever happens to Redis.
+//! Servers together admit the requests of a limit, and not one more, through all faults of Redis.
 
 use std::{
     sync::{
@@ -150,7 +150,7 @@ impl Trio {
         Self { platform, servers }
     }
 
-    /// Asks for most of a window, while something happens, and checks what was admitted.
+    /// Sends requests for most of a window during an event, and checks the number of admitted ones.
     fn asked_while(&mut self, what: &str, happening: impl FnOnce(&mut Self)) -> Counted {
         let callers = callers(&self.servers);
         let counted = crowd(&callers, &vec![3; callers.len()], || happening(self));

@@ -54,7 +54,7 @@ impl Chain {
     }
 }
 
-/// A check of somebody who appears on the chain.
+/// A check of an address that appears on the chain.
 pub(crate) fn check(caller: &Caller) -> Value {
     checked(caller, "ltc", MINER[1])
 }
@@ -92,7 +92,7 @@ fn answers_go_on_and_tell_their_tip_and_the_chain_is_caught_up_with() {
     chain.0.stop();
     let told = "asking again later";
     wait_at_most(PATIENCE, "that is told", || follower.log().contains(told));
-    // then what is known is still answered, with the newest block and its time,
+    // then known data is still answered, with the newest block and its time,
     let away = check(&callers[1]);
     assert_eq!((height(&away), &away["verdict"]), (Some(5), &"allow".into()));
     let tip = tip_time(&away).as_str().unwrap().parse::<jiff::Timestamp>().unwrap();

@@ -1,5 +1,5 @@
-//! Redis as it is run: one server, watched by Sentinel, a Cluster, behind TLS, with passwords that
-//! change; and what a caller notices when it is gone.
+//! Redis in its usual forms: one server, with Sentinel, a Cluster, behind TLS, with changing
+//! passwords; and the effect of its loss on callers.
 
 use std::{fs, time::Duration};
 
@@ -31,7 +31,7 @@ fn get(key: &str) -> Cmd {
     get
 }
 
-/// Tries until it goes well; how Redis heals is no matter of one attempt.
+/// Retries until success; the recovery of Redis may take several attempts.
 async fn eventually<T, E: std::fmt::Debug>(mut attempt: impl AsyncFnMut() -> Result<T, E>) -> T {
     let begun = Instant::now();
     loop {
@@ -52,7 +52,7 @@ async fn commands_and_scripts_reach_one_server() {
     let add = Script::new("return redis.call('INCRBY', KEYS[1], ARGV[1])");
     let sum: i64 = link.script(&add, &["a".into()], &[b"41".to_vec()]).await.unwrap();
     assert_eq!((sum, link.commands()), (42, 2));
-    // Given a server that forgets its scripts, it is told again.
+    // Given a server that loses its scripts, the client loads them again.
     let _ = server.cli(&["script", "flush"]);
     let sum: i64 = link.script(&add, &["a".into()], &[b"1".to_vec()]).await.unwrap();
     assert_eq!(sum, 43);
@@ -65,7 +65,7 @@ async fn a_server_that_is_away_costs_a_bounded_time_once_and_is_found_again() {
     link.run::<()>(&set("a", "1")).await.unwrap();
     server.kill();
     let _ = link.run::<String>(&get("a")).await.unwrap_err();
-    // While it is known to be away nobody waits for it.
+    // While it is known to be unavailable no request waits for it.
     let begun = Instant::now();
     let mut away = 0;
     for _ in 0..1_000 {
@@ -111,7 +111,7 @@ async fn a_password_from_a_file_may_change() {
     let _ = server.cli(&["-a", "second", "client", "kill", "type", "normal"]);
     let value: String = eventually(async || link.run(&get("a")).await).await;
     assert_eq!(value, "1");
-    // Given a wrong one, the error says so and does not show it.
+    // Given a wrong password, the error says so and does not show it.
     fs::write(&file, "third-and-wrong\n").unwrap();
     let mut settings = link.settings().clone();
     settings.url.user = None;

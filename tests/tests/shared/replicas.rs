@@ -33,7 +33,7 @@ fn what_one_assessed_the_others_repeat() {
         );
         assert_eq!(again["assessment_digest"], first["assessment_digest"]);
     }
-    // Another tenant is told nothing of that.
+    // Another tenant does not see it.
     platform.apply(&tenant("other", "enterprise"));
     let key = platform.assay(&["keys", "create", "--tenant", "other"]).ok().stdout;
     let (server, caller) = &servers[1];
@@ -61,7 +61,8 @@ fn of_many_servers_that_are_asked_at_once_one_assesses() {
             asked.into_iter().map(|answer| answer.join().unwrap()).collect()
         });
         let made = answers.iter().filter(|answer| answer["cached"] == false).count();
-        // Servers that do not hear from Redis in time assess for themselves, one each at most.
+        // Servers without a timely answer from Redis assess the address themselves, one each at
+        // most.
         let late = unanswered(&servers) > before;
         let most = if late { servers.len() } else { 1 };
         assert!((1..=most).contains(&made), "round {round}: {made} of {} answers", answers.len());

@@ -1,4 +1,4 @@
-//! Servers are replaced one by one under load, and nobody who calls them notices.
+//! Servers are replaced one by one under load, without an effect on callers.
 
 use std::{
     sync::{
@@ -72,7 +72,7 @@ fn a_rolling_restart_loses_no_request() {
         balancer.servers.lock().unwrap().push(caller.clone());
         servers.push((new, caller));
         old.signal("TERM");
-        // The balancer hears of it late.
+        // The balancer learns late of it.
         thread::sleep(Duration::from_millis(300));
         let gone = |caller: &Caller| caller.is_of(&old_caller);
         balancer.servers.lock().unwrap().retain(|caller| !gone(caller));

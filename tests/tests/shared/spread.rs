@@ -48,7 +48,7 @@ fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
     };
     let mut took = Vec::new();
     for round in 0..trials().div_ceil(5) {
-        // The address becomes a listed party's, by its label, and nobody's again.
+        // The address gets a sanctions label, and then a benign one.
         for category in ["sanctions", "exchange"] {
             let before = verdicts();
             assert_eq!(verdicts(), before, "repeated");

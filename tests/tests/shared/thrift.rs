@@ -47,8 +47,8 @@ fn a_cached_check_waits_for_nothing() {
     assert!(draws_a_check < 0.1, "{draws} draws");
 }
 
-/// So many requests in so many seconds are asked of three servers for as long: of each admitted one, so
-/// many commands may have been sent to Redis.
+/// Three servers get the given number of requests in the given seconds, for as long: for each
+/// admitted one, at most this many commands may be sent to Redis.
 fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) {
     const SERVERS: u32 = 3;
     let platform = Platform::start();

@@ -202,7 +202,7 @@ fn an_open_http2_connection_that_asks_nothing_gives_its_place_to_another() {
     Runtime::new().unwrap().block_on(async {
         let stream = tokio::net::TcpStream::connect(server.api).await.unwrap();
         let (client, connection) = h2::client::handshake(stream).await.unwrap();
-        // It answers pings for as long as it is asked.
+        // It answers pings until the connection ends.
         let ended = tokio::spawn(connection);
         let ended = timeout(LONG, ended).await;
         assert!(ended.is_ok(), "it is closed");

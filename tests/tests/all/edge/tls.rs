@@ -139,7 +139,7 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
     let second = secured.shown();
     still_answered();
 
-    // One that does not belong to its key changes nothing, and is told.
+    // A certificate that does not match its key changes nothing, and is logged.
     let stranger = secured.authority.server().certificate;
     fs::write(secured.file("cert.pem"), stranger).unwrap();
     let told = "the new TLS certificate cannot be used; keeping the old one";

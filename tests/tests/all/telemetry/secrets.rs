@@ -66,7 +66,7 @@ fn every_kind_of_request(world: &World, unknown: &str, addresses: &[(&str, &str)
     answers
 }
 
-/// One request by HTTP/2, whose library logs what it does.
+/// One request by HTTP/2, whose library writes log lines.
 fn by_http2(server: &Server, key: &str, address: &str) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let fields = [("x-api-key", key), ("content-type", "application/json")];
@@ -91,7 +91,7 @@ fn no_key_and_no_address_is_told_to_anybody() {
         "--otlp-interval",
         "200ms",
     ]);
-    // A right one, made by somebody else.
+    // A valid key of another installation.
     let elsewhere = World::start(&[]);
     let unknown = elsewhere.caller.key.clone();
     let addresses = [

@@ -1,4 +1,4 @@
-//! A server of its own, with somebody beside it who fails.
+//! A server of its own, beside a server that fails.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use std::{
 
 use assay_tests::{Caller, Server, assay, tenant};
 
-/// A server with tenants of its own, and a chain that is asked for on demand at somebody who fails.
+/// A server with tenants of its own, and a chain that is read on demand from a server that fails.
 pub(super) struct World {
     pub(super) server: Server,
     pub(super) caller: Caller,

@@ -1,4 +1,4 @@
-//! JSON schemas of what an API server takes, from what it says of itself.
+//! JSON schemas of an API server's kinds, from its own OpenAPI description.
 
 use std::{fs, path::Path};
 
