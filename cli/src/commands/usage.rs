@@ -50,7 +50,7 @@ pub(super) struct PurgeArgs {
     /// Restrict to one tenant
     #[arg(long, value_name = "NAME")]
     tenant: Option<Name>,
-    /// Delete all records of the tenant, whatever their age
+    /// Delete all records of the tenant, regardless of age
     #[arg(long, requires = "tenant")]
     all: bool,
 }
