@@ -1,5 +1,5 @@
-//! Any text for any chain: no panic; what is accepted reads back as itself, and what a list prints is
-//! read at least as generously as what a caller submits.
+//! Any text for any chain: no panic; an accepted text reads back as itself, and every text that a
+//! caller may submit is accepted from a list too.
 
 use assay_engine::{address::CanonicalAddress, chain::ChainId};
 

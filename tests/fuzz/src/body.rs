@@ -1,5 +1,5 @@
-//! Any bytes as the body of a check and as a row: no panic; what is refused is refused by a clear
-//! problem, and what is accepted has what a check needs.
+//! Any bytes as the body of a check and as a row: no panic; a refused body gives a clear problem,
+//! and an accepted one has the fields that a check needs.
 
 use assay_request::{check::CheckRequest, row::ScreenRequest};
 
