@@ -83,7 +83,7 @@ pub struct CatalogueHeuristic {
     pub definition: &'static str,
     /// Tier of its findings.
     pub tier: Tier,
-    /// True if this version of Assay detects the pattern.
+    /// True if this version of Assay applies the heuristic.
     pub supported: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct CataloguePattern {
     pub severity: u8,
     /// Severity by default, 0 to 100.
     pub default_severity: u8,
-    /// True if this version of Assay detects the protocol.
+    /// True if this version of Assay detects the pattern.
     pub supported: bool,
 }
 

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::chains;
 
-/// An answer and how it came about.
+/// An answer, with its use of the cache.
 #[derive(Clone, Debug)]
 pub struct CheckOutcome {
     /// The answer.
     pub assessed: Arc<Assessed>,
-    /// The part that the cache played in it.
+    /// Use of the cache: hit, miss or bypass.
     pub cache: CacheStatus,
     /// For how long it may still be repeated.
     pub time_to_live: SignedDuration,
