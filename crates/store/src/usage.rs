@@ -118,7 +118,7 @@ pub struct KeptCheck {
     pub answer: String,
 }
 
-/// Minimum ages at which data of a tenant is deleted.
+/// Times before which records of a tenant are deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purge {
     /// The tenant.
