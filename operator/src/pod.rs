@@ -88,7 +88,7 @@ pub(crate) struct PodSettings<'a> {
     pub(crate) secrets: Vec<&'a SecretFile>,
     /// The `ConfigMap` with its settings.
     pub(crate) config_map: Option<&'a str>,
-    /// When an exited container is restarted.
+    /// Condition under which an exited container is restarted.
     pub(crate) restart: RestartPolicy,
     /// The longest time from the signal to stop to the end, in seconds.
     pub(crate) grace_seconds: u32,
@@ -96,7 +96,7 @@ pub(crate) struct PodSettings<'a> {
     pub(crate) requests: [&'static str; 2],
 }
 
-/// When an exited container is restarted.
+/// Condition under which an exited container is restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestartPolicy {
     /// Always.

@@ -50,7 +50,7 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, F
     }
     if args.print_graph_roles {
         output().write_all(graph_roles_sql().as_bytes())?;
-        return Ok(Done::Well);
+        return Ok(Done::Success);
     }
     let until = Instant::now() + Duration::from_secs(args.wait.seconds());
     if let Some(address) = context.settings.database() {

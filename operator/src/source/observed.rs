@@ -47,9 +47,9 @@ impl Observed {
 /// A list or label set in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FeedState {
-    /// When it was last fetched, changed or not.
+    /// Time of the last fetch, whether it changed anything or not.
     pub(crate) verified_at: Timestamp,
-    /// When the publisher published it.
+    /// Time of publication by the publisher.
     pub(crate) published_at: Option<Timestamp>,
     /// The SHA-256 of its content.
     pub(crate) digest: String,
