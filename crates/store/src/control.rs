@@ -29,8 +29,9 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Conflict`] if the revision of the manifests is no longer `expected`: resolve them again.
-    /// A change of keys is no conflict.
+    /// Returns [`StoreError::Conflict`] if the revision of the manifests is no longer `expected`: resolve them
+    /// again. A change of keys is no conflict, with one exception: a former tenant is not forgotten while it has
+    /// an active key, which would be valid again for a new tenant of its name.
     async fn put_manifests(
         &self,
         manifests: &[ManifestRecord],

@@ -9,7 +9,7 @@ use assay_tenancy::{
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::{PgConnection, postgres::PgRow};
+use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use super::{
     PostgresStore, REVISIONS,
@@ -181,6 +181,12 @@ async fn manifests_revision(read: &mut PgConnection) -> Result<u64, StoreError> 
     Ok(row::control::revisions(&revisions)?.manifests)
 }
 
+/// Tells whether a tenant without any manifest has an active key.
+const LEAVES_KEYS: &str = "
+    SELECT EXISTS (SELECT FROM api_keys WHERE tenant = $1 AND revoked_at IS NULL
+                                              AND (expires_at IS NULL OR expires_at > $2))
+           AND NOT EXISTS (SELECT FROM manifests WHERE kind = 'Tenant' AND name = $1)";
+
 async fn put_manifests(
     write: &mut PgConnection,
     manifests: &[ManifestRecord],
@@ -211,6 +217,17 @@ async fn put_manifests(
             .bind(name.as_str())
             .execute(&mut *write)
             .await?;
+    }
+    for (_, name) in removed.iter().filter(|(kind, _)| *kind == Kind::FormerTenant) {
+        scope::enter(write, Scope::Tenant(name)).await?;
+        let leaves_keys = sqlx::query(LEAVES_KEYS)
+            .bind(name.as_str())
+            .bind(value::milliseconds(at))
+            .fetch_one(&mut *write)
+            .await?;
+        if leaves_keys.try_get(0)? {
+            return Err(StoreError::Conflict);
+        }
     }
     count_manifest_change(write).await
 }

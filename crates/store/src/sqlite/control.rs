@@ -7,7 +7,7 @@ use assay_tenancy::{
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::{Sqlite, SqlitePool, Transaction};
+use sqlx::{Row, Sqlite, SqlitePool, Transaction};
 
 use super::{REVISIONS, SqliteStore};
 use crate::{
@@ -144,6 +144,12 @@ async fn manifests_revision(read: &mut Write<'_>) -> Result<u64, StoreError> {
     Ok(row::control::revisions(&revisions)?.manifests)
 }
 
+/// Tells whether a tenant without any manifest has an active key.
+const LEAVES_KEYS: &str = "
+    SELECT EXISTS (SELECT 1 FROM api_keys WHERE tenant = ?1 AND revoked_at IS NULL
+                                                AND (expires_at IS NULL OR expires_at > ?2))
+           AND NOT EXISTS (SELECT 1 FROM manifests WHERE kind = 'Tenant' AND name = ?1)";
+
 async fn put_manifests(
     write: &mut Write<'_>,
     manifests: &[ManifestRecord],
@@ -173,6 +179,16 @@ async fn put_manifests(
             .bind(name.as_str())
             .execute(&mut **write)
             .await?;
+    }
+    for (_, name) in removed.iter().filter(|(kind, _)| *kind == Kind::FormerTenant) {
+        let leaves_keys = sqlx::query(LEAVES_KEYS)
+            .bind(name.as_str())
+            .bind(value::milliseconds(at))
+            .fetch_one(&mut **write)
+            .await?;
+        if leaves_keys.try_get(0)? {
+            return Err(StoreError::Conflict);
+        }
     }
     count_manifest_change(write).await
 }

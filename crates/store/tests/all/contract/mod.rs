@@ -420,6 +420,25 @@ async fn a_change_of_keys_does_not_conflict_with_a_change_of_manifests(store: Ar
     assert_eq!(store.control().await.unwrap().manifests, [plan("a", "blue")]);
 }
 
+async fn a_former_tenant_is_not_forgotten_while_it_has_an_active_key(store: Arc<dyn Store>) {
+    let manifest = |kind| ManifestRecord { kind, name: key(1).tenant, spec: json!({}) };
+    let former = [(Kind::FormerTenant, key(1).tenant)];
+    store.put_manifests(&[manifest(Kind::FormerTenant)], &[], 0, at(0)).await.unwrap();
+    // Given a key that was added after somebody looked for keys to revoke...
+    store.add_key(&key(1), None).await.unwrap();
+    // ...when the tenant is to be forgotten, then it is not: its next namesake would have the key.
+    let refused = store.put_manifests(&[], &former, 1, at(2)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Conflict));
+    assert_eq!(store.control().await.unwrap().manifests.len(), 1);
+    store.revoke_key(&key(1).id, at(3)).await.unwrap();
+    store.put_manifests(&[], &former, 1, at(4)).await.unwrap();
+    // A tenant that comes back keeps its keys.
+    store.put_manifests(&[manifest(Kind::FormerTenant)], &[], 2, at(5)).await.unwrap();
+    store.add_key(&key(2), None).await.unwrap();
+    store.put_manifests(&[manifest(Kind::Tenant)], &former, 3, at(6)).await.unwrap();
+    assert!(store.keys().await.unwrap().keys.iter().any(|key| key.is_active(at(7))));
+}
+
 async fn a_rotated_key_overlaps_its_successor(store: Arc<dyn Store>) {
     store.add_key(&key(1), None).await.unwrap();
     store.add_key(&key(2), Some((&key(1).id, at(60)))).await.unwrap();
@@ -544,6 +563,7 @@ macro_rules! contract {
             a_rotated_key_overlaps_its_successor,
             manifests_and_keys_have_revisions_of_their_own,
             a_change_of_keys_does_not_conflict_with_a_change_of_manifests,
+            a_former_tenant_is_not_forgotten_while_it_has_an_active_key,
             concurrent_writers_do_not_lose_each_others_changes,
             a_snapshot_answers_for_every_form_and_key,
             rows_come_in_the_order_of_their_bytes,
