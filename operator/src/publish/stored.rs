@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_manifests::Manifests;
+use assay_manifests::{Manifest, Manifests};
 use assay_store::{
     Revisions, Store, StoreError,
     control::{KeyRecord, KeySet, ManifestRecord, ManifestSet},
@@ -74,7 +74,9 @@ impl<S: ReadControl> StoreCache<S> {
         }
         let ManifestSet { revision, manifests } = self.store.manifests().await?;
         let parse = |record: ManifestRecord| {
-            let manifest = record.parse();
+            let mut manifest: Manifest = record.parse();
+            // As of objects: a message is the same before and after the object is stored.
+            manifest.origin = format!("{} {}", manifest.kind.as_str(), manifest.name);
             (manifest.key(), Arc::new(manifest))
         };
         let manifests = manifests.into_iter().map(parse).collect();
