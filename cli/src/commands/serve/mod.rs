@@ -13,7 +13,11 @@ mod lock;
 use std::{sync::Arc, time::Duration};
 
 use assay_database::ChangeSubscription;
-use tokio::{sync::oneshot, task::JoinSet};
+use tokio::{
+    sync::oneshot,
+    task::{JoinHandle, JoinSet},
+    time::timeout,
+};
 
 pub(super) use self::{arguments::ServeArgs, lock::lock};
 use assay_api::{
@@ -145,6 +149,16 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     drop(beside);
     // The receiver may be gone if its task failed.
     let _ = stop_writing.send(());
+    flush(writing, limits, &service).await;
+    tracing::info!("stopped");
+    if let Some(collector) = &context.collector {
+        collector.send_last_metrics(print()).await;
+    }
+    Ok(Done::Success)
+}
+
+/// Writes charges and answers, returns tokens and closes the databases, within [`FLUSH_TIMEOUT`].
+async fn flush(writing: JoinHandle<()>, limits: Option<SharedLimits>, service: &Service) {
     let giving_back = async {
         if let Some(limits) = limits {
             limits.end().await;
@@ -156,23 +170,16 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         if let Err(error) = written {
             tracing::error!(%error, "failed to write what was left");
         }
-        databases.close().await;
+        service.databases.close().await;
     };
-    if tokio::time::timeout(FLUSH_TIMEOUT, flush).await.is_err() {
-        tracing::error!(
-            seconds = FLUSH_TIMEOUT.as_secs(),
-            "the last writes took too long and were given up"
-        );
+    if timeout(FLUSH_TIMEOUT, flush).await.is_err() {
+        let seconds = FLUSH_TIMEOUT.as_secs();
+        tracing::error!(seconds, "the last writes took too long and were given up");
     }
     let Backlog { usage, answers, .. } = service.recorder.backlog();
     if usage > 0 || answers > 0 {
         tracing::error!(usage, answers, "charges and answers that could not be written are lost");
     }
-    tracing::info!("stopped");
-    if let Some(collector) = &context.collector {
-        collector.send_last_metrics(print()).await;
-    }
-    Ok(Done::Success)
 }
 
 /// Requests a refresh whenever a database notifies of a change, until it is dropped.
