@@ -66,58 +66,44 @@ impl Settings {
             otlp_interval: take.value("otlp-interval", value::positive_duration),
             log_hash_key_file: take.value("log-hash-key-file", value::optional_path),
         };
-        for (given, missing) in [("tls-cert", "tls-key"), ("tls-key", "tls-cert")] {
-            let is_empty = |name| layers.find(name).0.is_empty();
-            if !is_empty(given) && is_empty(missing) {
-                problems.push(SettingProblem {
-                    origin: layers.origin(given),
-                    message: format!("needs --{missing} too"),
-                });
-            }
-        }
-        if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
-            problems.push(SettingProblem {
-                origin: layers.origin("admin-listen"),
-                message: "must not be where the API listens".into(),
-            });
-        }
-        if settings.database_url.is_some() && settings.database_url_file.is_some() {
-            problems.push(SettingProblem {
-                origin: layers.origin("database-url-file"),
-                message: "database-url says where the database is already: leave one of them out"
-                    .into(),
-            });
-        }
-        if settings.graph_database_url.is_some() && settings.graph_database_url_file.is_some() {
-            problems.push(SettingProblem {
-                origin: layers.origin("graph-database-url-file"),
-                message:
-                    "graph-database-url names the database of the graphs already: leave one of \
-                          them out"
-                        .into(),
-            });
-        }
-        if settings.redis_url.is_some() && settings.redis_url_file.is_some() {
-            problems.push(SettingProblem {
-                origin: layers.origin("redis-url-file"),
-                message: "redis-url says where Redis is already: leave one of them out".into(),
-            });
-        }
-        if settings.database_password_file.is_some() && settings.database().is_none() {
-            problems.push(SettingProblem {
-                origin: layers.origin("database-password-file"),
-                message: "there is no database-url or database-url-file to go with it".into(),
-            });
-        }
-        if settings.graph_database_password_file.is_some() && settings.graph_database().is_none() {
-            problems.push(SettingProblem {
-                origin: layers.origin("graph-database-password-file"),
-                message: "there is no graph-database-url or graph-database-url-file to go with it"
-                    .into(),
-            });
-        }
+        problems.extend(contradictions(&settings, layers));
         if problems.is_empty() { Ok(settings) } else { Err(problems) }
     }
+}
+
+/// Finds settings that contradict or lack each other.
+fn contradictions(settings: &Settings, layers: &Layers) -> Vec<SettingProblem> {
+    let mut problems = Vec::new();
+    let is_set = |name| !layers.find(name).0.is_empty();
+    let mut report = |name, message: String| {
+        problems.push(SettingProblem { origin: layers.origin(name), message });
+    };
+    for (given, missing) in [("tls-cert", "tls-key"), ("tls-key", "tls-cert")] {
+        if is_set(given) && !is_set(missing) {
+            report(given, format!("needs --{missing} too"));
+        }
+    }
+    if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
+        report("admin-listen", "is the address of the API: choose another port".into());
+    }
+    for (file, url) in [
+        ("database-url-file", "database-url"),
+        ("graph-database-url-file", "graph-database-url"),
+        ("redis-url-file", "redis-url"),
+    ] {
+        if is_set(file) && is_set(url) {
+            report(file, format!("{url} is set too: remove one of them"));
+        }
+    }
+    for (password, url, url_file) in [
+        ("database-password-file", "database-url", "database-url-file"),
+        ("graph-database-password-file", "graph-database-url", "graph-database-url-file"),
+    ] {
+        if is_set(password) && !is_set(url) && !is_set(url_file) {
+            report(password, format!("needs {url} or {url_file} too"));
+        }
+    }
+    problems
 }
 
 /// Parses values and collects their problems.

@@ -93,7 +93,7 @@ fn where_redis_is_may_stand_in_a_file_and_is_said_once() {
     assert!(read("").unwrap_err().ends_with("holds no URL"));
     let both = [("redis-url", "redis://cache"), ("redis-url-file", path)];
     let problems = Settings::resolve(&layers(&both, &[], "")).unwrap_err();
-    assert_eq!(problems[0].message, "redis-url says where Redis is already: leave one of them out");
+    assert_eq!(problems[0].message, "redis-url is set too: remove one of them");
 }
 
 #[test]
@@ -108,12 +108,11 @@ fn the_database_is_said_once() {
     assert!(problems(&[url]).is_empty() && problems(&[url_file, password]).is_empty());
     assert_eq!(
         problems(&[url, url_file]),
-        ["--database-url-file: database-url says where the database is already: leave one of \
-          them out"]
+        ["--database-url-file: database-url is set too: remove one of them"]
     );
     assert_eq!(
         problems(&[password]),
-        ["--database-password-file: there is no database-url or database-url-file to go with it"]
+        ["--database-password-file: needs database-url or database-url-file too"]
     );
 }
 
@@ -131,13 +130,11 @@ fn the_database_of_the_graphs_is_set_once_and_apart_from_the_stores() {
     let problems = |flags: &[(&'static str, &str)]| resolve(flags).unwrap_err()[0].to_string();
     assert_eq!(
         problems(&[url, url_file]),
-        "--graph-database-url-file: graph-database-url names the database of the graphs already: \
-         leave one of them out"
+        "--graph-database-url-file: graph-database-url is set too: remove one of them"
     );
     assert_eq!(
         problems(&[password]),
-        "--graph-database-password-file: there is no graph-database-url or graph-database-url-file \
-         to go with it"
+        "--graph-database-password-file: needs graph-database-url or graph-database-url-file too"
     );
 }
 
@@ -164,5 +161,8 @@ fn a_certificate_needs_its_key() {
 fn the_two_listeners_differ() {
     let layers = layers(&[("admin-listen", "127.0.0.1:8080")], &[], "");
     let problems = Settings::resolve(&layers).unwrap_err();
-    assert_eq!(problems[0].to_string(), "--admin-listen: must not be where the API listens");
+    assert_eq!(
+        problems[0].to_string(),
+        "--admin-listen: is the address of the API: choose another port"
+    );
 }
