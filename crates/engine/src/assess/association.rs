@@ -61,12 +61,12 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
         .iter()
         .flat_map(|other| active(&other.listings, today).map(move |listing| (*other, listing)));
     for (other, listing) in listed {
-        let (tier, worth) = match (other.control, policy.effect(&listing.entry.list)) {
+        let (tier, standalone_risk) = match (other.control, policy.effect(&listing.entry.list)) {
             (AccountControl::Contract, _) => (Tier::Heuristic, REVIEW.fraction()),
             (_, ListEffect::Blocking) => (Tier::OnChainProof, SAME_KEY_SCORE.fraction()),
             (_, ListEffect::Advisory) => (Tier::OnChainProof, REVIEW.fraction()),
         };
-        if !named.insert((&listing.entry.list, tier, worth)) {
+        if !named.insert((&listing.entry.list, tier, standalone_risk)) {
             continue;
         }
         let place = format!("{} address {}", other.address.chain(), other.address);
@@ -96,11 +96,11 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
         judged.reasons.push(Reason { code: "same_key_listed", message: detail.clone() });
         judged.terms.push(Term {
             rank: if tier == Tier::OnChainProof { Rank::ListedKey } else { tier.into() },
-            worth,
+            standalone_risk,
             claim: Some((Category::Sanctions, format!("list {}", listing.entry.list).into())),
             component: ScoringComponent {
                 kind: ComponentKind::Association,
-                standalone_score: Score::from_fraction(worth),
+                standalone_score: Score::from_fraction(standalone_risk),
                 detail,
                 category: Some(Category::Sanctions),
                 entity: Some(listing.entry.entity.name.clone()),
@@ -128,7 +128,7 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
             AccountControl::Contract => Tier::Heuristic,
             AccountControl::Key | AccountControl::Unknown => Tier::OnChainProof,
         });
-        let worth = policy.risk(severity, label.confidence, 1);
+        let standalone_risk = policy.risk(severity, label.confidence, 1);
         let name = label.entity.as_deref().unwrap_or("name not known");
         let detail = format!(
             "controlled by the same key as {} address {}, labelled {}: {name}",
@@ -139,11 +139,11 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
         judged.reasons.push(Reason { code: "same_key_labeled", message: detail.clone() });
         judged.terms.push(Term {
             rank: tier.into(),
-            worth,
+            standalone_risk,
             claim: Some((label.category, label.upstream.clone())),
             component: ScoringComponent {
                 kind: ComponentKind::Association,
-                standalone_score: Score::from_fraction(worth),
+                standalone_score: Score::from_fraction(standalone_risk),
                 detail,
                 category: Some(label.category),
                 entity: label.entity.as_deref().map(str::to_owned),

@@ -52,14 +52,14 @@ pub(super) fn judge(facts: &Facts, policy: &Policy) -> Judged {
 
 fn term(fact: &PatternFact, policy: &Policy) -> Term {
     let severity = policy.pattern_severity(fact.pattern);
-    let worth = policy.risk(severity, fact.confidence, 1);
+    let standalone_risk = policy.risk(severity, fact.confidence, 1);
     Term {
         rank: Rank::Behavior,
-        worth,
+        standalone_risk,
         claim: None,
         component: ScoringComponent {
             kind: ComponentKind::Behavior,
-            standalone_score: Score::from_fraction(worth),
+            standalone_score: Score::from_fraction(standalone_risk),
             detail: format!("pattern {}", fact.pattern.as_str()),
             tier: Some(Tier::Behavior),
             severity: Some(severity),

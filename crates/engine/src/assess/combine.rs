@@ -31,7 +31,9 @@ pub(super) fn combine(
     capped_tiers: &BTreeSet<Tier>,
 ) -> Combined {
     // Rounding depends on the order, so there is one order: strongest first, the rest as judged.
-    terms.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| b.worth.cmp(&a.worth)));
+    terms.sort_by(|a, b| {
+        a.rank.cmp(&b.rank).then_with(|| b.standalone_risk.cmp(&a.standalone_risk))
+    });
     let below_block = policy.spec().thresholds.block.just_below();
     let cap = |rank: Rank| {
         let contradicted = rank.tier().is_some_and(|tier| capped_tiers.contains(&tier));
@@ -74,9 +76,14 @@ fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>) -> Strength {
     let counted =
         terms.iter().take_while(|term| weakest.is_some_and(|weakest| term.rank <= weakest));
     let with_terms =
-        best_of_claims(counted).into_iter().fold(risky_flows.worth(), Fraction::noisy_or);
-    if all_flows.worth() > with_terms {
-        Strength { value: all_flows.worth(), reading: all_flows, choice: any, flows_alone: true }
+        best_of_claims(counted).into_iter().fold(risky_flows.standalone_risk(), Fraction::noisy_or);
+    if all_flows.standalone_risk() > with_terms {
+        Strength {
+            value: all_flows.standalone_risk(),
+            reading: all_flows,
+            choice: any,
+            flows_alone: true,
+        }
     } else {
         Strength { value: with_terms, reading: risky_flows, choice: risky, flows_alone: false }
     }
@@ -89,19 +96,19 @@ fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>) -> Strength {
 /// score; if the piece with the most confidence counted, a more confident rumor would.
 fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
     let mut claims: BTreeMap<&Claim, usize> = BTreeMap::new();
-    let mut worths: Vec<Fraction> = Vec::new();
+    let mut standalone_risks: Vec<Fraction> = Vec::new();
     for term in terms {
         let known = term.claim.as_ref().and_then(|claim| claims.get(claim));
-        if let Some(best) = known.and_then(|index| worths.get_mut(*index)) {
-            *best = term.worth.max(*best);
+        if let Some(best) = known.and_then(|index| standalone_risks.get_mut(*index)) {
+            *best = term.standalone_risk.max(*best);
             continue;
         }
         if let Some(claim) = &term.claim {
-            claims.insert(claim, worths.len());
+            claims.insert(claim, standalone_risks.len());
         }
-        worths.push(term.worth);
+        standalone_risks.push(term.standalone_risk);
     }
-    worths
+    standalone_risks
 }
 
 /// True if evidence of investigation tier or stronger scores 50 by itself: one term, or the risky
@@ -112,13 +119,13 @@ fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
 fn can_block(terms: &[Term], flows: &Flows) -> bool {
     let needed = BLOCK_NEEDS.fraction();
     let choice = Choice { weakest: Some(Tier::Investigation), risky_only: true };
-    terms.iter().any(|term| term.rank <= Rank::Investigation && term.worth >= needed)
-        || flows.strongest(choice).worth() >= needed
+    terms.iter().any(|term| term.rank <= Rank::Investigation && term.standalone_risk >= needed)
+        || flows.strongest(choice).standalone_risk() >= needed
 }
 
-/// Logarithmic weight of a standalone score: noisy-OR adds up in `-log(1 - worth)`.
-fn logarithm(worth: Fraction) -> u64 {
-    worth.complement().negative_log2()
+/// Logarithmic weight of a standalone score: noisy-OR adds up in `-log(1 - standalone_risk)`.
+fn logarithm(standalone_risk: Fraction) -> u64 {
+    standalone_risk.complement().negative_log2()
 }
 
 /// Every piece of evidence with its weight. A term weighs its logarithm, less what stronger proof of
@@ -126,7 +133,7 @@ fn logarithm(worth: Fraction) -> u64 {
 fn items(terms: Vec<Term>, flows: &Flows, everything: &Strength) -> Vec<Item> {
     let mut claimed: BTreeMap<Claim, u64> = BTreeMap::new();
     let mut added = |term: &Term| {
-        let own = logarithm(term.worth);
+        let own = logarithm(term.standalone_risk);
         let Some(claim) = &term.claim else { return own };
         let known = claimed.entry(claim.clone()).or_default();
         let added = own.saturating_sub(*known);
@@ -143,7 +150,7 @@ fn items(terms: Vec<Term>, flows: &Flows, everything: &Strength) -> Vec<Item> {
         .collect();
     let parts = flows.weighted(everything.reading, everything.choice);
     let proportions: Vec<u128> = parts.iter().map(|part| part.weight).collect();
-    let weights = split(logarithm(everything.reading.worth()), &proportions);
+    let weights = split(logarithm(everything.reading.standalone_risk()), &proportions);
     items.extend(parts.into_iter().zip(weights).map(|(part, weight)| Item {
         rank: part.tier.into(),
         weight,

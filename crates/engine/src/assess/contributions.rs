@@ -1,6 +1,6 @@
 //! Splitting a score into contributions that sum to it exactly.
 //!
-//! Noisy-OR adds up in logarithms, so each piece of evidence weighs `-log(1 - worth)`. The cap of a
+//! Noisy-OR adds up in logarithms, so each piece of evidence weighs `-log(1 - standalone_risk)`. The cap of a
 //! rank limits the total weight of its evidence and all weaker evidence; stronger evidence is
 //! served first. The resulting weights are spread over the score's tenths by largest remainder.
 

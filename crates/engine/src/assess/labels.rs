@@ -98,12 +98,12 @@ fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
         })
         .collect();
     candidates.sort_by(|a, b| {
-        let worth = |candidate: &Candidate| {
+        let standalone_risk = |candidate: &Candidate| {
             u16::from(candidate.severity) * u16::from(candidate.label.confidence.percent())
         };
         let key = |candidate: &Candidate| (candidate.label.tier, candidate.label.category);
         (a.status.cmp(&b.status))
-            .then_with(|| worth(b).cmp(&worth(a)))
+            .then_with(|| standalone_risk(b).cmp(&standalone_risk(a)))
             .then_with(|| key(a).cmp(&key(b)))
             .then_with(|| a.label.source.cmp(&b.label.source))
             .then_with(|| a.label.upstream.cmp(&b.label.upstream))
@@ -298,7 +298,7 @@ fn service<'a>(counted: impl Iterator<Item = &'a Candidate> + Clone) -> Option<C
 
 fn term(candidate: &Candidate, policy: &Policy) -> Term {
     let Candidate { label, inherited, severity, .. } = candidate;
-    let worth = policy.risk(*severity, label.confidence, 1);
+    let standalone_risk = policy.risk(*severity, label.confidence, 1);
     let name = label.entity.as_deref().unwrap_or("name not known");
     let (kind, detail) = if *inherited {
         (
@@ -310,11 +310,11 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
     };
     Term {
         rank: label.tier.into(),
-        worth,
+        standalone_risk,
         claim: Some((label.category, label.upstream.clone())),
         component: ScoringComponent {
             kind,
-            standalone_score: Score::from_fraction(worth),
+            standalone_score: Score::from_fraction(standalone_risk),
             detail,
             category: Some(label.category),
             entity: label.entity.as_deref().map(str::to_owned),

@@ -121,7 +121,7 @@ fn term(listings: &[&Listing]) -> Option<Term> {
     let first = listings.first()?;
     Some(Term {
         rank: Rank::OfficialList,
-        worth: Fraction::ONE,
+        standalone_risk: Fraction::ONE,
         claim: None,
         component: ScoringComponent {
             kind: ComponentKind::Sanctions,

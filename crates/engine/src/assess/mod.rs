@@ -143,7 +143,7 @@ fn no_findings(coverage: &Coverage) -> String {
 struct Term {
     rank: Rank,
     /// Standalone score.
-    worth: Fraction,
+    standalone_risk: Fraction,
     /// The claim, if several pieces may repeat it: such pieces count once, with the highest score
     /// of those that count.
     claim: Option<Claim>,

@@ -82,10 +82,10 @@ pub(super) fn carry(before: &[CarriedLabel], met: &[CarriedLabel], hops: u8) -> 
     }
     if carried.len() > MOST_CARRIED {
         carried.sort_by(|a, b| {
-            let worth = |label: &CarriedLabel| {
+            let standalone_risk = |label: &CarriedLabel| {
                 u32::from(label.severity) * u32::from(label.confidence.percent())
             };
-            (a.tier, worth(b), a).cmp(&(b.tier, worth(a), b))
+            (a.tier, standalone_risk(b), a).cmp(&(b.tier, standalone_risk(a), b))
         });
         carried.truncate(MOST_CARRIED);
     }

@@ -55,7 +55,7 @@ pub(super) struct PartClaim {
 
 impl Part {
     fn judge(flow: FlowPart, share: u64, counted: bool, policy: &Policy) -> Self {
-        let worth = |severity, confidence, hops| {
+        let standalone_risk = |severity, confidence, hops| {
             let risk: Fraction = policy.risk(severity, confidence, hops);
             risk.power_2_5()
         };
@@ -67,7 +67,7 @@ impl Part {
             confidence: flow.confidence,
             hops: flow.hops.max(1),
             severity,
-            power: worth(severity, flow.confidence, flow.hops),
+            power: standalone_risk(severity, flow.confidence, flow.hops),
         };
         let carried = flow.carried.iter().map(|label| {
             let severity = policy.severity(label.category);
@@ -78,7 +78,7 @@ impl Part {
                 confidence: label.confidence,
                 hops: label.hops.max(1),
                 severity,
-                power: worth(severity, label.confidence, label.hops),
+                power: standalone_risk(severity, label.confidence, label.hops),
             }
         });
         let claims = std::iter::once(end).chain(carried).collect();

@@ -44,7 +44,7 @@ pub(in crate::assess) struct Reading {
 
 impl Reading {
     /// Score of the flows together.
-    pub(in crate::assess) fn worth(&self) -> Fraction {
+    pub(in crate::assess) fn standalone_risk(&self) -> Fraction {
         self.sum.root()
     }
 }
