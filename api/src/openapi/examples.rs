@@ -120,7 +120,7 @@ pub(crate) fn check_response() -> Value {
 pub(crate) fn sources_response() -> Value {
     let intel = intel();
     let response = SourcesResponse {
-        sources: assay_engine::judge_sources(&intel.sources, &policy(), at()),
+        sources: assay_engine::assess_sources(&intel.sources, &policy(), at()),
         data_revision: intel.data_revision,
         environment: intel.environment,
     };

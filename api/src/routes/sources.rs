@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_engine::{assessment::AssessedSource, facts::Environment, judge_sources, judge_tip};
+use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource, facts::Environment};
 use assay_service::Caller;
 use assay_telemetry::stage;
 use axum::{
@@ -33,11 +33,12 @@ pub async fn list_sources(
 ) -> Json<SourcesResponse> {
     let intel = app.service.intel();
     let now = app.service.clock.now();
-    let mut sources = judge_sources(intel.sources(), &caller.tenant.policy, now);
+    let mut sources = assess_sources(intel.sources(), &caller.tenant.policy, now);
     let chains = app.service.chains();
     match chains.latest_blocks().instrument(stage!("read_tips")).await {
         Ok(tips) => sources.extend(
-            tips.iter().filter_map(|(chain, tip)| judge_tip(*chain, intel.environment(), tip, now)),
+            tips.iter()
+                .filter_map(|(chain, tip)| assess_tip(*chain, intel.environment(), tip, now)),
         ),
         Err(error) => tracing::error!(%error, "failed to read the latest blocks"),
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use assay_engine::{assessment::AssessedSource, judge_sources, judge_tip};
+use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
 use assay_service::chains::registry::Chains;
 use clap::Args;
 
@@ -31,11 +31,11 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
     let intel = store.intel(None).await?;
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let now = context.clock.now();
-    let mut sources = judge_sources(&intel.sources, &policy, now);
+    let mut sources = assess_sources(&intel.sources, &policy, now);
     let chains = Chains::of(&databases, &directory(&**store).await?).await?;
     let tips = chains.latest_blocks().await?;
     let tips =
-        tips.iter().filter_map(|(chain, tip)| judge_tip(*chain, intel.environment, tip, now));
+        tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, intel.environment, tip, now));
     sources.extend(tips);
     let mut output = output();
     if args.json {

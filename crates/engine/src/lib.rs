@@ -29,4 +29,4 @@ pub mod taxonomy;
 pub mod trace;
 pub mod utxo;
 
-pub use assess::{MODEL_VERSION, assess, attribute, judge_sources, judge_tip};
+pub use assess::{MODEL_VERSION, assess, assess_sources, assess_tip, attribute};

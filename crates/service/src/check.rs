@@ -1,4 +1,4 @@
-//! A check: the subject's facts, judged by the tenant's policy, or an answer that may be repeated.
+//! A check: the subject's facts, assessed by the tenant's policy, or an answer that may be repeated.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Service {
             let requester = Arc::clone(self);
             let assessing = async move {
                 let data = Data::of(&intel, &invalidated_addresses);
-                let judge = async || {
+                let assess = async || {
                     let (policy, subject) = (&tenant.policy, &key.address);
                     let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
                     facts.intel_stale = key.intel_stale;
@@ -67,7 +67,7 @@ impl Service {
                     let assess = || assess(subject, &facts, policy, now);
                     Assessed::new(&stage!("assess").in_scope(assess), now, data.generation)
                 };
-                service.cache.get(&key, data, age_limits, now, judge).await
+                service.cache.get(&key, data, age_limits, now, assess).await
             };
             self.detached_tasks.run(assessing).await?
         };

@@ -100,7 +100,7 @@ fn facts() -> Facts {
     }
 }
 
-fn judged() -> Assessment {
+fn assessed() -> Assessment {
     let subject =
         CanonicalAddress::parse(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap();
     assess(&subject, &facts(), &Policy::default(), "2026-11-20T12:00:00Z".parse().unwrap())
@@ -196,7 +196,7 @@ fn the_example_adds_up_by_hand_and_by_the_engine() {
     )
     .unwrap();
 
-    let answer = judged();
+    let answer = assessed();
     let score = f64::from(answer.risk_score.tenths()) / 10.0;
     assert!((score - (everything * 1000.0).floor() / 10.0).abs() < 0.001, "{score} {everything}");
     let (mixer_share, stolen_share) = (weigh(mixer) / risky_sum, weigh(stolen) / risky_sum);

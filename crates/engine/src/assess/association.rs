@@ -24,7 +24,7 @@ use crate::{
 const REVIEW: Score = Score::from_points(50);
 
 #[derive(Default)]
-pub(super) struct Judged {
+pub(super) struct Findings {
     pub(super) terms: Vec<Term>,
     pub(super) minimum_scores: Vec<MinimumScore>,
     pub(super) reasons: Vec<Reason>,
@@ -32,14 +32,14 @@ pub(super) struct Judged {
     pub(super) warnings: Warnings,
 }
 
-pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
-    let mut judged = Judged::default();
+pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
+    let mut assessed = Findings::default();
     let mut others: Vec<_> = facts.same_key.iter().collect();
     others.sort_by(|a, b| a.address.cmp(&b.address));
-    same_key_listings(&others, policy, today, &mut judged);
-    same_key_labels(&others, policy, today, &mut judged);
+    same_key_listings(&others, policy, today, &mut assessed);
+    same_key_labels(&others, policy, today, &mut assessed);
     for other in &others {
-        judged.wallets.push(wallet(
+        assessed.wallets.push(wallet(
             &other.address,
             Relation::SameKey,
             "same_key",
@@ -49,13 +49,13 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
         ));
     }
     if let Some(cluster) = &facts.cluster {
-        judge_cluster(cluster, policy, today, &mut judged);
+        assess_cluster(cluster, policy, today, &mut assessed);
     }
-    judged
+    assessed
 }
 
 /// A list that names the key on several chains names it once.
-fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: &mut Judged) {
+fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
     let mut named: BTreeSet<(&ListId, Tier, Fraction)> = BTreeSet::new();
     let listed = others
         .iter()
@@ -85,7 +85,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
         if other.control == AccountControl::Unknown
             && matches!(other.address.kind(), crate::address::AddressKind::Account)
         {
-            judged.warnings.push(Warning {
+            assessed.warnings.push(Warning {
                 code: "account_control_unknown",
                 message: format!(
                     "{place} is assumed to be controlled by a key; if it is a contract, the same \
@@ -93,8 +93,8 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
                 ),
             });
         }
-        judged.reasons.push(Reason { code: "same_key_listed", message: detail.clone() });
-        judged.terms.push(Term {
+        assessed.reasons.push(Reason { code: "same_key_listed", message: detail.clone() });
+        assessed.terms.push(Term {
             rank: if tier == Tier::OnChainProof { Rank::ListedKey } else { tier.into() },
             standalone_risk,
             claim: Some((Category::Sanctions, format!("list {}", listing.entry.list).into())),
@@ -114,7 +114,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, judged: 
 }
 
 /// Risky claims about the same key count like the address's own, and each claim once.
-fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &mut Judged) {
+fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
     let labelled = others.iter().flat_map(|other| {
         let in_force = other.labels.iter().filter(|label| label.in_force(today));
         in_force.map(move |label| (*other, label))
@@ -136,8 +136,8 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
             other.address,
             label.category
         );
-        judged.reasons.push(Reason { code: "same_key_labeled", message: detail.clone() });
-        judged.terms.push(Term {
+        assessed.reasons.push(Reason { code: "same_key_labeled", message: detail.clone() });
+        assessed.terms.push(Term {
             rank: tier.into(),
             standalone_risk,
             claim: Some((label.category, label.upstream.clone())),
@@ -158,9 +158,9 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, judged: &m
     }
 }
 
-fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut Judged) {
+fn assess_cluster(cluster: &Cluster, policy: &Policy, today: Date, assessed: &mut Findings) {
     if labels::has_different_services(cluster) {
-        judged.warnings.push(Warning {
+        assessed.warnings.push(Warning {
             code: "cluster_conflict",
             message: format!(
                 "the co-spend cluster {} contains addresses of different services: its labels are \
@@ -181,7 +181,7 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
         ))
     });
     if let Some(first) = listed.first() {
-        judged.minimum_scores.push(MinimumScore {
+        assessed.minimum_scores.push(MinimumScore {
             reason: Reason {
                 code: "cluster_listed",
                 message: format!(
@@ -194,7 +194,7 @@ fn judge_cluster(cluster: &Cluster, policy: &Policy, today: Date, judged: &mut J
             evidence: listed.iter().map(|listing| listings::reference(listing)).collect(),
         });
     }
-    judged.wallets.push(wallet(
+    assessed.wallets.push(wallet(
         &cluster.id,
         Relation::SameOwner,
         "co_spend",

@@ -12,14 +12,14 @@ use crate::{
 };
 
 #[derive(Default)]
-pub(super) struct Judged {
+pub(super) struct Findings {
     pub(super) views: Vec<AssessedPattern>,
     pub(super) terms: Vec<Term>,
 }
 
-pub(super) fn judge(facts: &Facts, policy: &Policy) -> Judged {
+pub(super) fn assess(facts: &Facts, policy: &Policy) -> Findings {
     let ChainState::Followed(chain) = &facts.chain else {
-        return Judged::default();
+        return Findings::default();
     };
     let mut patterns: Vec<&PatternFact> = chain.patterns.iter().flatten().collect();
     patterns.sort_by(|a, b| {
@@ -31,7 +31,7 @@ pub(super) fn judge(facts: &Facts, policy: &Policy) -> Judged {
         ))
     });
     let scored = |fact: &PatternFact| fact.role != PatternRole::Victim;
-    Judged {
+    Findings {
         views: patterns
             .iter()
             .map(|fact| AssessedPattern {

@@ -30,7 +30,7 @@ pub(super) fn combine(
     policy: &Policy,
     capped_tiers: &BTreeSet<Tier>,
 ) -> Combined {
-    // Rounding depends on the order, so there is one order: strongest first, the rest as judged.
+    // Rounding depends on the order, so there is one order: strongest first, the rest as assessed.
     terms.sort_by(|a, b| {
         a.rank.cmp(&b.rank).then_with(|| b.standalone_risk.cmp(&a.standalone_risk))
     });

@@ -22,7 +22,7 @@ use crate::{
     policy::{MandatorySource, Policy},
 };
 
-pub(super) struct Judged {
+pub(super) struct Findings {
     pub(super) missing: Vec<Missing>,
     pub(super) coverage: Coverage,
     pub(super) sources: Vec<AssessedSource>,
@@ -31,12 +31,12 @@ pub(super) struct Judged {
     pub(super) holds_until: Option<Timestamp>,
 }
 
-pub(super) fn judge(
+pub(super) fn assess(
     subject: &CanonicalAddress,
     facts: &Facts,
     policy: &Policy,
     now: Timestamp,
-) -> Judged {
+) -> Findings {
     let today = now.to_zoned(TimeZone::UTC).date();
     let mut missing = Vec::new();
     let mut holds_until: Option<Timestamp> = None;
@@ -76,7 +76,7 @@ pub(super) fn judge(
         }
         ChainState::NotFollowed => {}
     }
-    Judged {
+    Findings {
         coverage: coverage(facts, sanctions_missing),
         sources: sources(subject, facts, policy, now),
         scope: match facts.chain {
@@ -239,13 +239,13 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
             CoverageStatus::Partial,
             format!("{}; a mandatory source is missing or stale", lists.join(", ")),
         ),
-        (false, false) => (CoverageStatus::Assessed, lists.join(", ")),
+        (false, false) => (CoverageStatus::Findings, lists.join(", ")),
     };
     let labels = if label_sources == 0 {
         block(CoverageStatus::NotAssessed, "no label source was imported")
     } else {
         let plural = if label_sources == 1 { "" } else { "s" };
-        block(CoverageStatus::Assessed, &format!("{label_sources} label source{plural}"))
+        block(CoverageStatus::Findings, &format!("{label_sources} label source{plural}"))
     };
     let (association, exposure, behavior) = match &facts.chain {
         ChainState::NotFollowed => (
@@ -262,7 +262,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
             association(facts),
             exposure(chain),
             match chain.patterns {
-                Some(_) => block(CoverageStatus::Assessed, &up_to(chain)),
+                Some(_) => block(CoverageStatus::Findings, &up_to(chain)),
                 None => block(CoverageStatus::NotAssessed, "this version detects no patterns"),
             },
         ),
@@ -279,7 +279,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
 fn association(facts: &Facts) -> CoverageBlock {
     if facts.cluster.is_some() {
         let detail = "the same key on other chains and co-spend clusters";
-        return block(CoverageStatus::Assessed, detail);
+        return block(CoverageStatus::Findings, detail);
     }
     block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters")
 }
@@ -304,7 +304,7 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
         .flat_map(parts)
         .any(|part| part.end == FlowEnd::Unresolved(UnresolvedReason::TraceLimit));
     let status = if flows.complete && !over_budget {
-        CoverageStatus::Assessed
+        CoverageStatus::Findings
     } else {
         CoverageStatus::Partial
     };
@@ -344,16 +344,16 @@ fn sources(
     policy: &Policy,
     now: Timestamp,
 ) -> Vec<AssessedSource> {
-    let mut sources = judge_sources(&facts.sources, policy, now);
+    let mut sources = assess_sources(&facts.sources, policy, now);
     if let ChainState::Followed(chain) = &facts.chain {
-        sources.extend(judge_tip(subject.chain(), facts.environment, &chain.tip, now));
+        sources.extend(assess_tip(subject.chain(), facts.environment, &chain.tip, now));
     }
     sources
 }
 
 /// A chain as a source, by its newest block.
 #[must_use]
-pub fn judge_tip(
+pub fn assess_tip(
     chain: ChainId,
     environment: Environment,
     tip: &Tip,
@@ -383,13 +383,13 @@ pub fn judge_tip(
 
 /// Sources under a policy: mandatory ones, and those of them that are stale.
 #[must_use]
-pub fn judge_sources(
+pub fn assess_sources(
     sources: &[SourceState],
     policy: &Policy,
     now: Timestamp,
 ) -> Vec<AssessedSource> {
     let today = now.to_zoned(TimeZone::UTC).date();
-    let mut judged: Vec<AssessedSource> = sources
+    let mut assessed: Vec<AssessedSource> = sources
         .iter()
         .map(|source| {
             let demands = || {
@@ -411,6 +411,6 @@ pub fn judge_sources(
             }
         })
         .collect();
-    judged.sort_by(|a, b| a.id.cmp(&b.id));
-    judged
+    assessed.sort_by(|a, b| a.id.cmp(&b.id));
+    assessed
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 #[derive(Default)]
-pub(super) struct Judged {
+pub(super) struct Findings {
     pub(super) views: Vec<AssessedLabel>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) terms: Vec<Term>,
@@ -41,7 +41,7 @@ struct Candidate {
     severity: u8,
 }
 
-pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
+pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
     let known = Known {
         listings: &facts.listings,
         labels: &facts.labels,
@@ -54,7 +54,7 @@ pub(super) fn judge(facts: &Facts, policy: &Policy, today: Date) -> Judged {
 
     let counted = || candidates.iter().filter(|candidate| candidate.status == LabelStatus::InForce);
     let service = if contradicted { None } else { service(counted()) };
-    Judged {
+    Findings {
         terms: counted().map(|candidate| term(candidate, policy)).collect(),
         reasons: counted()
             .filter(|candidate| candidate.severity >= RISKY_FROM)

@@ -20,7 +20,7 @@ use crate::{
     taxonomy::Category,
 };
 
-pub(super) struct Judged {
+pub(super) struct Findings {
     pub(super) views: Vec<AssessedListing>,
     pub(super) terms: Vec<Term>,
     pub(super) minimum_scores: Vec<MinimumScore>,
@@ -29,19 +29,19 @@ pub(super) struct Judged {
     pub(super) warnings: Warnings,
 }
 
-pub(super) fn judge(
+pub(super) fn assess(
     subject: &CanonicalAddress,
     facts: &Facts,
     policy: &Policy,
     today: Date,
-) -> Judged {
-    let mut judged: Vec<(ListingStatus, &Listing)> = facts
+) -> Findings {
+    let mut assessed: Vec<(ListingStatus, &Listing)> = facts
         .listings
         .iter()
         .map(|listing| (listing.status(today), listing))
         .filter(|(status, _)| *status != ListingStatus::NotYetListed)
         .collect();
-    judged.sort_by(|(a_status, a), (b_status, b)| {
+    assessed.sort_by(|(a_status, a), (b_status, b)| {
         let key = |status: &ListingStatus, listing: &Listing| {
             let informs = policy.effect(&listing.entry.list) == ListEffect::Advisory;
             (*status, informs, listing.entry.list.clone(), listing.entry.entity.id.clone())
@@ -57,7 +57,7 @@ pub(super) fn judge(
     let mut binding: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reviewed: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reasons = Vec::new();
-    for (status, listing) in &judged {
+    for (status, listing) in &assessed {
         match (status, policy.effect(&listing.entry.list)) {
             (ListingStatus::Active, ListEffect::Blocking) => {
                 binding.entry(&listing.entry.list).or_default().push(listing);
@@ -86,13 +86,13 @@ pub(super) fn judge(
         .collect();
     first.append(&mut reasons);
 
-    Judged {
-        warnings: misfiled(subject, &judged),
-        views: judged.iter().map(|(status, listing)| view(*status, listing, policy)).collect(),
+    Findings {
+        warnings: misfiled(subject, &assessed),
+        views: assessed.iter().map(|(status, listing)| view(*status, listing, policy)).collect(),
         terms,
         minimum_scores,
         reasons: first,
-        entity: judged
+        entity: assessed
             .iter()
             .find(|(status, _)| *status == ListingStatus::Active)
             .map(|(_, listing)| entity(listing)),
@@ -100,8 +100,8 @@ pub(super) fn judge(
 }
 
 /// Lists that print the address under another chain's code.
-fn misfiled(subject: &CanonicalAddress, judged: &[(ListingStatus, &Listing)]) -> Warnings {
-    let codes: BTreeSet<_> = judged
+fn misfiled(subject: &CanonicalAddress, assessed: &[(ListingStatus, &Listing)]) -> Warnings {
+    let codes: BTreeSet<_> = assessed
         .iter()
         .map(|(_, listing)| (&listing.entry.list_name, &listing.entry.asset_code))
         .filter(|(_, code)| {

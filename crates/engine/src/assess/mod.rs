@@ -13,7 +13,7 @@ mod rank;
 mod verdict;
 
 pub use attribution::attribute;
-pub use coverage::{judge_sources, judge_tip};
+pub use coverage::{assess_sources, assess_tip};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use rank::Rank;
 
@@ -47,12 +47,12 @@ pub fn assess(
 ) -> Assessment {
     let today = now.to_zoned(TimeZone::UTC).date();
 
-    let listings = listings::judge(subject, facts, policy, today);
-    let labels = labels::judge(facts, policy, today);
-    let association = association::judge(facts, policy, today);
+    let listings = listings::assess(subject, facts, policy, today);
+    let labels = labels::assess(facts, policy, today);
+    let association = association::assess(facts, policy, today);
     let flows = flows::Flows::new(&facts.chain, policy);
-    let behavior = behavior::judge(facts, policy);
-    let searched = coverage::judge(subject, facts, policy, now);
+    let behavior = behavior::assess(facts, policy);
+    let searched = coverage::assess(subject, facts, policy, now);
 
     // An address that moves other people's money is assessed by its own category, not by its
     // payers.

@@ -104,7 +104,7 @@ pub struct FlowFacts {
     /// True if the trace ended within its budget and time.
     pub complete: bool,
     /// One ledger an asset, or one for all assets together where each has a price. Ledgers are
-    /// judged apart and the worst counts.
+    /// assessed apart and the worst counts.
     pub ledgers: Vec<Ledger>,
 }
 
@@ -284,7 +284,7 @@ pub enum FlowEnd {
 }
 
 impl FlowEnd {
-    /// The category by which the endpoint is judged; `None` if it names no party.
+    /// The category by which the endpoint is assessed; `None` if it names no party.
     #[must_use]
     pub const fn category(self) -> Option<Category> {
         match self {

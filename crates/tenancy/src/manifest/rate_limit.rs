@@ -66,7 +66,7 @@ impl JsonSchema for RateLimitTarget {
     }
 }
 
-/// A new number for one limit.
+/// The number of requests of one limit of the plan, replaced for one tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimitNumber {

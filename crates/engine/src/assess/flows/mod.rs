@@ -23,7 +23,7 @@ use crate::{
     policy::Policy,
 };
 
-/// All flows of a subject, judged part by part.
+/// All flows of a subject, assessed part by part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
     /// Both directions of every ledger, in the ledgers' order.
@@ -37,7 +37,7 @@ impl Flows {
         };
         let directions = facts.flows.ledgers.iter().enumerate().flat_map(|(index, ledger)| {
             [Direction::Source, Direction::Destination]
-                .map(|direction| DirectionalFlows::judge(index, ledger, direction, policy))
+                .map(|direction| DirectionalFlows::assess(index, ledger, direction, policy))
         });
         Self { directions: directions.collect() }
     }

@@ -34,13 +34,13 @@ pub(super) struct Part {
     pub(super) flow: FlowPart,
     /// In millionths of its direction's whole; all shares sum exactly to the whole.
     pub(super) share: u64,
-    /// Claims by which it can be judged: its endpoint first, then the labels on its path.
+    /// Claims by which it can be assessed: its endpoint first, then the labels on its path.
     pub(super) claims: Vec<PartClaim>,
     /// `false` for unsolicited money within the policy's limit.
     pub(super) counted: bool,
 }
 
-/// One thing that a part can be judged as.
+/// One thing that a part can be assessed as.
 #[derive(Clone, Debug)]
 pub(super) struct PartClaim {
     pub(super) category: Option<Category>,
@@ -54,7 +54,7 @@ pub(super) struct PartClaim {
 }
 
 impl Part {
-    fn judge(flow: FlowPart, share: u64, counted: bool, policy: &Policy) -> Self {
+    fn assess(flow: FlowPart, share: u64, counted: bool, policy: &Policy) -> Self {
         let standalone_risk = |severity, confidence, hops| {
             let risk: Fraction = policy.risk(severity, confidence, hops);
             risk.power_2_5()
@@ -99,7 +99,7 @@ impl Part {
 }
 
 impl DirectionalFlows {
-    pub(super) fn judge(
+    pub(super) fn assess(
         index: usize,
         ledger: &Ledger,
         direction: Direction,
@@ -113,7 +113,7 @@ impl DirectionalFlows {
         let not_scored = unsolicited_within(ceiling, &flows);
         let parts = flows.into_iter().zip(shares).map(|(flow, share)| {
             let counted = flow.solicited || !not_scored.contains(&flow.end.category());
-            Part::judge(flow, share, counted, policy)
+            Part::assess(flow, share, counted, policy)
         });
         Self {
             ledger: index,

@@ -35,7 +35,7 @@ impl Flows {
 }
 
 impl DirectionalFlows {
-    /// A part as a line of the score, judged as `claim`.
+    /// A part as a line of the score, assessed as `claim`.
     pub(super) fn component(&self, part: &Part, claim: Option<&PartClaim>) -> ScoringComponent {
         let flow = &part.flow;
         let hops = claim.map_or(flow.hops, |claim| claim.hops).max(1);
@@ -99,7 +99,7 @@ impl DirectionalFlows {
                 FlowEnd::Coinjoin(kind) => Some(kind.as_str()),
                 _ => None,
             },
-            category: key.judged_as.or(key.end.category()),
+            category: key.assessed_as.or(key.end.category()),
             entity: key.entity.map(str::to_owned),
             amount: self.amount(line.amount),
             share: decimal(line.share),
@@ -191,7 +191,7 @@ const MOST_PATHS: usize = 3;
 struct LineKey<'a> {
     end: FlowEnd,
     /// The category of a label on the path, if it weighs more than the endpoint.
-    judged_as: Option<Category>,
+    assessed_as: Option<Category>,
     entity: Option<&'a str>,
     listed: bool,
     solicited: bool,
@@ -210,10 +210,10 @@ enum Distance {
 impl<'a> LineKey<'a> {
     fn of(part: &'a Part) -> Self {
         let flow = &part.flow;
-        let judged_as = part.strongest(|_| true).and_then(|claim| claim.category);
+        let assessed_as = part.strongest(|_| true).and_then(|claim| claim.category);
         Self {
             end: flow.end,
-            judged_as: judged_as.filter(|category| Some(*category) != flow.end.category()),
+            assessed_as: assessed_as.filter(|category| Some(*category) != flow.end.category()),
             entity: flow.entity.as_deref(),
             listed: flow.listed,
             solicited: flow.solicited,

@@ -17,7 +17,7 @@ fn codes(assessment: &assay_engine::assessment::Assessment) -> Vec<&'static str>
 
 #[test]
 fn an_unknown_address_is_allowed_and_says_what_was_looked_at() {
-    let answer = judge(&nothing_known());
+    let answer = assess_facts(&nothing_known());
     assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (0, "low", "allow"));
     assert!(answer.complete);
     assert_eq!(codes(&answer), ["no_findings"]);
@@ -37,7 +37,7 @@ fn a_listed_address_is_one_hundred_whatever_else_is_known() {
         chain: flows(vec![part(Category::Exchange, 1_000_000)], vec![]),
         ..nothing_known()
     };
-    let answer = judge(&facts);
+    let answer = assess_facts(&facts);
     assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (1000, "severe", "block"));
     assert_eq!(answer.scoring_components[0].contribution.tenths(), 1000);
     assert_eq!(answer.conflicts, [], "a listing is no matter of opinion");
@@ -46,7 +46,7 @@ fn a_listed_address_is_one_hundred_whatever_else_is_known() {
 
 #[test]
 fn an_informative_list_asks_for_review() {
-    let answer = judge(&Facts { listings: vec![listing("il-nbctf")], ..nothing_known() });
+    let answer = assess_facts(&Facts { listings: vec![listing("il-nbctf")], ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
 }
 
@@ -55,7 +55,7 @@ fn a_delisted_address_is_shown_and_scores_nothing() {
     let mut ended = listing("ofac-sdn");
     ended.delisted_on = Some(date(2025, 3, 21));
     let facts = Facts { listings: vec![ended], ..nothing_known() };
-    let answer = judge(&facts);
+    let answer = assess_facts(&facts);
     assert_eq!((tenths(&answer), verdict(&answer)), (0, "allow"));
     assert_eq!(codes(&answer), ["delisted"]);
     assert_eq!(serde_json::to_value(&answer).unwrap()["sanctions"][0]["ended_reason"], "delisted");
@@ -69,10 +69,10 @@ fn a_delisted_address_is_shown_and_scores_nothing() {
 fn an_expired_order_asks_for_review_for_ninety_days() {
     let mut expired = listing("uk");
     expired.entry.expires_on = Some(date(2026, 9, 1));
-    let answer = judge(&Facts { listings: vec![expired.clone()], ..nothing_known() });
+    let answer = assess_facts(&Facts { listings: vec![expired.clone()], ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
     expired.entry.expires_on = Some(date(2026, 8, 1));
-    let answer = judge(&Facts { listings: vec![expired], ..nothing_known() });
+    let answer = assess_facts(&Facts { listings: vec![expired], ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (0, "allow"));
 }
 
@@ -86,7 +86,7 @@ fn the_key_of_a_listed_account_is_blocked_on_every_chain() {
         let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
         let other = same_key(control, vec![listing("ofac-sdn")], vec![]);
         let facts = Facts { same_key: vec![other], labels: vec![benign], ..nothing_known() };
-        let answer = judge(&facts);
+        let answer = assess_facts(&facts);
         assert!((tenths(&answer), verdict(&answer)) >= expected, "{control:?}");
         assert_eq!(verdict(&answer), expected.1);
         assert_eq!(answer.scoring_components[0].tier, Some(tier));
@@ -103,12 +103,12 @@ fn a_claim_repeated_from_one_upstream_counts_once() {
     let weak = label(Category::Scam, Tier::Community, 40, "reports");
     let strong = label(Category::Scam, Tier::Community, 60, "reports");
     let other = label(Category::Scam, Tier::Community, 60, "victims");
-    let once = judge(&facts(vec![strong.clone()]));
+    let once = assess_facts(&facts(vec![strong.clone()]));
     assert_eq!(tenths(&once), 480);
-    let repeated = judge(&facts(vec![weak, strong.clone()]));
+    let repeated = assess_facts(&facts(vec![weak, strong.clone()]));
     assert_eq!(tenths(&repeated), 480);
     assert_eq!(repeated.labels[1].status, LabelStatus::Duplicate);
-    let independent = judge(&facts(vec![strong, other]));
+    let independent = assess_facts(&facts(vec![strong, other]));
     assert_eq!(tenths(&independent), 699, "capped by its tier");
 }
 
@@ -121,12 +121,12 @@ fn a_label_that_cites_a_list_follows_the_list() {
         label.cites_list = Some(list.parse().unwrap());
         Facts { labels: vec![label], ..nothing_known() }
     };
-    let dropped = judge(&facts("ofac-sdn"));
+    let dropped = assess_facts(&facts("ofac-sdn"));
     assert_eq!((tenths(&dropped), dropped.labels[0].status), (0, LabelStatus::ContradictedByList));
-    let not_at_hand = judge(&facts("eu"));
+    let not_at_hand = assess_facts(&facts("eu"));
     assert_eq!((tenths(&not_at_hand), verdict(&not_at_hand)), (950, "block"));
     assert!(not_at_hand.sanctions.is_empty(), "a label is never a listing");
-    let listed = judge(&Facts { listings: vec![listing("ofac-sdn")], ..facts("ofac-sdn") });
+    let listed = assess_facts(&Facts { listings: vec![listing("ofac-sdn")], ..facts("ofac-sdn") });
     assert_eq!(listed.labels[0].status, LabelStatus::Duplicate);
 }
 
@@ -139,13 +139,13 @@ fn between_contradicting_labels_the_stronger_evidence_wins() {
         ],
         ..nothing_known()
     };
-    let risky_wins = judge(&facts(Tier::Investigation, Tier::Community));
+    let risky_wins = assess_facts(&facts(Tier::Investigation, Tier::Community));
     assert_eq!((tenths(&risky_wins), verdict(&risky_wins)), (810, "block"));
     assert_eq!(risky_wins.conflicts[0].resolution, ConflictResolution::RiskyCounts);
-    let equal = judge(&facts(Tier::Investigation, Tier::Investigation));
+    let equal = assess_facts(&facts(Tier::Investigation, Tier::Investigation));
     assert_eq!((tenths(&equal), verdict(&equal)), (749, "review"));
     assert_eq!(equal.conflicts[0].resolution, ConflictResolution::RiskyCountsWithoutBlock);
-    let benign_wins = judge(&facts(Tier::Community, Tier::Investigation));
+    let benign_wins = assess_facts(&facts(Tier::Community, Tier::Investigation));
     assert_eq!((tenths(&benign_wins), verdict(&benign_wins)), (50, "allow"));
     assert_eq!(benign_wins.conflicts[0].resolution, ConflictResolution::RiskyOverruled);
 }
@@ -155,7 +155,7 @@ fn flows_meet_the_calibration_points() {
     let of_a_hundred = |mut parts: Vec<FlowPart>| {
         let used: u128 = parts.iter().map(|part| part.amount).sum();
         parts.push(part(Category::Exchange, 1000 - used));
-        judge_flows(flows(parts, vec![]))
+        assess_flows(flows(parts, vec![]))
     };
     let scam = of_a_hundred(vec![part(Category::Scam, 70)]);
     assert!(tenths(&scam) >= 250, "7 % direct scam is at least medium: {}", scam.risk_score);
@@ -175,9 +175,9 @@ fn flows_meet_the_calibration_points() {
 #[test]
 fn what_everybody_does_stays_low() {
     let exchanges = || (0..40).map(|_| part(Category::Exchange, 25)).collect::<Vec<_>>();
-    let answer = judge_flows(flows(exchanges(), exchanges()));
+    let answer = assess_flows(flows(exchanges(), exchanges()));
     assert_eq!((level(&answer), verdict(&answer)), ("low", "allow"), "40 exchanges both ways");
-    let answer = judge_flows(flows(vec![unresolved(5)], vec![unresolved(7)]));
+    let answer = assess_flows(flows(vec![unresolved(5)], vec![unresolved(7)]));
     assert_eq!((level(&answer), verdict(&answer)), ("low", "allow"), "nothing resolved either way");
 }
 
@@ -194,10 +194,10 @@ fn nine_clean_categories_do_not_dilute_one_bad_one() {
         Category::Staking,
         Category::Nft,
     ];
-    let alone = judge_flows(flows(vec![listed_part(100), part(Category::Exchange, 900)], vec![]));
+    let alone = assess_flows(flows(vec![listed_part(100), part(Category::Exchange, 900)], vec![]));
     let mut parts: Vec<_> = clean.map(|category| part(category, 100)).to_vec();
     parts.push(listed_part(100));
-    let among_clean = judge_flows(flows(parts, vec![]));
+    let among_clean = assess_flows(flows(parts, vec![]));
     assert!(tenths(&among_clean) >= 500, "{}", among_clean.risk_score);
     assert!(tenths(&among_clean) >= tenths(&alone));
 }
@@ -206,12 +206,12 @@ fn nine_clean_categories_do_not_dilute_one_bad_one() {
 fn a_direct_transfer_with_a_listed_party_asks_for_review_however_small_its_share() {
     let dust = listed_part(1);
     let answer =
-        judge_flows(flows(vec![dust.clone(), part(Category::Exchange, 1_000_000_000)], vec![]));
+        assess_flows(flows(vec![dust.clone(), part(Category::Exchange, 1_000_000_000)], vec![]));
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
     assert!(codes(&answer).contains(&"direct_listed_counterparty"));
     let unasked = FlowPart { solicited: false, ..dust };
     let chain = flows_in("USD", 2, vec![unasked, part(Category::Exchange, 1_000_000_000)], vec![]);
-    let answer = judge_flows(chain);
+    let answer = assess_flows(chain);
     assert_eq!(verdict(&answer), "allow", "nobody is blocked for dust that a stranger sent");
     assert!(!answer.exposure[1].solicited, "but it is shown");
 }
@@ -221,8 +221,8 @@ fn unasked_for_money_above_the_policys_amount_counts() {
     let unasked = |cents| FlowPart { solicited: false, ..part(Category::Scam, cents) };
     let chain =
         |cents| flows_in("USD", 2, vec![unasked(cents), part(Category::Exchange, 100)], vec![]);
-    assert_eq!(verdict(&judge_flows(chain(100_000))), "allow");
-    assert_eq!(verdict(&judge_flows(chain(100_001))), "block");
+    assert_eq!(verdict(&assess_flows(chain(100_000))), "allow");
+    assert_eq!(verdict(&assess_flows(chain(100_001))), "block");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_tenth_from_grave_crime_by_any_label_asks_for_review() {
         ..part(Category::StolenFunds, amount)
     };
     let share = |amount| {
-        judge_flows(flows(vec![weak(amount), part(Category::Exchange, 1000 - amount)], vec![]))
+        assess_flows(flows(vec![weak(amount), part(Category::Exchange, 1000 - amount)], vec![]))
     };
     assert_eq!(verdict(&share(100)), "review");
     assert_eq!(verdict(&share(99)), "allow");
@@ -249,7 +249,7 @@ fn a_large_amount_counts_whatever_its_share() {
         vec![listed_part(100_000_000), part(Category::Exchange, 10_000_000_000_000)],
         vec![],
     );
-    let answer = judge_flows(big);
+    let answer = assess_flows(big);
     assert_eq!((tenths(&answer), verdict(&answer)), (750, "block"));
 }
 
@@ -257,7 +257,7 @@ fn a_large_amount_counts_whatever_its_share() {
 fn recent_money_counts_by_its_recent_share() {
     let old = part(Category::Exchange, 1_000_000);
     let recent = FlowPart { recent: 100, ..part(Category::Scam, 100) };
-    let answer = judge_flows(flows(vec![old, recent], vec![]));
+    let answer = assess_flows(flows(vec![old, recent], vec![]));
     assert_eq!(tenths(&answer), 800, "all of the last 90 days came from a scam");
 }
 
@@ -265,20 +265,22 @@ fn recent_money_counts_by_its_recent_share() {
 fn a_service_is_judged_by_what_it_is() {
     let dirty = || flows(vec![listed_part(1000)], vec![]);
     let exchange = label(Category::Exchange, Tier::Investigation, 90, "explorer");
-    let answer = judge(&Facts { labels: vec![exchange], chain: dirty(), ..nothing_known() });
+    let answer = assess_facts(&Facts { labels: vec![exchange], chain: dirty(), ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (45, "allow"));
     assert_eq!(answer.exposure.len(), 1, "its flows are shown");
     let rumour = label(Category::Exchange, Tier::Community, 90, "forum");
-    let answer = judge(&Facts { labels: vec![rumour.clone()], chain: dirty(), ..nothing_known() });
+    let answer =
+        assess_facts(&Facts { labels: vec![rumour.clone()], chain: dirty(), ..nothing_known() });
     assert_eq!(verdict(&answer), "block", "one community source does not make a service");
     let second = label(Category::Exchange, Tier::Community, 90, "another forum");
-    let answer = judge(&Facts { labels: vec![rumour, second], chain: dirty(), ..nothing_known() });
+    let answer =
+        assess_facts(&Facts { labels: vec![rumour, second], chain: dirty(), ..nothing_known() });
     assert_eq!(verdict(&answer), "allow", "two independent ones do");
     let contradicted = vec![
         label(Category::Exchange, Tier::Investigation, 90, "explorer"),
         label(Category::Scam, Tier::Investigation, 50, "police"),
     ];
-    let answer = judge(&Facts { labels: contradicted, chain: dirty(), ..nothing_known() });
+    let answer = assess_facts(&Facts { labels: contradicted, chain: dirty(), ..nothing_known() });
     assert!(tenths(&answer) >= 500, "a contradicted attribution excuses nothing");
 }
 
@@ -293,11 +295,13 @@ fn a_cluster_with_a_listed_member_asks_for_review_and_passes_labels_on() {
     };
     let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
     let listed = cluster(vec![], vec![listing("ofac-sdn")]);
-    let answer = judge(&Facts { cluster: Some(listed), labels: vec![benign], ..nothing_known() });
+    let answer =
+        assess_facts(&Facts { cluster: Some(listed), labels: vec![benign], ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
 
     let ransom = label(Category::Ransomware, Tier::OnChainProof, 100, "police");
-    let answer = judge(&Facts { cluster: Some(cluster(vec![ransom], vec![])), ..nothing_known() });
+    let answer =
+        assess_facts(&Facts { cluster: Some(cluster(vec![ransom], vec![])), ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (760, "block"), "95 x 80 %");
     assert_eq!(answer.scoring_components[0].tier, Some(Tier::Investigation));
 
@@ -305,7 +309,8 @@ fn a_cluster_with_a_listed_member_asks_for_review_and_passes_labels_on() {
         label(Category::Exchange, Tier::Investigation, 100, "one"),
         label(Category::Mixer, Tier::Investigation, 100, "another"),
     ];
-    let answer = judge(&Facts { cluster: Some(cluster(services, vec![])), ..nothing_known() });
+    let answer =
+        assess_facts(&Facts { cluster: Some(cluster(services, vec![])), ..nothing_known() });
     assert_eq!(tenths(&answer), 0, "a cluster of different services passes nothing on");
     assert_eq!(answer.warnings[0].code, "cluster_conflict");
 }
@@ -319,10 +324,10 @@ fn behaviour_alone_never_reaches_review_and_a_victim_is_not_scored() {
         transactions: vec![],
     };
     let all = Pattern::ALL.iter().map(|pattern| fact(*pattern, PatternRole::Actor)).collect();
-    let answer = judge(&Facts { chain: followed(vec![], all), ..nothing_known() });
+    let answer = assess_facts(&Facts { chain: followed(vec![], all), ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (499, "allow"));
     let victim = vec![fact(Pattern::AddressPoisoning, PatternRole::Victim)];
-    let answer = judge(&Facts { chain: followed(vec![], victim), ..nothing_known() });
+    let answer = assess_facts(&Facts { chain: followed(vec![], victim), ..nothing_known() });
     assert_eq!(tenths(&answer), 0);
     assert!(!answer.transaction_patterns[0].scored);
 }
@@ -335,25 +340,25 @@ fn a_block_needs_strong_evidence() {
         chain: flows(vec![part(Category::Scam, 100), part(Category::Exchange, 900)], vec![]),
         ..nothing_known()
     };
-    let answer = judge(&facts);
+    let answer = assess_facts(&facts);
     assert_eq!((tenths(&answer), verdict(&answer)), (749, "review"));
 }
 
 #[test]
 fn missing_data_is_not_clean() {
-    let never = judge(&Facts { sources: vec![], ..nothing_known() });
+    let never = assess_facts(&Facts { sources: vec![], ..nothing_known() });
     assert_eq!((tenths(&never), level(&never), verdict(&never)), (500, "unknown", "indeterminate"));
     assert!(!never.complete);
     assert_eq!(codes(&never), ["source_missing"]);
 
     let mut stale = nothing_known();
     stale.sources[0].fetched_at = "2026-11-18T11:59:59Z".parse().unwrap();
-    let answer = judge(&stale);
+    let answer = assess_facts(&stale);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["source_stale"], "indeterminate"));
     assert!(answer.sources[0].stale);
 
     stale.listings = vec![listing("ofac-sdn")];
-    let answer = judge(&stale);
+    let answer = assess_facts(&stale);
     assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (1000, "severe", "block"));
     assert!(!answer.complete, "a block stands, and says that more may come");
 }
@@ -362,20 +367,20 @@ fn missing_data_is_not_clean() {
 fn made_up_sources_satisfy_nothing_outside_the_sample() {
     let mut facts = nothing_known();
     facts.sources[0].sample = true;
-    assert_eq!(verdict(&judge(&facts)), "indeterminate");
+    assert_eq!(verdict(&assess_facts(&facts)), "indeterminate");
     facts.environment = Environment::Sample;
-    assert_eq!(verdict(&judge(&facts)), "allow");
+    assert_eq!(verdict(&assess_facts(&facts)), "allow");
 }
 
 #[test]
 fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
     let demanding =
         Policy::compile(PolicySpec { flows_required: true, ..PolicySpec::default() }).unwrap();
-    let answer = judge_by(&nothing_known(), &demanding);
+    let answer = assess_by(&nothing_known(), &demanding);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
     for why in [Unavailable::Unreadable, Unavailable::NotYetRead, Unavailable::PastDay] {
         let chain = ChainState::Unavailable(why);
-        let answer = judge(&Facts { chain, ..nothing_known() });
+        let answer = assess_facts(&Facts { chain, ..nothing_known() });
         assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
     }
 
@@ -383,7 +388,7 @@ fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
         panic!("followed")
     };
     chain.flows.complete = false;
-    let answer = judge(&Facts { chain: ChainState::Followed(chain), ..nothing_known() });
+    let answer = assess_facts(&Facts { chain: ChainState::Followed(chain), ..nothing_known() });
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_incomplete"], "indeterminate"));
     assert!(!answer.complete && answer.activity.status == ActivityStatus::NotAssessed);
 
@@ -404,12 +409,12 @@ fn a_made_up_chain_stands_still_in_the_sample_and_nowhere_else() {
     chain.tip.time = "2026-02-23T12:00:00Z".parse().unwrap();
     chain.tip.reported_at = "2026-10-20T12:00:00Z".parse().unwrap();
     let mut facts = Facts { chain: ChainState::Followed(chain), ..nothing_known() };
-    let answer = judge(&facts);
+    let answer = assess_facts(&facts);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_stale"], "indeterminate"));
     assert!(answer.sources.last().unwrap().stale);
 
     facts.environment = Environment::Sample;
-    let answer = judge(&facts);
+    let answer = assess_facts(&facts);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["no_findings"], "allow"));
     assert!(!answer.sources.last().unwrap().stale);
 }

@@ -159,18 +159,18 @@ pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState 
     }))
 }
 
-pub fn judge(facts: &Facts) -> Assessment {
-    judge_by(facts, &Policy::default())
+pub fn assess_facts(facts: &Facts) -> Assessment {
+    assess_by(facts, &Policy::default())
 }
 
-pub fn judge_by(facts: &Facts, policy: &Policy) -> Assessment {
+pub fn assess_by(facts: &Facts, policy: &Policy) -> Assessment {
     let assessment = assess(&subject(), facts, policy, now());
     check_invariants(&assessment, policy);
     assessment
 }
 
-pub fn judge_flows(chain: ChainState) -> Assessment {
-    judge(&Facts { chain, ..nothing_known() })
+pub fn assess_flows(chain: ChainState) -> Assessment {
+    assess_facts(&Facts { chain, ..nothing_known() })
 }
 
 pub fn tenths(assessment: &Assessment) -> u16 {

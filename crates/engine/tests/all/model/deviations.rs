@@ -14,8 +14,8 @@ use super::common::*;
 fn splitting_into_old_and_recent_money_changes_nothing() {
     let clean = || FlowPart { recent: 0, ..part(Category::Exchange, 80) };
     let scam = |amount, recent| FlowPart { recent, ..part(Category::Scam, amount) };
-    let whole = judge_flows(flows(vec![clean(), scam(20, 10)], vec![]));
-    let split = judge_flows(flows(vec![clean(), scam(10, 0), scam(10, 10)], vec![]));
+    let whole = assess_flows(flows(vec![clean(), scam(20, 10)], vec![]));
+    let split = assess_flows(flows(vec![clean(), scam(10, 0), scam(10, 10)], vec![]));
     assert_eq!((tenths(&whole), tenths(&split)), (800, 800));
 }
 
@@ -33,7 +33,7 @@ fn calling_a_fortune_riskier_never_lowers_the_score() {
             part(Category::Exchange, 1_000_000_000_000 * dollars),
         ];
         let facts = Facts { chain: flows_in("USD", 2, source, vec![]), ..nothing_known() };
-        tenths(&judge_by(&facts, &Policy::compile(spec).unwrap()))
+        tenths(&assess_by(&facts, &Policy::compile(spec).unwrap()))
     };
     assert_eq!((with_malware_at(79), with_malware_at(80)), (429, 430));
 }
@@ -44,7 +44,7 @@ fn half_from_sanctioned_parties_blocks_however_many_they_are() {
         let from_each = FlowPart { listed: false, ..listed_part(600 / parties) };
         let mut source = vec![from_each; usize::try_from(parties).unwrap()];
         source.push(part(Category::Exchange, 600));
-        let answer = judge_flows(flows(source, vec![]));
+        let answer = assess_flows(flows(source, vec![]));
         (tenths(&answer), verdict(&answer))
     };
     assert_eq!(of_sanctioned(1), (758, "block"));
@@ -60,7 +60,7 @@ fn categories_more_severe_than_stolen_funds_are_severe_too() {
             hops: 5,
             ..part(category, 100)
         };
-        let answer = judge_flows(flows(vec![rumour, part(Category::Exchange, 900)], vec![]));
+        let answer = assess_flows(flows(vec![rumour, part(Category::Exchange, 900)], vec![]));
         assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"), "{category}");
     }
 }
@@ -69,7 +69,7 @@ fn categories_more_severe_than_stolen_funds_are_severe_too() {
 fn repeating_a_claim_never_lowers_it() {
     let claim = |tier, percent| label(Category::Scam, tier, percent, "one upstream");
     let of = |labels| {
-        let answer = judge(&Facts { labels, ..nothing_known() });
+        let answer = assess_facts(&Facts { labels, ..nothing_known() });
         (tenths(&answer), verdict(&answer))
     };
     let report = claim(Tier::Community, 80);
@@ -89,7 +89,7 @@ fn contradicting_facts_do_not_weaken_a_listed_key() {
         label(Category::Scam, Tier::OnChainProof, 100, "a"),
         label(Category::Exchange, Tier::OnChainProof, 100, "b"),
     ];
-    let answer = judge(&Facts { same_key: vec![listed], labels, ..nothing_known() });
+    let answer = assess_facts(&Facts { same_key: vec![listed], labels, ..nothing_known() });
     assert!(tenths(&answer) >= 900);
     assert_eq!(verdict(&answer), "block");
 }
@@ -104,7 +104,7 @@ fn an_inherited_label_is_as_sure_as_its_weaker_link() {
             labels: vec![label(Category::Scam, Tier::Investigation, own, "police")],
             listings: vec![],
         };
-        tenths(&judge(&Facts { cluster: Some(cluster), ..nothing_known() }))
+        tenths(&assess_facts(&Facts { cluster: Some(cluster), ..nothing_known() }))
     };
     assert_eq!((inherited(100, 50), inherited(50, 100), inherited(50, 50)), (400, 400, 400));
 }

@@ -100,15 +100,19 @@ fn any_facts() -> impl Strategy<Value = Facts> {
 }
 
 fn money(source: Vec<FlowPart>, destination: Vec<FlowPart>, labels: Vec<Label>) -> Assessment {
-    judge(&Facts { chain: flows_in("USD", 2, source, destination), labels, ..nothing_known() })
+    assess_facts(&Facts {
+        chain: flows_in("USD", 2, source, destination),
+        labels,
+        ..nothing_known()
+    })
 }
 
 proptest! {
-    /// Bounds, exact sums and the rest of the invariants are checked inside `judge`.
+    /// Bounds, exact sums and the rest of the invariants are checked inside `assess_facts`.
     #[test]
     fn the_same_facts_give_the_same_digest_in_any_order(facts in any_facts(), seed in any::<u64>()) {
-        let first = judge(&facts);
-        prop_assert_eq!(first.digest(), judge(&facts).digest());
+        let first = assess_facts(&facts);
+        prop_assert_eq!(first.digest(), assess_facts(&facts).digest());
         let mut shuffled = facts;
         rotate(&mut shuffled.labels, seed);
         rotate(&mut shuffled.listings, seed);
@@ -119,7 +123,7 @@ proptest! {
                 rotate(&mut ledger.destination.parts, seed);
             }
         }
-        prop_assert_eq!(judge(&shuffled), first);
+        prop_assert_eq!(assess_facts(&shuffled), first);
     }
 
     #[test]
@@ -174,7 +178,7 @@ proptest! {
         prop_assert!(after.risk_score >= before.risk_score);
         let list = if listed { "ofac-sdn" } else { "il-nbctf" };
         let chain = flows_in("USD", 2, source, destination);
-        let after = judge(&Facts { chain, labels, listings: vec![listing(list)], ..nothing_known() });
+        let after = assess_facts(&Facts { chain, labels, listings: vec![listing(list)], ..nothing_known() });
         prop_assert!(after.risk_score >= before.risk_score);
     }
 
@@ -228,7 +232,7 @@ proptest! {
             900
         };
         facts.labels = benign;
-        prop_assert!(tenths(&judge(&facts)) >= minimum);
+        prop_assert!(tenths(&assess_facts(&facts)) >= minimum);
     }
 
     #[test]
