@@ -32,7 +32,7 @@ fn real_sets(directory: &Path, data: &TestData) {
         assert_eq!(reasons.len(), rejected);
         for row in reasons {
             let told = |field: &str| row[field].as_str().is_some_and(|text| !text.is_empty());
-            assert!(told("place") && told("reason"), "{row}");
+            assert!(told("position") && told("reason"), "{row}");
         }
         let again = import(directory, &location, format, source).ok().json();
         assert_eq!(again["outcome"], "unchanged");
