@@ -18,8 +18,9 @@ from .steps import Failure, Step, run_all, say, stop
 from .tools import Tools
 
 SLOWEST = 20
-# Lanes of tests. All lanes but the unit tests run at the same time: these tests spend most of their time
-# waiting for servers or the cluster. A test belongs to the first lane with a prefix of its title.
+# Lanes of tests. They run at the same time, because most tests wait for servers or the cluster; only the
+# tests of programs, which compute most, follow the unit tests. A test belongs to the first lane with a
+# prefix of its title.
 LANES = {
     "tests on a real node": ("tests/node ",),
     "tests of the operator": ("tests/cluster ",),
@@ -37,7 +38,7 @@ THREADS = {
     "tests of the chart": 2,
     # They wait more than they compute.
     "tests of several servers": CORES + 1,
-    "tests of programs": CORES + 1,
+    "tests of programs": CORES + 2,
     "unit tests": CORES,
 }
 # Debian packages, each with a program or path that shows that it is installed.
@@ -126,7 +127,9 @@ class Run:
         units = "unit tests"
         steps.append(self.lane(units))
         others = [name for name in LANES if name not in (units, "tests on a real node")]
-        steps += [self.lane(name, before_tests, follows=[units]) for name in others]
+        for name in others:
+            follows = [units] if name == "tests of programs" else []
+            steps.append(self.lane(name, before_tests, follows=follows))
         if self.filters:
             return steps
         steps += [

@@ -239,13 +239,13 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
             CoverageStatus::Partial,
             format!("{}; a mandatory source is missing or stale", lists.join(", ")),
         ),
-        (false, false) => (CoverageStatus::Findings, lists.join(", ")),
+        (false, false) => (CoverageStatus::Assessed, lists.join(", ")),
     };
     let labels = if label_sources == 0 {
         block(CoverageStatus::NotAssessed, "no label source was imported")
     } else {
         let plural = if label_sources == 1 { "" } else { "s" };
-        block(CoverageStatus::Findings, &format!("{label_sources} label source{plural}"))
+        block(CoverageStatus::Assessed, &format!("{label_sources} label source{plural}"))
     };
     let (association, exposure, behavior) = match &facts.chain {
         ChainState::NotFollowed => (
@@ -262,7 +262,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
             association(facts),
             exposure(chain),
             match chain.patterns {
-                Some(_) => block(CoverageStatus::Findings, &up_to(chain)),
+                Some(_) => block(CoverageStatus::Assessed, &up_to(chain)),
                 None => block(CoverageStatus::NotAssessed, "this version detects no patterns"),
             },
         ),
@@ -279,7 +279,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
 fn association(facts: &Facts) -> CoverageBlock {
     if facts.cluster.is_some() {
         let detail = "the same key on other chains and co-spend clusters";
-        return block(CoverageStatus::Findings, detail);
+        return block(CoverageStatus::Assessed, detail);
     }
     block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters")
 }
@@ -304,7 +304,7 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
         .flat_map(parts)
         .any(|part| part.end == FlowEnd::Unresolved(UnresolvedReason::TraceLimit));
     let status = if flows.complete && !over_budget {
-        CoverageStatus::Findings
+        CoverageStatus::Assessed
     } else {
         CoverageStatus::Partial
     };
