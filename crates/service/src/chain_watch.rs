@@ -6,7 +6,11 @@ use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::BlockRef};
 use assay_graph::Graph;
 use tokio::sync::Mutex;
 
-use super::{Service, chains::reader::ReadError, invalidated_addresses::InvalidatedAddresses};
+use super::{
+    Service,
+    chains::{Chains, reader::ReadError},
+    invalidated_addresses::InvalidatedAddresses,
+};
 
 /// Largest number of addresses read for one step. With more, every address is invalidated.
 const MAX_ADDRESSES: u32 = 100_000;
@@ -25,9 +29,35 @@ impl ChainWatch {
         Self { tips: Mutex::default(), manifests: Mutex::new(manifests) }
     }
 
-    /// Reads the new blocks of all chains.
+    /// Reads the new blocks of all chains. A chain that cannot be read delays no other.
     pub(super) async fn refresh(&self, service: &Service) -> Result<(), ReadError> {
         let mut tips = self.tips.lock().await;
+        let chains = match self.renew(service).await {
+            Ok(chains) => chains,
+            Err(error) => {
+                // The age of key data bounds what is repeated while the store's own database is away; nothing
+                // bounds it for another database.
+                if service.databases.has_graph_database {
+                    for (chain, _) in service.chains.load().graphs() {
+                        invalidate(&mut tips, chain, service);
+                    }
+                }
+                return Err(error);
+            }
+        };
+        let mut outcome = Ok(());
+        for (chain, graph) in chains.graphs() {
+            let read = self.refresh_chain(&mut tips, chain, graph, service).await;
+            if read.is_err() {
+                invalidate(&mut tips, chain, service);
+            }
+            outcome = outcome.and(read);
+        }
+        outcome
+    }
+
+    /// Returns the chains that can be read, after new graphs and changed sources took effect.
+    async fn renew(&self, service: &Service) -> Result<Arc<Chains>, ReadError> {
         let known = service.chains.load_full();
         let present = service.databases.graphs.chains().await?;
         let access = service.access();
@@ -37,21 +67,14 @@ impl ChainWatch {
         let chains = if unchanged {
             known
         } else {
-            let chains = Arc::new(known.renewed(&service.databases, &access.directory).await?);
+            let environment = service.intel().environment();
+            let renewed = known.renewed(&service.databases, environment, &access.directory).await?;
+            let chains = Arc::new(renewed);
             service.chains.store(Arc::clone(&chains));
             chains
         };
         *manifests = access.manifests_revision;
-        for (chain, graph) in chains.graphs() {
-            let read = self.refresh_chain(&mut tips, chain, graph, service).await;
-            if let Err(error) = read {
-                // New blocks are unknown: no answer is repeated until they are read.
-                tips.remove(&chain);
-                change(service, |invalidated| invalidated.add_unknown(chain));
-                return Err(error);
-            }
-        }
-        Ok(())
+        Ok(chains)
     }
 
     /// Reads the new blocks of one chain.
@@ -77,6 +100,13 @@ impl ChainWatch {
         tips.insert(chain, tip.block);
         Ok(())
     }
+}
+
+/// Invalidates every address of a chain: its new blocks are unknown, and no answer is repeated until they are
+/// read.
+fn invalidate(tips: &mut BTreeMap<ChainId, BlockRef>, chain: ChainId, service: &Service) {
+    tips.remove(&chain);
+    change(service, |invalidated| invalidated.add_unknown(chain));
 }
 
 /// Replaces the invalidated addresses by a changed copy. There is one writer.

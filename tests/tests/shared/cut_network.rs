@@ -162,7 +162,10 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     assert_eq!(wired.server.wait(), Some(0), "{}", wired.server.log());
     eprintln!("cut off from everything, it stopped after {:.1} s", took.as_secs_f64());
     let log = wired.server.log();
-    assert!(log.contains("charges and answers that could not be written are lost"), "{log}");
+    assert!(
+        log.contains("charges and answers whose writing was not confirmed may be lost"),
+        "{log}"
+    );
     assert!(log.contains("stopped"), "{log}");
 }
 
@@ -180,6 +183,11 @@ fn a_graph_database_that_is_cut_off_is_reported_and_delays_no_key() {
     let server = platform.server(&["--graph-database-url", &graphs.url_by(wire.port())]);
     let degraded = || health(&server).1["degraded"].clone();
     assert_eq!(degraded(), serde_json::json!([]));
+    // An answer that was given before the cut, and could be repeated.
+    let asked_before = server.caller(&platform.key());
+    let _ = wait_at_most(PATIENCE, "an answer is repeated", || {
+        checked(&asked_before, "btc", ADDRESSES[1])["cached"] == true
+    });
 
     // When its network is cut, then the server says so, of that database only, and remains ready.
     wire.cut();
@@ -191,6 +199,9 @@ fn a_graph_database_that_is_cut_off_is_reported_and_delays_no_key() {
         server.metric::<u8>(&format!("assay_dependency_reachable{{dependency=\"{name}\"}}"))
     };
     assert_eq!((reachable("database"), reachable("graph_database")), (1, 0));
+    // New blocks are unknown: nothing that rests on the chain is repeated.
+    let answer = checked(&asked_before, "btc", ADDRESSES[1]);
+    assert_eq!((&answer["verdict"], &answer["cached"]), (&"indeterminate".into(), &false.into()));
     // Keys begin and end as before, and checks are answered without the chain.
     let caller = server.caller(&platform.key());
     let _ = wait_at_most(PATIENCE, "a new key", || caller.get("/api/v1/usage").status == 200);

@@ -20,7 +20,7 @@ use assay_engine::{address::CanonicalAddress, facts::Facts, policy::Policy};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-use registry::Chains;
+pub(crate) use registry::Chains;
 use trace::TraceView;
 
 /// The facts about a subject from lists, labels and its chain.

@@ -40,7 +40,8 @@ impl Chains {
         databases: &Databases,
         directory: &Directory<Policy>,
     ) -> Result<Self, ReadError> {
-        Self::default().renewed(databases, directory).await
+        let environment = databases.store.environment().await?;
+        Self::default().renewed(databases, environment, directory).await
     }
 
     /// The registry for the current manifests. A reader on demand keeps its state if its source is
@@ -52,9 +53,10 @@ impl Chains {
     pub async fn renewed(
         &self,
         databases: &Databases,
+        environment: Environment,
         directory: &Directory<Policy>,
     ) -> Result<Self, ReadError> {
-        let sample = databases.store.environment().await? == Environment::Sample;
+        let sample = environment == Environment::Sample;
         let mut renewed = Self::default();
         let mut revision = Sha256::new();
         for feed in directory.chains.values().filter(|feed| !feed.spec.suspended) {
