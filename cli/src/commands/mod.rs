@@ -429,6 +429,14 @@ impl Context {
     /// Opens the graphs in their own database, if one is set.
     async fn open_graph_database(&self) -> Result<Option<PostgresGraphs>, Failure> {
         let Some(address) = self.settings.graph_database() else { return Ok(None) };
+        // Its graphs may be those of a real installation.
+        if self.sample {
+            return Err(Failure::Failed(
+                "graph-database-url: the demo data set keeps its chain beside its store; unset \
+                 graph-database-url, or leave out --sample"
+                    .into(),
+            ));
+        }
         let opened = PostgresGraphs::open(address).await;
         opened.map(Some).map_err(|error| Failure::from(error).about("graph-database-url"))
     }

@@ -36,9 +36,9 @@ use self::{
 use super::{Context, Done, Failure};
 use crate::settings::{Feeds, Settings, Switch};
 
-/// Longest time after the last request for writing charges, returning tokens and closing connections. A pod
-/// of the operator has as long for it before it is killed.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(15);
+/// Longest time for writing charges, returning tokens and closing connections. With the second that the admin
+/// port may take to close, it fits into the 15 s after the last request that a pod of the operator has.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(14);
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
@@ -178,7 +178,11 @@ async fn flush(writing: JoinHandle<()>, limits: Option<SharedLimits>, service: &
     }
     let Backlog { usage, answers, .. } = service.recorder.backlog();
     if usage > 0 || answers > 0 {
-        tracing::error!(usage, answers, "charges and answers that could not be written are lost");
+        tracing::error!(
+            usage,
+            answers,
+            "charges and answers whose writing was not confirmed may be lost"
+        );
     }
 }
 
