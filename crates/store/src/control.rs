@@ -46,7 +46,12 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     /// The keys with this name, revoked and expired ones included, in order of creation.
     async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError>;
 
-    /// Adds a key. In the same transaction, the key that it replaces gets an expiry time.
+    /// Adds a key. In the same transaction, the key that it replaces gets an expiry time. A revoked key cannot
+    /// be replaced: whoever lost the right to it would have it again.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`StoreError::UnknownKey`] if there is no such key to replace, or if it is revoked.
     async fn add_key(
         &self,
         key: &KeyRecord,

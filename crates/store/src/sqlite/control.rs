@@ -200,7 +200,8 @@ async fn add_key(
 ) -> Result<(), StoreError> {
     if let Some((old, expires)) = replaces {
         let changed = sqlx::query(
-            "UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE id = ?2",
+            "UPDATE api_keys SET expires_at = min(coalesce(expires_at, ?1), ?1)
+             WHERE id = ?2 AND revoked_at IS NULL",
         )
         .bind(value::milliseconds(expires))
         .bind(old.as_str())

@@ -450,6 +450,9 @@ async fn a_rotated_key_overlaps_its_successor(store: Arc<dyn Store>) {
     let unknown: KeyId = "00000000000".parse().unwrap();
     assert!(store.add_key(&key(4), Some((&unknown, at(1)))).await.is_err());
     assert_eq!(store.control().await.unwrap().keys.len(), 3, "no successor without predecessor");
+    store.revoke_key(&key(3).id, at(91)).await.unwrap();
+    let revoked = store.add_key(&key(5), Some((&key(3).id, at(95)))).await.unwrap_err();
+    assert!(matches!(revoked, StoreError::UnknownKey(_)), "a revoked key has no successor");
 }
 
 async fn concurrent_writers_do_not_lose_each_others_changes(store: Arc<dyn Store>) {
