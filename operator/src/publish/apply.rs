@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use assay_store::{Store, control::KeyRecord};
+use assay_store::{StoreError, control::KeyRecord};
+use assay_tenancy::key::KeyId;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use jiff::Timestamp;
 
 use super::{
-    RoundError,
     fetch::{Caches, NamedObjects, ObjectKey, Uid, WatchedObject, has_finalizer, is_deleted, uid},
     former,
     stored::{StoreCache, StoreReader, StoredManifests},
@@ -113,27 +113,21 @@ async fn set_finalizer(
     }
 }
 
-/// Revokes all keys of deleted tenants that can no longer be restored: a tenant of the same name that is
-/// created later must not get them back. Keys are read only if there is such a tenant.
-pub(super) async fn revoke_keys_of_expired_tenants(
-    store: &dyn Store,
+/// Returns the active keys of deleted tenants that can no longer be restored. They are to be revoked: a
+/// tenant of the same name that is created later must not get them back. Keys are read only if there is such
+/// a tenant.
+pub(super) async fn keys_of_expired_tenants(
     cache: &mut StoreCache<StoreReader>,
-    writer: &Writer,
     stored: &StoredManifests,
     now: Timestamp,
-) -> Result<(), RoundError> {
+) -> Result<Vec<KeyId>, StoreError> {
     let expired = former::expired(&stored.manifests, now);
     if expired.is_empty() {
         cache.clear_keys();
-        return Ok(());
+        return Ok(Vec::new());
     }
     let is_affected =
         |record: &&KeyRecord| expired.contains(&record.tenant) && record.is_active(now);
-    for record in cache.keys().await?.iter().filter(is_affected) {
-        if !writer.may_write() {
-            return Err(RoundError::NotLeader);
-        }
-        store.revoke_key(&record.id, now).await?;
-    }
-    Ok(())
+    let affected = cache.keys().await?.iter().filter(is_affected);
+    Ok(affected.map(|record| record.id.clone()).collect())
 }

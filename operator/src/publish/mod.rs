@@ -119,6 +119,7 @@ impl Publisher {
                 let round = tracing_spans::publishing(self.round()).await;
                 if round.is_err() {
                     self.stored.clear();
+                    published = None;
                 }
                 match round {
                     Ok(()) => {
@@ -182,19 +183,27 @@ impl Publisher {
             }
         }
         let now = system::now();
-        let stored = self.stored.manifests().instrument(stage!("fetch")).await?;
-        apply::revoke_keys_of_expired_tenants(
-            &*self.store,
-            &mut self.stored,
-            &self.writer,
-            &stored,
-            now,
-        )
-        .await?;
-        let mut validated = validate::validate(&stored.manifests, &objects.named, &finalized, now);
-        let desired = validated.manifests();
-        let changes = desired.map(|desired| build::changes(&stored.manifests, desired));
-        let changes = changes.unwrap_or_default();
+        let (stored, lapsed, mut validated, changes) = loop {
+            let is_from_memory = self.stored.holds_manifests();
+            let stored = self.stored.manifests().instrument(stage!("fetch")).await?;
+            let lapsed = apply::keys_of_expired_tenants(&mut self.stored, &stored, now).await?;
+            let validated = validate::validate(&stored.manifests, &objects.named, &finalized, now);
+            let desired = validated.manifests();
+            let changes = desired.map(|desired| build::changes(&stored.manifests, desired));
+            let changes = changes.unwrap_or_default();
+            if is_from_memory && !(lapsed.is_empty() && changes.is_empty()) {
+                // Nothing is written that rests on a copy: a restored backup may have its revision.
+                self.stored.clear();
+                continue;
+            }
+            break (stored, lapsed, validated, changes);
+        };
+        for key in &lapsed {
+            if !self.writer.may_write() {
+                return Err(RoundError::NotLeader);
+            }
+            self.store.revoke_key(key, now).await?;
+        }
         if !changes.is_empty() {
             // Until the store is read again, it is unknown what it holds.
             self.stored.clear();

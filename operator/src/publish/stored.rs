@@ -51,8 +51,7 @@ pub(super) struct StoredManifests {
 /// A revision does not identify the database: a restored backup can have the revision that is in memory,
 /// with other content. So [`clear`](Self::clear) is called after each write, whether it succeeded or not,
 /// after each failed round, and every ten minutes: it takes at most that long until the content of a
-/// restored backup is noticed. A write that rests on stale content changes only what differs between that
-/// content and the objects; the next read corrects the rest.
+/// restored backup is noticed. Before a write, the store is read again.
 #[derive(Debug)]
 pub(super) struct StoreCache<S> {
     store: S,
@@ -64,6 +63,11 @@ impl<S: ReadControl> StoreCache<S> {
     /// An empty cache of a store.
     pub(super) const fn new(store: S) -> Self {
         Self { store, manifests: None, keys: None }
+    }
+
+    /// True if the next read may be answered from memory.
+    pub(super) const fn holds_manifests(&self) -> bool {
+        self.manifests.is_some()
     }
 
     /// The manifests in the store.
