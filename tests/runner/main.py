@@ -38,7 +38,7 @@ THREADS = {
     "tests of the chart": 2,
     # They wait more than they compute.
     "tests of several servers": CORES + 1,
-    "tests of programs": CORES + 2,
+    "tests of programs": CORES + 1,
     "unit tests": CORES,
 }
 # Debian packages, each with a program or path that shows that it is installed.

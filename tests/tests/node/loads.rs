@@ -23,7 +23,7 @@ fn replicas_are_added_when_they_have_much_to_do() {
     assert_eq!(told("replicas"), "3");
     assert_eq!(told("requiredReplicas"), "2", "as many as limits ask for");
     assert!(
-        told("requiredReplicasReason").contains("for Tenant acme"),
+        told("requiredReplicasReason").contains("(Tenant acme)"),
         "{}",
         told("requiredReplicasReason")
     );
