@@ -185,6 +185,7 @@ fn a_graph_database_that_is_cut_off_is_reported_and_delays_no_key() {
     assert_eq!(degraded(), serde_json::json!([]));
     // An answer that was given before the cut, and could be repeated.
     let asked_before = server.caller(&platform.key());
+    let _ = wait_at_most(PATIENCE, "a key", || asked_before.get("/api/v1/usage").status == 200);
     let _ = wait_at_most(PATIENCE, "an answer is repeated", || {
         checked(&asked_before, "btc", ADDRESSES[1])["cached"] == true
     });
