@@ -18,9 +18,8 @@ from .steps import Failure, Step, run_all, say, stop
 from .tools import Tools
 
 SLOWEST = 20
-# Lanes of tests. They run at the same time, because most tests wait for servers or the cluster; only the
-# tests of programs, which compute most, follow the unit tests. A test belongs to the first lane with a
-# prefix of its title.
+# Lanes of tests. All lanes but the unit tests run at the same time: these tests spend most of their time
+# waiting for servers or the cluster. A test belongs to the first lane with a prefix of its title.
 LANES = {
     "tests on a real node": ("tests/node ",),
     "tests of the operator": ("tests/cluster ",),
@@ -127,9 +126,7 @@ class Run:
         units = "unit tests"
         steps.append(self.lane(units))
         others = [name for name in LANES if name not in (units, "tests on a real node")]
-        for name in others:
-            follows = [units] if name == "tests of programs" else []
-            steps.append(self.lane(name, before_tests, follows=follows))
+        steps += [self.lane(name, before_tests, follows=[units]) for name in others]
         if self.filters:
             return steps
         steps += [
