@@ -128,6 +128,8 @@ class Run:
         others = [name for name in LANES if name not in (units, "tests on a real node")]
         steps += [self.lane(name, before_tests, follows=[units]) for name in others]
         if self.filters:
+            if self.full:
+                steps.append(self.lane("tests on a real node", before_tests, follows=others))
             return steps
         steps += [
             Step("cargo-deny", tools.install_cargo_deny, ["packages"]),
