@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_store::{StoreError, control::KeyRecord};
+use assay_store::control::KeyRecord;
 use assay_tenancy::key::KeyId;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{
     fetch::{Caches, NamedObjects, ObjectKey, Uid, WatchedObject, has_finalizer, is_deleted, uid},
     former,
-    stored::{StoreCache, StoreReader, StoredManifests},
+    stored::StoredManifests,
     validate::Validated,
 };
 use crate::writer::Writer;
@@ -114,20 +114,14 @@ async fn set_finalizer(
 }
 
 /// Returns the active keys of deleted tenants that can no longer be restored. They are to be revoked: a
-/// tenant of the same name that is created later must not get them back. Keys are read only if there is such
-/// a tenant.
-pub(super) async fn keys_of_expired_tenants(
-    cache: &mut StoreCache<StoreReader>,
+/// tenant of the same name that is created later must not get them back.
+pub(super) fn keys_of_expired_tenants(
     stored: &StoredManifests,
+    keys: &[KeyRecord],
     now: Timestamp,
-) -> Result<Vec<KeyId>, StoreError> {
+) -> Vec<KeyId> {
     let expired = former::expired(&stored.manifests, now);
-    if expired.is_empty() {
-        cache.clear_keys();
-        return Ok(Vec::new());
-    }
     let is_affected =
         |record: &&KeyRecord| expired.contains(&record.tenant) && record.is_active(now);
-    let affected = cache.keys().await?.iter().filter(is_affected);
-    Ok(affected.map(|record| record.id.clone()).collect())
+    keys.iter().filter(is_affected).map(|record| record.id.clone()).collect()
 }

@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use assay_store::{Store, StoreError};
+use assay_store::{Store, StoreError, control::KeyRecord};
 use assay_telemetry::stage;
 use assay_tenancy::{CompactJson, manifest::FormerTenantSpec};
 use kube::Client;
@@ -183,21 +183,17 @@ impl Publisher {
             }
         }
         let now = system::now();
-        let (stored, lapsed, mut validated, changes) = loop {
-            let is_from_memory = self.stored.holds_manifests();
-            let stored = self.stored.manifests().instrument(stage!("fetch")).await?;
-            let lapsed = apply::keys_of_expired_tenants(&mut self.stored, &stored, now).await?;
+        let plan = |stored: &StoredManifests, keys: &[KeyRecord]| {
+            let lapsed = apply::keys_of_expired_tenants(stored, keys, now);
             let validated = validate::validate(&stored.manifests, &objects.named, &finalized, now);
             let desired = validated.manifests();
             let changes = desired.map(|desired| build::changes(&stored.manifests, desired));
             let changes = changes.unwrap_or_default();
-            if is_from_memory && !(lapsed.is_empty() && changes.is_empty()) {
-                // Nothing is written that rests on a copy: a restored backup may have its revision.
-                self.stored.clear();
-                continue;
-            }
-            break (stored, lapsed, validated, changes);
+            let needs_write = !(lapsed.is_empty() && changes.is_empty());
+            ((lapsed, validated, changes), needs_write)
         };
+        let planning = self.stored.plan(now, plan).instrument(stage!("plan"));
+        let (stored, (lapsed, mut validated, changes)) = planning.await?;
         for key in &lapsed {
             if !self.writer.may_write() {
                 return Err(RoundError::NotLeader);

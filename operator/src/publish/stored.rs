@@ -7,6 +7,9 @@ use assay_store::{
     Revisions, Store, StoreError,
     control::{KeyRecord, KeySet, ManifestRecord, ManifestSet},
 };
+use jiff::Timestamp;
+
+use super::former;
 
 /// The reads that a [`StoreCache`] needs.
 pub(super) trait ReadControl {
@@ -51,7 +54,7 @@ pub(super) struct StoredManifests {
 /// A revision does not identify the database: a restored backup can have the revision that is in memory,
 /// with other content. So [`clear`](Self::clear) is called after each write, whether it succeeded or not,
 /// after each failed round, and every ten minutes: it takes at most that long until the content of a
-/// restored backup is noticed. Before a write, the store is read again.
+/// restored backup is noticed. No write rests on what is in memory: see [`plan`](Self::plan).
 #[derive(Debug)]
 pub(super) struct StoreCache<S> {
     store: S,
@@ -65,13 +68,35 @@ impl<S: ReadControl> StoreCache<S> {
         Self { store, manifests: None, keys: None }
     }
 
-    /// True if the next read may be answered from memory.
-    pub(super) const fn holds_manifests(&self) -> bool {
-        self.manifests.is_some()
+    /// Computes what a round does, and says whether it writes. `plan` gets the manifests, and the keys if a
+    /// tenant has expired. A plan that writes is computed again from what the store holds now, unless it rests
+    /// on that already.
+    pub(super) async fn plan<T>(
+        &mut self,
+        now: Timestamp,
+        mut plan: impl FnMut(&StoredManifests, &[KeyRecord]) -> (T, bool),
+    ) -> Result<(Arc<StoredManifests>, T), StoreError> {
+        loop {
+            let in_memory = self.manifests.clone();
+            let stored = self.manifests().await?;
+            let keys = if former::expired(&stored.manifests, now).is_empty() {
+                // They take much memory and are seldom needed.
+                self.keys = None;
+                &[]
+            } else {
+                self.keys().await?
+            };
+            let (planned, needs_write) = plan(&stored, keys);
+            let is_copy = in_memory.is_some_and(|copy| Arc::ptr_eq(&copy, &stored));
+            if !(needs_write && is_copy) {
+                return Ok((stored, planned));
+            }
+            self.clear();
+        }
     }
 
     /// The manifests in the store.
-    pub(super) async fn manifests(&mut self) -> Result<Arc<StoredManifests>, StoreError> {
+    async fn manifests(&mut self) -> Result<Arc<StoredManifests>, StoreError> {
         let revision = self.store.revisions().await?.manifests;
         if let Some(known) = self.manifests.as_ref().filter(|known| known.revision == revision) {
             return Ok(Arc::clone(known));
@@ -90,18 +115,13 @@ impl<S: ReadControl> StoreCache<S> {
     }
 
     /// The keys in the store.
-    pub(super) async fn keys(&mut self) -> Result<&[KeyRecord], StoreError> {
+    async fn keys(&mut self) -> Result<&[KeyRecord], StoreError> {
         let revision = self.store.revisions().await?.keys;
         let read = match self.keys.take().filter(|known| known.revision == revision) {
             Some(known) => known,
             None => self.store.keys().await?,
         };
         Ok(&self.keys.insert(read).keys)
-    }
-
-    /// Forgets the keys, which take much memory and are seldom needed.
-    pub(super) fn clear_keys(&mut self) {
-        self.keys = None;
     }
 
     /// Forgets everything: the next round reads the store.
@@ -205,6 +225,24 @@ mod tests {
         assert_eq!(cache.manifests().await.unwrap().manifests.len(), 2);
         cache.keys().await.unwrap();
         assert_eq!(cache.store.reads(), (2, 2), "a manifest was added");
+    }
+
+    #[tokio::test]
+    async fn a_write_never_rests_on_a_copy() {
+        let count = |stored: &StoredManifests| stored.manifests.len();
+        let mut cache = StoreCache::new(CountingStore::new());
+        cache.manifests().await.unwrap();
+        // Given a restored backup with the revision that is in memory...
+        cache.store.with(|content| content.manifests.push(policy("b")));
+        let now = Timestamp::UNIX_EPOCH;
+        let idle = cache.plan(now, |stored, _| (count(stored), false)).await.unwrap();
+        assert_eq!((idle.1, cache.store.reads()), (1, (1, 0)));
+        // ...then a plan that writes is made from its content, and read once.
+        let written = cache.plan(now, |stored, _| (count(stored), true)).await.unwrap();
+        assert_eq!((written.1, written.0.manifests.len(), cache.store.reads()), (2, 2, (2, 0)));
+        cache.store.with(|content| content.revisions.manifests += 1);
+        cache.plan(now, |stored, _| (count(stored), true)).await.unwrap();
+        assert_eq!(cache.store.reads(), (3, 0), "what was just read is no copy");
     }
 
     #[tokio::test]
