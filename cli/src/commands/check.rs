@@ -123,8 +123,8 @@ fn end_of_day(day: Date) -> Result<Timestamp, Failure> {
 
 /// The directory of the stored manifests.
 pub(super) async fn directory(store: &dyn ControlStore) -> Result<Directory<Policy>, Failure> {
-    let manifests = manifests::parse_stored(store.manifests().await?.manifests);
-    Ok(manifests::resolve_manifests(&manifests).map_err(manifests::ApplyError::Problems)?)
+    let manifests = store.manifests().await?.manifests;
+    Ok(manifests::resolve_stored(manifests).map_err(manifests::ApplyError::Problems)?)
 }
 
 /// A stored risk policy; without a name, the default of the store.

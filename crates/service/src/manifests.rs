@@ -7,14 +7,15 @@ use std::{
     sync::Arc,
 };
 
-use assay_manifests::{Manifests, resolve_onto};
-pub use assay_manifests::{resolve, resolve_manifests};
+use assay_engine::policy::Policy;
+pub use assay_manifests::resolve;
+use assay_manifests::{Manifests, resolve_manifests, resolve_onto};
 use assay_store::{
     ControlStore, Store, StoreError,
     control::{ManifestRecord, ManifestSet},
 };
 use assay_tenancy::{
-    Problem,
+    Directory, Problem,
     manifest::{Document, Kind},
 };
 use jiff::Timestamp;
@@ -225,9 +226,16 @@ pub async fn apply(
     }
 }
 
-/// Parses stored manifests.
-#[must_use]
-pub fn parse_stored(records: Vec<ManifestRecord>) -> Manifests {
+/// The directory of stored manifests.
+///
+/// # Errors
+///
+/// Returns all problems of the manifests.
+pub fn resolve_stored(records: Vec<ManifestRecord>) -> Result<Directory<Policy>, Vec<Problem>> {
+    resolve_manifests(&parse_stored(records))
+}
+
+fn parse_stored(records: Vec<ManifestRecord>) -> Manifests {
     let parse = |record: ManifestRecord| {
         let manifest = record.parse();
         (manifest.key(), Arc::new(manifest))

@@ -43,8 +43,7 @@ fn join(problems: &[Problem]) -> String {
 
 pub(super) async fn load_access(store: &dyn ControlStore) -> Result<Access, LoadError> {
     let control = store.control().await?;
-    let manifests = manifests::parse_stored(control.manifests);
-    let directory = manifests::resolve_manifests(&manifests).map_err(LoadError::Manifests)?;
+    let directory = manifests::resolve_stored(control.manifests).map_err(LoadError::Manifests)?;
     Ok(Access {
         manifests_revision: control.manifests_revision,
         keys_revision: control.keys_revision,

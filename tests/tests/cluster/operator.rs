@@ -255,8 +255,7 @@ async fn one_folder_says_the_same_on_a_laptop_and_in_a_cluster() {
     let mut said = Vec::new();
     for store in stores {
         let manifests = store.manifests().await.unwrap().manifests;
-        let manifests = assay_service::manifests::parse_stored(manifests);
-        let directory = assay_manifests::resolve_manifests(&manifests).unwrap();
+        let directory = assay_service::manifests::resolve_stored(manifests).unwrap();
         said.push((directory.tenants, directory.plans, directory.policies));
     }
     assert_eq!(said[0], said[1]);
