@@ -239,12 +239,14 @@ async fn add_key(
 ) -> Result<(), StoreError> {
     if let Some((old, expires)) = replaces {
         // `least` passes over NULL: a key without expiry gets one, and no key gets a later one.
-        let changed =
-            sqlx::query("UPDATE api_keys SET expires_at = least(expires_at, $1) WHERE id = $2 AND revoked_at IS NULL")
-                .bind(value::milliseconds(expires))
-                .bind(old.as_str())
-                .execute(&mut *write)
-                .await?;
+        let changed = sqlx::query(
+            "UPDATE api_keys SET expires_at = least(expires_at, $1)
+             WHERE id = $2 AND revoked_at IS NULL",
+        )
+        .bind(value::milliseconds(expires))
+        .bind(old.as_str())
+        .execute(&mut *write)
+        .await?;
         if changed.rows_affected() == 0 {
             return Err(StoreError::UnknownKey(old.clone()));
         }
